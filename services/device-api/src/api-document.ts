@@ -2,8 +2,8 @@ import { createOpenApiDocument } from '@fleet/service-kit';
 import type { RateLimits } from './access/rate-limits.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
-import { apiErrorSchema } from './routes/answers.ts';
 import { deviceApiRoutes } from './routes/index.ts';
+import { apiErrorSchema } from './routes/responses.ts';
 import { sendInstruct } from './routes/send-instruct.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
@@ -12,9 +12,9 @@ export const apiBasePath = '/api/v1';
 export const partnerBasePath = '/api/device';
 
 // Rows are declared, never called: they use the settings only.
-const declared = (): Deps => ({ config: loadConfig({ HOST: '127.0.0.1' }) }) as Deps;
+const createDeclarationDeps = (): Deps => ({ config: loadConfig({ HOST: '127.0.0.1' }) }) as Deps;
 
-const shared = [
+const sharedRemarks = [
   'Unknown query parameters and body fields are ignored; a parameter that is given more than once is 400.',
   'A number consists of digits: no blanks, no exponent, no leading zeros.',
   'Every 4xx and 5xx response has the body `ApiError`, except 503 of the health endpoints.',
@@ -22,14 +22,14 @@ const shared = [
 ].join(' ');
 
 /** Returns the OpenAPI document of the Device API; it is the same for every configuration. */
-export const apiDocument = (): Record<string, unknown> =>
+export const createApiDocument = (): Record<string, unknown> =>
   createOpenApiDocument(
     {
       title: 'Device API',
       version: '1.0.0',
       description: [
         'Device and camera control: health, wake-up, commands, live video, recorded video, clip upload.',
-        shared,
+        sharedRemarks,
         "Times are RFC 3339 date-times in any UTC offset; a `+` must be sent as `%2B` in the query string. Fractions of a second are dropped. Responses use the offset of the camera's clock.",
         'Integers of the format `uint64` have up to 20 digits and are exact in both directions. A parser with floating-point numbers rounds them.',
       ].join('\n\n'),
@@ -42,11 +42,11 @@ export const apiDocument = (): Record<string, unknown> =>
       },
       errorSchema: apiErrorSchema,
     },
-    deviceApiRoutes(declared()),
+    deviceApiRoutes(createDeclarationDeps()),
   );
 
 /** Returns the OpenAPI document of the partner command channel. */
-export const partnerDocument = (): Record<string, unknown> =>
+export const createPartnerDocument = (): Record<string, unknown> =>
   createOpenApiDocument(
     {
       title: 'Partner command channel',
@@ -59,19 +59,19 @@ export const partnerDocument = (): Record<string, unknown> =>
       },
       errorSchema: apiErrorSchema,
     },
-    [sendInstruct(declared(), {} as RateLimits)],
+    [sendInstruct(createDeclarationDeps(), {} as RateLimits)],
   );
 
 /** Returns the OpenAPI document of the video service. */
-export const videoDocument = (): Record<string, unknown> =>
+export const createVideoDocument = (): Record<string, unknown> =>
   createOpenApiDocument(
     {
       title: 'Video service',
       version: '1.0.0',
-      description: ['The Device API with the device number in the path.', shared].join('\n\n'),
+      description: ['The Device API with the device number in the path.', sharedRemarks].join('\n\n'),
       basePath: '',
       tags: { 'Video service': 'Video of a device, with its number in the path.' },
       errorSchema: apiErrorSchema,
     },
-    videoRoutes(declared()),
+    videoRoutes(createDeclarationDeps()),
   );

@@ -10,9 +10,9 @@ import {
   serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express } from 'express';
-import { admitByDevice } from './access/admit.ts';
+import { createDeviceAuthorizer } from './access/device-authorizer.ts';
 import type { RateLimits } from './access/rate-limits.ts';
-import { apiBasePath, apiDocument, partnerBasePath, videoDocument } from './api-document.ts';
+import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
 import { sendInstruct } from './routes/send-instruct.ts';
@@ -24,42 +24,45 @@ export const bodyLimitBytes = 16 * 1024;
 /** Creates the HTTP application: the Device API, its document and page, and the routes for operators. */
 export function createDeviceApi(
   deps: Deps,
-  parts: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
+  httpDeps: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
 ): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  app.use(createAdminRouter(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
-  const sendDocument = createDocumentSender(apiDocument);
+  app.use(createAdminRouter(httpDeps.lifecycle, httpDeps.metrics, { bus: () => deps.bus.isUp() }));
+  const sendDocument = createDocumentSender(createApiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
     getRequestContext(request, response, deps.log);
     sendDocument(response);
   });
-  const page = serveSwaggerUi({
+  const docsPage = serveSwaggerUi({
     title: 'Device API',
     specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }],
   });
-  app.use('/docs', page);
+  app.use('/docs', docsPage);
   // For deployments whose proxy forwards /api/v1 only.
-  app.use(`${apiBasePath}/docs`, page);
+  app.use(`${apiBasePath}/docs`, docsPage);
   app.use(
     apiBasePath,
     createApi({
       log: deps.log,
       routes: deviceApiRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.enter(route, context),
-      admit: admitByDevice(deps, parts.limits),
+      guard: (route, context) => deps.guard.authenticate(route, context),
+      admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );
   if (deps.config.PARTNER_COMMAND_ENABLED)
-    app.use(partnerBasePath, createApi({ log: deps.log, routes: [sendInstruct(deps, parts.limits)], bodyLimitBytes }));
+    app.use(
+      partnerBasePath,
+      createApi({ log: deps.log, routes: [sendInstruct(deps, httpDeps.limits)], bodyLimitBytes }),
+    );
   app.use(...createErrorHandlers(deps.log));
   return app;
 }
 
 /** Creates the video service: the same use cases under its own paths and port. */
-export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
+export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  const sendDocument = createDocumentSender(videoDocument);
+  const sendDocument = createDocumentSender(createVideoDocument);
   app.get('/openapi.json', (request, response) => {
     getRequestContext(request, response, deps.log);
     sendDocument(response);
@@ -73,8 +76,8 @@ export function createVideoService(deps: Deps, parts: { limits: RateLimits }): E
       log: deps.log,
       routes: videoRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.enter(route, context),
-      admit: admitByDevice(deps, parts.limits),
+      guard: (route, context) => deps.guard.authenticate(route, context),
+      admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );
   app.use(...createErrorHandlers(deps.log));

@@ -2,22 +2,22 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Outcome, servePing } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, randomImei, World } from './testing/world.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from './testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 const broken = new Set<string>();
 beforeAll(async () => {
-  world = await World.open({ media: false });
-  api = await world.service();
+  harness = await DeviceApiHarness.open({ media: false });
+  api = await harness.startService();
   for (const service of ['upload-ftp', 'jt808-gateway', 'jt1078-media'])
-    servePing(world.bus, service, { onError: () => undefined, isWorking: () => !broken.has(service) });
-  await world.bus.nc.flush();
+    servePing(harness.bus, service, { onError: () => undefined, isWorking: () => !broken.has(service) });
+  await harness.bus.nc.flush();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const components = {
   state_store: true,
@@ -29,17 +29,17 @@ const components = {
 };
 
 /** Returns the health; a component that a busy machine delays beyond its 1.5 s is checked again. */
-async function healthOf(client: typeof api, expected: Readonly<Record<string, boolean>>) {
-  let answer = await client.get('/health');
-  for (let looks = 0; looks < 5 && !isDeepStrictEqual(shown(answer), expected); looks += 1)
-    answer = await client.get('/health');
-  return { status: answer.status, body: answer.body };
+async function fetchHealth(client: typeof api, expected: Readonly<Record<string, boolean>>) {
+  let response = await client.get('/health');
+  for (let attempts = 0; attempts < 5 && !isDeepStrictEqual(getComponents(response), expected); attempts += 1)
+    response = await client.get('/health');
+  return { status: response.status, body: response.body };
 }
-const shown = ({ body }: { readonly body: unknown }): unknown => (body as { components?: unknown }).components;
+const getComponents = ({ body }: { readonly body: unknown }): unknown => (body as { components?: unknown }).components;
 
 describe('GET /health', () => {
   it('is 200 when every component works', async () => {
-    expect(await healthOf(api, components)).toEqual({ status: 200, body: { healthy: true, components } });
+    expect(await fetchHealth(api, components)).toEqual({ status: 200, body: { healthy: true, components } });
   });
 
   it.each([
@@ -49,21 +49,21 @@ describe('GET /health', () => {
   ])('is 503 and names %s when it does not work', async (service, component) => {
     broken.add(service);
     const expected = { ...components, [component]: false };
-    const answer = await healthOf(api, expected);
+    const response = await fetchHealth(api, expected);
     broken.delete(service);
-    expect(answer).toEqual({ status: 503, body: { healthy: false, components: expected } });
+    expect(response).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 
   it('is 503 when the database is unavailable', async () => {
-    const blind = await world.service({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
+    const blind = await harness.startService({ MONGODB_URL: 'mongodb://127.0.0.1:1/none' });
     const expected = { ...components, database: false };
-    expect(await healthOf(blind, expected)).toEqual({ status: 503, body: { healthy: false, components: expected } });
+    expect(await fetchHealth(blind, expected)).toEqual({ status: 503, body: { healthy: false, components: expected } });
   });
 });
 
 describe('media servers that are all unavailable', () => {
   it('block a camera from streaming, except to an external server', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     broken.add('jt1078-media');
     const start = (channel: number, more = '') =>
       api.get(`/realtime/start-stream?imei=${imei}&channel=${channel}${more}`);
@@ -71,7 +71,7 @@ describe('media servers that are all unavailable', () => {
     broken.delete('jt1078-media');
     expect(ours).toMatchObject({ status: 503, body: { error: expect.stringContaining('media server') } });
     expect(theirs.status).toBe(200);
-    expect(world.commandsOf(imei)).toMatchObject([{ command: { channel: 2 } }]);
+    expect(harness.findCommands(imei)).toMatchObject([{ command: { channel: 2 } }]);
     expect(await start(1)).toMatchObject({ status: 200 });
   });
 });
@@ -79,16 +79,16 @@ describe('media servers that are all unavailable', () => {
 describe('a broker that crashes', () => {
   it('loses no pending command, causes immediate 503 for new ones, and no false 404 after its return', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
-    const slow = await world.device(
+    const slow = await harness.connectDevice(
       () =>
         new Promise<Outcome>((resolve) => {
           finish = resolve;
         }),
     );
-    const quick = await world.device(() => answered(0x8204));
+    const quick = await harness.connectDevice(() => createOutcome(0x8204));
     const carried = api.get(`/wakeup?imei=${slow}`);
     await waitFor(() => finish !== undefined);
-    await world.nats.kill();
+    await harness.nats.kill();
 
     // Sent in the first moments of the outage: it can still be answered, or become 503, within the two seconds of
     // waiting.
@@ -114,7 +114,7 @@ describe('a broker that crashes', () => {
     expect((await fetch(`${api.base}/livez`)).status).toBe(200);
     expect((await api.get(`/health/device?imei=${quick}`)).status).toBe(200);
 
-    await world.nats.start();
+    await harness.nats.start();
     const statuses = new Set<number>();
     await waitFor(async () => {
       const { status } = await api.get(`/wakeup?imei=${quick}`);
@@ -122,24 +122,24 @@ describe('a broker that crashes', () => {
       return status === 200;
     });
     expect([...statuses].filter((status) => status !== 503)).toEqual([200]);
-    finish?.(answered(0x8204));
+    finish?.(createOutcome(0x8204));
     expect(await carried).toMatchObject({ status: 200, body: { result: 'success' } });
-    expect(world.commandsOf(slow)).toHaveLength(1);
+    expect(harness.findCommands(slow)).toHaveLength(1);
     await waitFor(async () => (await api.get('/health')).status === 200);
   });
 });
 
 describe('a state store that crashes', () => {
   it('affects starts and streams, not wake-ups, and recovers by itself', async () => {
-    const imei = await world.device(() => answered(0x9101));
-    await world.redisServer.kill();
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
+    await harness.redisServer.kill();
     await waitFor(async () => (await api.get('/health')).status === 503);
     expect(await api.get('/health')).toMatchObject({ body: { components: { ...components, state_store: false } } });
     expect(await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).toMatchObject({
       status: 503,
       body: { status: 503 },
     });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
     expect(await api.get(`/realtime/stream.flv?imei=${imei}&channel=1`)).toMatchObject({
       status: 500,
       body: { status: 500 },
@@ -150,7 +150,7 @@ describe('a state store that crashes', () => {
       body: { healthy: false },
     });
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
-    await world.redisServer.start();
+    await harness.redisServer.start();
     await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).status === 200);
   });
 });

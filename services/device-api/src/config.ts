@@ -1,22 +1,26 @@
 import { ConfigError, type ConfigOf, commonEnv, envSchema, isLoopback, readEnv } from '@fleet/service-kit';
 
-const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
-const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
-const durationMs = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
+const portSchema = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+const countSchema = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
+const durationSchema = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
 
 /** Every setting of the service; the README's table lists the same. */
 export const configSchema = envSchema({
   ...commonEnv,
-  HTTP_PORT: { ...port, default: 8083, description: 'port of the Device API, health and metrics; 0 picks a free one' },
-  VIDEO_HTTP_PORT: { ...port, default: 8081, description: 'port of the video service; 0 picks a free one' },
+  HTTP_PORT: {
+    ...portSchema,
+    default: 8083,
+    description: 'port of the Device API, health and metrics; 0 picks a free one',
+  },
+  VIDEO_HTTP_PORT: { ...portSchema, default: 8081, description: 'port of the video service; 0 picks a free one' },
   MEDIA_PUBLIC_HOST: {
     type: 'string',
     default: '127.0.0.1',
     description: 'host to which cameras stream',
     minLength: 1,
   },
-  MEDIA_LIVE_PORT: { ...port, default: 7078, description: 'port of live video, as sent to cameras' },
-  MEDIA_HISTORY_PORT: { ...port, default: 7079, description: 'port of recorded video, as sent to cameras' },
+  MEDIA_LIVE_PORT: { ...portSchema, default: 7078, description: 'port of live video, as sent to cameras' },
+  MEDIA_HISTORY_PORT: { ...portSchema, default: 7079, description: 'port of recorded video, as sent to cameras' },
   MEDIA_SIGNING_SECRET: {
     type: 'string',
     default: 'development-media-signing-secret',
@@ -52,7 +56,7 @@ export const configSchema = envSchema({
     default: 'loopback',
     description: 'trusted proxies: addresses or networks, separated by commas, whose X-Forwarded-For is used',
   },
-  DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'time-out of a device; then 504' },
+  DEVICE_REPLY_TIMEOUT_MS: { ...durationSchema, default: 90_000, description: 'time-out of a device; then 504' },
   DEVICE_RETURN_WAIT_MS: {
     type: 'integer',
     minimum: 1,
@@ -61,13 +65,13 @@ export const configSchema = envSchema({
     description: 'wait for the reconnection of a device whose gateway has stopped or died; then 404',
   },
   UPLOAD_CONTROL_TIMEOUT_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 15_000,
     description: 'time-out of a device for pause, resume and cancel of an upload; then 504',
   },
-  REQUEST_LIMIT_MS: { ...durationMs, default: 95_000, description: 'time-out of a request; then 503' },
+  REQUEST_LIMIT_MS: { ...durationSchema, default: 95_000, description: 'time-out of a request; then 503' },
   FIRST_PACKET_WAIT_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 15_000,
     description: 'wait of a viewer for the first packet of a camera that has accepted; then 502',
   },
@@ -99,12 +103,12 @@ export const configSchema = envSchema({
     description: 'prefix of the terminal number, which is the phone number, in such an SMS: +86',
   },
   WAKE_SMS_AFTER_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 5_000,
     description: 'silence of a connected device before such an SMS; a disconnected device is sent one immediately',
   },
-  WAKE_SMS_EVERY_MS: { ...durationMs, default: 120_000, description: 'interval between two such SMS to a device' },
-  WAKE_SMS_TIMEOUT_MS: { ...durationMs, default: 5_000, description: 'time-out of the SMS provider' },
+  WAKE_SMS_EVERY_MS: { ...durationSchema, default: 120_000, description: 'interval between two such SMS to a device' },
+  WAKE_SMS_TIMEOUT_MS: { ...durationSchema, default: 5_000, description: 'time-out of the SMS provider' },
   PARTNER_COMMAND_ENABLED: {
     type: 'boolean',
     default: false,
@@ -117,21 +121,25 @@ export const configSchema = envSchema({
     default: 0,
     description: 'drain delay: /readyz is 503 while requests are still accepted',
   },
-  STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'wait for pending requests at shutdown; then 503' },
-  RATE_LIMIT_READS_PER_SECOND: { ...count, default: 100, description: 'reads per key, or per address without one' },
-  RATE_LIMIT_READS_BURST: { ...count, default: 200, description: 'burst of reads' },
-  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands per device' },
-  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'burst of commands per device' },
+  STOP_GRACE_MS: { ...durationSchema, default: 25_000, description: 'wait for pending requests at shutdown; then 503' },
+  RATE_LIMIT_READS_PER_SECOND: {
+    ...countSchema,
+    default: 100,
+    description: 'reads per key, or per address without one',
+  },
+  RATE_LIMIT_READS_BURST: { ...countSchema, default: 200, description: 'burst of reads' },
+  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...countSchema, default: 120, description: 'commands per device' },
+  RATE_LIMIT_COMMANDS_BURST: { ...countSchema, default: 60, description: 'burst of commands per device' },
   RATE_LIMIT_STREAM_OPENS_PER_MINUTE: {
-    ...count,
+    ...countSchema,
     default: 30,
     description: 'stream.flv requests per channel, and their burst',
   },
-  RATE_LIMIT_HEALTH_PER_SECOND: { ...count, default: 20, description: 'health requests per address' },
-  RATE_LIMIT_HEALTH_BURST: { ...count, default: 60, description: 'burst of health requests' },
-  RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...count, default: 20, description: 'concurrent viewers of one channel' },
+  RATE_LIMIT_HEALTH_PER_SECOND: { ...countSchema, default: 20, description: 'health requests per address' },
+  RATE_LIMIT_HEALTH_BURST: { ...countSchema, default: 60, description: 'burst of health requests' },
+  RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...countSchema, default: 20, description: 'concurrent viewers of one channel' },
   RATE_LIMIT_CHANNELS_PER_DEVICE: {
-    ...count,
+    ...countSchema,
     default: 16,
     description: 'concurrently streaming channels of one device',
   },

@@ -4,7 +4,7 @@ import type { Database, Redis, UploadRepository } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
-import type { CameraClocks } from './use-cases/camera-clock.ts';
+import type { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
 
 /** Dependencies of the use cases. */
 export interface Deps {
@@ -13,8 +13,8 @@ export interface Deps {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly database: Database;
-  readonly asker: DeviceCommandClient;
-  readonly clocks: CameraClocks;
+  readonly commandClient: DeviceCommandClient;
+  readonly utcOffsets: CameraUtcOffsets;
   readonly uploads: UploadRepository;
   readonly guard: Guard;
   /** Sends SMS that wake devices; null without a provider. */
@@ -32,7 +32,7 @@ export interface CommandContext {
   /** Set by a caller that retries the command after a restart; for use cases that send one command. */
   readonly command?: CommandIdentity | undefined;
   /** False if the caller was admitted for non-critical commands: a critical one is rejected before it is sent. */
-  readonly mayBeCritical?: boolean | undefined;
+  readonly isCriticalAllowed?: boolean | undefined;
   /** On this process's monotonic clock (`performance.now()`). */
   readonly deadlineAtMs: number;
 }

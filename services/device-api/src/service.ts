@@ -15,16 +15,16 @@ import {
 } from '@fleet/service-kit';
 import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
+import { AuditOutbox } from './access/audit-outbox.ts';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
-import { deviceRateLimits } from './access/rate-limits.ts';
-import { UseOutbox } from './access/use-outbox.ts';
+import { createRateLimits } from './access/rate-limits.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
 import { SmsProvider } from './providers/sms-provider.ts';
-import { CameraClocks } from './use-cases/camera-clock.ts';
+import { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
 
 const name = 'device-api';
 
@@ -58,21 +58,21 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   lifecycle.onStop('redis', () => redis.destroy());
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
-  const asker = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
-  lifecycle.onStop('asker', () => asker.stop());
-  const keys = new KeyCache(bus, log);
-  lifecycle.onStop('keys', () => keys.stop());
-  const uses = new UseOutbox(bus, log);
-  lifecycle.onStop('uses', () => uses.stop());
+  const commandClient = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
+  lifecycle.onStop('asker', () => commandClient.stop());
+  const keyCache = new KeyCache(bus, log);
+  lifecycle.onStop('keys', () => keyCache.stop());
+  const auditOutbox = new AuditOutbox(bus, log);
+  lifecycle.onStop('uses', () => auditOutbox.stop());
 
   const stopping = new AbortController();
   const stopped = new AbortController();
   // One listener for each open stream and each pending command.
   setMaxListeners(0, stopping.signal, stopped.signal);
-  const limits = deviceRateLimits(config, redis);
-  const guard = new Guard({ bus, config, uses }, keys, limits);
+  const limits = createRateLimits(config, redis);
+  const guard = new Guard({ bus, config, auditOutbox }, keyCache, limits);
   lifecycle.onStop('guard', () => guard.stop());
-  const sms = SmsProvider.of(config);
+  const sms = SmsProvider.fromConfig(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {
     config,
@@ -80,24 +80,24 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     bus,
     redis,
     database,
-    asker,
-    clocks: new CameraClocks(bus),
+    commandClient,
+    utcOffsets: new CameraUtcOffsets(bus),
     uploads: new UploadRepository(database),
     guard,
     sms,
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
-  watchCommands(asker, metrics);
-  watchUses(uses, metrics);
-  const useCases = serveUseCases(deps);
-  lifecycle.onStop('use cases on the bus', () => useCases.stop());
+  registerCommandMetrics(commandClient, metrics);
+  registerAuditMetrics(auditOutbox, metrics);
+  const useCaseServers = serveUseCases(deps);
+  lifecycle.onStop('use cases on the bus', () => useCaseServers.stop());
   lifecycle.onStop('pending work', () => stopped.abort());
   const servers: Awaited<ReturnType<typeof listen>>[] = [];
   lifecycle.onStop('http', async () => {
-    const grace = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
+    const graceTimer = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
     await Promise.all(servers.map((server) => server.close(config.STOP_GRACE_MS + 2_000)));
-    clearTimeout(grace);
+    clearTimeout(graceTimer);
   });
   const serveHttp = async (app: Express, port: number): Promise<number> => {
     const server = await listen(app, { host: config.HOST, port, configure: configureServer });
@@ -121,36 +121,36 @@ function configureServer(server: Server): void {
   server.timeout = 0;
 }
 
-function watchCommands(asker: DeviceCommandClient, metrics: ReturnType<typeof createMetrics>): void {
+function registerCommandMetrics(commandClient: DeviceCommandClient, metrics: ReturnType<typeof createMetrics>): void {
   const gauge = new Gauge({
     name: 'device_api_commands_in_flight',
     help: 'Pending commands to devices',
     registers: [],
     collect() {
-      this.set(asker.inFlight);
+      this.set(commandClient.inFlight);
     },
   });
   metrics.registerMetric(gauge);
 }
 
-function watchUses(uses: UseOutbox, metrics: ReturnType<typeof createMetrics>): void {
-  const waiting = new Gauge({
+function registerAuditMetrics(auditOutbox: AuditOutbox, metrics: ReturnType<typeof createMetrics>): void {
+  const pendingGauge = new Gauge({
     name: 'device_api_audit_entries_waiting',
     help: 'Audit events that JetStream has not stored yet',
     registers: [],
     collect() {
-      this.set(uses.waiting);
+      this.set(auditOutbox.pending);
     },
   });
-  const dropped = new Counter({
+  const droppedCounter = new Counter({
     name: 'device_api_audit_entries_dropped_total',
     help: 'Audit events that were lost because JetStream was unavailable for too long',
     registers: [],
     collect() {
       this.reset();
-      this.inc(uses.dropped);
+      this.inc(auditOutbox.dropped);
     },
   });
-  metrics.registerMetric(waiting);
-  metrics.registerMetric(dropped);
+  metrics.registerMetric(pendingGauge);
+  metrics.registerMetric(droppedCounter);
 }

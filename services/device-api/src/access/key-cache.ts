@@ -10,18 +10,18 @@ export interface KeyOwner {
   readonly ipAllowlist: readonly string[];
 }
 
-interface Entry {
+interface CacheEntry {
   readonly owner: Promise<KeyOwner | null>;
   readonly expiresAtMs: number;
 }
 
-const keepMs = 5_000;
-const askLimitMs = 3_000;
+const cacheTtlMs = 5_000;
+const verifyTimeoutMs = 3_000;
 /** Invented keys must not fill the memory: the oldest entries are evicted. */
 const maxEntries = 10_000;
 
 /** Returns the name of a key outside of its request. */
-export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 /**
  * Caches which account an API key belongs to for five seconds. Entries are evicted when a key is revoked, or a
@@ -29,21 +29,21 @@ export const hashOf = (key: string): string => createHash('sha256').update(key).
  */
 export class KeyCache {
   readonly #bus: Bus;
-  readonly #entries = new Map<string, Entry>();
-  readonly #heard: readonly { stop(): void }[];
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #subscriptions: readonly { stop(): void }[];
   readonly #listeners = new Set<(keySha256: string | null) => void>();
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
     const onError = (error: unknown): void => log.warn({ err: error }, 'invalid key revocation');
-    this.#heard = [
-      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
+    this.#subscriptions = [
+      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => this.#invalidate(keySha256)),
       // Published without a key by a replica of platform-api that was disconnected.
       subscribe(bus, accessChanged, onError, (change) => {
-        if (Object.keys(change).length === 0) this.#doubt(null);
+        if (Object.keys(change).length === 0) this.#invalidate(null);
       }),
       // Events during the outage were missed.
-      { stop: bus.onReconnect(() => this.#doubt(null)) },
+      { stop: bus.onReconnect(() => this.#invalidate(null)) },
     ];
   }
 
@@ -51,12 +51,12 @@ export class KeyCache {
    * Returns the owner of a key, null for an invalid key; throws a BusError if platform-api is unreachable. Only the
    * key's SHA-256 leaves this process.
    */
-  ownerOf(key: string, correlationId: string): Promise<KeyOwner | null> {
-    const keySha256 = hashOf(key);
-    const known = this.#entries.get(keySha256);
-    if (known !== undefined && known.expiresAtMs > performance.now()) return known.owner;
-    const owner = this.#ask(keySha256, correlationId);
-    const entry = { owner, expiresAtMs: performance.now() + keepMs };
+  get(key: string, correlationId: string): Promise<KeyOwner | null> {
+    const keySha256 = hashKey(key);
+    const cached = this.#entries.get(keySha256);
+    if (cached !== undefined && cached.expiresAtMs > performance.now()) return cached.owner;
+    const owner = this.#requestOwner(keySha256, correlationId);
+    const entry = { owner, expiresAtMs: performance.now() + cacheTtlMs };
     this.#entries.delete(keySha256);
     this.#entries.set(keySha256, entry);
     const [oldest] = this.#entries.keys();
@@ -69,27 +69,27 @@ export class KeyCache {
   }
 
   /** Returns the current owner without the cache: a revocation may have arrived. */
-  ownerNow(key: string, correlationId: string): Promise<KeyOwner | null> {
-    return this.#ask(hashOf(key), correlationId);
+  fetch(key: string, correlationId: string): Promise<KeyOwner | null> {
+    return this.#requestOwner(hashKey(key), correlationId);
   }
 
   /** Calls back with the hash of each key that may be invalid, and with null if any may be. */
-  onDoubt(listener: (keySha256: string | null) => void): void {
+  onInvalidated(listener: (keySha256: string | null) => void): void {
     this.#listeners.add(listener);
   }
 
   stop(): void {
-    for (const heard of this.#heard) heard.stop();
+    for (const subscription of this.#subscriptions) subscription.stop();
   }
 
-  #doubt(keySha256: string | null): void {
+  #invalidate(keySha256: string | null): void {
     if (keySha256 === null) this.#entries.clear();
     else this.#entries.delete(keySha256);
     for (const listener of this.#listeners) listener(keySha256);
   }
 
-  async #ask(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
-    const reply = await request(this.#bus, verifyKey, { keySha256 }, { timeoutMs: askLimitMs, correlationId });
+  async #requestOwner(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
+    const reply = await request(this.#bus, verifyKey, { keySha256 }, { timeoutMs: verifyTimeoutMs, correlationId });
     return reply.valid ? reply : null;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, answered, type Client, randomImei, World } from '../testing/world.ts';
+import { type ApiClient, type ApiResponse, createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -15,14 +15,14 @@ const defaults = {
   RATE_LIMIT_READS_BURST: '200',
 };
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-let replica: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+let replica: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  [api, replica] = [await world.service(defaults), await world.service(defaults)];
+  harness = await DeviceApiHarness.open();
+  [api, replica] = [await harness.startService(defaults), await harness.startService(defaults)];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 let nextAddress = 1;
@@ -33,17 +33,17 @@ const newAddress = () => {
 
 describe('at the defaults', () => {
   it('allows a device a burst of 60 commands on all replicas together, without an effect on others', async () => {
-    const imei = await world.device(() => answered(0x8204));
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const forms = [imei, `00000000${imei}`];
-    const answers: Answer[] = [];
+    const responses: ApiResponse[] = [];
     const startedAt = performance.now();
     const round = (_unused: unknown, index: number) =>
       (index % 2 === 0 ? api : replica).get(`/wakeup?imei=${forms[index % 2]}`, newAddress());
-    while (!answers.some(({ status }) => status === 429))
-      answers.push(...(await Promise.all(Array.from({ length: 10 }, round))));
-    const refused = answers.filter(({ status }) => status === 429);
-    const passed = answers.filter(({ status }) => status === 200).length;
-    expect(passed + refused.length).toBe(answers.length);
+    while (!responses.some(({ status }) => status === 429))
+      responses.push(...(await Promise.all(Array.from({ length: 10 }, round))));
+    const refused = responses.filter(({ status }) => status === 429);
+    const passed = responses.filter(({ status }) => status === 200).length;
+    expect(passed + refused.length).toBe(responses.length);
     expect(passed).toBeGreaterThanOrEqual(60);
     // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(61 + (2 * (performance.now() - startedAt)) / 1000);
@@ -53,17 +53,17 @@ describe('at the defaults', () => {
     expect(one?.headers.get('x-ratelimit-limit')).toBe('60');
     expect(one?.headers.get('x-ratelimit-remaining')).toBe('0');
     expect(Number(one?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 5);
-    const other = await world.device(() => answered(0x8204));
+    const other = await harness.connectDevice(() => createOutcome(0x8204));
     expect((await api.get(`/wakeup?imei=${other}`)).status).toBe(200);
   });
 
   it('accepts a request after the time of Retry-After', async () => {
-    const imei = await world.device(() => answered(0x8204));
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     let refused = await api.get(`/wakeup?imei=${imei}`);
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('59');
     await waitFor(async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => api.get(`/wakeup?imei=${imei}`)));
-      refused = answers.find(({ status }) => status === 429) ?? refused;
+      const responses = await Promise.all(Array.from({ length: 10 }, () => api.get(`/wakeup?imei=${imei}`)));
+      refused = responses.find(({ status }) => status === 429) ?? refused;
       return refused.status === 429;
     });
     const seconds = Number(refused.headers.get('retry-after'));
@@ -75,14 +75,14 @@ describe('at the defaults', () => {
   it('allows an address a burst of 60 health requests, without an effect on others', async () => {
     const address = newAddress();
     const paths = [`/health/device?imei=${randomImei()}`, `/health/camera?imei=${randomImei()}&channel=1`];
-    const answers: Answer[] = [];
+    const responses: ApiResponse[] = [];
     // The bucket refills by 20 tokens a second.
-    while (!answers.some(({ status }) => status === 429))
-      answers.push(
+    while (!responses.some(({ status }) => status === 429))
+      responses.push(
         ...(await Promise.all(Array.from({ length: 20 }, (_unused, at) => api.get(paths[at % 2] ?? '', address)))),
       );
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(answers.length - refused.length).toBeGreaterThanOrEqual(60);
+    const refused = responses.filter(({ status }) => status === 429);
+    expect(responses.length - refused.length).toBeGreaterThanOrEqual(60);
     expect(refused[0]?.body).toEqual({ status: 429, error: expect.any(String) });
     expect(refused[0]?.headers.get('retry-after')).toBe('1');
     expect((await api.get(paths[0] ?? '', newAddress())).status).toBe(503);
@@ -113,19 +113,19 @@ describe('reads', () => {
    * rejection.
    */
   const readUntilRefused = async (
-    services: readonly Client[],
+    services: readonly ApiClient[],
     init: () => RequestInit,
-  ): Promise<{ served: number; refused: Answer; seconds: number }> => {
+  ): Promise<{ served: number; refused: ApiResponse; seconds: number }> => {
     const startedAt = performance.now();
     let served = 0;
     for (;;) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 40 }, (_unused, at) =>
           services[at % services.length]?.get(`/videos/list?imei=${randomImei()}`, init()),
         ),
       );
-      served += answers.filter((answer) => answer?.status === 200).length;
-      const refused = answers.find((answer) => answer?.status === 429);
+      served += responses.filter((response) => response?.status === 200).length;
+      const refused = responses.find((response) => response?.status === 429);
       if (refused !== undefined) return { served, refused, seconds: (performance.now() - startedAt) / 1000 };
     }
   };
@@ -140,7 +140,7 @@ describe('reads', () => {
   };
 
   it('allows an address without a key a burst of 200 on all replicas together', async () => {
-    const services = [await world.service(rates), await world.service(rates)];
+    const services = [await harness.startService(rates), await harness.startService(rates)];
     const [one, other] = [newAddress(), newAddress()];
     expectRefusal(await readUntilRefused(services, () => one));
     const untouched = await readUntilRefused(services, () => other);
@@ -152,21 +152,21 @@ describe('reads', () => {
     const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
     const ids = new Map([hash('one'), hash('other')].map((keySha256, at) => [keySha256, at + 1]));
     const options = { queue: 'platform-api', onError: () => undefined };
-    const platform = serve(world.bus, verifyKey, options, async ({ keySha256 }) => ({
+    const platform = serve(harness.bus, verifyKey, options, async ({ keySha256 }) => ({
       valid: true as const,
       keyId: ids.get(keySha256) ?? 0,
       accountId: 1,
       scopes: ['video'],
       ipAllowlist: [],
     }));
-    const records = serve(world.bus, findDevice, options, async () => ({
+    const records = serve(harness.bus, findDevice, options, async () => ({
       known: false,
       accountId: null,
       cameraUtcOffset: '+08:00',
     }));
-    await world.bus.nc.flush();
+    await harness.bus.nc.flush();
     const withKeys = { ...rates, DEVICE_API_AUTH: 'key' };
-    const services = [await world.service(withKeys), await world.service(withKeys)];
+    const services = [await harness.startService(withKeys), await harness.startService(withKeys)];
     const by = (key: string) => ({ headers: { 'x-api-key': key, ...newAddress().headers } });
     expectRefusal(await readUntilRefused(services, () => by('one')));
     expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by('other')))?.status).toBe(200);
@@ -178,17 +178,17 @@ describe('Retry-After', () => {
   it('is exact to the second on every replica', async () => {
     // One token in three seconds.
     const slow = { RATE_LIMIT_COMMANDS_BURST: '1', RATE_LIMIT_COMMANDS_PER_MINUTE: '20' };
-    const services = [await world.service(slow), await world.service(slow)];
-    const imei = await world.device(() => answered(0x8204));
-    const ask = async (no: number) => {
+    const services = [await harness.startService(slow), await harness.startService(slow)];
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
+    const sendWakeUp = async (no: number) => {
       const fromMs = performance.now();
-      const answer = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
-      return { answer, fromMs, toMs: performance.now() };
+      const response = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
+      return { answer: response, fromMs, toMs: performance.now() };
     };
-    const first = await ask(0);
+    const first = await sendWakeUp(0);
     expect(first.answer?.status).toBe(200);
-    const told: string[] = [];
-    let last = await ask(1);
+    const retryAfterSeconds: string[] = [];
+    let last = await sendWakeUp(1);
     for (let no = 2; last.answer?.status === 429; no += 1) {
       // The token returns three seconds after the first was taken, at some time within that request.
       const leastMs = first.fromMs + 3_000 - last.toMs - 5;
@@ -197,10 +197,10 @@ describe('Retry-After', () => {
       expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil(leastMs / 1000)));
       expect(seconds).toBeLessThanOrEqual(Math.max(1, Math.ceil(mostMs / 1000)));
       expect(last.answer.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
-      told.push(String(seconds));
-      last = await ask(no);
+      retryAfterSeconds.push(String(seconds));
+      last = await sendWakeUp(no);
     }
-    expect(told).not.toEqual([]);
+    expect(retryAfterSeconds).not.toEqual([]);
     expect(last.answer?.status).toBe(200);
     expect(last.toMs - first.fromMs).toBeGreaterThanOrEqual(2_995);
   });
@@ -210,41 +210,44 @@ describe('X-RateLimit-Reset', () => {
   it('is the time of the full bucket, for accepted and rejected requests', async () => {
     // One token in ten seconds.
     const burst = 10;
-    const slow = await world.service({ RATE_LIMIT_COMMANDS_BURST: `${burst}`, RATE_LIMIT_COMMANDS_PER_MINUTE: '6' });
-    const imei = await world.device(() => answered(0x8204));
+    const slow = await harness.startService({
+      RATE_LIMIT_COMMANDS_BURST: `${burst}`,
+      RATE_LIMIT_COMMANDS_PER_MINUTE: '6',
+    });
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const fromS = Date.now() / 1000;
     let last = await slow.get(`/wakeup?imei=${imei}`);
     const toS = Date.now() / 1000;
-    const resetOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-reset'));
+    const getReset = ({ headers }: ApiResponse): number => Number(headers.get('x-ratelimit-reset'));
     let served = 0;
     let before = 0;
     for (; last.status === 200; served += 1) {
-      before = resetOf(last);
+      before = getReset(last);
       expect(before).toBeGreaterThanOrEqual(Math.floor(fromS) + 10 * (served + 1));
       expect(before).toBeLessThanOrEqual(Math.ceil(toS) + 10 * (served + 1));
       last = await slow.get(`/wakeup?imei=${imei}`);
     }
     expect(last.status).toBe(429);
     expect(served).toBeGreaterThanOrEqual(burst);
-    expect(Math.abs(resetOf(last) - before)).toBeLessThanOrEqual(1);
+    expect(Math.abs(getReset(last) - before)).toBeLessThanOrEqual(1);
     expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(10);
   });
 });
 
 describe('without Redis', () => {
   it('counts in each process, and rejects no request for the outage', async () => {
-    const imei = await world.device(() => answered(0x8204));
-    await world.redisServer.kill();
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
+    await harness.redisServer.kill();
     const startedAt = performance.now();
-    const answers = await Promise.all(Array.from({ length: 80 }, () => api.get(`/wakeup?imei=${imei}`)));
-    const passed = answers.filter(({ status }) => status === 200).length;
-    const refused = answers.filter(({ status }) => status === 429).length;
+    const responses = await Promise.all(Array.from({ length: 80 }, () => api.get(`/wakeup?imei=${imei}`)));
+    const passed = responses.filter(({ status }) => status === 200).length;
+    const refused = responses.filter(({ status }) => status === 429).length;
     expect(passed + refused).toBe(80);
     expect(passed).toBeGreaterThanOrEqual(60);
     // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(60 + (2 * (performance.now() - startedAt)) / 1000);
     expect((await replica.get(`/wakeup?imei=${imei}`)).status).toBe(200);
-    await world.redisServer.start();
+    await harness.redisServer.start();
     await waitFor(async () => (await api.get(`/wakeup?imei=${imei}`)).status === 200);
   });
 });

@@ -2,16 +2,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { findDevice, keyRevoked, locateClip, publish, serve, serveUseCase, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
-import { watchUntilCut } from '../testing/watch.ts';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { readUntilClosed } from '../testing/read-until-closed.ts';
+import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let uploads: UploadWorld;
-let api: Awaited<ReturnType<UploadWorld['service']>>;
-let pod: MediaPod;
+let uploads: UploadHarness;
+let api: Awaited<ReturnType<UploadHarness['startService']>>;
+let pod: FakeMediaPod;
 let clipId: string;
 let livePath: string;
 /** Allowed addresses of the valid keys, by their hashes. */
@@ -27,8 +27,8 @@ function newKey(): string {
 }
 
 beforeAll(async () => {
-  uploads = await UploadWorld.open({ platform: false });
-  const { bus } = uploads.world;
+  uploads = await UploadHarness.open({ platform: false });
+  const { bus } = uploads.harness;
   const options = { queue: 'platform-api', onError: () => undefined };
   serve(bus, verifyKey, options, async ({ keySha256 }) => {
     const ipAllowlist = valid.get(keySha256);
@@ -43,15 +43,18 @@ beforeAll(async () => {
   });
   const device = { known: false, accountId: null, cameraUtcOffset: '+08:00' };
   serve(bus, findDevice, options, async () => device);
-  pod = await openMediaPod(streaming());
+  pod = await startFakeMediaPod(respondWithStream());
   serveUseCase(bus, locateClip(ftpPod), options, async () => ({ httpUrl: pod.url }));
   await bus.nc.flush();
-  api = await uploads.service({ DEVICE_API_AUTH: 'key' });
-  const camera = await uploads.camera();
-  const asked = { headers: { 'x-api-key': newKey() } };
-  clipId = await uploading({ base: api.base, get: (path, init) => api.get(path, { ...init, ...asked }) }, camera);
+  api = await uploads.startService({ DEVICE_API_AUTH: 'key' });
+  const camera = await uploads.connectCamera();
+  const keyHeaders = { headers: { 'x-api-key': newKey() } };
+  clipId = await requestClip(
+    { base: api.base, get: (path, init) => api.get(path, { ...init, ...keyHeaders }) },
+    camera,
+  );
   await uploads.records.transition(clipId, ['uploading'], 'completed');
-  await uploads.world.cameraConnects(camera.imei, 1, pod.url);
+  await uploads.harness.connectStream(camera.imei, 1, pod.url);
   livePath = `/realtime/stream.flv?imei=${camera.imei}&channel=1`;
 });
 afterAll(async () => {
@@ -60,10 +63,10 @@ afterAll(async () => {
 });
 
 /** Reads video until it is closed. */
-async function show(path: string, key: string, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
-  expect(answer.status).toBe(200);
-  return watchUntilCut(answer);
+async function startReader(path: string, key: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
+  expect(response.status).toBe(200);
+  return readUntilClosed(response);
 }
 
 describe.each([
@@ -76,22 +79,22 @@ describe.each([
       'whose revocation was published',
       (key: string) => {
         valid.delete(hash(key));
-        publish(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
+        publish(uploads.harness.bus, keyRevoked, { keySha256: hash(key) });
       },
     ],
     ['whose revocation was missed', (key: string) => void valid.delete(hash(key))],
     ['whose addresses have changed without an event', (key: string) => void valid.set(hash(key), elsewhere)],
   ])('ends for a key %s, and for no other', async (_how, end) => {
     const [key, other] = [newKey(), newKey()];
-    const cut = [await show(path(), key, headers), await show(path(), key, headers)];
-    const kept = await show(path(), other, headers);
+    const closedReaders = [await startReader(path(), key, headers), await startReader(path(), key, headers)];
+    const openReader = await startReader(path(), other, headers);
     try {
       valid.set(hash(other), [...here, ...elsewhere]);
       end(key);
-      await waitFor(() => cut.every(({ isOver }) => isOver()));
-      expect(kept.isOver()).toBe(false);
+      await waitFor(() => closedReaders.every(({ isClosed: isOver }) => isOver()));
+      expect(openReader.isClosed()).toBe(false);
     } finally {
-      await Promise.all([...cut, kept].map((each) => each.end()));
+      await Promise.all([...closedReaders, openReader].map((each) => each.end()));
     }
   });
 });

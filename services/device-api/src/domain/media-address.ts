@@ -10,7 +10,7 @@ export interface MediaAddress {
 }
 
 /** Parts of the address that a caller may set. */
-export interface MediaAddressWish {
+export interface MediaAddressOptions {
   readonly host?: string | undefined;
   readonly tcpPort?: number | undefined;
   readonly udpPort?: number | undefined;
@@ -21,29 +21,30 @@ export interface MediaAddressWish {
  * prefer TCP if both ports are given. A caller who wants UDP sets `tcp_port=0`, and gets this product's UDP port by
  * default.
  */
-export function mediaAddress(
-  wish: MediaAddressWish,
-  own: { readonly host: string; readonly port: number; readonly allowlist: string | undefined },
+export function resolveMediaAddress(
+  options: MediaAddressOptions,
+  ownServer: { readonly host: string; readonly port: number; readonly allowlist: string | undefined },
 ): MediaAddress {
-  const server = wish.host ?? own.host;
-  checkAllowed(wish.host, own);
-  const tcpPort = wish.tcpPort ?? own.port;
-  const udpPort = wish.udpPort ?? (tcpPort === 0 ? own.port : 0);
+  const server = options.host ?? ownServer.host;
+  assertHostAllowed(options.host, ownServer);
+  const tcpPort = options.tcpPort ?? ownServer.port;
+  const udpPort = options.udpPort ?? (tcpPort === 0 ? ownServer.port : 0);
   if (tcpPort === 0 && udpPort === 0)
     throw new AppError('validation_failed', 'The query parameters tcp_port and udp_port cannot both be 0.');
-  const isOurs = isSameHost(server, own.host) && [tcpPort, udpPort].every((port) => port === 0 || port === own.port);
-  return { server, tcpPort, udpPort, isForeign: !isOurs };
+  const isOwn =
+    isSameHost(server, ownServer.host) && [tcpPort, udpPort].every((port) => port === 0 || port === ownServer.port);
+  return { server, tcpPort, udpPort, isForeign: !isOwn };
 }
 
 const isSameHost = (left: string, right: string): boolean => left.toLowerCase() === right.toLowerCase();
 
 /** Throws 400 for a host that is neither this product's nor in the allow-list. */
-export function checkAllowed(
+export function assertHostAllowed(
   host: string | undefined,
-  own: { readonly host: string; readonly allowlist: string | undefined },
+  ownServer: { readonly host: string; readonly allowlist: string | undefined },
 ): void {
-  if (host === undefined || own.allowlist === undefined || isSameHost(host, own.host)) return;
-  const allowed = own.allowlist.split(',').map((entry) => entry.trim());
-  if (!allowed.some((entry) => isSameHost(entry, host)))
+  if (host === undefined || ownServer.allowlist === undefined || isSameHost(host, ownServer.host)) return;
+  const allowedHosts = ownServer.allowlist.split(',').map((entry) => entry.trim());
+  if (!allowedHosts.some((entry) => isSameHost(entry, host)))
     throw new AppError('validation_failed', 'The query parameter host is not in the list of allowed media servers.');
 }

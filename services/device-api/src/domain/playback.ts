@@ -21,17 +21,17 @@ export const PlaybackControl = {
 /**
  * Source of a viewer's timestamps: the device's clock, or the arrival if that clock runs faster, backwards or in leaps.
  */
-export type Pace = 'device' | 'arrival';
+export type TimestampSource = 'device' | 'arrival';
 
 /** Returns the timestamp source with which a playback begins. */
-export const paceOfMode = (mode: number): Pace =>
+export const getTimestampSource = (mode: number): TimestampSource =>
   mode === PlaybackMode.normal || mode === PlaybackMode.singleFrame ? 'device' : 'arrival';
 
 /**
  * Returns the effect of a control on the recording's clock: a new timestamp source, `same` for a seek, undefined
  * without an effect.
  */
-export function clockChangeOf(control: number): Pace | 'same' | undefined {
+export function getTimestampChange(control: number): TimestampSource | 'same' | undefined {
   switch (control) {
     case PlaybackControl.play:
       return 'device';

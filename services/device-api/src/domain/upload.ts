@@ -15,7 +15,7 @@ export const isFinal = (status: UploadStatus): boolean => finalStatuses.some((fi
 export const uploadAction = { pause: 0, resume: 1, cancel: 2 } as const;
 
 /** Returns the status after an accepted action; undefined if the action does not fit. */
-export function statusAfter(action: number, status: UploadStatus): UploadStatus | undefined {
+export function getNextStatus(action: number, status: UploadStatus): UploadStatus | undefined {
   switch (action) {
     case uploadAction.pause:
       return status === 'uploading' ? 'paused' : undefined;
@@ -29,8 +29,8 @@ export function statusAfter(action: number, status: UploadStatus): UploadStatus 
 }
 
 /** Networks over which a camera may upload, as in 0x9206. */
-export function networkConditions(may: { wifi: boolean; lan: boolean; mobileNetwork: boolean }): number {
-  const conditions = (may.wifi ? 1 : 0) | (may.lan ? 2 : 0) | (may.mobileNetwork ? 4 : 0);
+export function encodeNetworkConditions(allowed: { wifi: boolean; lan: boolean; mobileNetwork: boolean }): number {
+  const conditions = (allowed.wifi ? 1 : 0) | (allowed.lan ? 2 : 0) | (allowed.mobileNetwork ? 4 : 0);
   if (conditions === 0)
     throw new AppError(
       'validation_failed',
@@ -39,8 +39,8 @@ export function networkConditions(may: { wifi: boolean; lan: boolean; mobileNetw
   return conditions;
 }
 
-export const mayUseMobileNetwork = (conditions: number): boolean => (conditions & 4) !== 0;
+export const allowsMobileNetwork = (conditions: number): boolean => (conditions & 4) !== 0;
 
-export const noSuchUpload = (): AppError => new AppError('not_found', 'There is no upload with this video_id.');
+export const uploadNotFoundError = (): AppError => new AppError('not_found', 'There is no upload with this video_id.');
 
-export const cameraBusy = (): AppError => new AppError('camera_busy', 'The camera is uploading another clip.');
+export const cameraBusyError = (): AppError => new AppError('camera_busy', 'The camera is uploading another clip.');

@@ -7,17 +7,17 @@ type SmsConfig = Pick<
 >;
 
 /** Opens the circuit breaker: half of the last minute's messages failed, and at least this many. */
-const failuresToOpen = 3;
-const leftAloneMs = 30_000;
+const breakerVolumeThreshold = 3;
+const resetTimeoutMs = 30_000;
 
 /** The provider rejected a message. */
 export class SmsError extends Error {
   override readonly name = 'SmsError';
   /** True if the provider rejected only this message. */
-  readonly isOfMessage: boolean;
-  constructor(message: string, options: { isOfMessage?: boolean; cause?: unknown } = {}) {
+  readonly isMessageRejected: boolean;
+  constructor(message: string, options: { isMessageRejected?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
-    this.isOfMessage = options.isOfMessage ?? false;
+    this.isMessageRejected = options.isMessageRejected ?? false;
   }
 }
 
@@ -32,15 +32,15 @@ export class SmsProvider {
       // The request has its own time-out, which also closes its connection.
       timeout: false,
       rollingCountTimeout: 60_000,
-      volumeThreshold: failuresToOpen,
+      volumeThreshold: breakerVolumeThreshold,
       errorThresholdPercentage: 50,
-      resetTimeout: leftAloneMs,
-      errorFilter: (error: unknown) => error instanceof SmsError && error.isOfMessage,
+      resetTimeout: resetTimeoutMs,
+      errorFilter: (error: unknown) => error instanceof SmsError && error.isMessageRejected,
     });
   }
 
   /** Returns the configured provider, or null. */
-  static of(config: SmsConfig): SmsProvider | null {
+  static fromConfig(config: SmsConfig): SmsProvider | null {
     const { WAKE_SMS_URL } = config;
     return WAKE_SMS_URL === undefined ? null : new SmsProvider({ ...config, WAKE_SMS_URL });
   }
@@ -76,7 +76,7 @@ export class SmsProvider {
     }
     if (!response.ok)
       throw new SmsError(`the SMS provider returned ${response.status}`, {
-        isOfMessage: [400, 404, 422].includes(response.status),
+        isMessageRejected: [400, 404, 422].includes(response.status),
       });
   }
 }

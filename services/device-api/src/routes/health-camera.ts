@@ -1,9 +1,9 @@
 import { defineRoute, Reply } from '@fleet/service-kit';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { isCameraStreaming } from '../use-cases/check-health.ts';
-import { healthCheckEntityResponse } from './answers.ts';
 import { cameraQuery } from './parameters.ts';
+import { healthCheckEntityResponse } from './responses.ts';
 
 export const healthCamera = (deps: Deps) =>
   defineRoute({

@@ -1,9 +1,9 @@
 import { defineRoute, Reply } from '@fleet/service-kit';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { isDeviceConnected } from '../use-cases/check-health.ts';
-import { healthCheckEntityResponse } from './answers.ts';
 import { deviceQuery } from './parameters.ts';
+import { healthCheckEntityResponse } from './responses.ts';
 
 export const healthDevice = (deps: Deps) =>
   defineRoute({

@@ -1,11 +1,11 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
-import { streamErrors } from './answers.ts';
 import { channel, imei } from './parameters.ts';
 import { playback } from './realtime-stream-flv.ts';
+import { streamErrors } from './responses.ts';
 
 export const historyStreamFlv = (deps: Deps) =>
   defineRoute({

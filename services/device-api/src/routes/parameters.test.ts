@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { answered, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 let imei: string;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
-  imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
+  imei = await harness.connectDevice(({ command }) => createOutcome(command.kind === 'startLive' ? 0x9101 : 0x9102));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const device = ['/health/device', '/wakeup'];
 const camera = ['/health/camera', '/realtime/start-stream', '/realtime/stream.flv', '/realtime/control-stream'];
 const valid: Record<string, string> = { '/realtime/control-stream': '&ctrl_instruction=0' };
 
-const badImeis = [
+const invalidImeis = [
   ['missing', ''],
   ['blank', 'imei='],
   ['of spaces', 'imei=%20%20%20%20%20%20%20%20%20%20%20%20'],
@@ -35,7 +35,7 @@ const badImeis = [
   ['given twice', 'imei=123456789012&imei=123456789012'],
   ['malformed', 'imei=%zz'],
 ];
-const badChannels = [
+const invalidChannels = [
   ['missing', ''],
   ['blank', '&channel='],
   ['negative', '&channel=-1'],
@@ -49,7 +49,7 @@ const badChannels = [
   ['given twice', '&channel=1&channel=1'],
   ['huge', '&channel=99999999999999999999'],
 ];
-const badStartParameters = [
+const invalidStartParameters = [
   'host=',
   'host=a%20b',
   'host=%E4%B8%AD',
@@ -74,7 +74,7 @@ const badStartParameters = [
   'stream_type=-1',
   'stream_type=main',
 ];
-const badControlParameters = [
+const invalidControlParameters = [
   '',
   'ctrl_instruction=5',
   'ctrl_instruction=-1',
@@ -90,22 +90,22 @@ const badControlParameters = [
 
 const cases: [string, string][] = [
   ...[...device, ...camera].flatMap((path) =>
-    badImeis.map(([what, query]): [string, string] => [
+    invalidImeis.map(([what, query]): [string, string] => [
       `imei ${what}`,
       `${path}?${query}&channel=1${valid[path] ?? ''}`,
     ]),
   ),
   ...camera.flatMap((path) =>
-    badChannels.map(([what, query]): [string, string] => [
+    invalidChannels.map(([what, query]): [string, string] => [
       `channel ${what}`,
       `${path}?imei=123456789012${query}${valid[path] ?? ''}`,
     ]),
   ),
-  ...badStartParameters.map((query): [string, string] => [
+  ...invalidStartParameters.map((query): [string, string] => [
     query,
     `/realtime/start-stream?imei=123456789012&channel=1&${query}`,
   ]),
-  ...badControlParameters.map((query): [string, string] => [
+  ...invalidControlParameters.map((query): [string, string] => [
     query,
     `/realtime/control-stream?imei=123456789012&channel=1&${query}`,
   ]),
@@ -187,14 +187,14 @@ describe('an unknown operation', () => {
   });
 
   it('sends no command for HEAD', async () => {
-    const other = await world.device(() => answered(0x8204));
+    const other = await harness.connectDevice(() => createOutcome(0x8204));
     for (const path of [
       '/wakeup?',
       '/realtime/start-stream?channel=1&',
       '/realtime/control-stream?channel=1&ctrl_instruction=0&',
     ])
       expect((await api.get(`${path}imei=${other}`, { method: 'HEAD' })).status).toBe(405);
-    expect(world.commandsOf(other)).toEqual([]);
+    expect(harness.findCommands(other)).toEqual([]);
     expect((await api.get(`/health/device?imei=${other}`, { method: 'HEAD' })).status).toBe(200);
   });
 
@@ -215,7 +215,7 @@ describe('X-Request-Id', () => {
   it('is returned and reaches the device with the command', async () => {
     const { headers } = await api.get(`/wakeup?imei=${imei}`, { headers: { 'x-request-id': 'caller-7.a_B' } });
     expect(headers.get('x-request-id')).toBe('caller-7.a_B');
-    expect(world.commandsOf(imei).at(-1)?.correlationId).toBe('caller-7.a_B');
+    expect(harness.findCommands(imei).at(-1)?.correlationId).toBe('caller-7.a_B');
   });
 
   it.each(['a b', 'x'.repeat(65), 'a/b'])('is generated if %j was sent', async (given) => {
@@ -226,8 +226,8 @@ describe('X-Request-Id', () => {
   it('is on errors too, and two requests with one id are two commands', async () => {
     const init = { headers: { 'x-request-id': 'same' } };
     expect((await api.get('/nothing', init)).headers.get('x-request-id')).toBe('same');
-    const before = world.commandsOf(imei).length;
+    const before = harness.findCommands(imei).length;
     await Promise.all([api.get(`/wakeup?imei=${imei}`, init), api.get(`/wakeup?imei=${imei}`, init)]);
-    expect(world.commandsOf(imei).length - before).toBe(2);
+    expect(harness.findCommands(imei).length - before).toBe(2);
   });
 });

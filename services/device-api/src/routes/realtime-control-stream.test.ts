@@ -2,37 +2,39 @@ import { mediaControl, mediaControlSubject, subscribe } from '@fleet/bus';
 import { readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-const told: unknown[] = [];
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+const published: unknown[] = [];
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
   subscribe(
-    world.bus,
+    harness.bus,
     mediaControl,
     (error) => {
       throw error;
     },
-    (body) => told.push(body),
+    (body) => published.push(body),
     mediaControlSubject('pod-7'),
   );
-  await world.bus.nc.flush();
+  await harness.bus.nc.flush();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const control = (imei: string, query: string) => api.get(`/realtime/control-stream?imei=${imei}&channel=3&${query}`);
-const toldOf = (imei: string): unknown[] => told.filter((body) => (body as { imei: string }).imei === imei);
+const findPublished = (imei: string): unknown[] => published.filter((body) => (body as { imei: string }).imei === imei);
 /** Returns the events of the pod, once a final message has arrived. */
 async function changes(imei: string): Promise<unknown[]> {
   await control(imei, 'ctrl_instruction=3');
-  await waitFor(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
-  return toldOf(imei).slice(0, -1);
+  await waitFor(
+    () => findPublished(imei).length > 0 && (findPublished(imei).at(-1) as { change: string }).change === 'resumed',
+  );
+  return findPublished(imei).slice(0, -1);
 }
 
 describe('the command', () => {
@@ -45,12 +47,12 @@ describe('the command', () => {
     ['ctrl_instruction=2&close_stream_type=1&stream_type=1', { control: 2, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=4', { control: 4, closeType: 0, streamType: 0 }],
   ])('contains %s, whether or not the channel streams', async (query, fields) => {
-    const imei = await world.device(() => answered(0x9102));
+    const imei = await harness.connectDevice(() => createOutcome(0x9102));
     expect(await control(imei, query)).toMatchObject({
       status: 200,
       body: { response_id: '0x9102', result: 'success' },
     });
-    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([
+    expect(harness.findCommands(imei).map(({ command }) => command)).toEqual([
       { kind: 'controlLive', channel: 3, ...fields },
     ]);
   });
@@ -65,16 +67,16 @@ describe('the pod that owns the stream', () => {
     ['ctrl_instruction=1', []],
     ['ctrl_instruction=4', []],
   ])('is notified after %s: %p', async (query, expected) => {
-    const imei = await world.device(() => answered(0x9102));
-    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+    const imei = await harness.connectDevice(() => createOutcome(0x9102));
+    await harness.connectStream(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     await control(imei, query);
     expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, change })));
   });
 
   it('is not notified if the device refused', async () => {
     let result = 1;
-    const imei = await world.device(() => answered(0x9102, result));
-    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+    const imei = await harness.connectDevice(() => createOutcome(0x9102, result));
+    await harness.connectStream(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     expect((await control(imei, 'ctrl_instruction=0')).body).toMatchObject({ result: 'failure' });
     result = 0;
     expect(await changes(imei)).toEqual([]);
@@ -83,13 +85,15 @@ describe('the pod that owns the stream', () => {
 
 describe('a stop before the first packet', () => {
   it('cancels the request, so that the channel no longer counts as streaming', async () => {
-    const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
+    const imei = await harness.connectDevice(({ command }) =>
+      createOutcome(command.kind === 'startLive' ? 0x9101 : 0x9102),
+    );
     // A busy machine may miss the second that a media server has to reply in.
     await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
     await control(imei, 'ctrl_instruction=0&close_stream_type=1');
-    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
+    expect((await readStream(harness.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
     await control(imei, 'ctrl_instruction=0');
-    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).toBeNull();
+    expect((await readStream(harness.redis, { kind: 'live', imei, channel: 3 })).request).toBeNull();
     expect((await api.get(`/realtime/stream.flv?imei=${imei}&channel=3`)).status).toBe(404);
   });
 });

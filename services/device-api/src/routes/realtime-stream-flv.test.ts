@@ -5,28 +5,30 @@ import { popTimedOutStreams } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
-import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { answered, type Client, randomImei, World } from '../testing/world.ts';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { type ApiClient, createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-const pods: MediaPod[] = [];
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+const pods: FakeMediaPod[] = [];
 const viewers: ClientRequest[] = [];
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service({ FIRST_PACKET_WAIT_MS: '700' });
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService({ FIRST_PACKET_WAIT_MS: '700' });
 });
 afterEach(async () => {
   for (const viewer of viewers.splice(0)) viewer.destroy();
   await Promise.all(pods.splice(0).map((pod) => pod.close()));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-async function mediaPod(answer: Parameters<typeof openMediaPod>[0] = streaming()): Promise<MediaPod> {
-  const pod = await openMediaPod(answer);
+async function startMediaPod(
+  respond: Parameters<typeof startFakeMediaPod>[0] = respondWithStream(),
+): Promise<FakeMediaPod> {
+  const pod = await startFakeMediaPod(respond);
   pods.push(pod);
   return pod;
 }
@@ -34,7 +36,7 @@ async function mediaPod(answer: Parameters<typeof openMediaPod>[0] = streaming()
 const flv = (imei: string, more = '') => `/realtime/stream.flv?imei=${imei}&channel=1${more}`;
 
 /** Opens a stream and returns its unread response. */
-function watch(imei: string, more = '', client: Client = api): Promise<IncomingMessage> {
+function watch(imei: string, more = '', client: ApiClient = api): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = get(`${client.base}/api/v1${flv(imei, more)}`, { agent: false }, resolve);
     // A test that ends it learns of that from the response.
@@ -48,7 +50,7 @@ async function firstChunk(response: IncomingMessage): Promise<string> {
   return '';
 }
 
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+async function readBytes(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
@@ -57,9 +59,9 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer> {
 describe('a streaming channel', () => {
   it('is proxied byte by byte from its pod, by a signed URL', async () => {
     const bytes = randomBytes(3_000_000);
-    const pod = await mediaPod((_request, response) => response.writeHead(200).end(bytes));
+    const pod = await startMediaPod((_request, response) => response.writeHead(200).end(bytes));
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(`00000000${imei}`, '&audio=copy&hevc=legacy&token=of-a-player');
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
@@ -69,7 +71,7 @@ describe('a streaming channel', () => {
       'x-content-type-options': 'nosniff',
       'x-request-id': expect.any(String),
     });
-    expect((await bodyOf(response)).equals(bytes)).toBe(true);
+    expect((await readBytes(response)).equals(bytes)).toBe(true);
     const url = new URL(pod.requests[0]?.url ?? '', pod.url);
     expect(url.pathname).toBe(`/live/${imei}_1.flv`);
     const { expires, signature, ...rest } = Object.fromEntries(url.searchParams);
@@ -81,7 +83,7 @@ describe('a streaming channel', () => {
   it('is read no faster than its viewer reads', async () => {
     let written = 0;
     const chunk = Buffer.alloc(64 * 1024);
-    const pod = await mediaPod((_request, response) => {
+    const pod = await startMediaPod((_request, response) => {
       response.writeHead(200);
       const push = (): void => {
         while (response.write(chunk)) written += chunk.length;
@@ -90,7 +92,7 @@ describe('a streaming channel', () => {
       push();
     });
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(imei);
     response.pause();
     let before = -1;
@@ -105,36 +107,36 @@ describe('a streaming channel', () => {
   });
 
   it('notifies the pod immediately when the viewer leaves', async () => {
-    const pod = await mediaPod();
+    const pod = await startMediaPod();
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(imei);
     expect(await firstChunk(response)).toBe('FLV');
-    expect(pod.open.size).toBe(1);
+    expect(pod.openResponses.size).toBe(1);
     response.destroy();
-    await waitFor(() => pod.open.size === 0);
-    await waitFor(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
+    await waitFor(() => pod.openResponses.size === 0);
+    await waitFor(async () => (await harness.redis.zCard(`viewers:live:${imei}:1`)) === 0);
   });
 
   it('ends for the viewer when it ends at the pod, and is closed when the pod dies', async () => {
-    const pod = await mediaPod();
+    const pod = await startMediaPod();
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const ended = await watch(imei);
     await firstChunk(ended);
-    for (const response of pod.open) response.end('!');
-    expect((await bodyOf(ended)).toString()).toBe('!');
+    for (const response of pod.openResponses) response.end('!');
+    expect((await readBytes(ended)).toString()).toBe('!');
     const cut = await watch(imei);
     await firstChunk(cut);
-    for (const response of pod.open) response.destroy();
-    await expect(bodyOf(cut)).rejects.toThrow(/aborted/);
+    for (const response of pod.openResponses) response.destroy();
+    await expect(readBytes(cut)).rejects.toThrow(/aborted/);
   });
 
   it('responds to HEAD without opening it', async () => {
-    const pod = await mediaPod();
+    const pod = await startMediaPod();
     const imei = randomImei();
     expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const { status, headers } = await api.get(flv(imei), { method: 'HEAD' });
     expect([status, headers.get('content-type')]).toEqual([200, 'video/x-flv']);
     expect(pod.requests).toEqual([]);
@@ -143,9 +145,9 @@ describe('a streaming channel', () => {
 
 describe('a failing media pod', () => {
   it.each([404, 410, 500, 503])('with %i is 502', async (status) => {
-    const pod = await mediaPod((_request, response) => response.writeHead(status).end('no'));
+    const pod = await startMediaPod((_request, response) => response.writeHead(status).end('no'));
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const answer = await api.get(flv(imei));
     expect(answer).toMatchObject({
       status: 502,
@@ -155,32 +157,32 @@ describe('a failing media pod', () => {
 
   it('is 502 if it is unreachable, and 404 once its claim has expired', async () => {
     const imei = randomImei();
-    const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    const camera = await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(502);
     await camera.leave();
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 
   it('is replaced by another pod to which the camera has moved', async () => {
-    const next = await mediaPod(streaming('moved'));
+    const next = await startMediaPod(respondWithStream('moved'));
     const imei = randomImei();
-    const old = await mediaPod((_request, response) => {
-      world.cameraConnects(imei, 1, next.url).then(
+    const old = await startMediaPod((_request, response) => {
+      harness.connectStream(imei, 1, next.url).then(
         () => response.writeHead(404).end(),
         () => response.destroy(),
       );
     });
-    await world.cameraConnects(imei, 1, old.url);
+    await harness.connectStream(imei, 1, old.url);
     expect(await firstChunk(await watch(imei))).toBe('moved');
   });
 
   it('is 404 if the stream has just ended', async () => {
     const imei = randomImei();
-    let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
-    const pod = await mediaPod((_request, response) => {
+    let camera: Awaited<ReturnType<DeviceApiHarness['connectStream']>> | undefined;
+    const pod = await startMediaPod((_request, response) => {
       void camera?.leave().then(() => response.writeHead(404).end());
     });
-    camera = await world.cameraConnects(imei, 1, pod.url);
+    camera = await harness.connectStream(imei, 1, pod.url);
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 });
@@ -189,26 +191,26 @@ describe('a requested channel', () => {
   const start = (imei: string, more = '') => api.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 
   it('can be watched immediately after start-stream: the viewer waits for the first packet', async () => {
-    const pod = await mediaPod();
-    const patient = await world.service();
-    const imei = await world.device(() => answered(0x9101));
+    const pod = await startMediaPod();
+    const waitingService = await harness.startService();
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
-    const watching = watch(imei, '', patient);
-    await waitFor(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
-    await world.cameraConnects(imei, 1, pod.url);
+    const watching = watch(imei, '', waitingService);
+    await waitFor(async () => (await harness.redis.zCard(`viewers:live:${imei}:1`)) === 1);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watching;
     expect(response.statusCode).toBe(200);
     expect(await firstChunk(response)).toBe('FLV');
   });
 
   it('is 502 if no packet arrives, and 404 when the request has ended', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
     expect(await api.get(flv(imei))).toMatchObject({
       status: 502,
       body: { error: expect.stringContaining('has not connected') },
     });
-    expect(await popTimedOutStreams(world.redis, Date.now() + 60_000)).toContainEqual({
+    expect(await popTimedOutStreams(harness.redis, Date.now() + 60_000)).toContainEqual({
       kind: 'live',
       imei,
       channel: 1,
@@ -217,7 +219,7 @@ describe('a requested channel', () => {
   });
 
   it('is 502 if the camera was sent to another server', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei, '&host=media.partner.example');
     expect(await api.get(flv(imei))).toMatchObject({
       status: 502,
@@ -226,12 +228,12 @@ describe('a requested channel', () => {
   });
 
   it('is 404 while the camera has not responded', async () => {
-    const imei = await world.device(() => new Promise(() => undefined));
-    const gone = new AbortController();
-    const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
-    await waitFor(() => world.commandsOf(imei).length === 1);
+    const imei = await harness.connectDevice(() => new Promise(() => undefined));
+    const abortController = new AbortController();
+    const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: abortController.signal });
+    await waitFor(() => harness.findCommands(imei).length === 1);
     expect((await api.get(flv(imei))).status).toBe(404);
-    gone.abort();
+    abortController.abort();
     await expect(starting).rejects.toThrow(/aborted/);
   });
 });
@@ -247,17 +249,17 @@ describe('a channel that does not stream', () => {
 
 describe('viewers of one channel', () => {
   it('are limited on all replicas together, and a leaving one makes room', async () => {
-    const pod = await mediaPod();
+    const pod = await startMediaPod();
     const limits = { RATE_LIMIT_VIEWERS_PER_CHANNEL: '3' };
-    const replicas = [await world.service(limits), await world.service(limits)];
+    const replicas = [await harness.startService(limits), await harness.startService(limits)];
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const open = await Promise.all([0, 1, 0].map((replica) => watch(imei, '', replicas[replica])));
     expect(open.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
     const refused = await watch(imei, '', replicas[1]);
     expect(refused.statusCode).toBe(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    expect(JSON.parse((await bodyOf(refused)).toString())).toEqual({
+    expect(JSON.parse((await readBytes(refused)).toString())).toEqual({
       status: 429,
       error: expect.stringContaining('3 viewers'),
     });

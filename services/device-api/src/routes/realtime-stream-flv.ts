@@ -1,10 +1,10 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
-import { streamErrors } from './answers.ts';
 import { channel, imei } from './parameters.ts';
+import { streamErrors } from './responses.ts';
 
 /** Format options of a player. */
 export const playback = {

@@ -19,7 +19,7 @@ import {
 import { encodeBody, resourceList } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -27,8 +27,8 @@ jest.setTimeout(60_000);
 const token = `pt_${randomBytes(32).toString('base64url')}`;
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 /** Numbers that the partner may not command. */
 const foreign = new Set<string>();
 /** Commands that the partner may send: all, unless a test restricts them. */
@@ -39,15 +39,15 @@ const queued: { imei: string; type: string; params: unknown }[] = [];
 const partnerDevices = new Map<string, (command: DeviceCommand) => Outcome | Promise<Outcome>>();
 
 beforeAll(async () => {
-  world = await World.open({ platform: true });
+  harness = await DeviceApiHarness.open({ platform: true });
   const options = { queue: 'platform-api', onError: () => undefined };
-  serve(world.bus, verifyPartner, options, async ({ tokenSha256, address }) =>
+  serve(harness.bus, verifyPartner, options, async ({ tokenSha256, address }) =>
     tokenSha256 === hash(token) && address !== ''
       ? { valid: true as const, partnerId: 7, accountId: 3 }
       : { valid: false as const },
   );
   serve(
-    world.bus,
+    harness.bus,
     authorizePartnerCommand,
     options,
     async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
@@ -59,19 +59,19 @@ beforeAll(async () => {
       return { isAdmitted: true };
     },
   );
-  serveUseCase(world.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
+  serveUseCase(harness.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
     queued.push({ imei, type, params });
     return { commandId: 'a'.repeat(24) };
   });
-  serve(world.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
-  serve(world.bus, sendPartnerCommand, options, async ({ imei, command }) => {
-    const carryOut = partnerDevices.get(imei);
-    return carryOut === undefined ? { kind: 'noPartner' as const } : await carryOut(command);
+  serve(harness.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
+  serve(harness.bus, sendPartnerCommand, options, async ({ imei, command }) => {
+    const executeCommand = partnerDevices.get(imei);
+    return executeCommand === undefined ? { kind: 'noPartner' as const } : await executeCommand(command);
   });
-  await world.bus.nc.flush();
-  api = await world.service({ PARTNER_COMMAND_ENABLED: 'true' });
+  await harness.bus.nc.flush();
+  api = await harness.startService({ PARTNER_COMMAND_ENABLED: 'true' });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const path = '/api/device/sendInstruct';
 
@@ -186,12 +186,12 @@ describe('POST /api/device/sendInstruct', () => {
     ],
   ])('%i %j is sent to the terminal as by the Device API', async (proNo, content, command) => {
     const messageId = proNo === 128 ? 0x8300 : proNo;
-    const imei = await world.device(() => answered(messageId));
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     expect(await send(imei, proNo, content)).toMatchObject({
       status: 200,
       body: { code: 0, msg: 'success', data: { result: 'success', _code: '100', _imei: imei, _proNo: proNo } },
     });
-    expect(world.commandsOf(imei).map((each) => each.command)).toEqual([expect.objectContaining(command)]);
+    expect(harness.findCommands(imei).map((each) => each.command)).toEqual([expect.objectContaining(command)]);
     expect(admitted).toContainEqual({ imei, proNo });
   });
 
@@ -201,8 +201,8 @@ describe('POST /api/device/sendInstruct', () => {
     const list = { replySerial: 1, total: 1, items: [{ ...item, ...times }] };
     const bodyBase64 = encodeBody(resourceList, list as never, '2019').toString('base64');
     const message = { id: 0x1205, edition: '2019' as const, bodyBase64 };
-    const answer = { commandMessageId: 0x9205, commandSerialNo: 1, result: null, message };
-    const imei = await world.device(() => ({ kind: 'answered', answer }));
+    const response = { commandMessageId: 0x9205, commandSerialNo: 1, result: null, message };
+    const imei = await harness.connectDevice(() => ({ kind: 'answered', answer: response }));
     const { body } = await send(imei, 37_381, {
       channel: 1,
       start_time: '2026-08-01T02:00:00Z',
@@ -213,7 +213,7 @@ describe('POST /api/device/sendInstruct', () => {
       expect.objectContaining({ playback_start_time: '2026-08-01T10:00:00+08:00', file_size: 1000 }),
     ]);
     expect(JSON.parse(String(body.data?.['_content']))).toMatchObject({ total_resources: 1 });
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({
       startTime: '260801100000',
       endTime: '260801110000',
     });
@@ -223,10 +223,10 @@ describe('POST /api/device/sendInstruct', () => {
     ['not connected', { kind: 'notConnected' }, 300, '300'],
     ['silent', { kind: 'timedOut' }, 301, '600'],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 302, '302'],
-    ['refused by the device', answered(0x8300, 1), 302, '302'],
-    ['not supported by the device', answered(0x8300, 3), 302, '302'],
+    ['refused by the device', createOutcome(0x8300, 1), 302, '302'],
+    ['not supported by the device', createOutcome(0x8300, 3), 302, '302'],
   ])('returns with status 200 a code for a command that was %s', async (_case, outcome, code, inner) => {
-    const imei = await world.device(() => outcome);
+    const imei = await harness.connectDevice(() => outcome);
     expect(await send(imei, 33_536, 'Hello')).toMatchObject({
       status: 200,
       body: { code, data: { _code: inner, _requestId: '42' } },
@@ -234,18 +234,21 @@ describe('POST /api/device/sendInstruct', () => {
   });
 
   it('treats a device of another account as offline, and sends it nothing', async () => {
-    const theirs = await world.device(() => answered(0x8300));
-    foreign.add(theirs);
-    const [toTheirs, toNobodys] = [await send(theirs, 33_536, 'Hello'), await send(randomImei(), 33_536, 'Hello')];
-    const told = ({ status, body }: Reply) => ({
+    const foreignImei = await harness.connectDevice(() => createOutcome(0x8300));
+    foreign.add(foreignImei);
+    const [toForeign, toUnknown] = [
+      await send(foreignImei, 33_536, 'Hello'),
+      await send(randomImei(), 33_536, 'Hello'),
+    ];
+    const normalize = ({ status, body }: Reply) => ({
       status,
       code: body.code,
       msg: body.msg,
       keys: Object.keys(body.data ?? {}),
     });
-    expect(told(toTheirs)).toEqual(told(toNobodys));
-    expect(toTheirs.body.code).toBe(300);
-    expect(world.commandsOf(theirs)).toEqual([]);
+    expect(normalize(toForeign)).toEqual(normalize(toUnknown));
+    expect(toForeign.body.code).toBe(300);
+    expect(harness.findCommands(foreignImei)).toEqual([]);
   });
 
   const standardCommands: [number, unknown][] = [
@@ -269,18 +272,18 @@ describe('POST /api/device/sendInstruct', () => {
   ];
 
   it.each(standardCommands)('sends %i %j at the level standard', async (proNo, content) => {
-    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    const imei = await harness.connectDevice(() => createOutcome(proNo === 128 ? 0x8300 : proNo));
     levels.set(imei, 'standard');
     expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
   it.each([
     ...criticalCommands.map(([proNo, content]) => ['standard', proNo, content] as const),
     ...[...standardCommands, ...criticalCommands].map(([proNo, content]) => ['none', proNo, content] as const),
   ])('rejects at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
-    const [online, away] = [await world.device(() => answered(0x8300)), randomImei()];
-    for (const imei of [online, away])
+    const [online, offline] = [await harness.connectDevice(() => createOutcome(0x8300)), randomImei()];
+    for (const imei of [online, offline])
       for (const more of [{}, { sync: 'false' }, { offlineFlag: 'true' }]) {
         levels.set(imei, level);
         expect(await send(imei, proNo, content, more)).toMatchObject({
@@ -288,15 +291,15 @@ describe('POST /api/device/sendInstruct', () => {
           body: { code: 302, data: null, status: 403, msg: expect.stringContaining('command_level') },
         });
       }
-    expect(world.commandsOf(online)).toEqual([]);
-    expect(queued.filter(({ imei }) => imei === away)).toEqual([]);
+    expect(harness.findCommands(online)).toEqual([]);
+    expect(queued.filter(({ imei }) => imei === offline)).toEqual([]);
   });
 
   it.each(criticalCommands)('sends %i %j at the level critical', async (proNo, content) => {
-    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    const imei = await harness.connectDevice(() => createOutcome(proNo === 128 ? 0x8300 : proNo));
     levels.set(imei, 'critical');
     expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -331,23 +334,23 @@ describe('POST /api/device/sendInstruct', () => {
     ['without a parameter', { proNo: '33027', cmdContent: '{"paramCount":"0"}' }],
     ['with a parameter that can not be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
   ])('answers 1001 %s', async (_case, fields) => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const { status, body } = await send(imei, 33_536, 'Hello', fields);
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 1001, data: null, status: 400 } });
     expect(body.msg).toMatch(/^The field .+\.$|^The body field .+\.$|^The .+\.$/);
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
   it('returns 1004 without a valid token, whatever else is wrong', async () => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     for (const wrong of ['', 'pt_wrong', 'x'.repeat(300)])
       expect(await send(imei, 33_536, 'Hello', { token: wrong })).toMatchObject({ status: 401, body: { code: 1004 } });
     expect(await form({})).toMatchObject({ status: 401, body: { code: 1004 } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
   it('accepts JSON, with numbers, flags and an object as content', async () => {
-    const imei = await world.device(() => answered(0x8105));
+    const imei = await harness.connectDevice(() => createOutcome(0x8105));
     const fields = { deviceImei: imei, proNo: 33_029, cmdContent: { command: 4 }, timeOut: 5, sync: true, token };
     const json = { 'content-type': 'application/json' };
     expect(await post(JSON.stringify(fields), json)).toMatchObject({ status: 200, body: { code: 0 } });
@@ -362,7 +365,7 @@ describe('POST /api/device/sendInstruct', () => {
   });
 
   it('waits for the device for timeOut seconds', async () => {
-    const imei = await world.device(() => new Promise<Outcome>(() => undefined));
+    const imei = await harness.connectDevice(() => new Promise<Outcome>(() => undefined));
     const startedAtMs = performance.now();
     expect(await send(imei, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({ status: 200, body: { code: 301 } });
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(950);
@@ -371,19 +374,19 @@ describe('POST /api/device/sendInstruct', () => {
   it('responds with sync=false as soon as the frame is written', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
     let got: IncomingCommand | undefined;
-    const imei = await world.device((command) => {
+    const imei = await harness.connectDevice((command) => {
       got = command;
       return new Promise<Outcome>((resolve) => {
         finish = resolve;
       });
     });
-    const asked = send(imei, 33_536, 'Hello', { sync: 'false' });
+    const reply = send(imei, 33_536, 'Hello', { sync: 'false' });
     await waitFor(() => got !== undefined);
     const sent = { imei, commandId: got?.commandId ?? '', messageId: 0x8300, serialNo: 1 };
-    publish(world.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
-    publish(world.bus, commandSent, sent, commandSentSubject(imei));
-    expect(await asked).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
-    finish?.(answered(0x8300, 1));
+    publish(harness.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
+    publish(harness.bus, commandSent, sent, commandSentSubject(imei));
+    expect(await reply).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
+    finish?.(createOutcome(0x8300, 1));
     // Known results are returned without a write to the socket.
     expect(await send(randomImei(), 33_536, 'Hello', { sync: 'false' })).toMatchObject({ body: { code: 300 } });
   });
@@ -409,19 +412,19 @@ describe('POST /api/device/sendInstruct', () => {
   });
 
   it('has limits by device and by partner, and by address for invalid tokens', async () => {
-    const narrow = await world.service({
+    const narrow = await harness.startService({
       PARTNER_COMMAND_ENABLED: 'true',
       RATE_LIMIT_COMMANDS_BURST: '1',
       RATE_LIMIT_COMMANDS_PER_MINUTE: '1',
     });
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const fields = { deviceImei: imei, proNo: '128', cmdContent: 'Hello', token };
     expect(await form(fields, narrow.base)).toMatchObject({ status: 200, body: { code: 0 } });
     expect(await form(fields, narrow.base)).toMatchObject({ status: 429, body: { code: 1006 } });
   });
 
   it('is 404 unless it is enabled', async () => {
-    const closed = await world.service();
+    const closed = await harness.startService();
     expect(await form({ token }, closed.base)).toMatchObject({ status: 404, body: { status: 404 } });
     const response = await fetch(api.base + path);
     expect(response.status).toBe(405);
@@ -433,7 +436,7 @@ describe("a partner's device", () => {
     api.get(`/send-text?imei=${imei}`, { method: 'POST', body: JSON.stringify({ text: 'Hello' }) });
 
   it.each<[Outcome, number]>([
-    [answered(0x8300), 200],
+    [createOutcome(0x8300), 200],
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
@@ -450,7 +453,7 @@ describe("a partner's device", () => {
   });
 
   it('is commanded by its session if it has one', async () => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     partnerDevices.set(imei, () => ({ kind: 'timedOut' }));
     expect(await text(imei)).toMatchObject({ status: 200 });
   });

@@ -2,7 +2,7 @@ import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { deleteUpload } from '../use-cases/delete-upload.ts';
-import { shownUpload, uploadedVideo, uploadReadErrors, videoId } from './videos-answers.ts';
+import { toUploadResponse, uploadedVideo, uploadReadErrors, videoId } from './upload-responses.ts';
 
 const operationId = 'deleteUpload';
 
@@ -28,7 +28,7 @@ export const videosDelete = (deps: Deps) =>
         correlationId: context.requestId,
         log: context.log,
       });
-      deps.guard.noteDeletion(upload.clip.imei, operationId, context);
-      return shownUpload(upload);
+      deps.guard.auditDeletion(upload.clip.imei, operationId, context);
+      return toUploadResponse(upload);
     },
   });

@@ -5,40 +5,48 @@ import { verifyClipPath } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { configSchema } from '../config.ts';
-import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
-import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
+import { type FakeMediaPod, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(90_000);
 
-let uploads: UploadWorld;
-let api: Awaited<ReturnType<UploadWorld['service']>>;
+let uploads: UploadHarness;
+let api: Awaited<ReturnType<UploadHarness['startService']>>;
 let id: string;
 let podUrl = '';
 let source: { stop(): Promise<void> };
 beforeAll(async () => {
-  uploads = await UploadWorld.open();
-  api = await uploads.service();
+  uploads = await UploadHarness.open();
+  api = await uploads.startService();
   id = await completed();
 });
 beforeEach(async () => {
-  source = serveUseCase(uploads.world.bus, locateClip(ftpPod), { queue: 'q', onError: () => undefined }, async () => ({
-    httpUrl: podUrl,
-  }));
-  await uploads.world.bus.nc.flush();
+  source = serveUseCase(
+    uploads.harness.bus,
+    locateClip(ftpPod),
+    { queue: 'q', onError: () => undefined },
+    async () => ({
+      httpUrl: podUrl,
+    }),
+  );
+  await uploads.harness.bus.nc.flush();
 });
 afterEach(() => source.stop());
 afterAll(() => uploads.close());
 
 async function completed(): Promise<string> {
-  const made = await uploading(api, await uploads.camera());
-  await uploads.records.transition(made, ['uploading'], 'completed');
-  return made;
+  const upload = await requestClip(api, await uploads.connectCamera());
+  await uploads.records.transition(upload, ['uploading'], 'completed');
+  return upload;
 }
 
 /** Serves as the pod that stores the file during the test. */
-async function withPod<T>(answer: Parameters<typeof openMediaPod>[0], work: (pod: MediaPod) => Promise<T>): Promise<T> {
-  const pod = await openMediaPod(answer);
+async function withPod<T>(
+  respond: Parameters<typeof startFakeMediaPod>[0],
+  work: (pod: FakeMediaPod) => Promise<T>,
+): Promise<T> {
+  const pod = await startFakeMediaPod(respond);
   podUrl = pod.url;
   try {
     return await work(pod);
@@ -80,12 +88,12 @@ describe('GET /videos/file', () => {
         ] as const) {
           const response = await fetch(file(query));
           expect([response.status, await response.text()]).toEqual([200, '12345']);
-          const { 'x-inner': _inner, ...shown } = headers;
-          expect(Object.fromEntries(response.headers)).toMatchObject(shown);
+          const { 'x-inner': _inner, ...publicHeaders } = headers;
+          expect(Object.fromEntries(response.headers)).toMatchObject(publicHeaders);
           expect(response.headers.get('x-inner')).toBeNull();
-          const asked = new URL(pod.requests.at(-1)?.url ?? '', pod.url);
-          expect(asked.pathname).toBe(`/clips/${id}/${format}`);
-          const signed = Object.fromEntries(asked.searchParams);
+          const upstreamUrl = new URL(pod.requests.at(-1)?.url ?? '', pod.url);
+          expect(upstreamUrl.pathname).toBe(`/clips/${id}/${format}`);
+          const signed = Object.fromEntries(upstreamUrl.searchParams);
           const secret = configSchema.CLIPS_SIGNING_SECRET.default;
           expect(verifyClipPath(secret, { uploadId: id, format }, signed)).toBe('valid');
         }
@@ -148,7 +156,7 @@ describe('GET /videos/file', () => {
   });
 
   it('is 502 if the pod does not reply on the bus, on its port, or in time', async () => {
-    const hasty = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
+    const hasty = await uploads.startService({ REQUEST_LIMIT_MS: '2000' });
     const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
     podUrl = 'http://127.0.0.1:1';
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
@@ -169,14 +177,14 @@ describe('GET /videos/file', () => {
       (_request, response) => response.writeHead(200, { 'content-length': '2' }).end('ok'),
       async (pod) => {
         const any = serveUseCase(
-          uploads.world.bus,
+          uploads.harness.bus,
           locateClip('any'),
           { queue: 'q', onError: () => undefined },
           async () => ({
             httpUrl: pod.url,
           }),
         );
-        await uploads.world.bus.nc.flush();
+        await uploads.harness.bus.nc.flush();
         expect(await (await fetch(file('', shared))).text()).toBe('ok');
         await any.stop();
       },
@@ -186,7 +194,7 @@ describe('GET /videos/file', () => {
   it('is 409 until the upload is completed, 404 without one, 400 for an invalid id or format', async () => {
     const statuses = ['uploading', 'paused', 'failed', 'cancelled'] as const;
     for (const status of statuses) {
-      const other = await uploading(api, await uploads.camera());
+      const other = await requestClip(api, await uploads.connectCamera());
       if (status !== 'uploading') await uploads.records.transition(other, ['uploading'], status);
       expect(await api.get(`/videos/file?video_id=${other}`)).toMatchObject({
         status: 409,
@@ -213,9 +221,9 @@ describe('GET /videos/file', () => {
       async (pod) => {
         const response = await new Promise<IncomingMessage>((resolve) => httpGet(file(), resolve));
         await new Promise((resolve) => response.once('readable', resolve));
-        expect(pod.open.size).toBe(1);
+        expect(pod.openResponses.size).toBe(1);
         response.destroy();
-        await waitFor(() => pod.open.size === 0);
+        await waitFor(() => pod.openResponses.size === 0);
         expect(written).toBeLessThan(200);
       },
     );
@@ -229,7 +237,7 @@ describe('GET /videos/file', () => {
       },
       async (pod) => {
         const response = await fetch(file());
-        for (const open of pod.open) open.destroy();
+        for (const open of pod.openResponses) open.destroy();
         return response.text().then(
           () => 'whole',
           () => 'cut',

@@ -2,7 +2,7 @@ import { type ClipFormat, clipFormats, defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { pipeClip } from '../use-cases/pipe-clip.ts';
-import { uploadReadErrors, videoId } from './videos-answers.ts';
+import { uploadReadErrors, videoId } from './upload-responses.ts';
 
 export const videosFile = (deps: Deps) =>
   defineRoute({

@@ -1,10 +1,10 @@
 import { defineRoute, type Route } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { listUploads } from '../use-cases/find-upload.ts';
 import { channel, imei } from './parameters.ts';
-import { listedUpload, uploadedVideo, uploadReadErrors } from './videos-answers.ts';
+import { toUploadListItem, uploadedVideo, uploadReadErrors } from './upload-responses.ts';
 
 const response = Type.Object(
   {
@@ -33,10 +33,10 @@ export const videosList = (deps: Deps) => {
     scopes: ['command', 'video'],
     bucket: 'reads',
     handle: async ({ query, context }) => {
-      const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
+      const filter = { imei: canonicalImei(query.imei), channel: query.channel };
       // A device of another account responds like one without uploads.
-      const videos = await deps.guard.ownUploads(wanted.imei, await listUploads(deps, wanted), route, context);
-      return { total: videos.length, videos: videos.map(listedUpload) };
+      const videos = await deps.guard.filterOwnUploads(filter.imei, await listUploads(deps, filter), route, context);
+      return { total: videos.length, videos: videos.map(toUploadListItem) };
     },
   });
   return route;

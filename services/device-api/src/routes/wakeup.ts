@@ -1,11 +1,11 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { wakeUp } from '../use-cases/wake-up.ts';
-import { commandErrors } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import { deviceQuery } from './parameters.ts';
+import { commandErrors } from './responses.ts';
 
 export const wakeupResponse = Type.Object(
   { result: Type.Literal('success', { description: 'The device responded.' }) },
@@ -14,7 +14,7 @@ export const wakeupResponse = Type.Object(
 
 export const wakeup = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'get',
     path: '/wakeup',
     operationId: 'wakeUp',
@@ -24,5 +24,6 @@ export const wakeup = (deps: Deps) =>
     query: deviceQuery,
     response: wakeupResponse,
     errors: commandErrors,
-    handle: ({ query, context }) => wakeUp(deps, { imei: canonicalImei(query.imei) }, commandContext(deps, context)),
+    handle: ({ query, context }) =>
+      wakeUp(deps, { imei: canonicalImei(query.imei) }, createCommandContext(deps, context)),
   });

@@ -4,7 +4,7 @@ import type { Redis, StreamId } from '@fleet/storage';
 /** A viewer expires without renewal by its process for this long. */
 export const viewerTtlMs = 30_000;
 
-const key = (id: StreamId): string => `viewers:${id.kind}:${id.imei}:${id.channel}`;
+const redisKey = (id: StreamId): string => `viewers:${id.kind}:${id.imei}:${id.channel}`;
 
 // KEYS 1 viewers. ARGV 1 viewer, 2 now, 3 time of expiry, 4 limit, 5 ttl.
 const addScript = `
@@ -19,22 +19,22 @@ export async function addViewer(redis: Redis, id: StreamId, limit: number): Prom
   const viewer = randomUUID();
   const now = Date.now();
   const added = await redis.eval(addScript, {
-    keys: [key(id)],
+    keys: [redisKey(id)],
     arguments: [viewer, String(now), String(now + viewerTtlMs), String(limit), String(viewerTtlMs)],
   });
   return added === 1 ? viewer : null;
 }
 
 /** Renews a viewer; repeat it well within `viewerTtlMs`. */
-export async function keepViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
+export async function renewViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
   await redis
     .multi()
-    .zAdd(key(id), { score: Date.now() + viewerTtlMs, value: viewer })
-    .pExpire(key(id), viewerTtlMs)
+    .zAdd(redisKey(id), { score: Date.now() + viewerTtlMs, value: viewer })
+    .pExpire(redisKey(id), viewerTtlMs)
     .exec();
 }
 
 /** Removes a viewer. */
 export async function removeViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
-  await redis.zRem(key(id), viewer);
+  await redis.zRem(redisKey(id), viewer);
 }

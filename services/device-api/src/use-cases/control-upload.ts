@@ -3,25 +3,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { generalAnswerOf, timedOut } from '../domain/outcome.ts';
-import { cameraBusy, isVisible, statusAfter, uploadAction, type VisibleUpload } from '../domain/upload.ts';
-import { announceUpload, revokeUpload } from './announce-upload.ts';
-import { askDevice } from './ask-device.ts';
+import { timeoutError, toGeneralResponse } from '../domain/outcome.ts';
+import { cameraBusyError, getNextStatus, isVisible, uploadAction, type VisibleUpload } from '../domain/upload.ts';
 import { removeFiles } from './delete-upload.ts';
 import { findUpload } from './find-upload.ts';
+import { publishUpload, revokeUpload } from './publish-upload.ts';
+import { sendCommand } from './send-command.ts';
 
-type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
+type ControlDeps = Pick<Deps, 'commandClient' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
 
-export interface ControlUpload {
+export interface ControlUploadRequest {
   readonly uploadId: string;
   /** `uploadAction` */
   readonly action: number;
 }
 
-const askAgainEveryMs = 100;
+const pollIntervalMs = 100;
 /** The steps after the camera's response still hold the right to the upload. */
-const afterAnswerMs = 5_000;
-const removeLimitMs = 3_000;
+const responseMarginMs = 5_000;
+const removeTimeoutMs = 3_000;
 
 /**
  * Pauses, resumes or cancels an upload (0x9207). One command is pending per upload on all replicas; a concurrent one
@@ -29,25 +29,25 @@ const removeLimitMs = 3_000;
  */
 export async function controlUpload(
   deps: ControlDeps,
-  { uploadId, action }: ControlUpload,
+  { uploadId, action }: ControlUploadRequest,
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  const seen = await findUpload(deps, uploadId);
-  const target = statusAfter(action, seen.status);
+  const upload = await findUpload(deps, uploadId);
+  const target = getNextStatus(action, upload.status);
   if (target === undefined)
-    throw new AppError('state_conflict', `The action does not fit an upload that is ${seen.status}.`);
+    throw new AppError('state_conflict', `The action does not fit an upload that is ${upload.status}.`);
   const token = randomUUID();
-  const { commandSerialNo } = await begin(deps, seen, token, context);
+  const { commandSerialNo } = await acquireControl(deps, upload, token, context);
   try {
-    const { imei } = seen.clip;
-    if (action === uploadAction.resume && !(await deps.uploads.lockCamera(imei, uploadId, untilMs(context))))
-      throw cameraBusy();
+    const { imei } = upload.clip;
+    if (action === uploadAction.resume && !(await deps.uploads.lockCamera(imei, uploadId, lockUntilMs(context))))
+      throw cameraBusyError();
     // A failed resume leaves its lock: by the record, no upload holds the camera.
-    const after = await command(deps, seen, { action, target, commandSerialNo }, context);
-    if (after.status !== 'uploading') await returnCamera(deps, after, context);
-    if (after.status === 'cancelled') await discard(deps, after, context);
-    if (after.status !== seen.status) await announceUpload(deps, after, context.log);
-    return after;
+    const updated = await sendControl(deps, upload, { action, target, commandSerialNo }, context);
+    if (updated.status !== 'uploading') await unlockCamera(deps, updated, context);
+    if (updated.status === 'cancelled') await discardFiles(deps, updated, context);
+    if (updated.status !== upload.status) await publishUpload(deps, updated, context.log);
+    return updated;
   } finally {
     await deps.uploads
       .endControl(uploadId, token)
@@ -55,68 +55,70 @@ export async function controlUpload(
   }
 }
 
-const untilMs = (context: CommandContext): number =>
-  Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + afterAnswerMs;
+const lockUntilMs = (context: CommandContext): number =>
+  Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + responseMarginMs;
 
 /** Waits for the right to command the camera about the upload, while its status is unchanged. */
-async function begin(
+async function acquireControl(
   deps: Pick<Deps, 'uploads'>,
-  seen: VisibleUpload,
+  upload: VisibleUpload,
   token: string,
   context: CommandContext,
 ): Promise<UploadRecord & { readonly commandSerialNo: number }> {
-  let known: UploadRecord = seen;
+  let latest: UploadRecord = upload;
   while (performance.now() < context.deadlineAtMs) {
-    if (known.commandSerialNo !== null) {
-      const begun = await deps.uploads.beginControl(seen._id, seen.status, token, untilMs(context));
-      if (begun !== null) return { ...begun, commandSerialNo: known.commandSerialNo };
-    } else if (known.reservedUntilMs < Date.now()) {
+    if (latest.commandSerialNo !== null) {
+      const locked = await deps.uploads.beginControl(upload._id, upload.status, token, lockUntilMs(context));
+      if (locked !== null) return { ...locked, commandSerialNo: latest.commandSerialNo };
+    } else if (latest.reservedUntilMs < Date.now()) {
       // The camera began to send, and its response was lost with the waiting process.
       throw new AppError(
         'upstream_error',
         "The camera's response to the upload request was lost, so it cannot be controlled.",
       );
     }
-    await delay(askAgainEveryMs);
-    known = await findUpload(deps, seen._id);
-    if (known.status !== seen.status) throw changedMeanwhile(known);
+    await delay(pollIntervalMs);
+    latest = await findUpload(deps, upload._id);
+    if (latest.status !== upload.status) throw statusChangedError(latest);
   }
-  throw timedOut();
+  throw timeoutError();
 }
 
-const changedMeanwhile = ({ status }: UploadRecord): AppError =>
+const statusChangedError = ({ status }: UploadRecord): AppError =>
   new AppError('state_conflict', `The status of the upload has changed: it is ${status}.`);
 
 /** Sends the command and updates the record, unless the camera refuses. */
-async function command(
+async function sendControl(
   deps: ControlDeps,
-  seen: VisibleUpload,
+  upload: VisibleUpload,
   { action, target, commandSerialNo }: { action: number; target: VisibleUpload['status']; commandSerialNo: number },
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  const { _id: uploadId, clip } = seen;
-  const outcome = await askDevice(
+  const { _id: uploadId, clip } = upload;
+  const outcome = await sendCommand(
     deps,
     clip.imei,
     { kind: 'controlUpload', uploadSerialNo: commandSerialNo, control: action },
     context,
   );
-  const isAccepted = generalAnswerOf(outcome).result === 'success';
-  const after = isAccepted ? await deps.uploads.transition(uploadId, [seen.status], target, changes[target]) : null;
-  if (after !== null && isVisible(after)) return after;
-  const now = await findUpload(deps, uploadId);
-  if (isAccepted || now.status !== seen.status) throw changedMeanwhile(now);
-  return now;
+  const isAccepted = toGeneralResponse(outcome).result === 'success';
+  const updated = isAccepted
+    ? await deps.uploads.transition(uploadId, [upload.status], target, statusUpdates[target])
+    : null;
+  if (updated !== null && isVisible(updated)) return updated;
+  const latest = await findUpload(deps, uploadId);
+  if (isAccepted || latest.status !== upload.status) throw statusChangedError(latest);
+  return latest;
 }
 
 /** Returns the fields that change together with a status. */
-const changes: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
+const statusUpdates: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
   // The wait for bytes restarts.
   uploading: { silentMs: 0 },
   cancelled: { files: [], filesize: 0, filename: null, credential: null },
 };
 
-async function returnCamera(
+async function unlockCamera(
   deps: Pick<Deps, 'uploads'>,
   { _id: uploadId, clip }: VisibleUpload,
   context: CommandContext,
@@ -130,10 +132,10 @@ async function returnCamera(
 }
 
 /** Deletes the files of a cancelled upload; the periodic job of upload-ftp retries. */
-async function discard(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
+async function discardFiles(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
   revokeUpload(deps, upload._id);
   try {
-    await removeFiles(deps, upload, removeLimitMs, context);
+    await removeFiles(deps, upload, removeTimeoutMs, context);
     await deps.uploads.set(upload._id, ['cancelled'], { server: null });
   } catch (error) {
     context.log.warn({ err: error, uploadId: upload._id }, 'could not delete the files of a cancelled upload yet');

@@ -1,11 +1,11 @@
 import { callUseCase, removeUploadFiles } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { CommandContext, Deps } from '../deps.ts';
-import { finalStatuses, isFinal, noSuchUpload, type VisibleUpload } from '../domain/upload.ts';
-import { revokeUpload } from './announce-upload.ts';
+import { finalStatuses, isFinal, uploadNotFoundError, type VisibleUpload } from '../domain/upload.ts';
 import { findUpload } from './find-upload.ts';
+import { revokeUpload } from './publish-upload.ts';
 
-const removeLimitMs = 10_000;
+const removeTimeoutMs = 10_000;
 
 /**
  * Deletes an ended upload and its files: the files first, so that no file loses its record. Returns the deleted upload.
@@ -19,14 +19,14 @@ export async function deleteUpload(
   if (!isFinal(upload.status))
     throw new AppError('permission_denied', `The upload is ${upload.status}: cancel it first.`);
   try {
-    await removeFiles(deps, upload, removeLimitMs, context);
+    await removeFiles(deps, upload, removeTimeoutMs, context);
   } catch (cause) {
     throw new AppError('upstream_error', 'The video file could not be deleted. Nothing was removed; retry.', {
       cause,
     });
   }
   // Another caller was faster.
-  if (!(await deps.uploads.remove(uploadId, finalStatuses))) throw noSuchUpload();
+  if (!(await deps.uploads.remove(uploadId, finalStatuses))) throw uploadNotFoundError();
   revokeUpload(deps, uploadId);
   return upload;
 }

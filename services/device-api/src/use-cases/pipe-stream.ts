@@ -7,11 +7,11 @@ import type { Deps } from '../deps.ts';
 import { findStreamSource } from './find-stream-source.ts';
 
 /** Time-out of the headers of a media pod. */
-const answerLimitMs = 10_000;
+const responseTimeoutMs = 10_000;
 const urlLifetimeMs = 60_000;
 /** Viewers notice a stream's end before Redis does. */
-const settleMs = 1_000;
-const settleEveryMs = 25;
+const relocationTimeoutMs = 1_000;
+const relocationPollIntervalMs = 25;
 // Each stream has its own connection.
 const agent = new Agent({ keepAlive: false });
 
@@ -59,37 +59,37 @@ async function openSource(
 ): Promise<IncomingMessage> {
   const claim = await findStreamSource(deps, id, signal);
   try {
-    const upstream = await open(deps, id, claim, options, signal);
+    const upstream = await openUpstream(deps, id, claim, options, signal);
     if (upstream.statusCode === 200) return upstream;
     upstream.resume();
-    throw new AnswerError(upstream.statusCode ?? 0);
+    throw new UpstreamStatusError(upstream.statusCode ?? 0);
   } catch (cause) {
     if (signal.aborted) throw cause;
     // The stream may have ended, or moved to another pod, since its state was read.
-    const isGone = cause instanceof AnswerError && cause.status === 404;
-    const current = await nextSource(deps, id, claim, isGone ? settleMs : 0, signal);
+    const isNotFound = cause instanceof UpstreamStatusError && cause.status === 404;
+    const current = await waitForNextSource(deps, id, claim, isNotFound ? relocationTimeoutMs : 0, signal);
     if (current.generation !== claim.generation) return openSource(deps, id, options, signal);
     throw new AppError('upstream_error', 'The media server returned an error.', { cause });
   }
 }
 
 /** Returns the current source of the stream; waits briefly for a claim that is being released. */
-async function nextSource(
+async function waitForNextSource(
   deps: PipeDeps,
   id: StreamId,
-  known: StreamClaim,
-  withinMs: number,
+  previous: StreamClaim,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<StreamClaim> {
-  const until = performance.now() + withinMs;
+  const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     const current = await findStreamSource(deps, id, signal);
-    if (current.generation !== known.generation || performance.now() >= until) return current;
-    await delay(settleEveryMs, undefined, { signal });
+    if (current.generation !== previous.generation || performance.now() >= deadlineMs) return current;
+    await delay(relocationPollIntervalMs, undefined, { signal });
   }
 }
 
-class AnswerError extends Error {
+class UpstreamStatusError extends Error {
   readonly status: number;
   constructor(status: number) {
     super(`the media server answered ${status}`);
@@ -97,7 +97,7 @@ class AnswerError extends Error {
   }
 }
 
-function open(
+function openUpstream(
   deps: PipeDeps,
   id: StreamId,
   claim: StreamClaim,
@@ -111,7 +111,7 @@ function open(
     query: { audio: options.audio, hevc: options.hevc },
   });
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { agent, signal, timeout: answerLimitMs });
+    const request = httpRequest(url, { agent, signal, timeout: responseTimeoutMs });
     request.once('timeout', () => request.destroy(new Error('the media server did not answer in time')));
     request.on('error', reject);
     request.once('socket', (socket) => socket.setNoDelay(true));

@@ -1,10 +1,10 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { streamErrors } from '../routes/answers.ts';
 import { channel, imei } from '../routes/parameters.ts';
 import { playback } from '../routes/realtime-stream-flv.ts';
+import { streamErrors } from '../routes/responses.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
 
 export const streamFlv = (deps: Deps) =>

@@ -1,15 +1,15 @@
 import { defineRoute } from '@fleet/service-kit';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { commandErrors } from '../routes/answers.ts';
-import { commandContext, commandRoute } from '../routes/command-context.ts';
+import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
+import { commandErrors } from '../routes/responses.ts';
 import { wakeupResponse } from '../routes/wakeup.ts';
 import { wakeUp } from '../use-cases/wake-up.ts';
 import { devicePath } from './parameters.ts';
 
 export const wakeup = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     scopes: ['video'],
     method: 'get',
     path: '/:imei/wakeup',
@@ -20,5 +20,6 @@ export const wakeup = (deps: Deps) =>
     params: devicePath,
     response: wakeupResponse,
     errors: commandErrors,
-    handle: ({ params, context }) => wakeUp(deps, { imei: canonicalImei(params.imei) }, commandContext(deps, context)),
+    handle: ({ params, context }) =>
+      wakeUp(deps, { imei: canonicalImei(params.imei) }, createCommandContext(deps, context)),
   });
