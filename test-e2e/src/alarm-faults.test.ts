@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { LightFleet } from '@fleet/terminal-simulator';
+import { LoadFleet } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
@@ -57,7 +57,7 @@ const startedAtMs = Date.now();
 let receiver: AlarmReceiver;
 let harness: DedicatedHarness;
 let client: PlatformClient;
-let load: LightFleet;
+let load: LoadFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;
 let commandFleet: Fleet;
 /** Whether something is killed still. */
@@ -99,9 +99,9 @@ afterAll(async () => {
   await receiver?.stop();
 }, 120_000);
 
-async function startLoad(): Promise<LightFleet> {
+async function startLoad(): Promise<LoadFleet> {
   const firstPhone = `138${String(process.pid % 10_000).padStart(4, '0')}00000`;
-  const light = new LightFleet({ ...harness.product.runtime.jt808, ...background, firstPhone, connectRate: 50 });
+  const light = new LoadFleet({ ...harness.product.runtime.jt808, ...background, firstPhone, connectRate: 50 });
   for (let at = 0; at < light.phones.length; at += 10)
     await Promise.all(
       light.phones.slice(at, at + 10).map((imei) => client.requestData('/vehicles', { vehicle_no: `L${imei}`, imei })),

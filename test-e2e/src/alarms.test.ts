@@ -129,7 +129,7 @@ describe('an SOS at a terminal', () => {
       note: 'on our way',
     });
     expect(acknowledged).toMatchObject({ acknowledged_by: owner['id'], attributes: { terminal_confirmed: true } });
-    expect(terminal.received(0x8203)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x8203)).toHaveLength(1);
   });
 
   it('goes nowhere but into the history where the owner has silenced it', async () => {

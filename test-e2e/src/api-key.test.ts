@@ -68,7 +68,7 @@ describe('a product that asks for an API key', () => {
         'not valid',
       );
     }
-    for (const { messageId } of deviceCommands) expect(terminal.received(messageId)).toEqual([]);
+    for (const { messageId } of deviceCommands) expect(terminal.receivedFrames(messageId)).toEqual([]);
   });
 
   it('asks for the key before it looks at parameters, and before 404 of a device', async () => {

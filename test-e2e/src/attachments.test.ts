@@ -115,13 +115,13 @@ describe('files of an alarm', () => {
     ]);
     const takenAt = Date.parse(`${alarm.report.time}+08:00`);
     expect(Math.abs(Date.parse(String(first?.['taken_at'])) - takenAt)).toBeLessThanOrEqual(2_000);
-    expect(car.terminal.received(0x9208)).toHaveLength(1);
+    expect(car.terminal.receivedFrames(0x9208)).toHaveLength(1);
   });
 
   it('of a terminal of 2019 with the long tag of another province, and of one that skips steps', async () => {
     const [long, odd] = await Promise.all([
       driver({ phone: uniquePhone(20) }),
-      driver({ attachmentSkipsInfo: true, attachmentRepeatsDone: true, attachmentOrder: 'reversed' }),
+      driver({ attachmentSkipsInfo: true, attachmentRepeatsComplete: true, attachmentOrder: 'reversed' }),
     ]);
     usePhone(long, { tagBytes: 40 });
     usePhone(odd, { kind: 'adas', type: 1 });
@@ -132,7 +132,7 @@ describe('files of an alarm', () => {
   it('come whole when chunks are lost and the connection breaks in the middle of a file', async () => {
     const car = await driver({
       attachmentLostChunks: [1, 3],
-      attachmentBreaks: [
+      attachmentFaults: [
         { how: 'reset', afterBytes: 200_000 },
         { how: 'finish', afterBytes: 150_000 },
       ],
@@ -157,7 +157,7 @@ describe('files of an alarm', () => {
   });
 
   it('are asked for again when the terminal has given up', async () => {
-    const car = await driver({ attachmentRetries: 0, attachmentBreaks: [{ how: 'reset', afterBytes: 200_000 }] });
+    const car = await driver({ attachmentRetries: 0, attachmentFaults: [{ how: 'reset', afterBytes: 200_000 }] });
     const { uploads } = usePhone(car);
     await waitFor('it to give up', () => uploads[0]?.state === 'failed', arriveMs);
     expect(await download(await waitForLinked(car))).toEqual(whole());

@@ -54,7 +54,7 @@ async function queueCommand(path: string, type: string, params: object = {}): Pr
 const waitForStatus = (path: string, status: string): Promise<unknown> =>
   waitFor(`${path} to be ${status}`, async () => (await request(path))?.data['status'] === status, 90_000);
 
-const frames = (terminal: SimulatedTerminal): number => terminal.received(textMessage.id).length;
+const frames = (terminal: SimulatedTerminal): number => terminal.receivedFrames(textMessage.id).length;
 
 describe('the command queue', () => {
   it('holds a command until its terminal comes, and shows what it answers', async () => {
@@ -76,7 +76,7 @@ describe('the command queue', () => {
     const phone = uniquePhone();
     const path = await createVehicle(phone);
     const terminal = await harness.startTerminal({ phone });
-    terminal.behave({ kind: 'slow', delayMs: 20_000 }, textMessage.id);
+    terminal.setBehaviour({ kind: 'slow', delayMs: 20_000 }, textMessage.id);
     const text = await queueCommand(path, 'text', { text: 'Once' });
     await terminal.waitForCommand(textMessage.id);
     await waitForStatus(text, 'sent');

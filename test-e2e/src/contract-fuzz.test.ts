@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { createRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { startConnectionDropper } from './testing/connection-dropper.ts';
@@ -40,8 +40,8 @@ function staysHere(message: PlatformMessage): { messageId: number; body: Buffer 
 function camera(setup: TerminalSetup = {}): Promise<SimulatedTerminal> {
   const plan = { channels: [1, 2], seconds: 60, bitrateKbps: 100 };
   const recordings = [
-    ...makeRecordings({ ...plan, count: 1, until: new Date('2026-08-01T11:00:00+08:00') }),
-    ...makeRecordings({ ...plan, count: 10, until: new Date(untilMs) }),
+    ...createRecordings({ ...plan, count: 1, until: new Date('2026-08-01T11:00:00+08:00') }),
+    ...createRecordings({ ...plan, count: 10, until: new Date(untilMs) }),
   ];
   return harness.startTerminal({ respond: staysHere, mediaHost: '127.0.0.1', recordings, ...setup });
 }
@@ -52,11 +52,11 @@ async function startDevices(): Promise<string[]> {
     await camera({ phone: uniquePhone(20), edition: '2019' }),
   ];
   const refusing = await camera();
-  refusing.behave({ kind: 'refusing', result: 1 });
+  refusing.setBehaviour({ kind: 'refusing', result: 1 });
   const silent = await camera();
-  silent.behave({ kind: 'silent' });
+  silent.setBehaviour({ kind: 'silent' });
   const garbled = await camera();
-  garbled.behave({ kind: 'garbage', form: 'cutBody' });
+  garbled.setBehaviour({ kind: 'garbage', form: 'cutBody' });
   const often = [...good, ...good, ...good].map(({ phone }) => phone);
   return [...often, refusing.phone, silent.phone, garbled.phone, uniquePhone()];
 }

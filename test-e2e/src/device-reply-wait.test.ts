@@ -30,7 +30,7 @@ async function measureReply(request: string | ApiRequest): Promise<Timed> {
 
 /** What a terminal answers at last to a command that it has kept for itself: 0x0001 with result 1, failure. */
 function respondLate(terminal: SimulatedTerminal, messageId: number): void {
-  const [command] = terminal.received(messageId);
+  const [command] = terminal.receivedFrames(messageId);
   if (command === undefined) throw new Error('no command came');
   const body = Buffer.alloc(5);
   body.writeUInt16BE(command.serial, 0);
@@ -54,12 +54,12 @@ describe('the wait for a device, with the settings of a real start', () => {
   it('ends in 504 after 90 seconds, after 15 to control an upload, and the late answer reaches no later caller', async () => {
     const terminal = await harness.startTerminal();
     const waking = await harness.startTerminal();
-    terminal.behave({ kind: 'silent' });
-    waking.behave({ kind: 'silent' });
+    terminal.setBehaviour({ kind: 'silent' });
+    waking.setBehaviour({ kind: 'silent' });
     const others = await Promise.all(
       deviceCommands.map(async (command) => {
         const other = await harness.startTerminal();
-        other.behave({ kind: 'silent' });
+        other.setBehaviour({ kind: 'silent' });
         return { ...command, other };
       }),
     );
@@ -83,24 +83,24 @@ describe('the wait for a device, with the settings of a real start', () => {
       expect(seconds).toBeLessThan(95);
     }
     await shortWait;
-    expect(terminal.received(0x9101)).toHaveLength(1);
-    expect(terminal.received(0x9102)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
     // A sleeping terminal is knocked at again and again.
-    expect(waking.received(0x8201).length).toBeGreaterThan(3);
+    expect(waking.receivedFrames(0x8201).length).toBeGreaterThan(3);
     const once = others.filter(({ endpoint }) => endpoint !== '/wakeup');
-    for (const { messageId, other } of once) expect(other.received(messageId)).toHaveLength(1);
+    for (const { messageId, other } of once) expect(other.receivedFrames(messageId)).toHaveLength(1);
     expect((await api(`/realtime/stream.flv?${camera}`)).status).toBe(404);
 
     // The same product, terminal and connection: the next command gets its own answer, not the one that comes too late.
-    terminal.behave({ kind: 'slow', delayMs: 700 });
+    terminal.setBehaviour({ kind: 'slow', delayMs: 700 });
     const next = measureReply(`/realtime/start-stream?${camera}`);
-    await waitFor('the next command', () => terminal.received(0x9101).length === 2);
+    await waitFor('the next command', () => terminal.receivedFrames(0x9101).length === 2);
     respondLate(terminal, 0x9101);
     respondLate(terminal, 0x9102);
     await waitFor('the late answers to be counted', async () => (await countStray()) === strayBefore + 2);
     const { reply } = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
-    waking.behaveWell();
+    waking.resetBehaviour();
     expect((await measureReply(`/wakeup?imei=${waking.phone}`)).reply.status).toBe(200);
   }, 150_000);
 });

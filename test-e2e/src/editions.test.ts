@@ -65,7 +65,8 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
     terminal = await harness.startTerminal({ edition, phone, respond: acceptCommand, recordings: [createRecording()] });
   }, 90_000);
 
-  const bodies = (messageId: number): string[] => terminal.received(messageId).map(({ body }) => body.toString('hex'));
+  const bodies = (messageId: number): string[] =>
+    terminal.receivedFrames(messageId).map(({ body }) => body.toString('hex'));
   const each = <T>(value: T): T[] => spellings.map(() => value);
 
   it('/health/device and /health/camera', async () => {
@@ -199,7 +200,7 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
     };
     for (const imei of spellings)
       expect(parseReply(await api(`/videos/list?imei=${imei}`))).toEqual([200, { total: 1, videos: [upload] }]);
-    const serial = terminal.received(0x9206)[0]?.serial ?? -1;
+    const serial = terminal.receivedFrames(0x9206)[0]?.serial ?? -1;
     for (const [action, status] of ['paused', 'uploading', 'cancelled'].entries())
       expect(parseReply(await api(`/videos/control?video_id=${videoId}&action=${action}`))).toEqual([
         200,
@@ -212,7 +213,7 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
 
 /** The fields of the only 0x9206, JT/T 1078-2016 table 26. */
 function decodeUploadRequest(terminal: SimulatedTerminal): Record<string, unknown> {
-  const [first, ...others] = terminal.received(0x9206);
+  const [first, ...others] = terminal.receivedFrames(0x9206);
   if (first === undefined || others.length > 0) throw new Error('not asked once');
   const { body } = first;
   let at = 0;
@@ -240,7 +241,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
   }, 90_000);
 
   const send = (body: object): ReturnType<typeof api> => post(`/send-text?imei=${terminal.phone}`, body);
-  const last = (): string | undefined => terminal.received(0x8300).at(-1)?.body.toString('hex');
+  const last = (): string | undefined => terminal.receivedFrames(0x8300).at(-1)?.body.toString('hex');
   /** What stands before the text. */
   const headBytes = edition === '2019' ? 2 : 1;
 
@@ -303,9 +304,9 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ['letters of half width, and others', 'ｶ Å é', /text .*ｶ \(U\+FF76\), Å \(U\+00C5\)\.$/],
     ['half a character', '\ud83d', /text .*U\+D83D/],
   ])('are refused where GBK or the length does not take them: %s', async (_what, text, named) => {
-    const before = terminal.received(0x8300).length;
+    const before = terminal.receivedFrames(0x8300).length;
     expect(expectApiError(await send({ text }), 400)).toMatch(named);
-    expect(terminal.received(0x8300)).toHaveLength(before);
+    expect(terminal.receivedFrames(0x8300)).toHaveLength(before);
   });
 });
 
@@ -315,7 +316,7 @@ describe.each(editions)('control commands to edition %s', (edition) => {
     const result = edition === '2019' && ![2, 4, 5].includes(command) ? 'unsupported' : 'success';
     const reply = await post(`/send-control-command?imei=${terminal.phone}`, { command });
     expect(parseReply(reply)).toEqual(toDeviceResponse(0x8105, result));
-    expect(terminal.received(0x8105).map(({ body }) => body.toString('hex'))).toEqual([`0${command}`]);
+    expect(terminal.receivedFrames(0x8105).map(({ body }) => body.toString('hex'))).toEqual([`0${command}`]);
   });
 
   it('0 and 8 to 255 go out as they are, with and without parameters', async () => {
@@ -325,8 +326,10 @@ describe.each(editions)('control commands to edition %s', (edition) => {
       const parameters = [null, 'as;123;zxc;123;', '车;'][command % 3];
       expect(parseReply(await post(path, { command, parameters }))).toEqual(toDeviceResponse(0x8105));
       const hex = ['', ascii('as;123;zxc;123;'), 'b3b53b'][command % 3];
-      expect(terminal.received(0x8105).at(-1)?.body.toString('hex')).toBe(command.toString(16).padStart(2, '0') + hex);
+      expect(terminal.receivedFrames(0x8105).at(-1)?.body.toString('hex')).toBe(
+        command.toString(16).padStart(2, '0') + hex,
+      );
     }
-    expect(terminal.received(0x8105)).toHaveLength(249);
+    expect(terminal.receivedFrames(0x8105)).toHaveLength(249);
   }, 60_000);
 });

@@ -197,12 +197,12 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
         `${endpoint}?imei=${terminal.phone}${others(index)}&${parameter}=${value}`;
       for (const [index, value] of values.entries()) {
         await expectAccepted(messageId, path(value, index));
-        const got = terminal.received(messageId);
+        const got = terminal.receivedFrames(messageId);
         expect([value, got.length, got.at(-1)?.body.at(at)]).toEqual([value, index + 1, value]);
       }
       for (const value of [Math.min(...values) - 1, Math.max(...values) + 1, 255])
         expect(expectApiError(await api(path(value, values.length)), 400)).toContain(parameter);
-      expect(terminal.received(messageId)).toHaveLength(values.length);
+      expect(terminal.receivedFrames(messageId)).toHaveLength(values.length);
     },
     60_000,
   );
@@ -211,7 +211,7 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
     const terminal = await startAgreeableTerminal();
     const request = await api(`/videos/upload?imei=${terminal.phone}${clip(0)}`);
     const { video_id: videoId } = JSON.parse(request.text) as { video_id: string };
-    const serial = terminal.received(0x9206)[0]?.serial;
+    const serial = terminal.receivedFrames(0x9206)[0]?.serial;
     const sendAction = (action: number) => api(`/videos/control?video_id=${videoId}&action=${action}`);
     for (const [action, status] of [
       [0, 'paused'],
@@ -219,7 +219,7 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
       [2, 'cancelled'],
     ] as const) {
       expect(parseReply(await sendAction(action))).toMatchObject([200, { video_id: videoId, status }]);
-      const got = terminal.received(0x9207);
+      const got = terminal.receivedFrames(0x9207);
       expect([got.length, got.at(-1)?.body.readUInt16BE(0), got.at(-1)?.body.at(2)]).toEqual([
         action + 1,
         serial,
@@ -227,7 +227,7 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
       ]);
     }
     for (const action of [-1, 3]) expect(expectApiError(await sendAction(action), 400)).toContain('action');
-    expect(terminal.received(0x9207)).toHaveLength(3);
+    expect(terminal.receivedFrames(0x9207)).toHaveLength(3);
   });
 });
 
@@ -237,7 +237,7 @@ describe('what has no part in a command stands there as 0', () => {
     const more = 'fast_forward_rewind_times=4&drag_playback_time=2026-08-01T10:00:00%2B08:00';
     for (const control of [0, 1, 2, 3, 4, 5, 6]) {
       await api(`/history/control-stream?imei=${terminal.phone}&channel=1&playback_control=${control}&${more}`);
-      const rest = terminal.received(0x9202).at(-1)?.body.subarray(2).toString('hex');
+      const rest = terminal.receivedFrames(0x9202).at(-1)?.body.subarray(2).toString('hex');
       expect([control, rest]).toEqual([
         control,
         (control === 3 || control === 4 ? '04' : '00') + (control === 5 ? '260801100000' : '000000000000'),
@@ -246,7 +246,10 @@ describe('what has no part in a command stands there as 0', () => {
     for (const mode of [0, 1, 2, 3, 4]) {
       const path = `/history/start-stream?imei=${terminal.phone}${channel(mode)}${history('none')}`;
       await api(`${path}&playback_mode=${mode}&fast_forward_rewind_times=5`);
-      expect([mode, terminal.received(0x9201).at(-1)?.body.at(-13)]).toEqual([mode, mode === 1 || mode === 2 ? 5 : 0]);
+      expect([mode, terminal.receivedFrames(0x9201).at(-1)?.body.at(-13)]).toEqual([
+        mode,
+        mode === 1 || mode === 2 ? 5 : 0,
+      ]);
     }
   });
 
@@ -255,7 +258,7 @@ describe('what has no part in a command stands there as 0', () => {
     for (const control of [0, 1, 2, 3, 4]) {
       const more = `ctrl_instruction=${control}&close_stream_type=2&stream_type=1`;
       await api(`/realtime/control-stream?imei=${terminal.phone}&channel=200&${more}`);
-      const rest = terminal.received(0x9102).at(-1)?.body.toString('hex');
+      const rest = terminal.receivedFrames(0x9102).at(-1)?.body.toString('hex');
       expect(rest).toBe(`c80${control}${control === 0 ? '02' : '00'}${control === 1 ? '01' : '00'}`);
     }
   });
@@ -269,7 +272,7 @@ describe('left out', () => {
     await api(`/realtime/control-stream?${imei}&ctrl_instruction=0`);
     await api(`/history/control-stream?${imei}&playback_control=3`);
     const tail = (messageId: number, bytes: number): string | undefined =>
-      terminal.received(messageId).at(-1)?.body.subarray(-bytes).toString('hex');
+      terminal.receivedFrames(messageId).at(-1)?.body.subarray(-bytes).toString('hex');
     const { startTime, endTime } = span();
     const times = [startTime, endTime].map((time) => time.slice(2).replaceAll(/\D/g, '')).join('');
     const noAlarm = '00'.repeat(8);
@@ -301,12 +304,12 @@ describe('as the caller says', () => {
       for (const { endpoint, others, messageId } of [live, start]) {
         const address = `&host=${host}&tcp_port=${tcpPort}&udp_port=${udpPort}`;
         await expectAccepted(messageId, `${endpoint}?imei=${terminal.phone}${others(index)}${address}`);
-        const body = terminal.received(messageId).at(-1)?.body.toString('hex');
+        const body = terminal.receivedFrames(messageId).at(-1)?.body.toString('hex');
         expect(body?.startsWith(`${text(host)}${ports}0${index + 1}`)).toBe(true);
       }
       const ftp = `&host=${host}&port=${udpPort}`;
       await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}${ftp}`);
-      const body = terminal.received(0x9206).at(-1)?.body.toString('hex');
+      const body = terminal.receivedFrames(0x9206).at(-1)?.body.toString('hex');
       expect(body?.startsWith(text(host) + udpPort.toString(16).padStart(4, '0'))).toBe(true);
     }
   });
@@ -316,7 +319,7 @@ describe('as the caller says', () => {
     const imei = `imei=${terminal.phone}`;
     for (const number of [0, 1, 37, 128, 255]) {
       const last = (messageId: number, at: number): number | undefined =>
-        terminal.received(messageId).at(-1)?.body.at(at);
+        terminal.receivedFrames(messageId).at(-1)?.body.at(at);
       await expectAccepted(0x9102, `/realtime/control-stream?${imei}&channel=${number}&ctrl_instruction=2`);
       await expectAccepted(0x9202, `/history/control-stream?${imei}&channel=${number}&playback_control=1`);
       await expectAccepted(0x9205, `/history/list-videos?${imei}&channel=${number}&${span().query}`);
@@ -344,11 +347,11 @@ describe('bitmasks', () => {
     for (const [index, mask] of masks.entries()) {
       const query = `imei=${terminal.phone}&channel=1&start_time=2026-08-01T00:00:00Z&end_time=2026-08-02T00:00:00Z`;
       const reply = await api(`/history/list-videos?${query}&alarm=${mask}`);
-      expect(terminal.received(0x9205).at(-1)?.body.readBigUInt64BE(13)).toBe(mask);
+      expect(terminal.receivedFrames(0x9205).at(-1)?.body.readBigUInt64BE(13)).toBe(mask);
       const alarmMasks = [...reply.text.matchAll(/"alarm":(\d+)/g)].map(([, digits]) => BigInt(digits ?? ''));
       expect(alarmMasks).toEqual(masks.filter((one) => mask === 0n || (one & mask) !== 0n));
       await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}&alarm=${mask}`);
-      expect(terminal.received(0x9206).at(-1)?.body.subarray(-12).readBigUInt64BE(0)).toBe(mask);
+      expect(terminal.receivedFrames(0x9206).at(-1)?.body.subarray(-12).readBigUInt64BE(0)).toBe(mask);
     }
   });
 
@@ -358,7 +361,7 @@ describe('bitmasks', () => {
       const may = (bit: number): boolean => (bits & bit) !== 0;
       const networks = `&wifi=${may(1)}&lan=${may(2)}&mobile_network=${may(4)}`;
       await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(bits)}${networks}`);
-      expect(terminal.received(0x9206).at(-1)?.body.at(-1)).toBe(bits);
+      expect(terminal.receivedFrames(0x9206).at(-1)?.body.at(-1)).toBe(bits);
     }
   });
 });

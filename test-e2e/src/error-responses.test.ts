@@ -133,7 +133,7 @@ describe('400', () => {
     const empty = [200, { total_resources: 0, resources: [] }];
     expect(await list(first, last)).toEqual(empty);
     expect(await list('1999-12-31T04:00:00-12:00', '2100-01-01T05:59:59%2B14:00')).toEqual(empty);
-    const bounds = terminal.received(0x9205).map(({ body }) => body.subarray(1, 13).toString('hex'));
+    const bounds = terminal.receivedFrames(0x9205).map(({ body }) => body.subarray(1, 13).toString('hex'));
     expect(bounds).toEqual(['000101000000991231235959', '000101000000991231235959']);
   });
 
@@ -229,7 +229,7 @@ describe('409', () => {
     expect((await act(2)).status).toBe(200);
     await refuse('cancelled', 0, 1, 2);
     // The camera heard of the two that fitted.
-    expect(idle.terminal.received(0x9207)).toHaveLength(2);
+    expect(idle.terminal.receivedFrames(0x9207)).toHaveLength(2);
     const failed = await requestUpload(api, idle.phone, 1);
     idle.sendCompletion(1);
     await waitForStatus(failed, 'failed');
@@ -242,7 +242,7 @@ describe('409', () => {
     const videoId = await requestUpload(api, idle.phone);
     idle.holdResponses();
     const overtaken = api(`/videos/control?video_id=${videoId}&action=0`);
-    await waitFor('the pause to be on its way', () => idle.terminal.received(0x9207).length === 1);
+    await waitFor('the pause to be on its way', () => idle.terminal.receivedFrames(0x9207).length === 1);
     idle.sendCompletion(1);
     await waitForStatus(videoId, 'failed');
     idle.release();
@@ -262,7 +262,7 @@ describe('409', () => {
       const request = `/videos/upload?imei=${idle.phone}&channel=${channel}&${span(2).query}`;
       expect(expectApiError(await api(request), 409)).toBe(sentence);
     }
-    expect(idle.terminal.received(0x9206)).toHaveLength(2);
+    expect(idle.terminal.receivedFrames(0x9206)).toHaveLength(2);
     expect((await api(`/videos/control?video_id=${running}&action=2`)).status).toBe(200);
     expect((await api(`/videos/control?video_id=${paused}&action=1`)).status).toBe(200);
   });
@@ -291,12 +291,12 @@ describe('502', () => {
     "the device's reply could not be read: %s",
     async (_endpoint, { request, messageId }) => {
       const terminal = await harness.startTerminal({ recordings: [createRecording()] });
-      terminal.behave({ kind: 'garbage', form: 'cutBody' });
+      terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' });
       expect(expectApiError(await api(request(terminal.phone)), 502)).toMatch(
         /^The device's reply could not be read: /,
       );
-      expect(terminal.received(messageId)).toHaveLength(1);
-      terminal.behaveWell();
+      expect(terminal.receivedFrames(messageId)).toHaveLength(1);
+      terminal.resetBehaviour();
       expect((await api(request(terminal.phone))).status).toBe(200);
     },
   );
@@ -315,7 +315,7 @@ describe('502', () => {
   it("the device's reply could not be read: /videos/control", async () => {
     const terminal = await harness.startTerminal({ recordings: [createRecording()], uploadBytesPerSecond: 10_000 });
     const videoId = await requestUpload(api, terminal.phone);
-    terminal.behave({ kind: 'garbage', form: 'cutBody' }, 0x9207);
+    terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' }, 0x9207);
     for (const action of [0, 2]) expectApiError(await api(`/videos/control?video_id=${videoId}&action=${action}`), 502);
     expect((await fetchUpload(videoId)).status).toBe('uploading');
   });
@@ -326,12 +326,12 @@ describe('502', () => {
     [3, 'unsupported'],
   ] as const)('camera refused an upload, by result %d', async (result, name) => {
     const terminal = await harness.startTerminal({ recordings: [createRecording()] });
-    terminal.behave({ kind: 'refusing', result }, 0x9206);
+    terminal.setBehaviour({ kind: 'refusing', result }, 0x9206);
     const request = `/videos/upload?${camera(terminal)}&${span().query}`;
     expect(expectApiError(await api(request), 502)).toBe(`The camera refused the upload (${name}).`);
     // Nothing of it is left: no upload, and the camera is free.
     expect(parseReply(await api(`/videos/list?imei=${terminal.phone}`))).toEqual([200, { total: 0, videos: [] }]);
-    terminal.behaveWell(0x9206);
+    terminal.resetBehaviour(0x9206);
     expect((await api(request)).status).toBe(200);
   });
 
@@ -418,12 +418,12 @@ describe('504', () => {
   it('the device did not reply in time: each command', async () => {
     const waits = deviceCommands.map(async ({ request, messageId, endpoint }) => {
       const terminal = await harness.startTerminal();
-      terminal.behave({ kind: 'silent' });
+      terminal.setBehaviour({ kind: 'silent' });
       const startedAt = performance.now();
       const reply = await api(request(terminal.phone));
       expect([endpoint, expectApiError(reply, 504)]).toEqual([endpoint, 'The device did not reply in time.']);
       expect(performance.now() - startedAt).toBeGreaterThanOrEqual(deviceReplyTimeoutMs - 50);
-      expect(terminal.received(messageId)).toHaveLength(1);
+      expect(terminal.receivedFrames(messageId)).toHaveLength(1);
     });
     await Promise.all(waits);
   });
@@ -454,7 +454,7 @@ describe('500', () => {
     ];
     const replies = await Promise.all(requests.map((request) => api(request)));
     for (const reply of replies) expect(expectApiError(reply, 500)).not.toMatch(/mongo|ECONN|127\.0\.0\.1/i);
-    expect(idle.terminal.received(0x9207)).toEqual([]);
+    expect(idle.terminal.receivedFrames(0x9207)).toEqual([]);
     await outage.restore();
     expect((await fetchUpload(videoId)).status).toBe('uploading');
   }, 120_000);

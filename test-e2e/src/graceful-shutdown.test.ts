@@ -135,7 +135,7 @@ describe('the local start', () => {
   it('stops with terminals, streams and commands under way, and leaves nothing behind', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
     const silent = await harness.startTerminal({ reconnect: false });
-    silent.behave({ kind: 'silent' });
+    silent.setBehaviour({ kind: 'silent' });
     const { runtime, dataDir } = harness.product;
     await harness.get(`/realtime/start-stream?imei=${terminal.phone}&channel=1`);
     const viewer = new Viewer(`${runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`);

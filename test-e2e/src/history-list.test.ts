@@ -1,6 +1,6 @@
 import { encodeBody, resourceList } from '@fleet/jt808';
 import {
-  makeRecordings,
+  createRecordings,
   type PlatformMessage,
   type Recording,
   type SimulatedTerminal,
@@ -146,7 +146,7 @@ describe('a long list', () => {
       until: new Date('2026-08-01T04:00:00Z'),
       bitrateKbps: 500,
     };
-    const terminal = await harness.startTerminal({ recordings: makeRecordings(plan), edition: '2013' });
+    const terminal = await harness.startTerminal({ recordings: createRecordings(plan), edition: '2013' });
     const span = 'start_time=2026-07-01T00:00:00Z&end_time=2026-09-01T00:00:00Z';
     const { status, body } = await list(terminal.phone, `channel=0&${span}`);
     expect(status).toBe(200);
@@ -177,10 +177,10 @@ describe('a camera with a clock of its own', () => {
       `/history/start-stream?imei=${phone}&channel=1&${what}&end_time=2026-08-01T21:31:00%2B08:00`,
     );
     expect(start).toMatchObject({ status: 200, body: { response_id: '0x9201', result: 'success' } });
-    expect(terminal.received(0x9201)[0]?.body.subarray(-12).toString('hex')).toBe('260801100000260801100100');
+    expect(terminal.receivedFrames(0x9201)[0]?.body.subarray(-12).toString('hex')).toBe('260801100000260801100100');
     const seek = '&playback_control=5&drag_playback_time=2026-08-01T13:30:30Z';
     await harness.get(`/history/control-stream?imei=${phone}&channel=1${seek}`);
-    expect(terminal.received(0x9202)[0]?.body.toString('hex')).toBe('010500260801100030');
+    expect(terminal.receivedFrames(0x9202)[0]?.body.toString('hex')).toBe('010500260801100030');
     // Outside its own years, though not of the caller's.
     expect(await list(phone, 'channel=1&start_time=2000-01-01T00:00:00Z&end_time=2000-02-01T00:00:00Z')).toMatchObject({
       status: 400,

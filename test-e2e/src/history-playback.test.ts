@@ -26,14 +26,14 @@ describe('a recording', () => {
   it.each(editions.flatMap((edition) => (['list', 'general', 'both'] as const).map((by) => [...edition, by] as const)))(
     'of a terminal of edition %s with %i digits that answers by %s plays to its end, picture by picture',
     async (edition, digits, playbackAnswer) => {
-      const playback = await Playback.create(harness, 3, { edition, digits, playbackAnswer });
+      const playback = await Playback.create(harness, 3, { edition, digits, playbackResponse: playbackAnswer });
       expect(await playback.fetchFlvStatus()).toBe(404);
       expect(await playback.start()).toMatchObject(success);
       const viewer = playback.watch();
       await waitForPictures(viewer, 5);
       // A second start changes nothing, whatever it asks for.
       expect(await playback.start('&playback_mode=2&fast_forward_rewind_times=5')).toMatchObject(success);
-      expect(playback.terminal.received(0x9201)).toHaveLength(1);
+      expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
       await playback.expectEnd(viewer);
       expect(playback.stream.sentVideoFrames).toHaveLength(45);
       expect(playback.stream.endReason).toBe('endOfRecording');
@@ -41,7 +41,7 @@ describe('a recording', () => {
       expectSmooth(viewer, 100);
       // And again, at once.
       expect(await playback.start()).toMatchObject(success);
-      expect(playback.terminal.received(0x9201)).toHaveLength(2);
+      expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(2);
       await playback.expectEnd(playback.watch());
     },
     90_000,
@@ -98,9 +98,9 @@ describe('a recording', () => {
   it('that goes to a foreign media server counts as streaming and can not be watched here', async () => {
     const playback = await Playback.create(harness, 3, { media: 'neverConnect' });
     expect(await playback.start('&host=media.example&tcp_port=1078')).toMatchObject(success);
-    expect(playback.terminal.received(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
+    expect(playback.terminal.receivedFrames(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
     expect(await playback.start()).toMatchObject(success);
-    expect(playback.terminal.received(0x9201)).toHaveLength(1);
+    expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
     const viewer = playback.watch();
     await waitFor('an answer', () => viewer.status !== undefined);
     expect(viewer.status).toBe(502);
@@ -195,7 +195,7 @@ describe('a seek', () => {
       status: 400,
       body: { status: 400, error: expect.stringContaining('drag_playback_time') },
     });
-    expect(playback.terminal.received(0x9202)).toEqual([]);
+    expect(playback.terminal.receivedFrames(0x9202)).toEqual([]);
   }, 60_000);
 });
 

@@ -30,7 +30,7 @@ const expectOthersUnaffected = async (no: number): Promise<void> => {
 describe('a terminal that never reads', () => {
   it('is disconnected before what waits for it grows large, its commands end with a stated error, and nobody else notices', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
-    terminal.behave({ kind: 'neverReading' });
+    terminal.setBehaviour({ kind: 'neverReading' });
     const commands = Array.from({ length: 10 }, (_, index) =>
       harness.get(`/realtime/control-stream?imei=${terminal.phone}&channel=${index + 1}&ctrl_instruction=2`),
     );

@@ -44,7 +44,7 @@ describe('a device-api that is killed', () => {
     const again = watch(camera);
     await waitFor('pictures of the stream that has gone on', () => again.pictures.length > 15);
     expect(await startStream(camera)).toMatchObject({ status: 200 });
-    expect(camera.received(0x9101)).toHaveLength(1);
+    expect(camera.receivedFrames(0x9101)).toHaveLength(1);
     expect(camera.cameras.records).toHaveLength(1);
     again.leave();
     expect(countStatuses(await Promise.all(fleet.sendCommands(3)))).toEqual({ 200: 10 });
@@ -54,16 +54,16 @@ describe('a device-api that is killed', () => {
 
   it('while it asks a camera to stream leaves the channel free within seconds', async () => {
     const camera = await harness.startTerminal();
-    camera.behave({ kind: 'silent' }, 0x9101);
+    camera.setBehaviour({ kind: 'silent' }, 0x9101);
     const startReply = startStream(camera);
     await camera.waitForCommand(0x9101);
     const previousPid = killProcess(harness, 'device-api');
     expect(await startReply).toMatchObject({ status: 502 });
     await waitForRestart(harness, 'device-api', previousPid);
     await waitUntilHealthy(harness);
-    camera.behaveWell(0x9101);
+    camera.resetBehaviour(0x9101);
     expect(await startStream(camera)).toMatchObject({ status: 200 });
-    expect(camera.received(0x9101)).toHaveLength(2);
+    expect(camera.receivedFrames(0x9101)).toHaveLength(2);
     const viewer = watch(camera);
     await waitFor('a picture', () => viewer.pictures.length > 0);
     viewer.leave();

@@ -43,7 +43,7 @@ describe('a media pod that is killed while its streams are watched', () => {
       return status === 200 && body;
     });
     expect(startBody).toEqual({ response_id: '0x9101', result: 'success' });
-    expect(terminal.received(0x9101)).toHaveLength(2);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
     const again = watch(terminal);
     await waitFor('a picture from the new pod', () => again.pictures.length > 0);
     again.leave();
@@ -69,7 +69,7 @@ describe('a media pod that is killed while its streams are watched', () => {
     await waitForRestart(harness, 'jt1078-media', previousPid);
     await waitUntilHealthy(harness);
     const again = await play(terminal);
-    expect(terminal.received(0x9101)).toHaveLength(2);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
     again.leave();
   }, 180_000);
 });

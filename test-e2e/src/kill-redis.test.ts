@@ -63,7 +63,7 @@ const expectStreaming = async (no: number): Promise<void> => {
   expect(performance.now() - startedAt).toBeLessThan(publishTimeoutMs);
   await waitFor('the product to be healthy', async () => (await harness.get('/health')).status === 200);
   expect(await startStream(camera)).toMatchObject({ status: 200 });
-  expect(camera.received(0x9101)).toHaveLength(1);
+  expect(camera.receivedFrames(0x9101)).toHaveLength(1);
   await expectPictures();
   expect(countStatuses(await Promise.all(fleet.sendCommands(no)))).toEqual({ 200: 20 });
   expect(getServices()).toEqual(services);

@@ -100,7 +100,7 @@ describe('429', () => {
     let pathIndex = 0;
     await expectLimit(3, () => sendRequest(paths[(pathIndex += 1) % paths.length] ?? ''), 200);
     expect((await sendRequest(`/wakeup?imei=${other.phone}`)).status).toBe(200);
-    const written = (): number => one.received(0x8201).length + one.received(0x9102).length;
+    const written = (): number => one.receivedFrames(0x8201).length + one.receivedFrames(0x9102).length;
     const before = written();
     // A token may be back by now; never as many as are asked for.
     const more = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${one.phone}`)));
@@ -203,7 +203,7 @@ describe('503', () => {
     // The wait for the device is longer than the limit here: the limit is what ends the request.
     const silent = async (): Promise<SimulatedTerminal> => {
       const terminal = await harness.startTerminal();
-      terminal.behave({ kind: 'silent' });
+      terminal.setBehaviour({ kind: 'silent' });
       return terminal;
     };
     const terminals = await Promise.all(deviceCommands.map(silent));
@@ -214,7 +214,7 @@ describe('503', () => {
     for (const reply of replies) expect(expectApiError(reply, 503)).toContain('limit of 3 seconds');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(requestTimeoutMs - 50);
     for (const [index, { messageId }] of deviceCommands.entries())
-      expect(terminals[index]?.received(messageId)).toHaveLength(1);
+      expect(terminals[index]?.receivedFrames(messageId)).toHaveLength(1);
   }, 60_000);
 
   it('while the broker is away, new commands are 503 soon, and health says so', async () => {
@@ -245,6 +245,6 @@ describe('503', () => {
       return reply.status === 429 ? undefined : reply;
     });
     expect(served.status).toBe(200);
-    expect(terminal.received(0x9101)).toEqual([]);
+    expect(terminal.receivedFrames(0x9101)).toEqual([]);
   }, 120_000);
 });

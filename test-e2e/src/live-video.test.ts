@@ -72,7 +72,7 @@ describe('live video', () => {
     const sound = await decodeSound(viewer.bytes);
     expect(sound.length).toBeGreaterThan(2 * 8000);
     expect(measureToneShare(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
-    expect(terminal.received(0x9003)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9003)).toHaveLength(1);
   }, 60_000);
 
   it('answers "already streaming" without disturbing the camera', async () => {
@@ -82,16 +82,16 @@ describe('live video', () => {
     await waitFor('a picture', () => viewer.pictures.length > 0);
     await startLive(terminal);
     await Promise.all([startLive(terminal), startLive(terminal)]);
-    expect(terminal.received(0x9101)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
     expect(terminal.cameras.records).toHaveLength(1);
     viewer.leave();
   }, 30_000);
 
   it('sends one command to the camera for ten parallel requests', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'slow', delayMs: 500 }, 0x9101);
+    terminal.setBehaviour({ kind: 'slow', delayMs: 500 }, 0x9101);
     await Promise.all(Array.from({ length: 10 }, () => startLive(terminal)));
-    expect(terminal.received(0x9101)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
   }, 30_000);
 
   it('serves three viewers from one stream, and a slow one holds nobody up', async () => {
@@ -142,7 +142,7 @@ describe('live video', () => {
       status: 200,
       body: { healthy: true },
     });
-    expect(terminal.received(0x9102)).toHaveLength(0);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(0);
     viewer.leave();
     const stop = await terminal.waitForCommand(0x9102, () => true, idleStopMs + 10_000);
     // Channel 1, control 0 (stop), close type 0 (all), stream type 0: JT/T 1078-2016 table 18.
@@ -185,7 +185,7 @@ describe('live video', () => {
     const headers = (): number => viewer.tags.filter((tag) => tag.type === 9 && tag.body[1] === 0).length;
     await waitFor('a second sequence header', () => headers() >= 2);
     viewer.leave();
-    expect(terminal.received(0x9102)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
     expect(readSizes(viewer.bytes)).toEqual(['640x360', '352x288']);
   }, 60_000);
 
@@ -238,7 +238,7 @@ describe('live video', () => {
   it('calls a stream that goes to a foreign media server streaming, and its viewer gets 502, then 404 after 30 seconds', async () => {
     const terminal = await harness.startTerminal({ media: 'neverConnect' });
     await startLive(terminal, '&host=media.example&tcp_port=1078');
-    expect(terminal.received(0x9101)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
+    expect(terminal.receivedFrames(0x9101)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
     expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(502);
     await terminal.waitForCommand(0x9102, () => true, 45_000);
     expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);

@@ -59,7 +59,7 @@ async function expectUnharmed(): Promise<void> {
 /** `[serial, message id, result]` of each 0x8001 that a terminal has had. */
 const acknowledgements = (terminal: SimulatedTerminal): [serial: number, id: number, result: number][] =>
   terminal
-    .received(0x8001)
+    .receivedFrames(0x8001)
     .map(({ body }) => [body.readUInt16BE(0), body.readUInt16BE(2), body[4] ?? -1] as [number, number, number]);
 
 /** All kinds of dropped frames together: they are counted when the connection is gone. */

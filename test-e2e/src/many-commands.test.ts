@@ -1,4 +1,4 @@
-import { LightFleet, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { LoadFleet, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { type HttpReply, send } from './testing/http.ts';
@@ -96,7 +96,7 @@ describe('many commands in flight', () => {
     );
     // Exactly one frame for each command, with a serial of its own.
     for (const terminal of terminals) {
-      const frames = terminal.received(0x9102);
+      const frames = terminal.receivedFrames(0x9102);
       expect(frames).toHaveLength(4);
       expect(new Set(frames.map((frame) => frame.body[0]))).toEqual(new Set([1, 2, 3, 4]));
       expect(new Set(frames.map((frame) => frame.serial)).size).toBe(4);
@@ -130,7 +130,7 @@ describe('many commands in flight', () => {
 
   it('500 to 100 light terminals: one frame and one answer each', async () => {
     const { host, port } = harness.product.runtime.jt808;
-    const fleet = new LightFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: uniquePhone() });
+    const fleet = new LoadFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: uniquePhone() });
     fleet.start();
     try {
       await waitFor('the fleet to be online', () => fleet.counters.online === 100, 60_000);

@@ -60,7 +60,7 @@ function sendPicture({ terminal }: Driver, channel = 1): Buffer {
     format: 0,
     eventCode: 0,
     channel,
-    location: terminal.context().vehicle.location(),
+    location: terminal.createHandlerContext().vehicle.location(),
     data,
   };
   const { edition } = terminal.options;

@@ -68,26 +68,26 @@ function createGeneralResponse(
 describe('odd answers', () => {
   it('one that comes too late is counted, and delivered to nobody', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'silent' });
+    terminal.setBehaviour({ kind: 'silent' });
     const before = await countStray('late');
     expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
-    const [late] = terminal.received(0x9101);
+    const [late] = terminal.receivedFrames(0x9101);
     if (late === undefined) throw new Error('no command came');
 
     const next = start(terminal, 2);
-    const command = await waitFor('the next command', () => terminal.received(0x9101)[1]);
+    const command = await waitFor('the next command', () => terminal.receivedFrames(0x9101)[1]);
     createGeneralResponse(terminal, late, 3);
     await waitFor('the late answer to be counted', async () => (await countStray('late')) === before + 1);
     createGeneralResponse(terminal, command, 1);
     const reply = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
-    terminal.behaveWell();
+    terminal.resetBehaviour();
     await expectWorks(terminal);
   }, 60_000);
 
   it('one that comes twice is taken once', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'twice' });
+    terminal.setBehaviour({ kind: 'twice' });
     const before = await countStray('repeated');
     for (let times = 0; times < 3; times += 1) await expectWorks(terminal);
     expect((await wake(terminal)).status).toBe(200);
@@ -97,8 +97,8 @@ describe('odd answers', () => {
   it('one with a wrong serial answers nothing, not even the other command that is in flight', async () => {
     const terminal = await harness.startTerminal();
     const before = await countStray('wrongSerial');
-    terminal.behave({ kind: 'wrongSerial' }, 0x9102);
-    terminal.behave({ kind: 'slow', delayMs: 1_000 }, 0x9101);
+    terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9102);
+    terminal.setBehaviour({ kind: 'slow', delayMs: 1_000 }, 0x9101);
     const [paused, started] = await Promise.all([control(terminal), start(terminal)]);
     expectApiError(paused, 504);
     expect([started.status, JSON.parse(started.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
@@ -107,7 +107,7 @@ describe('odd answers', () => {
 
   it('a camera that streams has agreed, whatever its terminal has answered', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'wrongSerial' }, 0x9101);
+    terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9101);
     const reply = await start(terminal);
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
     expect(terminal.cameras.records).toHaveLength(1);
@@ -115,10 +115,10 @@ describe('odd answers', () => {
 
   it('one that names another command answers nothing', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'silent' });
+    terminal.setBehaviour({ kind: 'silent' });
     const before = await countStray('wrongId');
     const pending = control(terminal);
-    const command = await waitFor('the command', () => terminal.received(0x9102)[0]);
+    const command = await waitFor('the command', () => terminal.receivedFrames(0x9102)[0]);
     createGeneralResponse(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
     await waitFor('the answer to be counted', async () => (await countStray('wrongId')) === before + 1);
     createGeneralResponse(terminal, command, 2);
@@ -128,12 +128,12 @@ describe('odd answers', () => {
   it('garbage in the place of an answer costs the command, not the connection', async () => {
     const forms = ['badChecksum', 'noise', 'halfGlued'] as const;
     const terminals = await Promise.all(forms.map(() => harness.startTerminal({ reconnect: false })));
-    for (const [index, form] of forms.entries()) terminals[index]?.behave({ kind: 'garbage', form });
+    for (const [index, form] of forms.entries()) terminals[index]?.setBehaviour({ kind: 'garbage', form });
     const pending = terminals.flatMap((terminal) => [wake(terminal), start(terminal), control(terminal)]);
     for (const reply of await Promise.all(pending)) expectApiError(reply, 504);
     await expectWorks(witness);
     for (const terminal of terminals) {
-      terminal.behaveWell();
+      terminal.resetBehaviour();
       await expectWorks(terminal);
       expect((await wake(terminal)).status).toBe(200);
       expect(terminal.isOnline).toBe(true);
@@ -142,9 +142,9 @@ describe('odd answers', () => {
 
   it('an answer whose body is cut is 502 at once, and the next is taken', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
-    terminal.behave({ kind: 'garbage', form: 'cutBody' });
+    terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' });
     for (const reply of await Promise.all([wake(terminal), control(terminal)])) expectApiError(reply, 502);
-    terminal.behaveWell();
+    terminal.resetBehaviour();
     await expectWorks(terminal);
     expect(terminal.isOnline).toBe(true);
   }, 60_000);
@@ -153,8 +153,8 @@ describe('odd answers', () => {
     const delays = [100, 1_500, 700, 300, 1_100];
     const terminals = await Promise.all(delays.map(() => harness.startTerminal()));
     for (const [index, terminal] of terminals.entries()) {
-      terminal.behave({ kind: 'slow', delayMs: delays[index] ?? 0 });
-      terminal.behave({ kind: 'refusing', result: 3 }, 0x9101);
+      terminal.setBehaviour({ kind: 'slow', delayMs: delays[index] ?? 0 });
+      terminal.setBehaviour({ kind: 'refusing', result: 3 }, 0x9101);
     }
     const replies = await Promise.all(terminals.flatMap((terminal) => [control(terminal), start(terminal)]));
     for (const [index, reply] of replies.entries())
@@ -174,38 +174,38 @@ describe('odd connections', () => {
     ] as const;
     const disconnects = async ([when, status]: (typeof outcomes)[number]): Promise<void> => {
       const terminal = await harness.startTerminal({ reconnect: quickReconnect, restartMs: 200 });
-      terminal.behave({ kind: 'disconnecting', when });
+      terminal.setBehaviour({ kind: 'disconnecting', when });
       expect((await control(terminal)).status).toBe(status);
-      terminal.behaveWell();
+      terminal.resetBehaviour();
       await terminal.waitUntilOnline();
       await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
       await expectWorks(terminal);
       // Nothing was sent a second time by itself.
-      expect(terminal.received(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
+      expect(terminal.receivedFrames(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
     };
     await Promise.all(outcomes.map(disconnects));
   }, 60_000);
 
   it('the answer to a command counts when it comes by the next connection', async () => {
     const terminal = await harness.startTerminal({ reconnect: quickReconnect });
-    terminal.behave({ kind: 'slow', delayMs: 2_000 }, 0x9102);
+    terminal.setBehaviour({ kind: 'slow', delayMs: 2_000 }, 0x9102);
     const pending = control(terminal);
     await terminal.waitForCommand(0x9102);
     terminal.dropConnection();
     const reply = await pending;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
-    expect(terminal.received(0x9102)).toHaveLength(1);
-    expect(terminal.sent(0x0001).at(-1)?.connection).toBe(2);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
+    expect(terminal.sentFrames(0x0001).at(-1)?.connection).toBe(2);
   }, 60_000);
 
   it('a half-open connection gives way to the new one of the same terminal', async () => {
     const old = await harness.startTerminal({ reconnect: false });
-    old.behave({ kind: 'halfOpen' });
+    old.setBehaviour({ kind: 'halfOpen' });
     const { phone } = old;
     const fresh = await harness.startTerminal({ phone });
     await expectWorks(fresh);
-    expect(fresh.received(0x9102)).toHaveLength(1);
-    expect(old.received(0x9102)).toEqual([]);
+    expect(fresh.receivedFrames(0x9102)).toHaveLength(1);
+    expect(old.receivedFrames(0x9102)).toEqual([]);
     expect((await wake(fresh)).status).toBe(200);
     expect(fresh.isOnline).toBe(true);
   }, 60_000);
@@ -215,8 +215,8 @@ describe('odd connections', () => {
     const second = await harness.startTerminal({ reconnect: false, phone: first.phone });
     await waitFor('the first to be closed', () => !first.isOnline);
     for (let times = 0; times < 5; times += 1) await expectWorks(second);
-    expect(first.received(0x9102)).toEqual([]);
-    expect(second.received(0x9102)).toHaveLength(5);
+    expect(first.receivedFrames(0x9102)).toEqual([]);
+    expect(second.receivedFrames(0x9102)).toHaveLength(5);
     // The long form of a number is the same terminal.
     const phone = second.phone.padStart(20, '0');
     const third = await harness.startTerminal({ reconnect: false, phone, edition: '2019' });
@@ -237,11 +237,11 @@ describe('odd connections', () => {
 
   it('a terminal that never reads is 504, and costs the others nothing', async () => {
     const terminal = await harness.startTerminal({ reconnect: quickReconnect });
-    terminal.behave({ kind: 'neverReading' });
+    terminal.setBehaviour({ kind: 'neverReading' });
     const replies = Promise.all(Array.from({ length: 10 }, (_unused, channel) => control(terminal, channel + 1)));
     for (let times = 0; times < 5; times += 1) await expectWorks(witness);
     for (const reply of await replies) expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
-    terminal.behaveWell();
+    terminal.resetBehaviour();
     await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
   }, 60_000);
 });
@@ -256,15 +256,15 @@ describe('sleeping terminals', () => {
     const wakes = async ([edition, probe]: (typeof editions)[number]): Promise<void> => {
       const phone = uniquePhone(edition === '2019' ? 20 : 12);
       const terminal = await harness.startTerminal({ edition, phone });
-      terminal.behave({ kind: 'sleeping', wakeAfterTries: 3 });
+      terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
       const others = deviceCommands.filter(({ endpoint }) => endpoint !== '/wakeup');
       const ignored = others.map(({ request }) => api(request(phone)));
       await waitFor('each command to have come', () =>
-        others.every(({ messageId }) => terminal.received(messageId).length > 0),
+        others.every(({ messageId }) => terminal.receivedFrames(messageId).length > 0),
       );
       expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
       // A fourth may have crossed the answer to the third.
-      expect(terminal.received(probe).length).toBeGreaterThanOrEqual(3);
+      expect(terminal.receivedFrames(probe).length).toBeGreaterThanOrEqual(3);
       // Awake, it knows nothing of what it has ignored.
       for (const reply of await Promise.all(ignored)) expectApiError(reply, 504);
       expect((await start(terminal)).status).toBe(200);
@@ -276,9 +276,9 @@ describe('sleeping terminals', () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     const pause = (): Promise<HttpReply> => api(`/videos/control?video_id=${videoId}&action=0`);
-    idle.terminal.behave({ kind: 'sleeping', wakeAfterTries: 1 });
+    idle.terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 1 });
     expect(expectApiError(await pause(), 504)).toBe('The device did not reply in time.');
-    expect(idle.terminal.received(0x9207)).toHaveLength(1);
+    expect(idle.terminal.receivedFrames(0x9207)).toHaveLength(1);
     expect((await wake(idle)).status).toBe(200);
     expect(parseReply(await pause())).toMatchObject([200, { status: 'paused' }]);
   }, 60_000);
@@ -286,17 +286,17 @@ describe('sleeping terminals', () => {
   it('that wake late, but in time, have answered: 200', async () => {
     const wakeAfterMs = deviceReplyTimeoutMs / 2;
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'sleeping', wakeAfterMs });
+    terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs });
     const startedAt = performance.now();
     expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(wakeAfterMs - 50);
-    expect(terminal.received(0x8201).length).toBeGreaterThan(1);
+    expect(terminal.receivedFrames(0x8201).length).toBeGreaterThan(1);
     await expectWorks(terminal);
   }, 60_000);
 
   it('that sleep on are 504, and wake for the next caller', async () => {
     const terminal = await harness.startTerminal();
-    terminal.behave({ kind: 'sleeping', wakeAfterMs: deviceReplyTimeoutMs + 1_000 });
+    terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs: deviceReplyTimeoutMs + 1_000 });
     expect(expectApiError(await wake(terminal), 504)).toBe('The device did not reply in time.');
     expect((await wake(terminal)).status).toBe(200);
     await expectWorks(terminal);
@@ -334,7 +334,7 @@ describe('editions', () => {
       harness.startTerminal({ edition: '2019', phone: uniquePhone(20) }),
     ]);
     const results: Behaviour[] = [1, 2, 3].map((result) => ({ kind: 'refusing', result: result as 1 | 2 | 3 }));
-    for (const [index, terminal] of terminals.entries()) terminal.behave(results[index] ?? { kind: 'normal' });
+    for (const [index, terminal] of terminals.entries()) terminal.setBehaviour(results[index] ?? { kind: 'normal' });
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_unused, round) => terminals.map((terminal) => control(terminal, round + 1))).flat(),
     );

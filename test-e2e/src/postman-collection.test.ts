@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { makeRecordings } from '@fleet/terminal-simulator';
+import { createRecordings } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startConnectionDropper } from './testing/connection-dropper.ts';
 import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
@@ -40,7 +40,7 @@ async function run({ event, request }: Item): Promise<number> {
 it('every request of the Postman collection is answered as it says, one after the other', async () => {
   const end = new Date();
   const terminal = await harness.startTerminal({
-    recordings: makeRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
+    recordings: createRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
     uploadBytesPerSecond: 1_000,
     // The example of a control command is a restart, which would take the terminal away.
     restartMs: 10,
@@ -54,10 +54,10 @@ it('every request of the Postman collection is answered as it says, one after th
     for (const { item } of collection.item)
       for (const one of item) {
         const { pathname } = new URL(fillIn(one.request.url.raw));
-        const logins = terminal.sent(0x0102).length;
+        const logins = terminal.sentFrames(0x0102).length;
         statuses.push([`${one.request.method} ${pathname}`, await run(one)]);
         if (pathname.endsWith('/send-control-command'))
-          await waitFor('the terminal to come back', () => terminal.sent(0x0102).length > logins);
+          await waitFor('the terminal to come back', () => terminal.sentFrames(0x0102).length > logins);
         await terminal.waitUntilOnline(20_000);
       }
   } finally {

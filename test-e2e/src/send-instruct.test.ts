@@ -139,7 +139,7 @@ async function send(imei: string, proNo: number, content: unknown, more: Headers
 }
 
 const getLastFrame = <D extends MessageDefinition>(terminal: SimulatedTerminal, definition: D) => {
-  const frame = terminal.received(definition.id).at(-1);
+  const frame = terminal.receivedFrames(definition.id).at(-1);
   if (frame === undefined) throw new Error(`the terminal got no ${definition.name}`);
   return decodeBody(definition, frame.body, terminal.options.edition);
 };
@@ -278,22 +278,22 @@ describe("a partner's client", () => {
     const unknown = await harness.startTerminal();
     for (const imei of [offlinePhone, foreign.phone, unknown.phone, uniquePhone()])
       expect(await send(imei, 33_536, 'Hello')).toMatchObject({ status: 200, body: { code: 300 } });
-    expect([foreign, unknown].map((each) => each.received(textMessage.id).length)).toEqual([0, 0]);
+    expect([foreign, unknown].map((each) => each.receivedFrames(textMessage.id).length)).toEqual([0, 0]);
   });
 
   it('is told 301 for a device that is silent, and 302 for one that refuses', async () => {
-    terminal.behave({ kind: 'silent' }, textMessage.id);
+    terminal.setBehaviour({ kind: 'silent' }, textMessage.id);
     expect(await send(terminal.phone, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({
       status: 200,
       body: { code: 301 },
     });
     expect(await send(terminal.phone, 33_536, 'Hello', { sync: 'false' })).toMatchObject(success);
-    terminal.behave({ kind: 'refusing', result: 1 }, textMessage.id);
+    terminal.setBehaviour({ kind: 'refusing', result: 1 }, textMessage.id);
     expect(await send(terminal.phone, 33_536, 'Hello')).toMatchObject({
       status: 200,
       body: { code: 302, data: { result: 'failure' } },
     });
-    terminal.behaveWell();
+    terminal.resetBehaviour();
   });
 
   it('leaves a command for a device that is away', async () => {
@@ -302,7 +302,7 @@ describe("a partner's client", () => {
     const waiting = await send(phone, 33_536, 'When you are back', { offlineFlag: 'true' });
     expect(waiting).toMatchObject({ status: 200, body: { code: 0, data: { result: 'queued', _code: '300' } } });
     const back = await harness.startTerminal({ phone });
-    await waitFor('the text', () => back.received(textMessage.id).length === 1, 60_000);
+    await waitFor('the text', () => back.receivedFrames(textMessage.id).length === 1, 60_000);
     const path = `/vehicles/${id}/commands/${String(waiting.body.data?.['command_id'])}`;
     await waitFor(
       'the answer',
@@ -319,7 +319,7 @@ describe("a partner's client", () => {
       [33_027, { '19': 'evil.example' }],
       [33_536, 'SERVER,0,evil.example,7000,0#'],
     ] as const;
-    const before = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
+    const before = [terminalControl, setParameters, textMessage].map(({ id }) => other.receivedFrames(id).length);
     for (const imei of [other.phone, offlinePhone])
       for (const [proNo, content] of critical)
         expect(await send(imei, proNo, content, { offlineFlag: 'true' })).toMatchObject({
@@ -329,7 +329,7 @@ describe("a partner's client", () => {
     const partner = await createRecord('/partners', { name: 'Trusted', command_level: 'critical' });
     const trusted = { token: String(partner['token']) };
     expect(await send(other.phone, 33_536, 'SERVER,0,good.example,7000,0#', trusted)).toMatchObject(success);
-    const after = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
+    const after = [terminalControl, setParameters, textMessage].map(({ id }) => other.receivedFrames(id).length);
     expect(after).toEqual([before[0], before[1], (before[2] ?? 0) + 1]);
     const { body } = await requestPlatform('GET', '/audit-log?action=partners.command_refused&limit=200', undefined);
     const numbers = [other.phone, offlinePhone].map((phone) => phone.replace(/^0+/, ''));

@@ -43,7 +43,7 @@ describe('0x1206', () => {
   it('failure, of a camera that gives up on the way, keeps what has come', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetries: 0,
-      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
     });
     const videoId = await camera.upload(camera.getClip(0));
     const { filesize } = await camera.waitForStatus(videoId, 'failed');
@@ -55,7 +55,7 @@ describe('0x1206', () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetries: 0,
       uploadNotice: 'success',
-      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
     });
     const videoId = await camera.upload(camera.getClip(0));
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
@@ -75,7 +75,7 @@ describe('0x1206', () => {
     const videoId = await camera.upload(clip);
     await camera.waitForStatus(videoId, 'completed');
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
-    expect(camera.terminal.received(0x9205).length).toBeGreaterThan(0);
+    expect(camera.terminal.receivedFrames(0x9205).length).toBeGreaterThan(0);
   });
 
   it('that never comes, after an early FIN without a QUIT, leaves the upload failed', async () => {
@@ -83,7 +83,7 @@ describe('0x1206', () => {
       uploadRetries: 0,
       uploadNotice: 'never',
       uploadQuits: false,
-      uploadBreaks: [{ how: 'finish', afterBytes: 100_000 }],
+      uploadFaults: [{ how: 'finish', afterBytes: 100_000 }],
     });
     const videoId = await camera.upload(camera.getClip(0));
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
@@ -94,7 +94,7 @@ describe('silence', () => {
   it('in the middle of a file makes an upload failed, and frees the camera', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetryMs: 600_000,
-      uploadBreaks: [{ how: 'reset', afterBytes: 100_000 }],
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
     });
     const videoId = await camera.upload(camera.getClip(0));
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
@@ -139,7 +139,7 @@ describe('a credential', () => {
     const [record] = camera.terminal.uploads.records;
     await waitFor('the camera to give up', () => record?.state === 'failed');
     expect(record?.error).toMatch(/^530 /);
-    await waitFor('its failure to be told', () => camera.terminal.sent(0x1206).length > 0);
+    await waitFor('its failure to be told', () => camera.terminal.sentFrames(0x1206).length > 0);
     expect(await camera.getUpload(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(await camera.readStoredFiles(videoId)).toEqual([]);
   });

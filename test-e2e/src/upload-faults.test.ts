@@ -1,4 +1,4 @@
-import type { UploadBreak } from '@fleet/terminal-simulator';
+import type { UploadFault } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { DeviceApiReplica } from './testing/device-api-replica.ts';
 import { type Backend, killProcess, stopBackend, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
@@ -24,7 +24,7 @@ const slowly = { uploadBytesPerSecond: 55_000, reconnect: { minMs: 200, maxMs: 1
 const getVideoId = ({ body }: ApiResponse): string => (body as { video_id: string }).video_id;
 
 describe('a connection that breaks three times on the way', () => {
-  const breaks: UploadBreak[] = [
+  const breaks: UploadFault[] = [
     { how: 'reset', afterBytes: 100_000 },
     { how: 'finish', afterBytes: 150_000 },
     { how: 'controlLost', afterBytes: 60_000 },
@@ -33,7 +33,7 @@ describe('a connection that breaks three times on the way', () => {
   it.each(['append', 'restart', 'fromZero'] as const)(
     'costs no byte when the camera resumes by %s',
     async (uploadResume) => {
-      const camera = await UploadCamera.start(harness, { uploadResume, uploadBreaks: breaks });
+      const camera = await UploadCamera.start(harness, { uploadResume, uploadFaults: breaks });
       const clip = camera.getClip(0);
       const videoId = await camera.upload(clip);
       await camera.waitForStatus(videoId, 'completed');
@@ -46,7 +46,7 @@ describe('a connection that breaks three times on the way', () => {
     '%s at the first, a middle and the last bytes',
     async (how) => {
       const camera = await UploadCamera.start(harness, {
-        uploadBreaks: [
+        uploadFaults: [
           { how, afterBytes: 1 },
           { how, afterBytes: 200_000 },
           { how, afterBytes: 220_000 },
@@ -136,7 +136,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(requested).toMatchObject({ status: 503, body: { status: 503, error: expect.any(String) } });
     expect(deleted).toMatchObject({ status: 502, body: { status: 502, error: expect.any(String) } });
     expect(downloaded.status).toBe(502);
-    expect(camera.terminal.received(0x9206)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
     await waitForRestart(harness, 'upload-ftp', former);
     await waitUntilHealthy(harness);
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
@@ -180,13 +180,13 @@ describe('a process that is killed in the middle of a file', () => {
     await camera.waitForStatus(listed.video_id, 'completed');
     expect(await findDefects(camera, clip, listed.video_id)).toEqual([]);
     expect(await camera.requestClip(clip)).toMatchObject({ status: 200, body: { result: 'completed' } });
-    expect(camera.terminal.received(0x9206)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
   });
 
   it('device-api while the camera thinks: whoever asks afterwards gets the clip', async () => {
     const camera = await UploadCamera.start(harness);
     const clip = camera.getClip(0);
-    camera.terminal.behave({ kind: 'silent' }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'silent' }, 0x9206);
     const requested = camera.requestClip(clip);
     await camera.terminal.waitForCommand(0x9206);
     const former = killProcess(harness, 'device-api');
@@ -195,7 +195,7 @@ describe('a process that is killed in the middle of a file', () => {
     await waitUntilHealthy(harness);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0 } });
     // The reservation of the dead process has to expire first.
-    camera.terminal.behaveWell(0x9206);
+    camera.terminal.resetBehaviour(0x9206);
     const response = await waitFor(
       'an answer',
       async () => {
@@ -257,7 +257,7 @@ describe('two replicas of device-api', () => {
 
   it('make one upload of 50 parallel requests for a clip', async () => {
     const camera = await UploadCamera.start(harness, slowly);
-    camera.terminal.behave({ kind: 'slow', delayMs: 1_000 }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 1_000 }, 0x9206);
     const clip = camera.getClip(0);
     const path = `/videos/upload?${camera.buildQuery(clip)}`;
     const requests = Array.from({ length: 50 }, (_unused, index) => (index % 2 === 0 ? harness : replica).get(path));
@@ -265,7 +265,7 @@ describe('two replicas of device-api', () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     expect(new Set(responses.map(getVideoId)).size).toBe(1);
     expect(responses[0]).toMatchObject({ body: { response_id: '0x9206', result: 'success' } });
-    expect(camera.terminal.received(0x9206)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 1 } });
     const [first] = responses;
     const videoId = first === undefined ? '' : getVideoId(first);
@@ -275,7 +275,7 @@ describe('two replicas of device-api', () => {
 
   it('give the camera to one of 20 clips that are asked for at once, and 409 to the others', async () => {
     const camera = await UploadCamera.start(harness, slowly);
-    camera.terminal.behave({ kind: 'slow', delayMs: 500 }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 500 }, 0x9206);
     const clips = Array.from({ length: 20 }, (_unused, index) =>
       camera.getClip(index % 10, { channel: index < 10 ? 1 : 2 }),
     );
@@ -286,20 +286,20 @@ describe('two replicas of device-api', () => {
     );
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(responses.filter(({ status }) => status === 409)).toHaveLength(19);
-    expect(camera.terminal.received(0x9206)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 1 } });
   });
 
   it('share a refusal among all who asked', async () => {
     const camera = await UploadCamera.start(harness);
-    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 3_000 }, 0x9206);
     const own = camera.terminal.recordings.splice(0);
     const path = `/videos/upload?${camera.buildQuery(camera.getClip(0))}`;
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_unused, index) => (index % 2 === 0 ? harness : replica).get(path)),
     );
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([502]));
-    expect(camera.terminal.received(0x9206)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0 } });
     camera.terminal.recordings.push(...own);
   });
@@ -308,12 +308,12 @@ describe('two replicas of device-api', () => {
     const camera = await UploadCamera.start(harness, { ...slowly, uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
     await camera.waitForBytes(videoId);
-    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9207);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 3_000 }, 0x9207);
     const responses = await Promise.all([
       harness.get(`/videos/control?video_id=${videoId}&action=${uploadAction.pause}`),
       replica.get(`/videos/control?video_id=${videoId}&action=${uploadAction.cancel}`),
     ]);
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
-    expect(camera.terminal.received(0x9207)).toHaveLength(1);
+    expect(camera.terminal.receivedFrames(0x9207)).toHaveLength(1);
   });
 });

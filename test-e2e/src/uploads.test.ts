@@ -30,9 +30,9 @@ const accepted = (videoId: string, result = 'success') => ({
 const refusal = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
 
 const decodeRequests = ({ terminal }: UploadCamera) =>
-  terminal.received(0x9206).map(({ body }) => decodeBody(fileUploadRequest, body, terminal.options.edition));
+  terminal.receivedFrames(0x9206).map(({ body }) => decodeBody(fileUploadRequest, body, terminal.options.edition));
 const decodeControls = ({ terminal }: UploadCamera) =>
-  terminal.received(0x9207).map(({ body }) => decodeBody(fileUploadControl, body, terminal.options.edition));
+  terminal.receivedFrames(0x9207).map(({ body }) => decodeBody(fileUploadControl, body, terminal.options.edition));
 
 const editions: [string, Edition, 12 | 20][] = [
   ['2011', '2011', 12],
@@ -114,7 +114,7 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
     expect(await camera.requestClip(camera.getClip(3))).toMatchObject(accepted(other, 'cancelled'));
     expect(await camera.deleteUpload(other)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
 
-    const [first, second] = camera.terminal.received(0x9206).map(({ serial }) => serial);
+    const [first, second] = camera.terminal.receivedFrames(0x9206).map(({ serial }) => serial);
     expect(decodeControls(camera)).toEqual([
       { replySerial: first, control: 0 },
       { replySerial: first, control: 1 },
@@ -209,7 +209,7 @@ describe('a clip', () => {
       ...slowly,
       uploadResume: 'fromZero',
       uploadRetryMs: 1500,
-      uploadBreaks: [{ how: 'reset', afterBytes: 200_000 }],
+      uploadFaults: [{ how: 'reset', afterBytes: 200_000 }],
     });
     const clip = camera.getClip(0);
     const { body } = await camera.requestClip(clip);
@@ -270,24 +270,24 @@ describe('a camera that is busy', () => {
 describe('a camera that does not do what it is told', () => {
   it.each([1, 2, 3] as const)('refuses the upload with %i: 502, and no upload is left', async (result) => {
     const camera = await UploadCamera.start(harness);
-    camera.terminal.behave({ kind: 'refusing', result }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'refusing', result }, 0x9206);
     expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0, videos: [] } });
-    camera.terminal.behaveWell(0x9206);
+    camera.terminal.resetBehaviour(0x9206);
     await camera.waitForStatus(await camera.upload(camera.getClip(0)), 'completed');
   });
 
   it('answers rubbish: 502; says nothing: 504; is away: 404; none leaves an upload', async () => {
     const camera = await UploadCamera.start(harness);
-    camera.terminal.behave({ kind: 'garbage', form: 'cutBody' }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' }, 0x9206);
     expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
-    camera.terminal.behave({ kind: 'silent' }, 0x9206);
+    camera.terminal.setBehaviour({ kind: 'silent' }, 0x9206);
     expect(await camera.requestClip(camera.getClip(1))).toMatchObject(refusal(504));
     camera.terminal.hibernate();
     await waitFor('404', async () => (await camera.requestClip(camera.getClip(2))).status === 404);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0, videos: [] } });
     camera.terminal.receiveSms('wake up');
-    camera.terminal.behaveWell(0x9206);
+    camera.terminal.resetBehaviour(0x9206);
     await camera.terminal.waitUntilOnline(60_000);
     const videoId = await waitFor('the camera to be there again', async () => {
       const { status, body } = await camera.requestClip(camera.getClip(2));
@@ -299,12 +299,12 @@ describe('a camera that does not do what it is told', () => {
   it('refuses control: 200 with the upload unchanged; says nothing: 504; is away: 404', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
-    camera.terminal.behave({ kind: 'refusing', result: 1 }, 0x9207);
+    camera.terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9207);
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject({
       status: 200,
       body: { status: 'uploading' },
     });
-    camera.terminal.behave({ kind: 'silent' }, 0x9207);
+    camera.terminal.setBehaviour({ kind: 'silent' }, 0x9207);
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject(refusal(504));
     camera.terminal.hibernate();
     await waitFor('404', async () => (await camera.control(videoId, uploadAction.cancel)).status === 404);
@@ -317,7 +317,7 @@ describe('races', () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
     await camera.waitForBytes(videoId);
-    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9207);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 3_000 }, 0x9207);
     const responses = await Promise.all([
       camera.control(videoId, uploadAction.pause),
       camera.control(videoId, uploadAction.cancel),

@@ -100,7 +100,7 @@ describe('404 and 405', () => {
       expect(reply).toMatchObject({ status: 405, text: '', headers: { allow: 'GET, OPTIONS' } });
     }
     for (const command of [0x8204, 0x9101, 0x9102, 0x9201, 0x9202, 0x9205, 0x9206])
-      expect(good.received(command)).toEqual([]);
+      expect(good.receivedFrames(command)).toEqual([]);
   });
 });
 
@@ -162,13 +162,13 @@ describe('200', () => {
     'result %d of a terminal that refuses is %s, and its channel does not stream then',
     async (result, name) => {
       const terminal = await harness.startTerminal();
-      terminal.behave({ kind: 'refusing', result });
+      terminal.setBehaviour({ kind: 'refusing', result });
       for (let times = 0; times < 2; times += 1)
         expect(parseReply(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(
           toExpectedResponse('0x9101', name),
         );
       // It was asked again: the refusal has left nothing behind.
-      expect(terminal.received(0x9101)).toHaveLength(2);
+      expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
       expect(parseReply(await api(`/realtime/control-stream?${camera(terminal)}&ctrl_instruction=1`))).toEqual(
         toExpectedResponse('0x9102', name),
       );
@@ -176,7 +176,7 @@ describe('200', () => {
       expect((await api(`/health/camera?${camera(terminal)}`)).status).toBe(503);
       // Whatever it answers, it is awake.
       expect(parseReply(await api(`/wakeup?imei=${terminal.phone}`))).toEqual([200, { result: 'success' }]);
-      terminal.behaveWell();
+      terminal.resetBehaviour();
       expect(parseReply(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(
         toExpectedResponse('0x9101', 'success'),
       );
@@ -212,7 +212,7 @@ describe('429 by quota', () => {
     const refused = await api(`/realtime/start-stream?${camera(terminal, 17)}`);
     expectApiError(refused, 429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    expect(terminal.received(0x9101)).toHaveLength(16);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(16);
     expect((await api(`/realtime/start-stream?${camera(terminal, 16)}`)).status).toBe(200);
   }, 60_000);
 });

@@ -38,7 +38,7 @@ function splitPackets(bytes: Buffer): Buffer[] {
     onPacket: (packet: MediaPacket) => lengths.push(packet.headerBytes + packet.body.length),
   });
   splitter.push(bytes);
-  splitter.settle();
+  splitter.flush();
   let at = 0;
   return lengths.map((length) => bytes.subarray(at, (at += length)));
 }

@@ -1,4 +1,4 @@
-import { AAC_SAMPLE_RATES } from '@fleet/jt1078';
+import { aacSampleRates } from '@fleet/jt1078';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
 const portSetting = (fallback: number, description: string) =>
@@ -7,7 +7,7 @@ const durationSetting = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 1, default: fallback, description }) as const;
 
 /** One entry of MEDIA_AAC_FORMATS: a model or number, then a sample rate of AAC and the channels. */
-const aacFormatPattern = `[^=,]+=(${AAC_SAMPLE_RATES.join('|')})/[12]`;
+const aacFormatPattern = `[^=,]+=(${aacSampleRates.join('|')})/[12]`;
 
 const { MONGODB_URL: _unused, ...sharedEnv } = commonEnv;
 

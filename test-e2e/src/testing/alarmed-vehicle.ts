@@ -1,5 +1,5 @@
-import { type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
-import { cameraTimeOf, epochOf, type ReportRecord, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
+import { type ReportRecord, type SimulatedTerminal, toCameraTime, toEpochMs } from '@fleet/terminal-simulator';
 import { type ProductHarness, uniquePhone } from './harness.ts';
 import type { PlatformClient, PlatformRecord } from './platform-client.ts';
 import { waitFor } from './wait-for.ts';
@@ -67,7 +67,9 @@ function dedupeAlarms(type: string, risesMs: readonly number[]): AlarmReceipt[] 
 /** Times of the reports in which a bit is up and was not before. */
 function findRises(bit: number, reports: readonly ReportRecord[]): number[] {
   const isUp = (report: ReportRecord | undefined): boolean => (((report?.alarm ?? 0) >>> bit) & 1) === 1;
-  return reports.flatMap((report, index) => (isUp(report) && !isUp(reports[index - 1]) ? [epochOf(report.time)] : []));
+  return reports.flatMap((report, index) =>
+    isUp(report) && !isUp(reports[index - 1]) ? [toEpochMs(report.time)] : [],
+  );
 }
 
 /** As lists of them are compared. */
@@ -80,7 +82,7 @@ export class AlarmedVehicle {
   readonly terminal: SimulatedTerminal;
   readonly #position: { latitudeDeg: number; longitudeDeg: number };
   /** Items of every report, as of an alarm that lasts. */
-  #activeItems: readonly Extra[] = [];
+  #activeItems: readonly AdditionalItem[] = [];
   /** Notifications that the alarm word does not tell of. */
   readonly #otherReceipts: AlarmReceipt[] = [];
   #alarmId = 0;
@@ -120,7 +122,7 @@ export class AlarmedVehicle {
   }
 
   /** A report that is acknowledged, a step further on. */
-  async report(item?: Extra): Promise<ReportRecord> {
+  async report(item?: AdditionalItem): Promise<ReportRecord> {
     this.#position.longitudeDeg += 0.000_01;
     return this.#waitForAcknowledgement(
       this.terminal.report(item === undefined ? this.#activeItems : [...this.#activeItems, item]),
@@ -150,8 +152,8 @@ export class AlarmedVehicle {
   /** The signal of a camera is lost until it is back. */
   async loseVideo(): Promise<void> {
     this.#activeItems = [
-      makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 }),
-      makeExtra(extraDefinitions.videoLoss, { videoLossChannels: 0b10 }),
+      createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 }),
+      createAdditionalItem(additionalItemDefinitions.videoLoss, { videoLossChannels: 0b10 }),
     ];
     this.#addReceipt(otherTypes.video, null, await this.report());
   }
@@ -189,7 +191,7 @@ export class AlarmedVehicle {
   }
 
   async #sendSafety(kind: 'adas' | 'dsm', alarmId: number, flag: 1 | 2): Promise<number> {
-    const time = cameraTimeOf(Date.now());
+    const time = toCameraTime(Date.now());
     const { latitudeDeg, longitudeDeg } = this.#position;
     const tag = { terminalId: 'T1', time, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
     const where = { speedKmh: 0, altitudeM: 10, latitudeDeg, longitudeDeg, time, vehicleStatus: 1, tag };
@@ -197,14 +199,19 @@ export class AlarmedVehicle {
     const head = { alarmId, flag, level: 1, ...where };
     const item =
       kind === 'adas'
-        ? makeExtra(extraDefinitions.adasAlarm, { ...head, type: 1, ...front })
-        : makeExtra(extraDefinitions.dsmAlarm, { ...head, type: 2, fatigueLevel: 5, reserved: Buffer.alloc(4) });
+        ? createAdditionalItem(additionalItemDefinitions.adasAlarm, { ...head, type: 1, ...front })
+        : createAdditionalItem(additionalItemDefinitions.dsmAlarm, {
+            ...head,
+            type: 2,
+            fatigueLevel: 5,
+            reserved: Buffer.alloc(4),
+          });
     await this.report(item);
-    return epochOf(time);
+    return toEpochMs(time);
   }
 
   #addReceipt(type: string, event: string | null, record: ReportRecord): void {
-    this.#otherReceipts.push({ type, event, timestamp: epochOf(record.time), count: 1, endedAt: null });
+    this.#otherReceipts.push({ type, event, timestamp: toEpochMs(record.time), count: 1, endedAt: null });
   }
 }
 

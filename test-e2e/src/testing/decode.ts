@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demuxFlv, FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
-import { decodedFrameHashes, ffmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
+import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
 /** Gives FLV bytes to `use` as a file that is gone afterwards. */
 async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Promise<T> {
@@ -36,7 +36,7 @@ export function readSizes(flv: Buffer): string[] {
 /** The sound of FLV bytes as 16-bit samples, mono, 8 kHz. */
 export async function decodeSound(flv: Buffer): Promise<Int16Array> {
   const output = ['-map', '0:a:0', '-ac', '1', '-ar', '8000', '-f', 's16le', '-'];
-  const pcm = await withFile(flv, (file) => runFfmpeg(ffmpegPath(), ['-f', 'flv', '-i', file, ...output]));
+  const pcm = await withFile(flv, (file) => runFfmpeg(getFfmpegPath(), ['-f', 'flv', '-i', file, ...output]));
   return new Int16Array(pcm.buffer, pcm.byteOffset, Math.floor(pcm.length / 2));
 }
 

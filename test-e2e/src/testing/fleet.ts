@@ -74,7 +74,7 @@ export class Fleet {
 
   /** Frames of a command that reached a terminal. */
   countFrames(terminal: SimulatedTerminal, no: number): number {
-    return terminal.received(pauseCommand).filter((frame) => frame.body[0] === no).length;
+    return terminal.receivedFrames(pauseCommand).filter((frame) => frame.body[0] === no).length;
   }
 
   /** Waits until the commands of these numbers have reached every terminal. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type ProductView, type RunningProduct, startProduct, viewProduct } from '@fleet/local/product';
-import { type ClipSpec, cameraClips, SimulatedTerminal, type TerminalOptions } from '@fleet/terminal-simulator';
+import { type ClipSpec, createCameraClips, SimulatedTerminal, type TerminalOptions } from '@fleet/terminal-simulator';
 
 /** An answer of the product, read whole. */
 export interface ApiResponse {
@@ -144,7 +144,7 @@ function createHarness<Product extends ProductView>(
     startTerminal: async ({ video, ...setup } = {}) => {
       const phone = setup.phone ?? uniquePhone();
       const { host, port } = product.runtime.jt808;
-      const clips = cameraClips(phone, { cacheDir: clipCacheDir }, { main: { stamp: '', ...video } });
+      const clips = createCameraClips(phone, { cacheDir: clipCacheDir }, { main: { stamp: '', ...video } });
       const terminal = new SimulatedTerminal({ host, port, phone, channels: 2, reportIntervalMs: 0, clips, ...setup });
       terminals.push(terminal);
       terminal.start();

@@ -72,7 +72,7 @@ export class IdleCamera {
 
   /** Says that the latest upload has failed, or is whole. */
   sendCompletion(result: 0 | 1): void {
-    const request = this.terminal.received(0x9206).at(-1);
+    const request = this.terminal.receivedFrames(0x9206).at(-1);
     if (request === undefined) throw new Error('no upload was requested');
     this.terminal.sendReliably(createUploadCompletion(request, result));
   }

@@ -1,4 +1,4 @@
-import { epochOf, type ReportRecord } from '@fleet/terminal-simulator';
+import { type ReportRecord, toEpochMs } from '@fleet/terminal-simulator';
 import type { PlatformClient, PlatformRecord } from './platform-client.ts';
 
 /** Most points of one page of a history. */
@@ -12,7 +12,7 @@ const formatName = (timestamp: number, latitude: number, longitude: number): str
 
 /** Time and place of a report, as `storedLocations` names it. */
 export const formatLocationName = ({ time, body }: ReportRecord): string =>
-  formatName(epochOf(time), body.readUInt32BE(latitudeAt) / 1e6, body.readUInt32BE(longitudeAt) / 1e6);
+  formatName(toEpochMs(time), body.readUInt32BE(latitudeAt) / 1e6, body.readUInt32BE(longitudeAt) / 1e6);
 
 /** Returns time and place of all points in a vehicle's history between two times, in order. */
 export async function readStoredLocations(

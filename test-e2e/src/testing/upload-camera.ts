@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cameraTimeOf, makeRecordings, type SimulatedTerminal, type UploadFile } from '@fleet/terminal-simulator';
+import { createRecordings, type SimulatedTerminal, toCameraTime, type UploadFile } from '@fleet/terminal-simulator';
 import { type ApiResponse, type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -53,7 +53,7 @@ export class UploadCamera {
   static async start(harness: ProductHarness, setup: TerminalSetup = {}): Promise<UploadCamera> {
     const untilMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
     const plan = { channels, count: recordingsPerChannel, seconds: recordingMs / 1000, until: new Date(untilMs) };
-    const recordings = makeRecordings({ ...plan, bitrateKbps: 500 });
+    const recordings = createRecordings({ ...plan, bitrateKbps: 500 });
     const phone = setup.phone ?? uniquePhone();
     const terminal = await harness.startTerminal({
       recordings,
@@ -77,7 +77,7 @@ export class UploadCamera {
   /** What the camera has of a clip, in the order in which it uploads. */
   readFiles(clip: Clip): Promise<UploadFile[]> {
     const { channel, startMs, endMs } = clip;
-    return this.terminal.clipFiles({ channel, startTime: cameraTimeOf(startMs), endTime: cameraTimeOf(endMs) });
+    return this.terminal.clipFiles({ channel, startTime: toCameraTime(startMs), endTime: toCameraTime(endMs) });
   }
 
   /** GET /videos/upload. */

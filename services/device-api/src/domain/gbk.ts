@@ -1,11 +1,11 @@
-import { gbkLength, unencodableInGbk } from '@fleet/jt808';
+import { findUnencodableInGbk, gbkLength } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 
 const maxNamedCharacters = 10;
 
 /** Returns the size of a text in GBK; throws 400 with the characters that GBK lacks. */
 export function measureGbkBytes(field: string, text: string): number {
-  const missing = unencodableInGbk(text);
+  const missing = findUnencodableInGbk(text);
   if (missing.length === 0) return gbkLength(text);
   const descriptions = missing.slice(0, maxNamedCharacters).map(describeCharacter).join(', ');
   const more = missing.length > maxNamedCharacters ? ` and ${missing.length - maxNamedCharacters} more` : '';

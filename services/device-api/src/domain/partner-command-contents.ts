@@ -1,4 +1,4 @@
-import { makeParameter } from '@fleet/jt808';
+import { createParameter } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 import { type Static, type TSchema, Type } from 'typebox';
 import { parseTimestamp, type UtcOffset } from './camera-time.ts';
@@ -150,9 +150,9 @@ function encodeWireParameter({ id, value, value_hex: valueHex }: ParameterConten
 /** The hub's clients write numbers as text. */
 function encodeParameterValue(id: number, value: string | number): Buffer {
   try {
-    return makeParameter(id, value).bytes;
+    return createParameter(id, value).bytes;
   } catch (error) {
-    if (typeof value === 'string' && /^\d{1,10}$/.test(value)) return makeParameter(id, Number(value)).bytes;
+    if (typeof value === 'string' && /^\d{1,10}$/.test(value)) return createParameter(id, Number(value)).bytes;
     throw error;
   }
 }

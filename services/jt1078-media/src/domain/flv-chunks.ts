@@ -1,4 +1,4 @@
-import { type FlvTag, legacyHevcTag, writeTagHeader } from '@fleet/jt1078';
+import { type FlvTag, toLegacyHevcTag, writeTagHeader } from '@fleet/jt1078';
 
 /** A tag at a viewer's own time. */
 export interface TimedTag {
@@ -34,15 +34,15 @@ export function toChunk(data: Buffer, isChunked: boolean): Buffer {
 /** The bytes of some tags for one viewer, as one chunk. */
 export function encodeTags(tags: readonly TimedTag[], format: ChunkFormat): Buffer {
   const formattedTags = format.isLegacyHevc
-    ? tags.map(({ tag, timestampMs }) => ({ tag: legacyHevcTag(tag), timestampMs }))
+    ? tags.map(({ tag, timestampMs }) => ({ tag: toLegacyHevcTag(tag), timestampMs }))
     : tags;
   let size = 0;
-  for (const { tag } of formattedTags) size += tagHeaderBytes + tag.rest.length;
+  for (const { tag } of formattedTags) size += tagHeaderBytes + tag.bodyAndTrailer.length;
   const chunk = Buffer.allocUnsafe(format.isChunked ? size + chunkOverheadBytes : size);
   let offset = format.isChunked ? beginChunk(chunk, size) : 0;
   for (const { tag, timestampMs } of formattedTags) {
     offset = writeTagHeader(chunk, offset, tag, timestampMs);
-    offset += tag.rest.copy(chunk, offset);
+    offset += tag.bodyAndTrailer.copy(chunk, offset);
   }
   if (format.isChunked) endChunk(chunk);
   return chunk;

@@ -1,4 +1,4 @@
-import { type AacFormat, type FlvTag, type MediaFrame, type Pace, StreamMuxer } from '@fleet/jt1078';
+import { type AacFormat, type FlvTag, type MediaFrame, StreamMuxer, type TimestampSource } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
 import { outputSampleRate } from '../transcode/ffmpeg-transcoder.ts';
@@ -102,10 +102,10 @@ export class MediaStream {
   #expectsViewer: boolean;
   #isBackpressured = false;
   #isFlushed = true;
-  #pace: Pace;
+  #pace: TimestampSource;
   readonly #discontinuityDetector: DiscontinuityDetector | null;
   /** A control that its camera is being asked for: with which pace the recording goes on, and whether it has begun to. */
-  #pendingControl: { readonly pace: Pace; hasBegun: boolean } | null = null;
+  #pendingControl: { readonly pace: TimestampSource; hasBegun: boolean } | null = null;
 
   constructor(
     id: StreamId,
@@ -133,7 +133,7 @@ export class MediaStream {
       log: options.log,
     });
     this.#muxer = new StreamMuxer({
-      pace: this.#pace,
+      timestampSource: this.#pace,
       onTag: (tag) => this.#deliver(tag),
       onTranscode: (input) => this.#audio.push(input),
       onAacUnknown: () => void options.findAacFormat(id.imei).then((format) => this.#muxer.setAac(format)),
@@ -195,13 +195,13 @@ export class MediaStream {
   }
 
   /** The camera is being asked to go on at another place or speed; without a pace at the same. */
-  expectControl(pace: Pace = this.#pace): void {
+  expectControl(pace: TimestampSource = this.#pace): void {
     this.#pendingControl = { pace, hasBegun: false };
     this.#discontinuityDetector?.expect(performance.now());
   }
 
   /** The camera has said that it does. Where its frames have not shown it yet, they may still. */
-  confirmControl(pace?: Pace): void {
+  confirmControl(pace?: TimestampSource): void {
     if (this.#pendingControl?.hasBegun === true) {
       this.#pendingControl = null;
       return;
@@ -210,7 +210,7 @@ export class MediaStream {
     if (pace === undefined || pace === this.#pace) return;
     // Another speed at the same place: the pictures go on, only their clock is another one.
     this.#pace = pace;
-    this.#muxer.retime(pace);
+    this.#muxer.setTimestampSource(pace);
   }
 
   /** A frame from the camera, whose data is valid only during the call. */
@@ -310,7 +310,7 @@ export class MediaStream {
       this.#pace = this.#pendingControl.pace;
       this.#pendingControl.hasBegun = true;
     }
-    this.#muxer.restart({ pace: this.#pace });
+    this.#muxer.restart({ timestampSource: this.#pace });
     if (this.#viewers.size > 0) return;
     // Whoever comes now wants to see what was sought.
     this.#cache.clear();
@@ -365,7 +365,7 @@ export class MediaStream {
   #start(viewer: Viewer, tracks: Tracks, nowMs: number): void {
     this.#waitingViewers -= 1;
     this.#wasWatched = true;
-    const metadata = this.#muxer.metadata({
+    const metadata = this.#muxer.createMetadata({
       audio: tracks.audio ? viewer.options.audio : 'none',
       legacyHevc: viewer.options.isLegacyHevc,
       transcodedSampleRate: outputSampleRate,

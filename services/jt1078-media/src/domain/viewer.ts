@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type FlvTag, flvHeader } from '@fleet/jt1078';
+import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
 import { type ChunkCache, type ChunkFormat, encodeTags, lastChunk, type TimedTag, toChunk } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
@@ -104,7 +104,7 @@ export class Viewer {
     this.#socket.cork();
     this.onStart();
     const header = encodeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
-    this.#write(toChunk(Buffer.concat([flvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
+    this.#write(toChunk(Buffer.concat([createFlvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
     // As if the socket were full: what is pushed gathers in the queue and goes out in few large writes.
     this.#blockedSinceMs = nowMs;
     pushCached();

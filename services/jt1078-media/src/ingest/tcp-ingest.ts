@@ -142,12 +142,12 @@ class TcpCamera implements Transport {
   #settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#splitter.settle();
+    this.#splitter.flush();
     this.#closeIfGarbage();
   }
 
   #closeIfGarbage(): void {
-    const { giveUp } = this.#splitter;
+    const { giveUpReason: giveUp } = this.#splitter;
     if (giveUp === null || this.#socket.destroyed) return;
     this.#options.log.info({ remote: this.remote, giveUp }, 'closing a connection that does not speak JT/T 1078');
     this.close();

@@ -103,13 +103,13 @@ export class StreamAudio {
   }
 
   #feed(input: TranscodeInput): void {
-    if (this.#transcoder?.write(input.data) === true) this.#clock.fed(input.timestampMs, input.durationMs);
+    if (this.#transcoder?.write(input.data) === true) this.#clock.recordInput(input.timestampMs, input.durationMs);
     else this.droppedInputs += 1;
   }
 
   #onFrame(frame: Buffer): void {
     this.#failures = 0;
-    this.#lastTimestampMs = this.#clock.next(outputSampleRate);
+    this.#lastTimestampMs = this.#clock.nextOutputTime(outputSampleRate);
     this.#onAac(frame, this.#lastTimestampMs);
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DeviceCommandClient } from '@fleet/bus';
-import { type AacFormat, DEFAULT_AAC } from '@fleet/jt1078';
+import { type AacFormat, defaultAacFormat } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } from '@fleet/storage';
 
@@ -19,7 +19,10 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
     const [name = '', format = ''] = entry.split('=');
     const [sampleRate, channels] = format.split('/').map(Number);
     const key = /^\d{12}$|^\d{20}$/.test(name) ? name.replace(/^0+/, '') : name;
-    formats.set(key, { sampleRate: sampleRate ?? DEFAULT_AAC.sampleRate, channels: channels ?? DEFAULT_AAC.channels });
+    formats.set(key, {
+      sampleRate: sampleRate ?? defaultAacFormat.sampleRate,
+      channels: channels ?? defaultAacFormat.channels,
+    });
   }
   return formats;
 }
@@ -59,7 +62,7 @@ export class AacFormats {
     const existing = this.#resolveFormat(imei, await this.#readProfile(imei));
     if (existing !== null) return existing;
     const queriedAtMs = this.#failedQueriesAtMs.get(imei);
-    if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return DEFAULT_AAC;
+    if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return defaultAacFormat;
     const wasDelivered = await this.#query(imei);
     const reported = this.#resolveFormat(imei, await this.#readProfile(imei));
     if (reported !== null) {
@@ -67,8 +70,8 @@ export class AacFormats {
       return reported;
     }
     if (wasDelivered) this.#suspendQueries(imei);
-    this.#log.info({ imei, ...DEFAULT_AAC }, 'the form of AAC without ADTS is unknown: assuming the usual one');
-    return DEFAULT_AAC;
+    this.#log.info({ imei, ...defaultAacFormat }, 'the form of AAC without ADTS is unknown: assuming the usual one');
+    return defaultAacFormat;
   }
 
   #resolveFormat(imei: string, { model, audio }: TerminalProfile): AacFormat | null {

@@ -3,7 +3,7 @@ import { eventHeaders, eventSubject, headers } from '@fleet/bus';
 import {
   type Edition,
   type Frame,
-  type JoinedMessage,
+  type ReassembledMessage,
   type Reassembler,
   type TerminalAddress,
   terminalKey,
@@ -104,7 +104,7 @@ export class FrameHandler {
     this.#options.metrics.refused.inc({ reason });
     connection.refusedFrameCount += 1;
     // Never acknowledge an acknowledgement.
-    if (frame.messageId !== 0x0001) connection.reply(frame.address(), frame.serial, frame.messageId, result);
+    if (frame.messageId !== 0x0001) connection.reply(frame.toAddress(), frame.serial, frame.messageId, result);
   }
 
   /** A message in one frame. */
@@ -189,7 +189,7 @@ export class FrameHandler {
     }
   }
 
-  #handleReassembled(session: Session, frame: Frame, message: JoinedMessage): void {
+  #handleReassembled(session: Session, frame: Frame, message: ReassembledMessage): void {
     const { body } = message;
     if (frame.messageId === 0x0801) {
       this.#store(session, frame, body, () => {
@@ -290,7 +290,8 @@ export class FrameHandler {
 
   /** What is sent again of a split message that is not stored must not pass for a duplicate of something that is. */
   #allowRetransmission({ device }: Session, { messageId, subpackage }: Frame): void {
-    if (subpackage !== null) this.#options.reassembler.reopen(device.imei, { messageId, total: subpackage.total });
+    if (subpackage !== null)
+      this.#options.reassembler.allowRetransmission(device.imei, { messageId, total: subpackage.total });
   }
 
   /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
@@ -339,12 +340,14 @@ export class FrameHandler {
   }
 }
 
-const reassemblyKey = ({ device }: Session, { messageId, total }: Pick<JoinedMessage, 'messageId' | 'total'>): string =>
-  `${device.imei}/${messageId}/${total}`;
+const reassemblyKey = (
+  { device }: Session,
+  { messageId, total }: Pick<ReassembledMessage, 'messageId' | 'total'>,
+): string => `${device.imei}/${messageId}/${total}`;
 
 /** The terminal speaks in its other form now: answers go out in that one. */
 function updateAddress(session: Session, frame: Frame): void {
-  const address: TerminalAddress = frame.address();
+  const address: TerminalAddress = frame.toAddress();
   session.address = address;
   session.phone = frame.phone;
   if (frame.header === '2019') session.edition = '2019';

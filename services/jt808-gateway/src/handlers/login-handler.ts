@@ -96,7 +96,7 @@ export class LoginHandler {
       if (epoch !== null && state.registration !== null && state.registration.epoch === null)
         this.#restoreEpoch(imei, epoch);
       if (!(await this.#accept(connection, frame, imei, state))) return;
-      connection.reply(frame.address(), frame.serial, frame.messageId, 0);
+      connection.reply(frame.toAddress(), frame.serial, frame.messageId, 0);
       if (connection.session !== null) onAccepted(connection.session);
     });
   }
@@ -151,7 +151,7 @@ export class LoginHandler {
   /** 0x0004 -> 0x8004, in UTC. */
   sendServerTime(connection: Connection, frame: Frame): void {
     const timeUtc = new Date(connection.receivedAtMs).toISOString().slice(0, 19);
-    const header = { edition: '2019', phone: frame.address(), serial: connection.nextSerial() } as const;
+    const header = { edition: '2019', phone: frame.toAddress(), serial: connection.nextSerial() } as const;
     for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
   }
 
@@ -165,7 +165,7 @@ export class LoginHandler {
     const edition = this.#resolveEdition(connection, frame, state.registration);
     const current = connection.session;
     if (current?.device.imei === imei) {
-      current.address = frame.address();
+      current.address = frame.toAddress();
       current.phone = frame.phone;
     } else {
       const serial = state.registration?.serial ?? null;
@@ -226,7 +226,7 @@ export class LoginHandler {
   #refuseAuthentication(connection: Connection, frame: Frame, reason: string): void {
     this.#options.metrics.logins.inc({ message: 'authentication', result: 'refused' });
     this.#options.metrics.refused.inc({ reason });
-    connection.reply(frame.address(), frame.serial, frame.messageId, 1);
+    connection.reply(frame.toAddress(), frame.serial, frame.messageId, 1);
     this.#countFailure(connection);
   }
 
@@ -243,7 +243,7 @@ export class LoginHandler {
     authCode: string | undefined,
   ): void {
     const body = { replySerial: frame.serial, result, authCode };
-    const header = { edition, phone: frame.address(), serial: connection.nextSerial() };
+    const header = { edition, phone: frame.toAddress(), serial: connection.nextSerial() };
     for (const bytes of encodeMessage(registrationResponse, body, header)) connection.send(bytes);
   }
 

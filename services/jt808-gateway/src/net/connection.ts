@@ -3,7 +3,7 @@ import {
   type Edition,
   type Frame,
   FrameSplitter,
-  GENERAL_REPLY_MAX_BYTES,
+  generalReplyMaxBytes,
   type TerminalAddress,
   writeGeneralReply,
 } from '@fleet/jt808';
@@ -44,7 +44,7 @@ const sliceBytes = 16_384;
 const maxPendingAcks = 512;
 const pendingAcksPollMs = 10;
 
-const scratch = Buffer.allocUnsafeSlow(GENERAL_REPLY_MAX_BYTES);
+const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
 /** One TCP connection of a terminal: bytes in, frames out, bounded in both directions. Idle, it costs little more than its socket. */
 export class Connection {

@@ -29,7 +29,7 @@ function createSession(imei: string, partition = 0): { session: Session; sent: B
   const sent: Buffer[] = [];
   const connection = { pendingAcks: 0, receivedAtMs: 1_000, send: (bytes: Buffer) => sent.push(bytes) };
   const device = new Device(imei, partition, 0);
-  const address = report(0).address();
+  const address = report(0).toAddress();
   const session = { device, address, edition: '2013', connection: connection as unknown as Connection };
   return { session: session as Session, sent };
 }

@@ -1,5 +1,5 @@
 import { maxBatchBytes, TelemetryBatch, telemetrySubject } from '@fleet/bus';
-import { type Frame, GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from '@fleet/jt808';
+import { type Frame, generalReplyMaxBytes, writeGeneralReply } from '@fleet/jt808';
 import type { Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
@@ -62,7 +62,7 @@ export class TelemetryWriter {
       connection.pendingAcks += 1;
       partition.ackOffsets.push(partition.acksUsed);
     }
-    if (partition.acksUsed + GENERAL_REPLY_MAX_BYTES > partition.acks.length) growAcks(partition);
+    if (partition.acksUsed + generalReplyMaxBytes > partition.acks.length) growAcks(partition);
     partition.acksUsed = writeGeneralReply(
       partition.acks,
       partition.acksUsed,

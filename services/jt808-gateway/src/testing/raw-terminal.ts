@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
-  addressOf,
   type BodyOf,
+  createTerminalAddress,
   type Edition,
   encodeBody,
   encodeFrame,
@@ -95,7 +95,12 @@ export class RawTerminal {
   /** The parts of a message that is split whatever its size; nothing is sent. */
   buildParts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
     const first = this.#serial;
-    const header = { edition: this.edition, phone: addressOf(this.phone, this.edition), serial: first, maxBodyBytes };
+    const header = {
+      edition: this.edition,
+      phone: createTerminalAddress(this.phone, this.edition),
+      serial: first,
+      maxBodyBytes,
+    };
     const frames = encodeRawMessage(messageId, body, header);
     this.#serial = (first + frames.length) & 0xffff;
     return frames.map((bytes, index) => ({ serial: (first + index) & 0xffff, bytes }));

@@ -51,7 +51,7 @@ export class Sessions {
       connection,
       onlineSinceMs: connection.receivedAtMs,
       generation: 0,
-      address: frame.address(),
+      address: frame.toAddress(),
       phone: frame.phone,
       edition: login.edition,
       multimediaId: null,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type PartnerHeartbeat, type PartnerPosition, parsePartnerReport, type TelemetryReport } from '@fleet/bus';
 import {
-  type Extra,
-  extraDefinitions,
-  findExtra,
+  type AdditionalItem,
+  additionalItemDefinitions,
+  findAdditionalItem,
   type LocationReport,
   locationBatch,
   locationReport,
@@ -24,7 +24,7 @@ export interface DecodedReport {
   readonly serialNo: number;
   readonly alarmWord: number;
   readonly statusWord: number;
-  readonly extras: readonly Extra[];
+  readonly extras: readonly AdditionalItem[];
   readonly hash: string;
   readonly receivedAtMs: number;
   /** `YYYY-MM-DDThh:mm:ss` on the terminal's clock, milliseconds in UTC, or null where it has none. */
@@ -85,10 +85,10 @@ function fromTerminal(
   isStored: boolean,
 ): DecodedReport {
   const { extras } = location;
-  const mileage = findExtra(extraDefinitions.mileage, extras);
-  const fuel = findExtra(extraDefinitions.fuel, extras);
-  const satellites = findExtra(extraDefinitions.satellites, extras);
-  const signal = findExtra(extraDefinitions.signalStrength, extras);
+  const mileage = findAdditionalItem(additionalItemDefinitions.mileage, extras);
+  const fuel = findAdditionalItem(additionalItemDefinitions.fuel, extras);
+  const satellites = findAdditionalItem(additionalItemDefinitions.satellites, extras);
+  const signal = findAdditionalItem(additionalItemDefinitions.signalStrength, extras);
   const hasPlace = isPlace(location.latitudeDeg, location.longitudeDeg);
   return {
     kind: 'position',

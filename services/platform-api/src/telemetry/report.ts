@@ -1,4 +1,4 @@
-import type { Extra } from '@fleet/jt808';
+import type { AdditionalItem } from '@fleet/jt808';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 
 /** One position that a terminal or a partner has sent, decoded. */
@@ -15,7 +15,7 @@ export interface Report {
   /** Status word of 0x0200 (JT/T 808-2013 table 25); 0 from partners. */
   readonly statusWord: number;
   /** Additional items, raw (`readExtra`); none from partners. */
-  readonly extras: readonly Extra[];
+  readonly extras: readonly AdditionalItem[];
   /** With imei and time what a report is the same by: 8 bytes of a hash of the raw body, hex. */
   readonly hash: string;
   /** Older than the vehicle's newest report: it changes no state. */

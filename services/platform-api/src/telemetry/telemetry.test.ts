@@ -1,12 +1,12 @@
 import { publish, sessionChanged, TelemetryBatch, telemetryPartition, telemetrySubject } from '@fleet/bus';
 import {
+  additionalItemDefinitions,
+  createAdditionalItem,
   type Edition,
   encodeBody,
-  extraDefinitions,
   type LocationReport,
   locationBatch,
   locationReport,
-  makeExtra,
 } from '@fleet/jt808';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -131,7 +131,9 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     const owner = world.as(world.ours.owner);
     const at = (seconds: number, km: number): LocationReport =>
-      location(startMs + seconds * 1_000, { extras: [makeExtra(extraDefinitions.mileage, { mileageKm: 100 + km })] });
+      location(startMs + seconds * 1_000, {
+        extras: [createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: 100 + km })],
+      });
     const odometer = async (): Promise<unknown> => (await owner.get(`/api/vehicles/${vehicle.id}`)).data['odometer_km'];
     await report(vehicle.imei, [at(0, 0), at(60, 1)]);
     await applied();
@@ -163,7 +165,7 @@ describe('telemetry', () => {
     const place = { speedKmh: 40, altitudeM: 10, latitudeDeg: 22.6, longitudeDeg: 114.1, vehicleStatus: 0 };
     const item = { alarmId: 1, flag: 0, type: 1, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
     const time = cameraTime(startMs);
-    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    const alarm = createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...item, ...place, time, tag });
     await report(vehicle.imei, [location(startMs, { extras: [alarm] })]);
     const requests = world.deps.database.collection<AttachmentRequest>('attachment_requests');
     const found = async () => (await requests.find({ vehicleId: vehicle.id }).toArray())[0];
@@ -187,7 +189,7 @@ describe('telemetry', () => {
     const item = { alarmId: 1, flag: 0, type: 2, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
     const time = cameraTime(startMs);
     const tag = { terminalId: '0000001', time, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
-    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    const alarm = createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...item, ...place, time, tag });
     await report(vehicle.imei, [location(startMs + 60_000)]);
     const late = Array.from({ length: 40 }, (_unused, at) =>
       location(startMs + at * 1_000, at === 0 ? { extras: [alarm] } : {}),

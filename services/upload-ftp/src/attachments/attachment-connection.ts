@@ -3,7 +3,7 @@ import {
   type AttachmentPacket,
   AttachmentSplitter,
   type Frame,
-  GENERAL_REPLY_MAX_BYTES,
+  generalReplyMaxBytes,
   writeGeneralReply,
 } from '@fleet/jt808';
 import {
@@ -30,7 +30,7 @@ type SplitItem =
 const maxUnsentBytes = 64 * 1024;
 const endTimeoutMs = 1_000;
 /** Before anything is known of a terminal its connection costs little more than a frame. */
-const scratch = Buffer.allocUnsafeSlow(GENERAL_REPLY_MAX_BYTES);
+const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
 /** One connection of a terminal that sends attachments. A read is worked off before the next one: what the disk does not take stays at the terminal. */
 export class AttachmentConnection implements SessionTransport {
@@ -87,7 +87,7 @@ export class AttachmentConnection implements SessionTransport {
     const end = writeGeneralReply(
       scratch,
       0,
-      frame.address(),
+      frame.toAddress(),
       this.reserveSerials(1),
       frame.serial,
       frame.messageId,

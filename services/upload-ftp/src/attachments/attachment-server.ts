@@ -81,7 +81,7 @@ export class AttachmentServer {
     if (left > 0) this.#perAddress.set(connection.remoteAddress, left);
     else this.#perAddress.delete(connection.remoteAddress);
     metrics.closed.inc({ reason: connection.closeReason });
-    const { dropped, badPackets } = connection.splitter;
+    const { dropped, invalidPackets: badPackets } = connection.splitter;
     for (const [kind, count] of Object.entries({ ...dropped, badPackets }))
       if (count > 0) metrics.dropped.inc({ kind }, count);
   }

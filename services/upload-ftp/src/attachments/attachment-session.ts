@@ -1,9 +1,9 @@
 import {
   type AttachmentPacket,
   alarmAttachmentInfo,
-  attachmentFileDone,
-  attachmentFileDoneResponse,
   attachmentFileInfo,
+  attachmentUploadComplete,
+  attachmentUploadCompleteResponse,
   type BodyOf,
   encodeMessage,
   type Frame,
@@ -116,7 +116,7 @@ export class AttachmentSession {
     const { messageId } = frame;
     if (messageId === alarmAttachmentInfo.id) await this.#handleAlarmInfo(frame, body);
     else if (messageId === attachmentFileInfo.id) await this.#handleFileInfo(frame, body);
-    else if (messageId === attachmentFileDone.id) await this.#handleFileComplete(frame, body);
+    else if (messageId === attachmentUploadComplete.id) await this.#handleFileComplete(frame, body);
     // Never acknowledge an acknowledgement.
     else if (messageId !== 0x0001)
       this.#transport.reply(frame, ignoredMessageIds.has(messageId) ? ReplyResult.success : ReplyResult.unsupported);
@@ -189,7 +189,7 @@ export class AttachmentSession {
   /** 0x1212: answered with success only once the file is kept. */
   async #handleFileComplete(frame: Frame, bytes: Buffer): Promise<void> {
     const { files } = this.#deps.metrics;
-    const decoded = tryDecodeBody(attachmentFileDone, bytes);
+    const decoded = tryDecodeBody(attachmentUploadComplete, bytes);
     if (!decoded.ok) {
       this.#transport.reply(frame, ReplyResult.incorrect);
       return;
@@ -213,15 +213,15 @@ export class AttachmentSession {
 
   #sendFileCompleteResponse(
     frame: Frame,
-    { name, type }: BodyOf<typeof attachmentFileDone>,
+    { name, type }: BodyOf<typeof attachmentUploadComplete>,
     completion: Completion,
   ): void {
     const missing = completion.kind === 'incomplete' ? completion.missing : [];
     const body = { name, type, result: completion.kind === 'incomplete' ? 1 : 0, retransmit: [...missing] };
-    const header = { edition: '2013' as const, phone: frame.address() };
-    const { length } = encodeMessage(attachmentFileDoneResponse, body, { ...header, serial: 0 });
+    const header = { edition: '2013' as const, phone: frame.toAddress() };
+    const { length } = encodeMessage(attachmentUploadCompleteResponse, body, { ...header, serial: 0 });
     const serial = this.#transport.reserveSerials(length);
-    for (const bytes of encodeMessage(attachmentFileDoneResponse, body, { ...header, serial }))
+    for (const bytes of encodeMessage(attachmentUploadCompleteResponse, body, { ...header, serial }))
       this.#transport.send(bytes);
   }
 

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
   alarmAttachmentInfo,
-  attachmentFileDone,
-  attachmentFileDoneResponse,
   attachmentFileInfo,
+  attachmentUploadComplete,
+  attachmentUploadCompleteResponse,
   type BodyOf,
   decodeBody,
   type Edition,
@@ -123,13 +123,13 @@ export class AttachmentClient {
     name: string,
     size: number,
     type = 0,
-  ): Promise<BodyOf<typeof attachmentFileDoneResponse> | null> {
+  ): Promise<BodyOf<typeof attachmentUploadCompleteResponse> | null> {
     const receivedBefore = this.received.length;
-    this.socket.write(this.encodeFrames(attachmentFileDone, { name, type, size }));
+    this.socket.write(this.encodeFrames(attachmentUploadComplete, { name, type, size }));
     const find = () => this.received.slice(receivedBefore).find(({ messageId }) => messageId === 0x9212);
     await waitFor(() => find() !== undefined || this.isClosed);
     const response = find();
-    return response === undefined ? null : decodeBody(attachmentFileDoneResponse, response.body);
+    return response === undefined ? null : decodeBody(attachmentUploadCompleteResponse, response.body);
   }
 
   async waitForClose(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { DeviceResponse } from '@fleet/bus';
-import { cameraShootResponse, describeMessageBody, tryDecodeBody } from '@fleet/jt808';
+import { cameraShootResponse, formatMessageBody, tryDecodeBody } from '@fleet/jt808';
 
 /** Results of the terminal general response 0x0001, JT/T 808 table 9, by their number. */
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
@@ -13,7 +13,7 @@ export function toCommandResult({ result, message }: DeviceResponse): {
 } {
   if (message === null) return { result: resultName(results, result), answer: null };
   const body = Buffer.from(message.bodyBase64, 'base64');
-  const { reply_serial: _serial, ...answer } = describeMessageBody(message.id, body, message.edition);
+  const { reply_serial: _serial, ...answer } = formatMessageBody(message.id, body, message.edition);
   const commandResult = { result: 'success', answer: { message_id: formatMessageId(message.id), ...answer } };
   if (message.id !== cameraShootResponse.id) return commandResult;
   const shot = tryDecodeBody(cameraShootResponse, body, message.edition);

@@ -1,4 +1,4 @@
-import { makeParameter } from '@fleet/jt808';
+import { createParameter } from '@fleet/jt808';
 import { AppError, compileBody, describeErrors, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 
@@ -183,5 +183,5 @@ export const toDeviceParameter = ({
   value_hex,
 }: ParamsOf<'set_parameters'>['parameters'][number]): { id: number; valueHex: string } => ({
   id,
-  valueHex: value_hex ?? makeParameter(id, value ?? '').bytes.toString('hex'),
+  valueHex: value_hex ?? createParameter(id, value ?? '').bytes.toString('hex'),
 });

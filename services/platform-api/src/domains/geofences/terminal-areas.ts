@@ -6,12 +6,12 @@ import {
   deleteRoutes,
   type Edition,
   encodeBody,
+  findUnencodableInGbk,
   type MessageDefinition,
   setCircleAreas,
   setPolygonArea,
   setRectangleAreas,
   setRoute,
-  unencodableInGbk,
 } from '@fleet/jt808';
 import { toPairs } from '../../platform/coordinates.ts';
 import type { Geofence } from './schema.ts';
@@ -123,7 +123,7 @@ const limitOf = ({ speedLimitKmh }: Geofence) =>
 
 /** Terminals have the signs of GBK alone. */
 const nameOf = ({ name }: Geofence) => ({
-  name: unencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
+  name: findUnencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
 });
 
 /** The sides of the equator and of Greenwich that all points are on; null where they are on both. */

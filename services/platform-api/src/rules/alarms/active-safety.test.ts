@@ -1,4 +1,4 @@
-import { type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { context, notificationsOf, reportOf, run, type Sketch, shortOf, startMs } from './testing.ts';
@@ -14,8 +14,8 @@ const place = {
 };
 const fix = 1 << 10;
 
-const adas = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.adasAlarm, {
+const adas = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.adasAlarm, {
     alarmId: 1,
     flag: 0,
     type: 1,
@@ -30,8 +30,8 @@ const adas = (values: Record<string, unknown> = {}): Extra =>
     tag,
     ...values,
   });
-const dsm = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.dsmAlarm, {
+const dsm = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.dsmAlarm, {
     alarmId: 1,
     flag: 0,
     type: 1,
@@ -43,8 +43,16 @@ const dsm = (values: Record<string, unknown> = {}): Extra =>
     tag,
     ...values,
   });
-const bsd = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.bsdAlarm, { alarmId: 1, flag: 0, type: 1, ...place, time: null, tag, ...values });
+const bsd = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.bsdAlarm, {
+    alarmId: 1,
+    flag: 0,
+    type: 1,
+    ...place,
+    time: null,
+    tag,
+    ...values,
+  });
 const wheel = (position: number, type: number) => ({
   position,
   type,
@@ -52,8 +60,8 @@ const wheel = (position: number, type: number) => ({
   temperatureC: 40,
   batteryPercent: 90,
 });
-const tpms = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.tpmsAlarm, {
+const tpms = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.tpmsAlarm, {
     alarmId: 1,
     flag: 0,
     ...place,
@@ -62,10 +70,10 @@ const tpms = (values: Record<string, unknown> = {}): Extra =>
     wheels: [wheel(0, 4)],
     ...values,
   });
-const driving = (type: number, flag = 0, alarmId = 1): Extra =>
-  makeExtra(extraDefinitions.intenseDriving, { alarmId, flag, type, detail: Buffer.alloc(41, 7) });
+const driving = (type: number, flag = 0, alarmId = 1): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.intenseDriving, { alarmId, flag, type, detail: Buffer.alloc(41, 7) });
 
-const runAt = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+const runAt = (...sketches: readonly (readonly [number, ...AdditionalItem[]])[]) =>
   run(
     terminalAlarms,
     sketches.map(([at, ...extras]): Sketch => ({ at, extras })),
@@ -254,7 +262,7 @@ describe('start, end and single events', () => {
   });
 
   it('what one report brings twice is counted, other subjects of the type are not', () => {
-    const overload = makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
+    const overload = createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
     const outcomes = runAt([0, overload, driving(9), driving(9)]);
     expect(shortOf(outcomes)).toEqual(['0 abnormal_driving', '0 abnormal_driving 1']);
     expect([...notificationsOf(outcomes).values()][1]?.['attributes']).toMatchObject({ count: 2 });
@@ -353,7 +361,7 @@ describe('files that a terminal holds of an alarm', () => {
     ),
   });
   const hexOf = (attachmentCount: number, seq = 0): string => tagOf(attachmentCount, seq).raw.toString('hex');
-  const attachedBy = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+  const attachedBy = (...sketches: readonly (readonly [number, ...AdditionalItem[]])[]) =>
     runAt(...sketches).map(({ attached = [] }) =>
       attached.map(({ dedupeKey, tagHex, count }) => [dedupeKey.split(':').slice(1).join(':'), tagHex, count]),
     );

@@ -1,4 +1,10 @@
-import { type AlarmTag, type CameraTime, type Extra, extraDefinitions, readExtra } from '@fleet/jt808';
+import {
+  type AdditionalItem,
+  type AlarmTag,
+  additionalItemDefinitions,
+  type CameraTime,
+  readAdditionalItem,
+} from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { type AlarmEvent, bitsOf, type Phase } from './signals.ts';
@@ -37,15 +43,15 @@ const phaseOf = (flag: number): Phase => (flag === 1 ? 'start' : flag === 2 ? 'e
 export function activeSafetyEvents(report: Report, cameraUtcOffset: string): AlarmEvent[] {
   return report.extras.flatMap((extra) => {
     switch (extra.id) {
-      case extraDefinitions.adasAlarm.id:
+      case additionalItemDefinitions.adasAlarm.id:
         return adas(extra, report, cameraUtcOffset);
-      case extraDefinitions.dsmAlarm.id:
+      case additionalItemDefinitions.dsmAlarm.id:
         return dsm(extra, report, cameraUtcOffset);
-      case extraDefinitions.tpmsAlarm.id:
+      case additionalItemDefinitions.tpmsAlarm.id:
         return tyres(extra, report, cameraUtcOffset);
-      case extraDefinitions.bsdAlarm.id:
+      case additionalItemDefinitions.bsdAlarm.id:
         return bsd(extra, report, cameraUtcOffset);
-      case extraDefinitions.intenseDriving.id:
+      case additionalItemDefinitions.intenseDriving.id:
         return intenseDriving(extra, report);
       default:
         return [];
@@ -53,8 +59,8 @@ export function activeSafetyEvents(report: Report, cameraUtcOffset: string): Ala
   });
 }
 
-function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.adasAlarm, extra);
+function adas(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.adasAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -78,8 +84,8 @@ function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   ];
 }
 
-function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.dsmAlarm, extra);
+function dsm(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.dsmAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -99,8 +105,8 @@ function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   ];
 }
 
-function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.bsdAlarm, extra);
+function bsd(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.bsdAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -114,8 +120,8 @@ function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
 }
 
 /** Item 0x70 differs between provinces: id, flag and type are read, the rest is kept as bytes, and time and place are the report's. */
-function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.intenseDriving, extra);
+function intenseDriving(extra: AdditionalItem, report: Report): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.intenseDriving, extra);
   if (item === undefined) return [];
   const type = (kindOfSource(`driving:${item.type}`) ?? kindOfSource('driving'))?.type ?? 'unknown_alarm';
   return [
@@ -130,8 +136,8 @@ function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
 }
 
 /** One event for each tyre, by its reasons; a tyre that is only reported on is none. An end may tell of tyres that are well again. */
-function tyres(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.tpmsAlarm, extra);
+function tyres(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.tpmsAlarm, extra);
   if (item === undefined) return [];
   const shared = { ...placeOf(item, report, offset), ...filesOf(item.tag), phase: phaseOf(item.flag) };
   const base = { alarm_id: item.alarmId, ...attachments(item.tag) };
@@ -181,7 +187,7 @@ function named(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 
 }
 
 /** What a reader needs to make sense of a code that is not listed. */
-const codeAttributes = (family: Family, code: number, extra: Extra): Readonly<Record<string, unknown>> =>
+const codeAttributes = (family: Family, code: number, extra: AdditionalItem): Readonly<Record<string, unknown>> =>
   kindOfSource(`${family}:${code}`) === undefined
     ? { item: `0x${extra.id.toString(16)}`, code, raw: extra.bytes.toString('hex') }
     : {};

@@ -1,4 +1,4 @@
-import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
@@ -41,7 +41,7 @@ const newBits = [
 ] as const;
 
 const crossing = (locationType: number, areaId: number, direction: number) =>
-  makeExtra(extraDefinitions.areaInOut, { locationType, areaId, direction });
+  createAdditionalItem(additionalItemDefinitions.areaInOut, { locationType, areaId, direction });
 
 describe('the alarm word', () => {
   it.each(
@@ -176,7 +176,9 @@ describe('items of areas and routes', () => {
     [1, 'too_long'],
     [7, '7'],
   ])('tell whether a part of a route took too little or too much time (%i)', (result, word) => {
-    const extras = [makeExtra(extraDefinitions.segmentTime, { segmentId: 3, travelTimeS: 90, result })];
+    const extras = [
+      createAdditionalItem(additionalItemDefinitions.segmentTime, { segmentId: 3, travelTimeS: 90, result }),
+    ];
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [22], extras }]);
     expect(shortOf(outcomes)).toEqual([`0 route_segment_time terminal:3:${word}`]);
     expect(outcomes[0]?.raised[0]?.attributes).toEqual({

@@ -1,4 +1,4 @@
-import { type Extra, extraDefinitions, findExtra, readExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { bitsOf, type HeldAlarm } from './signals.ts';
@@ -63,7 +63,7 @@ function subjectsOf(bit: number, report: Report): Subject[] {
 
 /** Items 0x12 that belong to a bit: those of its kind, or all where the report has no other bit that they could belong to. */
 function crossings(bit: number, { extras, alarmWord }: Report): Subject[] {
-  const items = extras.flatMap((extra) => readExtra(extraDefinitions.areaInOut, extra) ?? []);
+  const items = extras.flatMap((extra) => readAdditionalItem(additionalItemDefinitions.areaInOut, extra) ?? []);
   const own = items.filter(({ locationType }) => (locationType === routeKind) === (bit !== areaBit));
   const others = [areaBit, routeBit].filter((each) => each !== bit && ((alarmWord >>> each) & 1) === 1);
   if (bit === deviationBit && others.length > 0) return [];
@@ -77,8 +77,8 @@ function crossings(bit: number, { extras, alarmWord }: Report): Subject[] {
   });
 }
 
-function segmentTimes(extras: readonly Extra[]): Subject[] {
-  const item = findExtra(extraDefinitions.segmentTime, extras);
+function segmentTimes(extras: readonly AdditionalItem[]): Subject[] {
+  const item = findAdditionalItem(additionalItemDefinitions.segmentTime, extras);
   if (item === undefined) return [];
   const result = item.result === 0 ? 'too_short' : item.result === 1 ? 'too_long' : String(item.result);
   return [

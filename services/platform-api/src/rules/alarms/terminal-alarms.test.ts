@@ -1,4 +1,4 @@
-import { EDITIONS, extraDefinitions } from '@fleet/jt808';
+import { additionalItemDefinitions, editions } from '@fleet/jt808';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
@@ -10,7 +10,7 @@ import { context, reportOf, type Sketch } from './testing.ts';
 
 fc.configureGlobal(propertySettings);
 
-const ids = Object.values(extraDefinitions).map(({ id }) => id);
+const ids = Object.values(additionalItemDefinitions).map(({ id }) => id);
 const lengths = [0, 1, 2, 3, 4, 5, 6, 7, 25, 31, 38, 41, 47, 50, 51, 65, 70, 71];
 
 const anyExtra = fc.oneof(
@@ -26,7 +26,7 @@ const anySketch: fc.Arbitrary<Sketch> = fc.record({
   at: fc.integer({ min: 0, max: 3000 }),
   bits: fc.subarray(Array.from({ length: 32 }, (_none, bit) => bit)),
   extras: fc.array(anyExtra, { maxLength: 4 }),
-  edition: fc.constantFrom(...EDITIONS, 'partner' as const),
+  edition: fc.constantFrom(...editions, 'partner' as const),
   isLate: fc.boolean(),
   backfilled: fc.boolean(),
   statusWord: fc.nat(0xffff_ffff),

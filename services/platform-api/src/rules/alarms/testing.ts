@@ -1,4 +1,4 @@
-import type { Extra } from '@fleet/jt808';
+import type { AdditionalItem } from '@fleet/jt808';
 import type { Report } from '../../telemetry/report.ts';
 import { dedupeKeyOf, type Outcome, type Rule, type RuleContext } from '../rule.ts';
 import { defaultRuleSettings } from '../settings.ts';
@@ -12,7 +12,7 @@ export interface Sketch {
   readonly at: number;
   /** Bits of the alarm word. */
   readonly bits?: readonly number[];
-  readonly extras?: readonly Extra[];
+  readonly extras?: readonly AdditionalItem[];
   readonly edition?: Report['edition'];
   readonly isLate?: boolean;
   readonly backfilled?: boolean;

@@ -1,17 +1,18 @@
-import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { reportOf, run, shortOf } from './testing.ts';
 
 const mask = (...bits: readonly number[]) => bits.reduce((word, bit) => (word | (1 << bit)) >>> 0, 0);
-const video = (...bits: readonly number[]) => makeExtra(extraDefinitions.videoAlarm, { videoAlarm: mask(...bits) });
+const video = (...bits: readonly number[]) =>
+  createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: mask(...bits) });
 const lost = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.videoLoss, { videoLossChannels: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.videoLoss, { videoLossChannels: mask(...bits) });
 const covered = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.videoCover, { videoCoverChannels: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.videoCover, { videoCoverChannels: mask(...bits) });
 const storage = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.storageFailure, { storageFailure: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.storageFailure, { storageFailure: mask(...bits) });
 
 describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', () => {
   it.each([
@@ -88,7 +89,7 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
     ],
     ['without a level', { behaviourType: mask(1), fatigueLevel: undefined }, { behaviours: ['phone'] }],
   ])('abnormal driving tells the behaviour, %s', (_case, item, attributes) => {
-    const extras = [video(5), makeExtra(extraDefinitions.abnormalDriving, item)];
+    const extras = [video(5), createAdditionalItem(additionalItemDefinitions.abnormalDriving, item)];
     const outcomes = run(terminalAlarms, [{ at: 0, extras }]);
     expect(outcomes[0]?.raised[0]).toMatchObject({ type: 'abnormal_driving', subject: '', attributes });
   });

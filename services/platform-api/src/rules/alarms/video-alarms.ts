@@ -1,4 +1,4 @@
-import { type Extra, extraDefinitions, findExtra, readExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { bitsOf, type HeldAlarm } from './signals.ts';
@@ -23,13 +23,13 @@ interface VideoState {
 }
 
 /** Several items of one kind add up. A channel or unit that is named as bad stands for its bit, should the terminal leave that out. */
-function readState(extras: readonly Extra[]): VideoState {
+function readState(extras: readonly AdditionalItem[]): VideoState {
   let [mask, lost, covered, units] = [0, 0, 0, 0];
   for (const extra of extras) {
-    mask |= readExtra(extraDefinitions.videoAlarm, extra)?.videoAlarm ?? 0;
-    lost |= readExtra(extraDefinitions.videoLoss, extra)?.videoLossChannels ?? 0;
-    covered |= readExtra(extraDefinitions.videoCover, extra)?.videoCoverChannels ?? 0;
-    units |= readExtra(extraDefinitions.storageFailure, extra)?.storageFailure ?? 0;
+    mask |= readAdditionalItem(additionalItemDefinitions.videoAlarm, extra)?.videoAlarm ?? 0;
+    lost |= readAdditionalItem(additionalItemDefinitions.videoLoss, extra)?.videoLossChannels ?? 0;
+    covered |= readAdditionalItem(additionalItemDefinitions.videoCover, extra)?.videoCoverChannels ?? 0;
+    units |= readAdditionalItem(additionalItemDefinitions.storageFailure, extra)?.storageFailure ?? 0;
   }
   const bits = new Set(bitsOf(mask));
   if (lost !== 0) bits.add(lossBit);
@@ -49,7 +49,7 @@ export function videoAlarms({ extras }: Report): HeldAlarm[] {
   return [...state.bits].flatMap((bit) => alarmsOfBit(bit, state, extras));
 }
 
-function alarmsOfBit(bit: number, state: VideoState, extras: readonly Extra[]): HeldAlarm[] {
+function alarmsOfBit(bit: number, state: VideoState, extras: readonly AdditionalItem[]): HeldAlarm[] {
   const type = typeOfBit(bit);
   if (type === 'unknown_alarm') return [{ type, subject: `video:${bit}`, attributes: { item: '0x14', bit } }];
   if (bit === lossBit) return perChannel(type, state.lost);
@@ -72,8 +72,8 @@ function perUnit(type: string, bits: readonly number[]): HeldAlarm[] {
   });
 }
 
-function behaviourOf(extras: readonly Extra[]): Readonly<Record<string, unknown>> {
-  const item = findExtra(extraDefinitions.abnormalDriving, extras);
+function behaviourOf(extras: readonly AdditionalItem[]): Readonly<Record<string, unknown>> {
+  const item = findAdditionalItem(additionalItemDefinitions.abnormalDriving, extras);
   if (item === undefined) return {};
   const names = bitsOf(item.behaviourType).map((bit) => behaviours[bit] ?? `custom_${bit}`);
   return { behaviours: names, ...(item.fatigueLevel === undefined ? {} : { fatigue: item.fatigueLevel }) };

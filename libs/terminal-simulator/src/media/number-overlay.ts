@@ -1,5 +1,5 @@
 /** Segments of a seven-segment digit, in the usual order: top, right upper, right lower, bottom, left lower, left upper, middle. */
-const SEGMENTS: Readonly<Record<string, string>> = {
+const digitSegments: Readonly<Record<string, string>> = {
   '0': 'abcdef',
   '1': 'bc',
   '2': 'abged',
@@ -44,7 +44,7 @@ function segmentBox(segment: string, x: number, y: number, width: number, thick:
 /**
  * ffmpeg filters that draw a number with boxes: drawtext would need a font, which not every machine has. Digits scale with the picture.
  */
-export function stampFilters(text: string, pictureWidth: number): string[] {
+export function createNumberFilters(text: string, pictureWidth: number): string[] {
   if (text === '') return [];
   const advance = Math.max(6, Math.floor((pictureWidth * 0.9) / Math.max(text.length, 12)));
   const width = Math.max(4, Math.floor(advance * 0.7));
@@ -53,7 +53,7 @@ export function stampFilters(text: string, pictureWidth: number): string[] {
   const back = { x: left - thick, y: left - thick, w: advance * text.length + thick, h: width * 2 + thick * 2 };
   const filters = [`drawbox=x=${back.x}:y=${back.y}:w=${back.w}:h=${back.h}:color=black:t=fill`];
   for (const [index, character] of text.split('').entries()) {
-    for (const segment of SEGMENTS[character] ?? '') {
+    for (const segment of digitSegments[character] ?? '') {
       const box = segmentBox(segment, left + index * advance, left, width, thick);
       filters.push(`drawbox=x=${box.x}:y=${box.y}:w=${box.w}:h=${box.h}:color=white:t=fill`);
     }

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import {
-  addressOf,
+  createTerminalAddress,
   type Edition,
   encodeBody,
   encodeFrame,
@@ -12,10 +12,10 @@ import {
   terminalAuthentication,
   terminalRegistration,
 } from '@fleet/jt808';
-import { cameraTimeOf } from './camera-clock.ts';
+import { toCameraTime } from './camera-clock.ts';
 
 /** Settings of a light fleet. */
-export interface LightFleetOptions {
+export interface LoadFleetOptions {
   host: string;
   port: number;
   terminals: number;
@@ -29,7 +29,7 @@ export interface LightFleetOptions {
 }
 
 /** What a light fleet has done so far. */
-export interface LightFleetCounters {
+export interface LoadFleetCounters {
   online: number;
   reportsSent: number;
   reportsAcknowledged: number;
@@ -39,19 +39,19 @@ export interface LightFleetCounters {
   connectErrors: number;
 }
 
-const TICK_MS = 100;
-const RECONNECT_MS = 3000;
+const tickMs = 100;
+const reconnectDelayMs = 3000;
 /** Bytes of the basic location: latitude, longitude and time are put in anew for each report. */
-const LATITUDE_AT = 8;
-const LONGITUDE_AT = 12;
-const TIME_AT = 22;
+const latitudeOffset = 8;
+const longitudeOffset = 12;
+const timeOffset = 22;
 
 /** Digits of a number that follows another. */
-export function phoneAfter(first: string, index: number): string {
+export function addToPhone(first: string, index: number): string {
   return (BigInt(first) + BigInt(index)).toString().padStart(first.length, '0');
 }
 
-function sharedLocation(edition: Edition): Buffer {
+function encodeSharedLocation(edition: Edition): Buffer {
   return encodeBody(
     locationReport,
     {
@@ -62,7 +62,7 @@ function sharedLocation(edition: Edition): Buffer {
       altitudeM: 20,
       speedKmh: 40,
       directionDeg: 90,
-      time: cameraTimeOf(Date.now()),
+      time: toCameraTime(Date.now()),
       extras: [],
     },
     edition,
@@ -70,20 +70,20 @@ function sharedLocation(edition: Edition): Buffer {
 }
 
 /** One connection: little more than a socket, a splitter and a serial. */
-class LightTerminal {
+class LoadTerminal {
   readonly phone: string;
   readonly #address: TerminalAddress;
-  readonly #fleet: LightFleet;
+  readonly #fleet: LoadFleet;
   #socket: net.Socket | null = null;
   #splitter = new FrameSplitter();
   #serial = 0;
   #authCode: string | null = null;
   isOnline = false;
 
-  constructor(fleet: LightFleet, phone: string) {
+  constructor(fleet: LoadFleet, phone: string) {
     this.#fleet = fleet;
     this.phone = phone;
-    this.#address = addressOf(phone, fleet.edition);
+    this.#address = createTerminalAddress(phone, fleet.edition);
   }
 
   connect(): void {
@@ -136,7 +136,7 @@ class LightTerminal {
     const { body, messageId } = frame;
     if (messageId === 0x8001) this.#onAcknowledged(body.readUInt16BE(2), body[4] ?? 0);
     else if (messageId === registrationResponse.id) this.#onRegistered(body);
-    else if (frame.subpackage === null) this.#answer(messageId, frame.serial);
+    else if (frame.subpackage === null) this.#sendResponse(messageId, frame.serial);
   }
 
   #onAcknowledged(replyId: number, result: number): void {
@@ -159,7 +159,7 @@ class LightTerminal {
   }
 
   /** Every command gets a 0x0001 with success. */
-  #answer(messageId: number, serial: number): void {
+  #sendResponse(messageId: number, serial: number): void {
     const body = Buffer.alloc(5);
     body.writeUInt16BE(serial, 0);
     body.writeUInt16BE(messageId, 2);
@@ -172,7 +172,7 @@ class LightTerminal {
     this.#socket = null;
     if (this.isOnline) this.#fleet.counters.online -= 1;
     this.isOnline = false;
-    this.#fleet.lost(this);
+    this.#fleet.onConnectionLost(this);
   }
 }
 
@@ -180,10 +180,10 @@ class LightTerminal {
  * Thousands of terminals in one process, for load: each registers, authenticates, reports and answers 0x0001, nothing else. One timer for
  * all, one location body for all; a terminal costs its socket and little more.
  */
-export class LightFleet {
-  readonly options: LightFleetOptions;
+export class LoadFleet {
+  readonly options: LoadFleetOptions;
   readonly edition: Edition;
-  readonly counters: LightFleetCounters = {
+  readonly counters: LoadFleetCounters = {
     online: 0,
     reportsSent: 0,
     reportsAcknowledged: 0,
@@ -191,24 +191,24 @@ export class LightFleet {
     reconnects: 0,
     connectErrors: 0,
   };
-  readonly #terminals: LightTerminal[];
+  readonly #terminals: LoadTerminal[];
   readonly #location: Buffer;
   #timer: NodeJS.Timeout | null = null;
   #connected = 0;
   #startedMs = 0;
   /** Reports that should have been sent since the start; the fraction carries over. */
-  #due = 0;
-  #next = 0;
-  readonly #lost: { terminal: LightTerminal; atMs: number }[] = [];
+  #dueReports = 0;
+  #nextIndex = 0;
+  readonly #reconnectQueue: { terminal: LoadTerminal; atMs: number }[] = [];
 
-  constructor(options: LightFleetOptions) {
+  constructor(options: LoadFleetOptions) {
     const { firstPhone = '019000000000' } = options;
     this.options = options;
     this.edition = options.edition ?? (firstPhone.length === 20 ? '2019' : '2013');
-    this.#location = sharedLocation(this.edition);
+    this.#location = encodeSharedLocation(this.edition);
     this.#terminals = Array.from(
       { length: options.terminals },
-      (_unused, index) => new LightTerminal(this, phoneAfter(firstPhone, index)),
+      (_unused, index) => new LoadTerminal(this, addToPhone(firstPhone, index)),
     );
   }
 
@@ -221,7 +221,7 @@ export class LightFleet {
   start(): void {
     if (this.#timer !== null) return;
     this.#startedMs = performance.now();
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = setInterval(() => this.#tick(), tickMs);
     this.#tick();
   }
 
@@ -234,26 +234,26 @@ export class LightFleet {
   }
 
   /** A connection is gone: it comes back after a while. */
-  lost(terminal: LightTerminal): void {
+  onConnectionLost(terminal: LoadTerminal): void {
     if (this.#timer !== null)
-      this.#lost.push({ terminal, atMs: performance.now() + RECONNECT_MS * (0.5 + Math.random()) });
+      this.#reconnectQueue.push({ terminal, atMs: performance.now() + reconnectDelayMs * (0.5 + Math.random()) });
   }
 
   #tick(): void {
     const now = performance.now();
     const { connectRate = 500, intervalMs, terminals } = this.options;
-    const allowed = Math.min(terminals, Math.ceil(((now - this.#startedMs + TICK_MS) / 1000) * connectRate));
-    for (; this.#connected < allowed; this.#connected += 1) this.#terminals[this.#connected]?.connect();
-    this.#reconnect(now, Math.ceil((connectRate * TICK_MS) / 1000));
-    this.#due += (terminals * TICK_MS) / intervalMs;
-    this.#stampLocation();
-    for (; this.#due >= 1; this.#due -= 1) this.#reportNext();
+    const targetCount = Math.min(terminals, Math.ceil(((now - this.#startedMs + tickMs) / 1000) * connectRate));
+    for (; this.#connected < targetCount; this.#connected += 1) this.#terminals[this.#connected]?.connect();
+    this.#reconnect(now, Math.ceil((connectRate * tickMs) / 1000));
+    this.#dueReports += (terminals * tickMs) / intervalMs;
+    this.#updateLocationTime();
+    for (; this.#dueReports >= 1; this.#dueReports -= 1) this.#reportNext();
   }
 
-  #reconnect(now: number, most: number): void {
-    for (let count = 0; count < most; count += 1) {
-      const index = this.#lost.findIndex((entry) => entry.atMs <= now);
-      const [entry] = index === -1 ? [] : this.#lost.splice(index, 1);
+  #reconnect(now: number, maxCount: number): void {
+    for (let count = 0; count < maxCount; count += 1) {
+      const index = this.#reconnectQueue.findIndex((entry) => entry.atMs <= now);
+      const [entry] = index === -1 ? [] : this.#reconnectQueue.splice(index, 1);
       if (entry === undefined) return;
       this.counters.reconnects += 1;
       entry.terminal.connect();
@@ -261,18 +261,18 @@ export class LightFleet {
   }
 
   /** The body is one for all; only time and place change, once a tick. */
-  #stampLocation(): void {
-    const digits = cameraTimeOf(Date.now()).slice(2).replaceAll(/\D/g, '');
-    this.#location.write(digits, TIME_AT, 'hex');
+  #updateLocationTime(): void {
+    const digits = toCameraTime(Date.now()).slice(2).replaceAll(/\D/g, '');
+    this.#location.write(digits, timeOffset, 'hex');
   }
 
   #reportNext(): void {
-    const index = this.#next;
-    this.#next = (index + 1) % this.#terminals.length;
+    const index = this.#nextIndex;
+    this.#nextIndex = (index + 1) % this.#terminals.length;
     const terminal = this.#terminals[index];
     if (terminal?.isOnline !== true) return;
-    this.#location.writeUInt32BE(22_500_000 + ((index * 37) % 100_000), LATITUDE_AT);
-    this.#location.writeUInt32BE(114_000_000 + ((index * 91) % 100_000), LONGITUDE_AT);
+    this.#location.writeUInt32BE(22_500_000 + ((index * 37) % 100_000), latitudeOffset);
+    this.#location.writeUInt32BE(114_000_000 + ((index * 91) % 100_000), longitudeOffset);
     terminal.report(this.#location);
   }
 }

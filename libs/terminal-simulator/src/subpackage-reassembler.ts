@@ -1,18 +1,18 @@
 import type { Frame } from '@fleet/jt808';
 import type { PlatformMessage } from './frame-log.ts';
 
-interface Pending {
+interface PendingMessage {
   total: number;
   firstSerial: number;
   parts: Map<number, Buffer>;
 }
 
 /** Joins what the platform sends in parts; one open message of each id, as terminals have no more memory either. */
-export class PartJoiner {
-  readonly #pending = new Map<number, Pending>();
+export class SubpackageReassembler {
+  readonly #pending = new Map<number, PendingMessage>();
 
   /** Takes a frame; gives the whole message when it is complete. */
-  take(frame: Frame, atMs: number): PlatformMessage | null {
+  push(frame: Frame, atMs: number): PlatformMessage | null {
     const { messageId, serial, subpackage } = frame;
     if (subpackage === null) return { messageId, serial, body: Buffer.from(frame.body), atMs };
     let pending = this.#pending.get(messageId);

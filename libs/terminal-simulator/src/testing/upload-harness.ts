@@ -2,20 +2,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileUploadControl, fileUploadRequest } from '@fleet/jt808';
-import { cameraClips } from '../camera-clips.ts';
-import { cameraTimeOf } from '../camera-clock.ts';
-import { makeRecordings } from '../recordings.ts';
+import { createCameraClips } from '../camera-clips.ts';
+import { toCameraTime } from '../camera-clock.ts';
+import { createRecordings } from '../recordings.ts';
 import { SimulatedTerminal } from '../terminal.ts';
 import type { TerminalOptions } from '../terminal-options.ts';
 import type { UploadFile } from '../uploads/upload-files.ts';
 import { FtpSink } from './ftp-sink.ts';
 import { TestPlatform } from './test-platform.ts';
 
-const PHONE = '013800138001';
-const UNTIL = new Date('2026-08-01T04:00:00Z');
+const terminalPhone = '013800138001';
+const recordingsEnd = new Date('2026-08-01T04:00:00Z');
 
 /** A platform, an FTP server and a terminal that uploads from the one's order to the other. */
-export class UploadBench {
+export class UploadHarness {
   readonly cacheDir: string;
   readonly platform = new TestPlatform();
   readonly ftp = new FtpSink();
@@ -25,14 +25,14 @@ export class UploadBench {
     this.cacheDir = cacheDir;
   }
 
-  static async open(cacheDir: string): Promise<UploadBench> {
-    const bench = new UploadBench(cacheDir);
-    await Promise.all([bench.platform.listen(), bench.ftp.listen()]);
-    return bench;
+  static async open(cacheDir: string): Promise<UploadHarness> {
+    const harness = new UploadHarness(cacheDir);
+    await Promise.all([harness.platform.listen(), harness.ftp.listen()]);
+    return harness;
   }
 
   /** A directory for clips; remove it at the end. */
-  static newCache(): Promise<string> {
+  static createCache(): Promise<string> {
     return mkdtemp(path.join(os.tmpdir(), 'clips-'));
   }
 
@@ -47,16 +47,16 @@ export class UploadBench {
 
   /** Brings a terminal online that has three recordings of two seconds. */
   async start(options: Partial<TerminalOptions> = {}): Promise<void> {
-    const look = { width: 160, height: 120, fps: 10, gop: 5, seconds: 1 };
+    const spec = { width: 160, height: 120, fps: 10, gop: 5, seconds: 1 };
     this.#terminal = new SimulatedTerminal({
       host: '127.0.0.1',
       port: this.platform.port,
-      phone: PHONE,
+      phone: terminalPhone,
       channels: 1,
-      clips: cameraClips(PHONE, { cacheDir: this.cacheDir }, { main: look }),
+      clips: createCameraClips(terminalPhone, { cacheDir: this.cacheDir }, { main: spec }),
       reportIntervalMs: 0,
       uploadRetryMs: 20,
-      recordings: makeRecordings({ channels: [1], count: 3, seconds: 2, until: UNTIL, bitrateKbps: 500 }),
+      recordings: createRecordings({ channels: [1], count: 3, seconds: 2, until: recordingsEnd, bitrateKbps: 500 }),
       ...options,
     });
     this.terminal.start();
@@ -70,15 +70,15 @@ export class UploadBench {
 
   /** 0x9206 for the last seconds of the recordings; gives its serial. */
   requestUpload({ password = 'secret', seconds = 4, path: directory = '/upload-1' } = {}): number {
-    return this.platform.command(PHONE, fileUploadRequest, {
+    return this.platform.sendCommand(terminalPhone, fileUploadRequest, {
       server: '127.0.0.1',
       port: this.ftp.port,
       username: 'u1',
       password,
       path: directory,
       channel: 1,
-      startTime: cameraTimeOf(UNTIL.getTime() - seconds * 1000),
-      endTime: cameraTimeOf(UNTIL.getTime()),
+      startTime: toCameraTime(recordingsEnd.getTime() - seconds * 1000),
+      endTime: toCameraTime(recordingsEnd.getTime()),
       alarmFlags: 0n,
       mediaType: 0,
       streamType: 0,
@@ -88,22 +88,22 @@ export class UploadBench {
   }
 
   /** 0x9207. */
-  control(replySerial: number, how: number): number {
-    return this.platform.command(PHONE, fileUploadControl, { replySerial, control: how });
+  sendControl(replySerial: number, how: number): number {
+    return this.platform.sendCommand(terminalPhone, fileUploadControl, { replySerial, control: how });
   }
 
   /** What the last seconds are to be uploaded as. */
-  expected(seconds = 4): Promise<UploadFile[]> {
-    return this.terminal.clipFiles({ channel: 1, startTime: cameraTimeOf(UNTIL.getTime() - seconds * 1000) });
+  expectedFiles(seconds = 4): Promise<UploadFile[]> {
+    return this.terminal.clipFiles({ channel: 1, startTime: toCameraTime(recordingsEnd.getTime() - seconds * 1000) });
   }
 
   /** Results of the 0x0001 so far. */
   get results(): (number | undefined)[] {
-    return this.platform.of(0x0001).map((frame) => frame.body[4]);
+    return this.platform.framesWithId(0x0001).map((frame) => frame.body[4]);
   }
 
   /** Waits for 0x1206 and gives its result. */
-  async notice(): Promise<number | undefined> {
-    return (await this.platform.next(0x1206)).body[2];
+  async waitForNotice(): Promise<number | undefined> {
+    return (await this.platform.waitForFrame(0x1206)).body[2];
   }
 }

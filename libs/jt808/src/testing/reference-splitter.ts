@@ -1,5 +1,5 @@
 /** Frame as the plain path below sees it. */
-export interface PlainFrame {
+export interface ReferenceFrame {
   messageId: number;
   phone: string;
   serial: number;
@@ -10,7 +10,7 @@ export interface PlainFrame {
  * Frames of a whole stream, written for reading and not for speed: cut at flags, unescape, check, compare lengths. The fast splitter
  * is held against it.
  */
-export function plainSplit(stream: Buffer): PlainFrame[] {
+export function referenceSplit(stream: Buffer): ReferenceFrame[] {
   const first = stream.indexOf(0x7e);
   const last = stream.lastIndexOf(0x7e);
   if (first === -1 || first === last) return [];
@@ -22,10 +22,10 @@ export function plainSplit(stream: Buffer): PlainFrame[] {
       .match(/../g)
       ?.join(' ')
       .split('7E') ?? [];
-  return spans.flatMap((span) => plainFrame(span.trim().split(' ')) ?? []);
+  return spans.flatMap((span) => parseReferenceFrame(span.trim().split(' ')) ?? []);
 }
 
-function plainFrame(escaped: string[]): PlainFrame | undefined {
+function parseReferenceFrame(escaped: string[]): ReferenceFrame | undefined {
   if (escaped.length > 2090) return undefined;
   const text = escaped
     .join(' ')

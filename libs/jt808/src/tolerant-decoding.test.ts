@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as jt from './index.ts';
-import { describeBody } from './message.ts';
-import { nth } from './testing/shared.ts';
+import { formatBody } from './message.ts';
+import { elementAt } from './testing/shared.ts';
 
-const TIME = '260801100000';
-const text = (value: string): string => Buffer.from(value).toString('hex');
-const nul = (value: string, size: number): string => text(value).padEnd(size * 2, '0');
+const timeHex = '260801100000';
+const textHex = (value: string): string => Buffer.from(value).toString('hex');
+const nulPaddedHex = (value: string, size: number): string => textHex(value).padEnd(size * 2, '0');
 
-const LOCATION = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${TIME}`;
+const locationHex = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${timeHex}`;
 
 describe('leniency of the reference', () => {
   const decode = (
@@ -20,7 +20,7 @@ describe('leniency of the reference', () => {
     const body = decode(jt.terminalGeneralResponse, '0001 8103 00 aabb');
     expect(body).toMatchObject({ result: 0, trailing: Buffer.from('aabb', 'hex') });
     expect(jt.encodeBody(jt.terminalGeneralResponse, body as never).toString('hex')).toBe('0001810300aabb');
-    expect(describeBody(jt.terminalHeartbeat, decode(jt.terminalHeartbeat, '5d10'))).toEqual({ vendor_hex: '5D10' });
+    expect(formatBody(jt.terminalHeartbeat, decode(jt.terminalHeartbeat, '5d10'))).toEqual({ vendor_hex: '5D10' });
   });
 
   it('reads a short registration as 2011 whatever header it came with', () => {
@@ -31,11 +31,13 @@ describe('leniency of the reference', () => {
   });
 
   it('reads a bare code in a 2019 authentication', () => {
-    expect(decode(jt.terminalAuthentication, text('code-of-2013'), '2019')).toEqual({ authCode: 'code-of-2013' });
+    expect(decode(jt.terminalAuthentication, textHex('code-of-2013'), '2019')).toEqual({ authCode: 'code-of-2013' });
   });
 
   it('reads strings of 2011 with their NUL', () => {
-    expect(decode(jt.registrationResponse, `0001 00 ${text('code')} 00`, '2011')).toMatchObject({ authCode: 'code' });
+    expect(decode(jt.registrationResponse, `0001 00 ${textHex('code')} 00`, '2011')).toMatchObject({
+      authCode: 'code',
+    });
   });
 
   it('finds the second count of 2011 in parameters of a terminal that is taken for 2013', () => {
@@ -45,7 +47,7 @@ describe('leniency of the reference', () => {
 
   it('reads parameters to the end whatever the count says, by their own lengths', () => {
     const body = decode(jt.queryParametersResponse, '0001 09 00000090 04 00000003');
-    expect(describeBody(jt.queryParametersResponse, body as never)).toEqual({
+    expect(formatBody(jt.queryParametersResponse, body as never)).toEqual({
       reply_serial: 1,
       count: 9,
       count_mismatch: true,
@@ -54,27 +56,31 @@ describe('leniency of the reference', () => {
   });
 
   it('passes over a broken item of a batch', () => {
-    const body = decode(jt.locationBatch, `0003 00 0002 ffff 001c ${LOCATION} 0004 00000000`);
+    const body = decode(jt.locationBatch, `0003 00 0002 ffff 001c ${locationHex} 0004 00000000`);
     expect(body).toMatchObject({ count: 3, items: [{ speedKmh: 60.5 }] });
   });
 
   it('keeps the base of a location whose item overruns, and knows no item by its id alone', () => {
-    const body = decode(jt.locationReport, `${LOCATION} 64 04 00000001 65 01 00 01 08 00`);
-    const described = describeBody(jt.locationReport, body as never);
-    expect(described['extras']).toEqual([
+    const body = decode(jt.locationReport, `${locationHex} 64 04 00000001 65 01 00 01 08 00`);
+    const formatted = formatBody(jt.locationReport, body as never);
+    expect(formatted['extras']).toEqual([
       { id: '0x64', length: 4, hex: '00000001' },
       { id: '0x65', length: 1, hex: '00' },
     ]);
-    expect(described['extras_trailing_hex']).toBe('010800');
+    expect(formatted['extras_trailing_hex']).toBe('010800');
   });
 
   it('reads wheels without a tyre as null', () => {
-    const body = decode(jt.locationReport, `${LOCATION} 05 1e 00 7a ff fe ${'ff'.repeat(26)}`);
+    const body = decode(jt.locationReport, `${locationHex} 05 1e 00 7a ff fe ${'ff'.repeat(26)}`);
     const pressures = [0, 122, null, 254, ...Array.from({ length: 26 }, () => null)];
     const extras = (body as jt.LocationReport).extras;
-    expect(jt.findExtra(jt.extraDefinitions.tyrePressures, extras)).toEqual({ tyrePressures: pressures });
-    expect(describeBody(jt.locationReport, body as never)['extras']).toMatchObject([{ tyre_pressures: pressures }]);
-    expect(jt.makeExtra(jt.extraDefinitions.tyrePressures, { tyrePressures: [0, 122, null, 254] })).toEqual(extras[0]);
+    expect(jt.findAdditionalItem(jt.additionalItemDefinitions.tyrePressures, extras)).toEqual({
+      tyrePressures: pressures,
+    });
+    expect(formatBody(jt.locationReport, body as never)['extras']).toMatchObject([{ tyre_pressures: pressures }]);
+    expect(
+      jt.createAdditionalItem(jt.additionalItemDefinitions.tyrePressures, { tyrePressures: [0, 122, null, 254] }),
+    ).toEqual(extras[0]);
   });
 
   it('reads the uncounted 0x8500, the byte-counted 0x8003 of 2019 and the empty clearing lists', () => {
@@ -90,13 +96,13 @@ describe('leniency of the reference', () => {
   });
 
   it('reads long alarm tags by what is left', () => {
-    const long = (reserved: string): string => `${nul('T', 30)} ${TIME} 01 02 ${reserved}`;
+    const long = (reserved: string): string => `${nulPaddedHex('T', 30)} ${timeHex} 01 02 ${reserved}`;
     for (const [reserved, size] of [
       ['', 0],
       ['aa', 1],
       ['aabb', 2],
     ] as const) {
-      const hex = `01 68 0001 0000 ${long(reserved)} ${nul('N1', 32)} ${'00'.repeat(16)}`;
+      const hex = `01 68 0001 0000 ${long(reserved)} ${nulPaddedHex('N1', 32)} ${'00'.repeat(16)}`;
       const body = decode(jt.alarmAttachmentUpload, hex);
       expect(body).toMatchObject({
         tag: { terminalId: 'T', reserved: Buffer.alloc(size, Buffer.from(reserved, 'hex')) },
@@ -106,8 +112,8 @@ describe('leniency of the reference', () => {
   });
 
   it('reads an attachment list with long ids and tag', () => {
-    const tail = `${nul('N1', 32)} 00 01 01 61 00000010`;
-    const hex = `${nul('T', 30)} ${nul('T', 30)} ${TIME} 01 02 0000 ${tail}`;
+    const tail = `${nulPaddedHex('N1', 32)} 00 01 01 61 00000010`;
+    const hex = `${nulPaddedHex('T', 30)} ${nulPaddedHex('T', 30)} ${timeHex} 01 02 0000 ${tail}`;
     const body = decode(jt.alarmAttachmentInfo, hex);
     expect(body).toMatchObject({ terminalId: 'T', tag: { terminalId: 'T', seq: 1 }, files: [{ name: 'a', size: 16 }] });
     expect(jt.encodeBody(jt.alarmAttachmentInfo, body as never).toString('hex')).toBe(hex.replaceAll(' ', ''));
@@ -126,8 +132,8 @@ describe('leniency of the reference', () => {
         `00_65_6502_0_${'0123456789abcdef'.repeat(2)}.jpg`,
         `11_65_6502_1_${'0123456789abcdef'.repeat(2)}.wav`,
       ];
-      const files = names.map((name) => `31 ${text(name)} 00000010`).join('');
-      const hex = `${nul('T', idLength)} ${nul('T', 30)} ${TIME} 01 02 ${reserved} ${nul('N1', 32)} 00 02 ${files}`;
+      const files = names.map((name) => `31 ${textHex(name)} 00000010`).join('');
+      const hex = `${nulPaddedHex('T', idLength)} ${nulPaddedHex('T', 30)} ${timeHex} 01 02 ${reserved} ${nulPaddedHex('N1', 32)} 00 02 ${files}`;
       const body = decode(jt.alarmAttachmentInfo, hex);
       expect(body).toMatchObject({ terminalId: 'T', alarmNo: 'N1', files: names.map((name) => ({ name, size: 16 })) });
       expect(jt.encodeBody(jt.alarmAttachmentInfo, body as never).toString('hex')).toBe(hex.replaceAll(' ', ''));
@@ -136,8 +142,8 @@ describe('leniency of the reference', () => {
 
   it('reads the attributes of 2019 behind a short header, and those of 2013 behind a long one', () => {
     const ends = '89860012345678901234 01 48 01 46 03 20';
-    const wide = `0001 ${text('MAKER')} ${nul('M', 30)} ${nul('I', 30)} ${ends}`;
-    const narrow = `0001 ${text('MAKER')} ${nul('M', 20)} ${nul('I', 7)} ${ends}`;
+    const wide = `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} ${ends}`;
+    const narrow = `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 20)} ${nulPaddedHex('I', 7)} ${ends}`;
     const values = { terminalModel: 'M', terminalId: 'I', hardwareVersion: 'H', firmwareVersion: 'F' };
     for (const hex of [wide, narrow]) {
       expect(decode(jt.queryAttributesResponse, hex, '2013')).toMatchObject(values);
@@ -178,18 +184,18 @@ describe('registry', () => {
     for (const definition of jt.allMessages) {
       expect(jt.messageById(definition.id, definition.from)).toBe(definition);
       expect(jt.messageByName(definition.name)).toBe(definition);
-      expect(jt.senderOf(definition.id)).toBe(definition.from);
-      for (const answer of definition.answeredBy ?? []) expect(jt.messageById(answer)).toBeDefined();
+      expect(jt.getSender(definition.id)).toBe(definition.from);
+      for (const response of definition.answeredBy ?? []) expect(jt.messageById(response)).toBeDefined();
     }
     expect(jt.messageById(0x0200, 'platform')).toBeUndefined();
-    expect([0x0fff, 0xe001, 0xf001].map(jt.senderOf)).toEqual(['terminal', 'terminal', 'platform']);
+    expect([0x0fff, 0xe001, 0xf001].map(jt.getSender)).toEqual(['terminal', 'terminal', 'platform']);
   });
 
   it('sends an unknown message on as it came', () => {
     const body = Buffer.from('017e7d02', 'hex');
     const wires = jt.encodeRawMessage(0x0f01, body, { edition: '2013', phone: '1', serial: 1 });
     const seen: string[] = [];
-    new jt.FrameSplitter().push(nth(wires, 0), (frame) => seen.push(JSON.stringify(jt.describeFrame(frame))));
-    expect(JSON.parse(nth(seen, 0))).toMatchObject({ message_id: '0x0F01', body: { raw_hex: '017E7D02' } });
+    new jt.FrameSplitter().push(elementAt(wires, 0), (frame) => seen.push(JSON.stringify(jt.formatFrame(frame))));
+    expect(JSON.parse(elementAt(seen, 0))).toMatchObject({ message_id: '0x0F01', body: { raw_hex: '017E7D02' } });
   });
 });

@@ -1,14 +1,14 @@
 /** No device reorders deeper. */
-const MAX_DEPTH = 4;
+const maxReorderDepth = 4;
 /** Frames without a step back after which timestamps are taken for decoding times. */
-const RISING_LIMIT = 24;
+const risingFramesLimit = 24;
 
 /**
  * Decoding times from presentation times. Without B frames they are equal. With them the i-th frame gets the
  * (i - depth)-th smallest presentation time, so that times rise and composition times are never negative.
  */
-export class DtsDeriver {
-  #statedDepth = 0;
+export class DtsEstimator {
+  #declaredDepth = 0;
   #depth = 0;
   #window: number[] = [];
   #recent: number[] = [];
@@ -16,21 +16,21 @@ export class DtsDeriver {
   #lastDts = -1;
 
   /** Reorder depth as the stream states it. */
-  setDepth(depth: number): void {
-    const bounded = Math.min(MAX_DEPTH, depth);
-    if (bounded === this.#statedDepth) return;
-    this.#statedDepth = bounded;
-    this.#useDepth(bounded);
+  setReorderDepth(depth: number): void {
+    const limitedDepth = Math.min(maxReorderDepth, depth);
+    if (limitedDepth === this.#declaredDepth) return;
+    this.#declaredDepth = limitedDepth;
+    this.#applyDepth(limitedDepth);
   }
 
   /** The stream's order starts anew; the output does not go back. */
   restart(): void {
-    this.#useDepth(this.#statedDepth);
+    this.#applyDepth(this.#declaredDepth);
     this.#recent = [];
   }
 
   /** The decoding time of the next frame in coded order, in whole ms, above that of the frame before. */
-  next(pts: number, frameMs: number): number {
+  nextDts(pts: number, frameMs: number): number {
     this.#observe(pts);
     let dts = pts;
     if (this.#depth > 0) {
@@ -46,22 +46,22 @@ export class DtsDeriver {
     return this.#lastDts;
   }
 
-  #useDepth(depth: number): void {
+  #applyDepth(depth: number): void {
     this.#depth = depth;
     this.#window = [];
     this.#risingRun = 0;
   }
 
   #observe(pts: number): void {
-    const after = this.#recent.filter((other) => other > pts).length;
+    const laterCount = this.#recent.filter((other) => other > pts).length;
     this.#recent.push(pts);
-    if (this.#recent.length > MAX_DEPTH + 1) this.#recent.shift();
-    if (after > 0) {
+    if (this.#recent.length > maxReorderDepth + 1) this.#recent.shift();
+    if (laterCount > 0) {
       this.#risingRun = 0;
-      const depth = Math.max(this.#statedDepth, Math.min(after, MAX_DEPTH));
-      if (depth > this.#depth) this.#useDepth(depth);
-    } else if (++this.#risingRun >= RISING_LIMIT && this.#depth > 0) {
-      this.#useDepth(0);
+      const depth = Math.max(this.#declaredDepth, Math.min(laterCount, maxReorderDepth));
+      if (depth > this.#depth) this.#applyDepth(depth);
+    } else if (++this.#risingRun >= risingFramesLimit && this.#depth > 0) {
+      this.#applyDepth(0);
     }
   }
 }
