@@ -72,18 +72,18 @@ describeShared('malformed frames on a real connection', () => {
       const terminal = await harness.startTerminal({ phone: '013912345678', reconnect: false, heartbeatMs: 0 });
       const before = await dropped();
       const loginCount = acknowledgements(terminal).length;
-      const answers = () => acknowledgements(terminal).slice(loginCount);
+      const listResponses = () => acknowledgements(terminal).slice(loginCount);
       for (const chunk of chunks) terminal.sendRaw(Buffer.from(chunk, 'hex'));
       const good = expected.frames.map((frame): [number, number] => [frame.serial, Number(frame.message_id)]);
       for (const [serial, id] of good) {
         const reply = await waitFor(`an answer to ${serial}`, () =>
-          answers().find((one) => one[0] === serial && one[1] === id),
+          listResponses().find((one) => one[0] === serial && one[1] === id),
         );
         // A code that was never given out is refused; all else is taken.
         expect(reply[2]).toBe(id === 0x0102 ? 1 : 0);
       }
       // The frames that stand between good ones are not answered, unless their header was good and only the body is at fault.
-      const wrong = answers().filter(([serial, id]) => !good.some((one) => one[0] === serial && one[1] === id));
+      const wrong = listResponses().filter(([serial, id]) => !good.some((one) => one[0] === serial && one[1] === id));
       expect(wrong.map(([, id, result]) => [id, result])).toEqual('bad_body' in expected.dropped ? [[0x0200, 2]] : []);
       // It keeps its connection and works.
       expect(terminal.isOnline).toBe(true);

@@ -40,7 +40,7 @@ async function post(path: string, body: object): Promise<Record<string, unknown>
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  expect({ status: status < 300, answer: response }).toEqual({ status: true, answer: response });
+  expect({ status: status < 300, response }).toEqual({ status: true, response });
   return (response as { data: Record<string, unknown> & { id: number } }).data;
 }
 

@@ -184,7 +184,7 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
     logFile: join(logDir, `${plan.name}.log`),
     isReady: () => respondsOk(`${bases[plan.name]}/readyz`),
     readyTimeoutMs,
-    ...(plan.forceStopAfterMs === undefined ? {} : { hurryAfterMs: plan.forceStopAfterMs }),
+    ...(plan.forceStopAfterMs === undefined ? {} : { forceStopAfterMs: plan.forceStopAfterMs }),
   }));
 }
 

@@ -70,7 +70,7 @@ export class BehaviourEngine {
     const { general } = this.#behaviours;
     if (general.kind !== 'sleeping') return false;
     if (general.catchesUp === true) pushBounded(this.#missedMessages, message, maxMissedMessages);
-    if (wakeResult === 'firstKnock' && general.wakeAfterMs !== undefined) {
+    if (wakeResult === 'firstTry' && general.wakeAfterMs !== undefined) {
       this.#timers.runAfter(general.wakeAfterMs, () => this.#wake(sleep));
     }
     return false;

@@ -233,7 +233,7 @@ describe('Sleep', () => {
   it('counts waking messages only', () => {
     const sleep = new Sleep({ wakeAfterTries: 3 });
     const knocks = [0x8300, 0x8204, 0x8300, 0x8201, 0x8201].map((messageId) => sleep.tryWake(messageId));
-    expect(knocks).toEqual(['asleep', 'firstKnock', 'asleep', 'asleep', 'awake']);
+    expect(knocks).toEqual(['asleep', 'firstTry', 'asleep', 'asleep', 'awake']);
   });
 
   it('is not ended by knocks when it has a time', () => {

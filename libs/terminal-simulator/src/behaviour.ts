@@ -83,12 +83,12 @@ export class Sleep {
     this.#wakeAfterTries = behaviour.wakeAfterTries ?? defaultTries;
   }
 
-  /** Takes one message: `awake` when the terminal is awake for it, `firstKnock` when its time to wake begins to run. */
-  tryWake(messageId: number): 'asleep' | 'firstKnock' | 'awake' {
+  /** Takes one message: `awake` when the terminal is awake for it, `firstTry` when its time to wake begins to run. */
+  tryWake(messageId: number): 'asleep' | 'firstTry' | 'awake' {
     if (!wakingMessageIds.has(messageId)) return 'asleep';
     this.#tries += 1;
     if (this.#tries >= this.#wakeAfterTries) return 'awake';
-    return this.#tries === 1 ? 'firstKnock' : 'asleep';
+    return this.#tries === 1 ? 'firstTry' : 'asleep';
   }
 }
 

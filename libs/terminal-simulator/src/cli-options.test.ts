@@ -44,12 +44,12 @@ describe('command line', () => {
       '--attachment-resume fromZero --attachment-break reset@1000x2';
     expect(parseCliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
       alarm: { kind: 'dsm', type: 2, everyMs: 5_000 },
-      habits: {
+      terminalOptions: {
         attachmentBytesPerSecond: 50_000,
         attachmentLostChunks: [0, 2],
         attachmentOrder: 'reversed',
         attachmentResume: 'fromZero',
-        attachmentBreaks: [{ how: 'reset', afterBytes: 1000, times: 2 }],
+        attachmentFaults: [{ how: 'reset', afterBytes: 1000, times: 2 }],
       },
     });
     for (const invalidArgs of [
@@ -68,7 +68,7 @@ describe('command line', () => {
       '--upload-directory 2026/ch1 --upload-mode port --upload-tls --upload-pause hold --upload-break reset@1000 ' +
       '--upload-break finish@5000x3 --upload-notice never --upload-no-quit --list-chunk 40';
     expect(parseCliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
-      habits: {
+      terminalOptions: {
         uploadBytesPerSecond: 50_000,
         uploadResume: 'restart',
         uploadRetries: 3,
@@ -78,7 +78,7 @@ describe('command line', () => {
         uploadDataMode: 'port',
         uploadTls: true,
         uploadPause: 'hold',
-        uploadBreaks: [
+        uploadFaults: [
           { how: 'reset', afterBytes: 1000, times: 1 },
           { how: 'finish', afterBytes: 5000, times: 3 },
         ],

@@ -22,7 +22,7 @@ afterEach(async () => {
   await platform.close();
 });
 
-describe('LightFleet', () => {
+describe('LoadFleet', () => {
   it('connects many, each under its own number, and reports from each in turn', async () => {
     await start('2013', { terminals: 200, intervalMs: 1000 });
     expect(new Set(platform.framesWithId(0x0102).map((frame) => frame.phone)).size).toBe(200);

@@ -59,11 +59,11 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
   const commandClient = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
-  lifecycle.onStop('asker', () => commandClient.stop());
+  lifecycle.onStop('commandClient', () => commandClient.stop());
   const keyCache = new KeyCache(bus, log);
-  lifecycle.onStop('keys', () => keyCache.stop());
+  lifecycle.onStop('keyCache', () => keyCache.stop());
   const auditOutbox = new AuditOutbox(bus, log);
-  lifecycle.onStop('uses', () => auditOutbox.stop());
+  lifecycle.onStop('auditOutbox', () => auditOutbox.stop());
 
   const stopping = new AbortController();
   const stopped = new AbortController();

@@ -142,9 +142,9 @@ class SingleStep implements fc.AsyncCommand<UploadModel, System> {
   readonly step: Step;
   readonly behaviour: CameraBehaviour;
   readonly replica: Replica;
-  constructor(step: Step, answer: CameraBehaviour, replica: Replica) {
+  constructor(step: Step, behaviour: CameraBehaviour, replica: Replica) {
     this.step = step;
-    this.behaviour = answer;
+    this.behaviour = behaviour;
     this.replica = replica;
   }
   check = () => true;
@@ -235,12 +235,12 @@ const step = fc.oneof(
   { weight: 1, arbitrary: stepArbitraries.settle },
   { weight: 1, arbitrary: stepArbitraries.crash },
 );
-const answer = fc.oneof(
+const behaviourArbitrary = fc.oneof(
   { weight: 5, arbitrary: fc.constant<CameraBehaviour>('accepts') },
   { weight: 3, arbitrary: fc.constantFrom(...cameraBehaviours) },
 );
 const alone = (steps: fc.Arbitrary<Step>) =>
-  fc.tuple(steps, answer, fc.constantFrom<Replica[]>(0, 1)).map((parts) => new SingleStep(...parts));
+  fc.tuple(steps, behaviourArbitrary, fc.constantFrom<Replica[]>(0, 1)).map((parts) => new SingleStep(...parts));
 const pair = (first: fc.Arbitrary<Step>, second: fc.Arbitrary<Step>) =>
   fc.tuple(alone(first), alone(second)).map((parts) => new OverlappingSteps(...parts));
 const commands = fc.commands(

@@ -54,7 +54,7 @@ class RefusedError extends Error {
 
 /** An accident that the options told of. */
 class FaultError extends Error {
-  override readonly name = 'AccidentError';
+  override readonly name = 'FaultError';
 }
 
 /** Sends the files of one alarm, over as many connections as it takes (T/JSATL 12-2017 chapter 4.5). */

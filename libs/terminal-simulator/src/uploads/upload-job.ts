@@ -36,7 +36,7 @@ export interface UploadRecord {
 
 /** An accident that the terminal was told to have. */
 class UploadFaultError extends Error {
-  override readonly name = 'BrokenUploadError';
+  override readonly name = 'UploadFaultError';
 }
 
 /** What a job needs of its terminal. */

@@ -48,7 +48,7 @@ describe('at the defaults', () => {
     // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(61 + (2 * (performance.now() - startedAt)) / 1000);
     const [one] = refused;
-    expect(one?.body).toEqual({ status: 429, error: expect.stringMatching(/ask again in \d+ second/) });
+    expect(one?.body).toEqual({ status: 429, error: expect.stringMatching(/Retry in \d+ second/) });
     expect(one?.headers.get('retry-after')).toBe('1');
     expect(one?.headers.get('x-ratelimit-limit')).toBe('60');
     expect(one?.headers.get('x-ratelimit-remaining')).toBe('0');
@@ -183,25 +183,25 @@ describe('Retry-After', () => {
     const sendWakeUp = async (no: number) => {
       const fromMs = performance.now();
       const response = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
-      return { answer: response, fromMs, toMs: performance.now() };
+      return { response, fromMs, toMs: performance.now() };
     };
     const first = await sendWakeUp(0);
-    expect(first.answer?.status).toBe(200);
+    expect(first.response?.status).toBe(200);
     const retryAfterSeconds: string[] = [];
     let last = await sendWakeUp(1);
-    for (let no = 2; last.answer?.status === 429; no += 1) {
+    for (let no = 2; last.response?.status === 429; no += 1) {
       // The token returns three seconds after the first was taken, at some time within that request.
       const leastMs = first.fromMs + 3_000 - last.toMs - 5;
       const mostMs = first.toMs + 3_000 - last.fromMs + 5;
-      const seconds = Number(last.answer.headers.get('retry-after'));
+      const seconds = Number(last.response.headers.get('retry-after'));
       expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil(leastMs / 1000)));
       expect(seconds).toBeLessThanOrEqual(Math.max(1, Math.ceil(mostMs / 1000)));
-      expect(last.answer.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
+      expect(last.response.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
       retryAfterSeconds.push(String(seconds));
       last = await sendWakeUp(no);
     }
     expect(retryAfterSeconds).not.toEqual([]);
-    expect(last.answer?.status).toBe(200);
+    expect(last.response?.status).toBe(200);
     expect(last.toMs - first.fromMs).toBeGreaterThanOrEqual(2_995);
   });
 });

@@ -148,8 +148,8 @@ describe('a failing media pod', () => {
     const pod = await startMediaPod((_request, response) => response.writeHead(status).end('no'));
     const imei = randomImei();
     await harness.connectStream(imei, 1, pod.url);
-    const answer = await api.get(flv(imei));
-    expect(answer).toMatchObject({
+    const reply = await api.get(flv(imei));
+    expect(reply).toMatchObject({
       status: 502,
       body: { status: 502, error: 'The media server returned an error.' },
     });

@@ -69,7 +69,7 @@ async function sendAll(route: Route, requests: readonly SentRequest[]): Promise<
   for (const request of requests) {
     const before = harness.commands.length;
     const { status, body } = await send(route, request);
-    results.push({ ...truncate(request), status, answer: body, commands: harness.commands.length - before });
+    results.push({ ...truncate(request), status, response: body, commands: harness.commands.length - before });
   }
   return results;
 }
@@ -79,7 +79,7 @@ const expectedRejections = (name: string, requests: readonly SentRequest[]): unk
   requests.map((request) => ({
     ...truncate(request),
     status: 400,
-    answer: { status: 400, error: expect.stringMatching(new RegExp(`^The .*\\b${name}\\b.*\\.$`, 's')) },
+    response: { status: 400, error: expect.stringMatching(new RegExp(`^The .*\\b${name}\\b.*\\.$`, 's')) },
     commands: 0,
   }));
 

@@ -129,7 +129,7 @@ async function executeCommand(
   const authorization = await mapBusError(request(deps.bus, authorizePartnerCommand, admissionRequest, options));
   if (authorization.isAboveLevel === true) throw commandLevelError();
   if (!authorization.isAdmitted) throw notConnectedError();
-  const authorizedContext = { ...commandContext, mayBeCritical: isCritical };
+  const authorizedContext: CommandContext = { ...commandContext, isCriticalAllowed: isCritical };
   // After that check, so that no caller uses up the limit of a device of another account.
   await limits.consume('command', command.imei, context);
   try {

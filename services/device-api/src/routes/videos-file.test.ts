@@ -142,14 +142,14 @@ describe('GET /videos/file', () => {
     [422, 422, 'The clip can not be converted.', {}],
     [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
   ])('a %i of the pod is a %i with its message', async (status, expected, sentence, headers) => {
-    const answer = await refusal(status, sentence, headers);
-    expect([answer.status, answer.body]).toEqual([expected, { status: expected, error: sentence }]);
-    for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
+    const response = await refusal(status, sentence, headers);
+    expect([response.status, response.body]).toEqual([expected, { status: expected, error: sentence }]);
+    for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toBe(value);
   });
 
   it.each([401, 403, 500, 301])('a %i of the pod is a 502 without its text', async (status) => {
-    const answer = await refusal(status, 'inner workings');
-    expect([answer.status, answer.body]).toEqual([
+    const response = await refusal(status, 'inner workings');
+    expect([response.status, response.body]).toEqual([
       502,
       { status: 502, error: 'The server that has the video returned an error.' },
     ]);

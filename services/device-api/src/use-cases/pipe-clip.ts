@@ -31,7 +31,7 @@ export async function pipeClip(
   const baseUrl = await locateBaseUrl(deps, upload.server.podId, context);
   const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...clip, baseUrl, lifetimeMs: urlLifetimeMs });
   const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));
-  await proxyUpstream({ url, resourceName: resourceName, timeoutMs, stopSignal: deps.stopped }, context);
+  await proxyUpstream({ url, resourceName, timeoutMs, stopSignal: deps.stopped }, context);
 }
 
 async function locateBaseUrl(deps: ClipDeps, podId: string, context: RequestContext): Promise<string> {

@@ -18,7 +18,7 @@ function createFakeDeps(): { deps: CommandDeps; imeis: string[] } {
       return { kind: 'timedOut' } as const;
     },
   };
-  return { deps: { asker: commandClient, stopped: new AbortController().signal } as unknown as CommandDeps, imeis };
+  return { deps: { commandClient, stopped: new AbortController().signal } as unknown as CommandDeps, imeis };
 }
 
 const reset = { kind: 'terminalControl', command: 5, parameters: null } as const;
@@ -34,9 +34,12 @@ describe('askDevice', () => {
     expect(imeis).toEqual(['2']);
   });
 
-  it.each([undefined, true])('sends critical commands for others, mayBeCritical %s', async (isCriticalAllowed) => {
-    const { deps, imeis } = createFakeDeps();
-    expect(await sendCommand(deps, '1', reset, createContext(isCriticalAllowed))).toEqual({ kind: 'timedOut' });
-    expect(imeis).toEqual(['1']);
-  });
+  it.each([undefined, true])(
+    'sends critical commands for others, with isCriticalAllowed %s',
+    async (isCriticalAllowed) => {
+      const { deps, imeis } = createFakeDeps();
+      expect(await sendCommand(deps, '1', reset, createContext(isCriticalAllowed))).toEqual({ kind: 'timedOut' });
+      expect(imeis).toEqual(['1']);
+    },
+  );
 });

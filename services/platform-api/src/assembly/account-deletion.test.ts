@@ -192,7 +192,7 @@ describe('users who are removed', () => {
 });
 
 describe('what becomes of the documents of an account', () => {
-  const roots = ['../../', '../../../../../libs/storage/src/'].map((path) => new URL(path, import.meta.url));
+  const roots = ['../', '../../../../libs/storage/src/'].map((path) => new URL(path, import.meta.url));
 
   it('is said of every collection that the sources name', () => {
     const sources = roots.flatMap((root) =>
