@@ -114,7 +114,7 @@ describe('directories of uploads', () => {
     const inUse = new Set(refs.filter((_place, at) => at % 3 !== 0).map(({ id }) => id));
     for (let at = 0; at < 5; at += 1) mkdirSync(join(dir, '.removed', `left-${at}`));
     const records = {
-      statusesOf: async (ids: readonly string[]) =>
+      findStatuses: async (ids: readonly string[]) =>
         new Map(ids.flatMap((id) => (inUse.has(id) ? [[id, 'completed'] as const] : []))),
     } as unknown as UploadRepository;
     const uploads = { end: async () => undefined } as unknown as ActiveUploads;
@@ -131,7 +131,7 @@ describe('directories of uploads', () => {
     const broken = new Set(orderedRefs.slice(1, 6).map(({ id }) => id));
     const errors: unknown[] = [];
     const deps = {
-      records: { statusesOf: async () => new Map() } as unknown as UploadRepository,
+      records: { findStatuses: async () => new Map() } as unknown as UploadRepository,
       uploads: { end: async () => undefined } as unknown as ActiveUploads,
       clips,
       onError: (error: unknown) => errors.push(error),

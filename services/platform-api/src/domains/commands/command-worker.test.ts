@@ -206,7 +206,7 @@ describe('a command that a replica had under way when it died', () => {
       await waitFor(async () => (await readStatus(created)) === 'acknowledged');
       await served.stop();
     });
-    expect(names).toEqual([{ id: name, isRepeated: true }]);
+    expect(names).toEqual([{ id: name, isRetry: true }]);
   });
 
   it('keeps it where device-api does not get as far as to ask the terminal', async () => {
