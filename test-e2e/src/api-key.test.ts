@@ -142,7 +142,7 @@ describe('a product that asks for an API key', () => {
     }
     await waitFor('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
 
-    // A platform-api that starts anew gets the same key from its environment, and does not bring it back to life.
+    // A platform-api that starts again gets the same key from its environment, and does not bring it back to life.
     const { processes } = harness.product.runtime;
     const pid = processes['platform-api'];
     if (pid === undefined) throw new Error('platform-api does not run');

@@ -87,7 +87,7 @@ describe('the video of an upload', () => {
     await expect(readdir(camera.directory(videoId))).rejects.toThrow(/ENOENT/);
   });
 
-  it('can not be had before it is complete', async () => {
+  it('cannot be had before it is complete', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 60_000 });
     const videoId = await camera.upload(camera.getClip(2));
     await camera.waitForBytes(videoId);

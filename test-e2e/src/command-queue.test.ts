@@ -14,7 +14,7 @@ interface Body {
   readonly data: Record<string, unknown>;
 }
 
-/** Asks the Platform API; while it starts anew there is no answer. */
+/** Asks the Platform API; while it starts again there is no answer. */
 async function request(
   path: string,
   body?: object,

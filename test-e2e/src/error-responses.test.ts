@@ -246,7 +246,7 @@ describe('409', () => {
     idle.sendCompletion(1);
     await waitForStatus(videoId, 'failed');
     idle.release();
-    expect(expectApiError(await overtaken, 409)).toContain('has changed meanwhile: it is failed');
+    expect(expectApiError(await overtaken, 409)).toContain('has changed: it is failed');
   }, 60_000);
 
   it('the camera is busy with another upload: on resume, and on a new request', async () => {

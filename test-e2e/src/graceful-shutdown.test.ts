@@ -54,7 +54,7 @@ function newFolder(): string {
 const getOffset = ({ product }: StartedHarness): string =>
   String(Number(new URL(product.runtime.base_url).port) - 8080);
 
-/** What a start that can not be has to say: one sentence for a person, no stack. */
+/** What a start that cannot be has to say: one sentence for a person, no stack. */
 function expectOneSentence(output: string): string {
   const lines = output.trim().split('\n');
   expect(lines).toHaveLength(1);

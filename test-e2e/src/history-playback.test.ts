@@ -95,7 +95,7 @@ describe('a recording', () => {
     await playback.expectAllPictures(viewer);
   }, 60_000);
 
-  it('that goes to a foreign media server counts as streaming and can not be watched here', async () => {
+  it('that goes to a foreign media server counts as streaming and cannot be watched here', async () => {
     const playback = await Playback.create(harness, 3, { media: 'neverConnect' });
     expect(await playback.start('&host=media.example&tcp_port=1078')).toMatchObject(success);
     expect(playback.terminal.receivedFrames(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);

@@ -111,7 +111,7 @@ describe('Redis, when it', () => {
       status: 503,
       body: { healthy: false },
     });
-    // Nobody knows such a device: still no false answer, and no wait for ever.
+    // Nobody knows such a device: still no false answer, and no wait forever.
     expect((await harness.get('/wakeup?imei=138000000001')).status).toBe(404);
 
     const [terminal] = fleet.terminals;

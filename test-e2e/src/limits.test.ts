@@ -189,7 +189,7 @@ describe('429', () => {
     60_000,
   );
 
-  it('a caller can not choose its address by a header', async () => {
+  it('a caller cannot choose its address by a header', async () => {
     const from = '127.0.99.1';
     const sendRequest = (forwarded: string): Promise<HttpReply> =>
       send(harness.product.runtime.base_url, '/api/v1/health', { from, headers: { 'x-forwarded-for': forwarded } });

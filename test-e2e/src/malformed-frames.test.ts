@@ -177,7 +177,7 @@ describeShared('the frames of real terminals', () => {
         reconnect: { minMs: 50, maxMs: 200 },
       });
       for (const vector of vectors) terminal.sendRaw(Buffer.from(vector.frame, 'hex'));
-      // Some of them log out, or answer what was never asked; none may leave a terminal that can not come back.
+      // Some of them log out, or answer what was never asked; none may leave a terminal that cannot come back.
       const [last] = terminal.send({ messageId: 0x0002, body: Buffer.alloc(0) });
       await waitFor(`an answer behind the frames of ${phone}`, () =>
         acknowledgements(terminal).some(([serial, id]) => serial === last?.serial && id === 0x0002),

@@ -125,7 +125,7 @@ describe('odd answers', () => {
     expect(JSON.parse((await pending).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
   }, 60_000);
 
-  it('garbage in the place of an answer costs the command, not the connection', async () => {
+  it('garbage instead of an answer costs the command, not the connection', async () => {
     const forms = ['badChecksum', 'noise', 'halfGlued'] as const;
     const terminals = await Promise.all(forms.map(() => harness.startTerminal({ reconnect: false })));
     for (const [index, form] of forms.entries()) terminals[index]?.setBehaviour({ kind: 'garbage', form });

@@ -204,7 +204,7 @@ describe('a clip', () => {
     expect(Buffer.from(await mp4.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp');
   });
 
-  it('shows its bytes as they arrive, fewer again when the camera begins anew, and can not be downloaded before its end', async () => {
+  it('shows its bytes as they arrive, fewer again when the camera begins again, and cannot be downloaded before its end', async () => {
     const camera = await UploadCamera.start(harness, {
       ...slowly,
       uploadResume: 'fromZero',
@@ -236,7 +236,7 @@ describe('a clip', () => {
 });
 
 describe('a camera that is busy', () => {
-  it('with one channel takes no clip of another; when that is paused it does, and can not resume meanwhile', async () => {
+  it('with one channel takes no clip of another; when that is paused it does, and cannot resume meanwhile', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const [first, second] = [camera.getClip(0), camera.getClip(1, { channel: 2 })];
     const videoId = await camera.upload(first);

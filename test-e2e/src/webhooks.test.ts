@@ -32,7 +32,7 @@ let server: Server;
 let hook: PlatformRecord;
 const taken: WebhookEnvelope[] = [];
 const received: ReceivedAttempt[] = [];
-/** What is answered in the place of the example; `hold`: nothing. */
+/** What is answered instead of the example; `hold`: nothing. */
 let instead: number | 'hold' | undefined;
 
 beforeAll(async () => {

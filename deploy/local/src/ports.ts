@@ -130,7 +130,7 @@ function bindUdp(host: string, port: number): Promise<void> {
   });
 }
 
-/** The first claim that can not be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
+/** The first claim that cannot be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
 export async function findTakenPort(
   claims: readonly PortClaim[],
 ): Promise<{ claim: PortClaim; reason: string } | undefined> {
@@ -144,7 +144,7 @@ export async function findTakenPort(
   return undefined;
 }
 
-/** One sentence about a port that can not be had, and the way out. */
+/** One sentence about a port that cannot be had, and the way out. */
 export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason: string }): string {
   const where = `${claim.protocol.toUpperCase()} port ${claim.port} on ${claim.host}`;
   if (reason === 'EADDRINUSE') {
@@ -152,7 +152,7 @@ export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason:
   }
   if (reason === 'EADDRNOTAVAIL')
     return `This machine has no address ${claim.host}: set HOST to one of its own addresses.`;
-  return `${where} (${claim.purpose}) can not be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
+  return `${where} (${claim.purpose}) cannot be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
 }
 
 // Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports.

@@ -81,7 +81,7 @@ function dropForwardedHeaders(req: IncomingMessage): void {
 
 function sendBadGateway(res: ServerResponse | Socket): void {
   if (res instanceof ServerResponse) {
-    // Half an answer can not be taken back: the caller must see that it broke off.
+    // Half an answer cannot be taken back: the caller must see that it broke off.
     if (res.headersSent || res.destroyed) {
       res.destroy();
       return;
@@ -115,7 +115,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
     if (res instanceof ServerResponse || res instanceof Socket) sendBadGateway(res);
   });
-  // Without this a viewer would wait for ever on the open half of a stream whose service has died.
+  // Without this a viewer would wait forever on the open half of a stream whose service has died.
   proxy.on('proxyRes', (proxyRes, req, res) => {
     // Is about the service's connection, not about the client's.
     delete proxyRes.headers['keep-alive'];

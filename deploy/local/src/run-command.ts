@@ -30,7 +30,7 @@ export function runCommand(
   });
 }
 
-/** What a short program prints; undefined when it can not be run or fails. */
+/** What a short program prints; undefined when it cannot be run or fails. */
 export function readOutput(command: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });

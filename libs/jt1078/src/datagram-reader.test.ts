@@ -99,7 +99,7 @@ describe('ReorderWindow', () => {
     expect(window.counters.lost).toBe(1);
   });
 
-  it('follows a terminal that starts its counter anew', () => {
+  it('follows a terminal that starts its counter again', () => {
     const far = createWindow();
     push(far.window, [30_000, 30_001, 0, 1, 2]);
     expect(far.sequences).toEqual([30_000, 30_001, 0, 1, 2]);

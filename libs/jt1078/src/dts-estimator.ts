@@ -23,7 +23,7 @@ export class DtsEstimator {
     this.#applyDepth(limitedDepth);
   }
 
-  /** The stream's order starts anew; the output does not go back. */
+  /** The stream's order starts again; the output does not go back. */
   restart(): void {
     this.#applyDepth(this.#declaredDepth);
     this.#recent = [];

@@ -23,7 +23,7 @@ interface WaitingPacket {
   arrivedMs: number;
 }
 
-/** Late packets that follow each other mean that the terminal has started its counter anew. */
+/** Late packets that follow each other mean that the terminal has started its counter again. */
 const restartRunLength = 16;
 /** A packet that far away is no straggler. */
 const maxSequenceDistance = 1024;

@@ -106,7 +106,7 @@ export function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: 
 /** Likely decisions for one width in a row that make it certain. */
 const votesForCertainty = 4;
 
-/** The SIM width of one connection or UDP peer: detected anew for each packet until it is certain, then kept. */
+/** The SIM width of one connection or UDP peer: detected again for each packet until it is certain, then kept. */
 export class SimLengthDetector {
   #simBytes: SimBytes | null;
   #isCertain: boolean;

@@ -109,13 +109,13 @@ export class StreamMuxer {
     this.#video.flush();
   }
 
-  /** New connection, seek or other speed: the device's clock starts anew, video waits for a key frame. */
+  /** New connection, seek or other speed: the device's clock starts again, video waits for a key frame. */
   restart(options: { timestampSource?: TimestampSource | undefined } = {}): void {
     this.#video.restart();
     this.#timeline.restart(options.timestampSource);
   }
 
-  /** Other speed at the same place: the device's clock starts anew, pictures go on. */
+  /** Other speed at the same place: the device's clock starts again, pictures go on. */
   setTimestampSource(timestampSource: TimestampSource): void {
     this.#timeline.restart(timestampSource);
   }

@@ -178,7 +178,7 @@ describe('TranscodeClock', () => {
     ]);
   });
 
-  it('anchors anew after a gap in the input of more than 200 ms', () => {
+  it('anchors again after a gap in the input of more than 200 ms', () => {
     const clock = new TranscodeClock();
     clock.recordInput(0, 64);
     clock.recordInput(100, 64);

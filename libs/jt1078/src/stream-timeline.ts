@@ -164,7 +164,7 @@ export class StreamTimeline {
     return outputMs;
   }
 
-  /** The device's clock starts anew (new connection, seek, other speed); the output goes on without a hole. */
+  /** The device's clock starts again (new connection, seek, other speed); the output goes on without a hole. */
   restart(timestampSource: TimestampSource = this.#timestampSource): void {
     this.#timestampSource = timestampSource;
     this.#video.reset();

@@ -7,7 +7,7 @@ interface ClockSegment {
   timestampMs: number;
 }
 
-/** Times of transcoded frames: anchored at the stream time of the first sample fed, anew after a gap in the input. */
+/** Times of transcoded frames: anchored at the stream time of the first sample fed, again after a gap in the input. */
 export class TranscodeClock {
   readonly #segments: ClockSegment[] = [];
   #fedMs = 0;

@@ -226,7 +226,7 @@ describe('Frame', () => {
     expect([response.header, response.protocolVersion, response.phone]).toEqual(['2019', 2, '000000004F07788EF676']);
   });
 
-  it('does not send a body that one frame can not hold', () => {
+  it('does not send a body that one frame cannot hold', () => {
     expect(() => encodeFrame({ messageId: 1, phone: '1', serial: 0, body: Buffer.alloc(1024) })).toThrow(/body/);
   });
 });

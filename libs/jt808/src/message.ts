@@ -19,7 +19,7 @@ export interface MessageSpec<N extends string, F extends Fields> {
   /** Ids of the answers, the specific one first. */
   answeredBy?: readonly number[];
   body: F;
-  /** Whole other field order of an edition, where names alone can not tell it. */
+  /** Whole other field order of an edition, where names alone cannot tell it. */
   layouts?: Partial<Record<Edition, Fields>>;
   /** Edition whose layout a received body really has. */
   layoutOf?: (body: Buffer, edition: Edition) => Edition;

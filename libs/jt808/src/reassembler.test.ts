@@ -82,7 +82,7 @@ describe('Reassembler', () => {
     expect(push(reassembler, [part(2, 1, 0, 'c'), part(2, 2, 0, 'd')])).toEqual(['stored', 'cd']);
   });
 
-  it('begins anew with parts of a message that was joined and could not be stored', () => {
+  it('begins again with parts of a message that was joined and could not be stored', () => {
     const { reassembler } = setUp();
     const parts = [part(2, 1, 10, 'a'), part(2, 2, 11, 'b')] as const;
     expect(push(reassembler, [...parts, parts[1]])).toEqual(['stored', 'ab', 'duplicate']);

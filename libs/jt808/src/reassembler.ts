@@ -129,7 +129,7 @@ export class Reassembler {
     return this.#store(terminal, id, transfer, no, { serial, bytes: Buffer.from(body) });
   }
 
-  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it anew, and are no late duplicates. */
+  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it again, and are no late duplicates. */
   allowRetransmission(
     terminalKey: string,
     { messageId, total }: Pick<ReassembledMessage, 'messageId' | 'total'>,

@@ -22,7 +22,7 @@ const lossyReasons: Readonly<Record<string, string>> = {
   '191 0x8400 2019': 'pads the phone number with NULs, though a STRING has no filler',
 };
 
-/** Wire bytes of a frame that is built anew from its parts. */
+/** Wire bytes of a frame that is built again from its parts. */
 const encodeAgain = (frame: Frame): string =>
   encodeFrame({
     messageId: frame.messageId,

@@ -69,7 +69,7 @@ function raisePeriodically(
 
 const maxTimerMs = 2 ** 31 - 1;
 
-/** `fleet`: complete vehicles that come back for ever. */
+/** `fleet`: complete vehicles that come back forever. */
 export async function runFleet(options: FleetOptions, print: PrintLine): Promise<RunningCommand> {
   const terminals = options.phones.map((phone, index) => {
     const { host, port, reportIntervalMs } = options;

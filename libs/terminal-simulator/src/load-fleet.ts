@@ -41,7 +41,7 @@ export interface LoadFleetCounters {
 
 const tickMs = 100;
 const reconnectDelayMs = 3000;
-/** Bytes of the basic location: latitude, longitude and time are put in anew for each report. */
+/** Bytes of the basic location: latitude, longitude and time are put in again for each report. */
 const latitudeOffset = 8;
 const longitudeOffset = 12;
 const timeOffset = 22;

@@ -20,7 +20,7 @@ describe('texts (0x8300)', () => {
     expect(textOf(edition, hex)).toMatchObject({ ...expected, text: '你好' });
   });
 
-  it('that can not be read are left out', () => {
+  it('that cannot be read are left out', () => {
     expect(textOf('2019', '')).toBeUndefined();
   });
 });

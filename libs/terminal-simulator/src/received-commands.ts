@@ -53,7 +53,7 @@ function parseControl(message: PlatformMessage, edition: Edition): ReceivedContr
   return { serial: message.serial, command, parameters, fields: parameters === '' ? [] : parameters.split(';') };
 }
 
-/** Texts and control commands in the terminal's own reading, whatever it does about them. What it can not read is left out. */
+/** Texts and control commands in the terminal's own reading, whatever it does about them. What it cannot read is left out. */
 export class ReceivedCommands {
   readonly texts: ReceivedText[] = [];
   readonly controls: ReceivedControl[] = [];

@@ -7,7 +7,7 @@ interface QueueEntry {
   lastSentMs: number;
 }
 
-/** Messages that are kept for ever by a platform that never acknowledges would grow without end. */
+/** Messages that are kept forever by a platform that never acknowledges would grow without end. */
 const maxEntries = 200;
 
 /** Messages of the terminal's own that are sent until 0x8001 comes, over as many connections as it takes. */

@@ -15,7 +15,7 @@ function assertPhone(phone: string, edition: Edition): void {
   }
 }
 
-/** Fills in defaults and refuses what can not work. */
+/** Fills in defaults and refuses what cannot work. */
 export function resolveOptions(options: TerminalOptions): ResolvedOptions {
   const edition = options.edition ?? getDefaultEdition(options.phone);
   if (!editions.includes(edition)) throw new RangeError(`edition must be one of ${editions.join(', ')}`);

@@ -63,7 +63,7 @@ export class TerminalLink {
   end(reason: string): void {
     this.#reason = reason;
     this.#socket.end();
-    // A platform that does not read would otherwise keep the connection for ever.
+    // A platform that does not read would otherwise keep the connection forever.
     setTimeout(() => this.#socket.destroy(), 500).unref();
   }
 

@@ -153,7 +153,7 @@ export function createLoopTrack(name: string, waypoints: readonly Waypoint[]): T
   };
 }
 
-/** Straight on for ever, at one speed. */
+/** Straight on forever, at one speed. */
 export function createStraightTrack(
   start: Coordinates,
   options: { directionDeg?: number; speedKmh?: number } = {},

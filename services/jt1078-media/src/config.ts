@@ -40,7 +40,7 @@ export const schema = envSchema({
     optional: true,
     description: 'Access-Control-Allow-Origin of stream responses; none when absent',
   },
-  FFMPEG_PATH: { type: 'string', default: 'ffmpeg', description: 'ffmpeg, for sound that browsers can not play' },
+  FFMPEG_PATH: { type: 'string', default: 'ffmpeg', description: 'ffmpeg, for sound that browsers cannot play' },
   MEDIA_MAX_TRANSCODERS: {
     type: 'integer',
     minimum: 0,

@@ -238,7 +238,7 @@ describe('a camera that reconnects', () => {
     const shownBefore = player.video.length;
 
     const second = new TcpCamera(harness.service.livePort);
-    // The terminal has started its clock and its counter anew.
+    // The terminal has started its clock and its counter again.
     const after = startStreaming(second, new TestCamera(id), card);
     await waitFor('pictures of the new connection', () => player.video.length > shownBefore + 30);
     after.stop();

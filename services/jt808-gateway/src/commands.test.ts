@@ -175,7 +175,7 @@ describe('a command', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });
   });
 
-  it('that the wire can not carry is refused', async () => {
+  it('that the wire cannot carry is refused', async () => {
     const phone = uniquePhone();
     await login(phone);
     const text = { kind: 'sendText', text: '\u{1f600}', textType: null, options: null } as const;

@@ -112,7 +112,7 @@ export const schema = envSchema({
     maximum: 3,
     default: 3,
     description:
-      'result that acknowledges messages outside the standard; 0 for fleets whose terminals repeat them for ever',
+      'result that acknowledges messages outside the standard; 0 for fleets whose terminals repeat them forever',
   },
   IGNORE_CHECKSUM: {
     type: 'boolean',

@@ -159,7 +159,7 @@ describe('while the broker is away', () => {
     },
   );
 
-  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for anew', async () => {
+  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for again', async () => {
     const [terminal, other] = [await setting.login(), await setting.login()];
     const body = picture(40_000);
     const parts = terminal.buildParts(0x0801, body, 1_000);

@@ -194,7 +194,7 @@ describe('0x1206', () => {
     expect((await harness.waitForRecord(upload.id, ({ status }) => status !== 'paused')).status).toBe('completed');
   });
 
-  it('that can not be read costs nothing but itself', async () => {
+  it('that cannot be read costs nothing but itself', async () => {
     await harness.bus.js.publish('event.1.1206', Buffer.from([1]));
     await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unreadable"'));
     const manager = await harness.bus.jetstreamManager();

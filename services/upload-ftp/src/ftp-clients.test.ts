@@ -126,7 +126,7 @@ print(ftp.quit())
     await harness.service.stop();
     await expect(harness.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/need each other/);
     await expect(harness.startService({ FTP_TLS_KEY_FILE: join(dir, 'none') })).rejects.toThrow(
-      /FTP_TLS_KEY_FILE can not/,
+      /FTP_TLS_KEY_FILE cannot/,
     );
     await expect(harness.startService({ FTP_TLS_KEY_FILE: join(dir, 'clip.mp4') })).rejects.toThrow(/not a PEM/);
     await harness.startService();

@@ -31,7 +31,7 @@ export function killProcess(harness: DedicatedHarness, name: string, signalName:
   return pid;
 }
 
-/** Waits until the launcher has started a process anew. */
+/** Waits until the launcher has started a process again. */
 export async function waitForRestart(
   harness: ProductHarness,
   name: string,

@@ -4,7 +4,7 @@ import { createGeneralResponse } from './responses.ts';
 import { formatReportName, readStoredReports } from './stored-reports.ts';
 import { waitFor } from './wait-for.ts';
 
-/** When a terminal answers a command: at once, when the test says so, when its connection stands anew, or never. */
+/** When a terminal answers a command: at once, when the test says so, when its connection stands again, or never. */
 export type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
 
 /** One command to one terminal and how it ended. Its number within the terminal travels as the channel, so that its frames can be told apart. */

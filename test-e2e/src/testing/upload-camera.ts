@@ -119,7 +119,7 @@ export class UploadCamera {
     return this.#harness.get(`/videos/list?imei=${this.terminal.phone}${more}`);
   }
 
-  /** Waits for a status; one from which that can not come any more fails at once. */
+  /** Waits for a status; one from which that cannot come any more fails at once. */
   async waitForStatus(videoId: string, status: UploadResponse['status'], timeoutMs = 60_000): Promise<UploadResponse> {
     const isFinal = (upload: UploadResponse): boolean => ['completed', 'failed', 'cancelled'].includes(upload.status);
     const ended = await waitFor(

@@ -9,7 +9,7 @@ export interface PackageRequest {
   /** Debian's package and the program in it. */
   packageName: string;
   program: string;
-  /** What to do by hand where this can not be done. */
+  /** What to do by hand where this cannot be done. */
   advice: string;
 }
 

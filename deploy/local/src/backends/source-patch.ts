@@ -27,7 +27,7 @@ export interface SourceChanges {
 }
 
 /**
- * Copies the one module of the changes with them into a folder, and the building module's go.mod with that in the place of the original; the path of that go.mod, for
+ * Copies the one module of the changes with them into a folder, and the building module's go.mod with that instead of the original; the path of that go.mod, for
  * `-modfile`. (`-overlay` refuses files of the module cache.)
  */
 export async function createPatchedModule(
@@ -58,7 +58,7 @@ export async function createPatchedModule(
   return modFile;
 }
 
-/** What is built of a module; as files of ours, since those of the module cache can not be written. */
+/** What is built of a module; as files of ours, since those of the module cache cannot be written. */
 function copyFiles(from: string, to: string): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name.endsWith('_test.go')) continue;

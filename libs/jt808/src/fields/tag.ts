@@ -26,7 +26,7 @@ const longTagEntries = Object.entries(longTagFields);
 export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
   reserved: Buffer;
   terminalIdLength?: 7 | 30 | undefined;
-  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written in the place of the fields. */
+  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written instead of the fields. */
   raw?: Buffer | undefined;
 }
 

@@ -100,7 +100,7 @@ export function joinControlParameters(fields: readonly (string | number | null |
 }
 
 function assertControlField(field: string): string {
-  if (field.includes(';')) throw new RangeError('a terminal control parameter can not contain ";"');
+  if (field.includes(';')) throw new RangeError('a terminal control parameter cannot contain ";"');
   return field;
 }
 

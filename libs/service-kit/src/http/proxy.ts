@@ -46,7 +46,7 @@ const errorCodes: Readonly<Record<number, ErrorCode>> = {
 
 /** Returns the error of an unreachable server. */
 export const upstreamUnreachable = (resourceName: string, cause: unknown): AppError =>
-  new AppError('upstream_error', `The server that has the ${resourceName} can not be reached.`, { cause });
+  new AppError('upstream_error', `The server that has the ${resourceName} cannot be reached.`, { cause });
 
 /**
  * Proxies a GET or HEAD of a client, or a range of it, from another service at the client's speed. Credentials of the
@@ -108,7 +108,7 @@ async function toAppError(upstreamResponse: IncomingMessage, resourceName: strin
   const cause = new Error(`it answered ${upstreamResponse.statusCode}`);
   // HEAD has no body, and its response needs none.
   if (code !== undefined)
-    return new AppError(code, message ?? `The ${resourceName} can not be had.`, { headers, cause });
+    return new AppError(code, message ?? `The ${resourceName} cannot be had.`, { headers, cause });
   return new AppError('upstream_error', `The server that has the ${resourceName} returned an error.`, { cause });
 }
 

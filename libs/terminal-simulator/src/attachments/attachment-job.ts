@@ -197,7 +197,7 @@ export class AttachmentJob {
       const length = Math.min(next.length, attachmentChunkBytes);
       const data = file.content.subarray(next.offset, next.offset + length);
       await this.#sendPacket(link, file, next.offset, data);
-      // What was written counts as sent, as for a terminal that can not know better.
+      // What was written counts as sent, as for a terminal that cannot know better.
       if (length < next.length) remaining[0] = { offset: next.offset + length, length: next.length - length };
       else remaining.shift();
       if (attachmentBytesPerSecond !== undefined)

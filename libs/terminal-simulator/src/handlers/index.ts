@@ -16,7 +16,7 @@ const allHandlers: Handlers = {
 };
 
 /**
- * What a good terminal does about a message: result 3 for what its edition does not have, result 2 for a body that it can not read.
+ * What a good terminal does about a message: result 3 for what its edition does not have, result 2 for a body that it cannot read.
  */
 export function handleMessage(message: PlatformMessage, terminal: HandlerContext): HandlerResult {
   const handler = allHandlers[message.messageId];

@@ -121,7 +121,7 @@ describe('splitDelimitedStream', () => {
 });
 
 describe('clipSpec', () => {
-  it('refuses what can not be encoded', () => {
+  it('refuses what cannot be encoded', () => {
     expect(() => resolveClipSpec({ width: 161 })).toThrow(/even/);
     expect(() => resolveClipSpec({ fps: 0 })).toThrow(/fps/);
     expect(() => resolveClipSpec({ stamp: "1':drawbox" })).toThrow(/stamp/);

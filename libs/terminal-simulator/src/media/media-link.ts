@@ -51,7 +51,7 @@ class TcpLink implements MediaLink {
   }
 
   close(): void {
-    // end() lets what was written arrive; a server that does not read must not keep the socket for ever.
+    // end() lets what was written arrive; a server that does not read must not keep the socket forever.
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), 1000).unref();
   }

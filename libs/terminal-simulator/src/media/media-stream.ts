@@ -36,7 +36,7 @@ export abstract class MediaStream {
   protected abstract begin(link: MediaLink): void;
   /** Sends what is due and schedules the next turn. */
   protected abstract tick(link: MediaLink): void;
-  /** Starts the clock anew after a pause. */
+  /** Starts the clock again after a pause. */
   protected abstract resumeClock(): void;
 
   /** Connects and starts to send; a failure ends the stream and shows in its record. */

@@ -28,7 +28,7 @@ export function padMp4(content: Buffer, sizeBytes: number): Buffer {
   return Buffer.concat([content, box]);
 }
 
-/** Writes a file's bytes over and over: ffmpeg can not loop raw streams. */
+/** Writes a file's bytes over and over: ffmpeg cannot loop raw streams. */
 async function writeRepeated(source: string, target: string, times: number): Promise<string> {
   const content = await readFile(source);
   const file = await open(target, 'w');

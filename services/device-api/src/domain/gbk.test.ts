@@ -10,7 +10,7 @@ describe('gbkBytesOf', () => {
 
   it('lists each unsupported character once, by its code if it is not printable', () => {
     expect(() => measureGbkBytes('text', 'a😀b😀ñ\u200d\ud83d')).toThrow(
-      'The body field text has characters that devices can not show, as GBK lacks them: 😀 (U+1F600), ñ (U+00F1), U+200D, U+D83D.',
+      'The body field text has characters that devices cannot show, as GBK lacks them: 😀 (U+1F600), ñ (U+00F1), U+200D, U+D83D.',
     );
   });
 

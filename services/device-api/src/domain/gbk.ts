@@ -11,7 +11,7 @@ export function measureGbkBytes(field: string, text: string): number {
   const more = missing.length > maxNamedCharacters ? ` and ${missing.length - maxNamedCharacters} more` : '';
   throw new AppError(
     'validation_failed',
-    `The body field ${field} has characters that devices can not show, as GBK lacks them: ${descriptions}${more}.`,
+    `The body field ${field} has characters that devices cannot show, as GBK lacks them: ${descriptions}${more}.`,
   );
 }
 

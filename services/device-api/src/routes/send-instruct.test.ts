@@ -332,7 +332,7 @@ describe('POST /api/device/sendInstruct', () => {
       { proNo: '37381', cmdContent: '{"channel":1,"beginTime":"260801110000","endTime":"260801100000"}' },
     ],
     ['without a parameter', { proNo: '33027', cmdContent: '{"paramCount":"0"}' }],
-    ['with a parameter that can not be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
+    ['with a parameter that cannot be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
   ])('answers 1001 %s', async (_case, fields) => {
     const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const { status, body } = await send(imei, 33_536, 'Hello', fields);

@@ -139,7 +139,7 @@ describe('GET /videos/file', () => {
     [404, 404, 'The files of this upload are not there.', {}],
     [409, 409, 'The upload is failed.', {}],
     [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
-    [422, 422, 'The clip can not be converted.', {}],
+    [422, 422, 'The clip cannot be converted.', {}],
     [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
   ])('a %i of the pod is a %i with its message', async (status, expected, sentence, headers) => {
     const response = await refusal(status, sentence, headers);
@@ -157,7 +157,7 @@ describe('GET /videos/file', () => {
 
   it('is 502 if the pod does not reply on the bus, on its port, or in time', async () => {
     const hasty = await uploads.startService({ REQUEST_LIMIT_MS: '2000' });
-    const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
+    const reached = { status: 502, body: { status: 502, error: 'The server that has the video cannot be reached.' } };
     podUrl = 'http://127.0.0.1:1';
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
     const silent = createServer(() => undefined);

@@ -241,7 +241,7 @@ describe('a camera that refuses the clip', () => {
     ['is gone', { kind: 'notConnected' }, 404],
     ['is silent', { kind: 'timedOut' }, 504],
     ['is busy', { kind: 'busy', detail: 'x' }, 429],
-    ['can not be told', { kind: 'refused', detail: 'x' }, 400],
+    ['cannot be told', { kind: 'refused', detail: 'x' }, 400],
   ])('leaves no state when it %s', async (_what, outcome, status) => {
     const camera = await uploads.connectCamera();
     camera.respond = typeof outcome === 'number' ? rejectWith(outcome) : () => outcome;

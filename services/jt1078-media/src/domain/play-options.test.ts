@@ -21,7 +21,7 @@ describe('the tracks a viewer is promised', () => {
     ['no sound within a second of the key frame', { sinceKeyFrameMs: 1_000 }, pictures],
     ['sound whose form is being found out', { sinceKeyFrameMs: 1_000, isAudioAwaited: true }, 'wait'],
     ['sound and a key frame', { isAudioPlayable: true }, both],
-    ['sound that can not be played', { isAudioPlayable: false }, pictures],
+    ['sound that cannot be played', { isAudioPlayable: false }, pictures],
     ['no sound wanted by the viewer', { audioMode: 'none' }, pictures],
     ['pictures alone asked of the camera', { requestedMedia: 'video' }, pictures],
     [
@@ -30,7 +30,7 @@ describe('the tracks a viewer is promised', () => {
       sound,
     ],
     ['sound alone that never comes', { requestedMedia: 'audio', waitedMs: 15_000 }, 'none'],
-    ['sound alone that can not be played', { requestedMedia: 'audio', isAudioPlayable: false }, 'none'],
+    ['sound alone that cannot be played', { requestedMedia: 'audio', isAudioPlayable: false }, 'none'],
     ['never a key frame', { sinceKeyFrameMs: null, waitedMs: 15_000 }, 'none'],
     ['never a key frame, but sound', { sinceKeyFrameMs: null, waitedMs: 15_000, isAudioPlayable: true }, sound],
   ])('%s', (_case, change, expected) => {

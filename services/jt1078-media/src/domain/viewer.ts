@@ -206,7 +206,7 @@ export class Viewer {
     return true;
   }
 
-  /** Live: what is queued for too long, or too much of it, goes; pictures start anew with the next key frame. */
+  /** Live: what is queued for too long, or too much of it, goes; pictures start again with the next key frame. */
   #limitQueue(nowMs: number): void {
     const { dropAfterMs, maxQueueBytes } = this.#limits;
     if (dropAfterMs === null) return;

@@ -103,7 +103,7 @@ async function isCameraExpected(deps: StreamRouteDeps, id: StreamId): Promise<bo
   try {
     return await deps.isExpected(id);
   } catch (cause) {
-    throw new AppError('upstream_error', 'The state of the channel can not be read.', { cause });
+    throw new AppError('upstream_error', 'The state of the channel cannot be read.', { cause });
   }
 }
 

@@ -5,7 +5,7 @@ import type { SoundFormat, Transcoders } from './transcoders.ts';
 
 /** Sound kept for a transcoder that starts late: it makes the sound of the cached pictures as well. */
 const maxRecentBytes = 256 * 1024;
-/** A process that ended by itself is started anew after this time, doubled each time up to the limit. */
+/** A process that ended by itself is started again after this time, doubled each time up to the limit. */
 const restartDelayMs = 1_000;
 const maxRestartDelayMs = 30_000;
 

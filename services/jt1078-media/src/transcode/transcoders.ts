@@ -28,9 +28,9 @@ export class Transcoders {
         );
       });
       this.#canEncode = 'aac' in encoders;
-      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: sound that browsers can not play is left out');
+      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: sound that browsers cannot play is left out');
     } catch (error) {
-      this.#log.warn({ err: error }, 'ffmpeg can not be run: sound that browsers can not play is left out');
+      this.#log.warn({ err: error }, 'ffmpeg cannot be run: sound that browsers cannot play is left out');
     }
   }
 

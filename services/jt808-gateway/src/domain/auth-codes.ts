@@ -22,7 +22,7 @@ export class AuthCodes {
     return epoch.toString(36) + this.#mac(imei, epoch);
   }
 
-  /** Checks a code in constant time; `epoch` is the one in force, or null when that can not be known now. */
+  /** Checks a code in constant time; `epoch` is the one in force, or null when that cannot be known now. */
   check(imei: string, code: string, epoch: number | null): CodeCheck {
     const claimedEpoch = Number.parseInt(code.slice(0, -macDigits), 36);
     const receivedMac = Buffer.from(code.slice(-macDigits));

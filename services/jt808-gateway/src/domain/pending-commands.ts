@@ -167,7 +167,7 @@ export class PendingCommands {
     return 'matched';
   }
 
-  /** A general response that ends behind its reply serial: that much says which command it can not tell anything about. */
+  /** A general response that ends behind its reply serial: that much says which command it cannot tell anything about. */
   #endTruncated(serial: number): MatchResult {
     const command = this.#commands.find((pending) => pending.has(serial));
     if (command === undefined) return 'malformed';

@@ -6,13 +6,13 @@ import type { RedisBreaker } from './redis-breaker.ts';
 export interface Registration {
   /** Number of log-outs; null when nothing is on record. */
   readonly epoch: number | null;
-  /** Edition that a registration has shown: the header alone can not tell 2011 from 2013. */
+  /** Edition that a registration has shown: the header alone cannot tell 2011 from 2013. */
   readonly edition: Edition | null;
   /** Header serial for the next message to the terminal. */
   readonly serial: number | null;
 }
 
-/** A terminal that has not been heard of for this long starts anew. */
+/** A terminal that has not been heard of for this long starts again. */
 const ttlSeconds = 400 * 24 * 3600;
 /** After a crash the serials in use are not known exactly: more than are used between two savings. */
 const crashSerialGap = 2048;

@@ -20,7 +20,7 @@ const parseFrames = (bytes: Buffer): Frame[] => {
 
 const report = (serial: number, body = Buffer.alloc(30, serial)): Frame => {
   const [frame] = parseFrames(encodeFrame({ messageId: 0x0200, edition: '2013', phone: '013800138000', serial, body }));
-  if (frame === undefined) throw new Error('the frame can not be read');
+  if (frame === undefined) throw new Error('the frame cannot be read');
   return frame;
 };
 

@@ -136,7 +136,7 @@ export class CommandRunner {
       message = buildCommandMessage(incoming.command, session.edition);
     } catch (error) {
       if (error instanceof EncodeError)
-        return { kind: 'refused', detail: `The command can not be sent: ${error.message}.` };
+        return { kind: 'refused', detail: `The command cannot be sent: ${error.message}.` };
       throw error;
     }
     const command = new PendingCommand(

@@ -118,7 +118,7 @@ describe('key and token', () => {
 describe('what has changed since', () => {
   const users = () => harness.deps.database.collection<User>('users');
 
-  it('a token that can not be checked, as nobody can read the keys, is 503 and no fault of the caller or ours', async () => {
+  it('a token that cannot be checked, as nobody can read the keys, is 503 and no fault of the caller or ours', async () => {
     jest
       .spyOn(harness.deps.signingKeys, 'verifyingKey')
       .mockRejectedValueOnce(new Error('the database is unavailable'));
@@ -261,7 +261,7 @@ describe('unknown paths and methods', () => {
 
 describe('limits', () => {
   it('a key takes a burst of requests, another one is not touched; guessing costs the address', async () => {
-    // Ids of keys begin anew in each world: they are counted in a Redis of its own.
+    // Ids of keys begin again in each world: they are counted in a Redis of its own.
     const redis = await (await ServerProcess.redis()).start();
     const limited = await PlatformWorld.open({
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,

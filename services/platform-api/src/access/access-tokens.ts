@@ -47,7 +47,7 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys can not be read. */
+  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys cannot be read. */
   async verify(token: string): Promise<TokenClaims> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.#findKey(kid), {

@@ -17,7 +17,7 @@ export function trackMissedInvalidations({ bus, redis, log }: TrackerDeps): { st
     try {
       await redis.incr(redisKey);
     } catch (error) {
-      log.warn({ err: error }, 'other replicas can not be told of a change of access');
+      log.warn({ err: error }, 'other replicas cannot be told of a change of access');
     }
   };
   const unsubscribeDropped = bus.onPublishDropped((subject) => {

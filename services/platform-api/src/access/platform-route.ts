@@ -30,7 +30,7 @@ const commonErrors = {
   400: 'The request is not valid; `details` names each fault.',
   429: 'Too many requests.',
   500: 'Unexpected server error.',
-  503: 'A backend can not be reached at the moment, or the request took too long.',
+  503: 'A backend cannot be reached at the moment, or the request took too long.',
 } as const;
 const credentialErrors = {
   401: 'The API key or the token is missing or not valid.',

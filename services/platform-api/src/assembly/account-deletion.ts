@@ -80,6 +80,6 @@ async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promis
   await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
   await setDeletionStep(records, id, { name: 'Deleted account', city: null, country: null });
-  // Clips and pictures that can not be removed now are tried again by the next sweep.
+  // Clips and pictures that cannot be removed now are tried again by the next sweep.
   if (areDeleted.every(Boolean)) await setDeletionStep(records, id, { erasedAt: now });
 }

@@ -118,7 +118,7 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
       ? {}
       : {
           'X-Strict-Body': {
-            description: '`true`: fields that are not known are 400, in the place of being ignored.',
+            description: '`true`: fields that are not known are 400, instead of being ignored.',
             schema: Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'] }),
           },
         }),

@@ -47,7 +47,7 @@ export interface PlatformApi extends Running {
   readonly deps: Deps;
 }
 
-/** What tests put in the place of the real thing. */
+/** What tests put instead of the real thing. */
 export interface Overrides {
   readonly log?: Logger;
   readonly messages?: MessageSender;

@@ -1,6 +1,6 @@
 import type { Redis } from '@fleet/storage';
 
-/** The same picture, as far as its id says: 0x0800 and 0x0801 have one, which begins anew with the terminal. */
+/** The same picture, as far as its id says: 0x0800 and 0x0801 have one, which begins again with the terminal. */
 interface PictureId {
   readonly multimediaId: number;
   readonly channel: number;

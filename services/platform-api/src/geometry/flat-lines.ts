@@ -1,7 +1,7 @@
 import { unwrapLongitudes } from './bounds.ts';
 import { degreeM, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** A line made ready for many measurements, which make nothing anew. Its longitudes do not jump at the date line. */
+/** A line made ready for many measurements, which make nothing again. Its longitudes do not jump at the date line. */
 export interface FlatLine {
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;

@@ -68,7 +68,7 @@ const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 /** A database that is away is nobody's fault, and comes back: the caller may ask again. */
 export function throwIfDatabaseUnavailable(cause: unknown): never {
   throw isDatabaseUnavailable(cause)
-    ? new AppError('unavailable', 'The database can not be reached at the moment.', { cause })
+    ? new AppError('unavailable', 'The database cannot be reached at the moment.', { cause })
     : cause;
 }
 

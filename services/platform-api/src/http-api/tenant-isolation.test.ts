@@ -70,7 +70,7 @@ const known: Known = {
 /** What is open to any account by its nature: who has the link, or the exact number, is shown this much. */
 const publicOperations = new Set(['openShareLink', 'openPublicShareLink', 'searchUserForShare']);
 
-/** Operations that can not succeed with what the tenants have: the refusal that shows that they were really reached. */
+/** Operations that cannot succeed with what the tenants have: the refusal that shows that they were really reached. */
 const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
   // Codes and tokens are guessed here.
   verifyOneTimeCode: [401],

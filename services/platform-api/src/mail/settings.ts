@@ -109,6 +109,6 @@ function readCertificates(path: string | undefined): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new ConfigError(`SMTP_CA_FILE can not be read: ${(cause as Error).message}`);
+    throw new ConfigError(`SMTP_CA_FILE cannot be read: ${(cause as Error).message}`);
   }
 }

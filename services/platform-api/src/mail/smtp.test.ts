@@ -141,7 +141,7 @@ describe('sendBySmtp', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('sends nothing where the hand-over can not be recorded', async () => {
+  it('sends nothing where the hand-over cannot be recorded', async () => {
     const server = await open();
     const unavailable = new Error('the database is unavailable');
     await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(unavailable))).rejects.toBe(unavailable);

@@ -46,7 +46,7 @@ interface Parts {
 /** The public Nominatim's terms of use. */
 const publicNominatim = 'nominatim.openstreetmap.org';
 
-/** Addresses and roads: the configured providers, and the embedded ones wherever those can not answer. Callers see no failure here. */
+/** Addresses and roads: the configured providers, and the embedded ones wherever those cannot answer. Callers see no failure here. */
 export class MapServices {
   readonly #log: Logger;
   readonly #geocoder: Geocoder | null;

@@ -5,7 +5,7 @@ import { recordId } from './schemas.ts';
 
 /** Schemas of fields that many domains have (platform-contract.md, sections 1.2 and 27). */
 
-/** A field that null clears. One list of types in the place of `anyOf`, so that a fault is told once. */
+/** A field that null clears. One list of types instead of `anyOf`, so that a fault is told once. */
 export function nullableField<T extends TSchema>(schema: T) {
   // With null it is another schema than the one of that name.
   const {

@@ -26,7 +26,7 @@ export async function parseJsonOrForm(bytes: Buffer, context: RequestContext): P
 }
 
 const unreadableForm = (cause?: unknown): AppError =>
-  new AppError('validation_failed', 'The form can not be read.', { cause });
+  new AppError('validation_failed', 'The form cannot be read.', { cause });
 
 /** Reads a form, urlencoded or multipart. */
 export function parseForm(bytes: Buffer, { request }: RequestContext): Promise<Form> {

@@ -7,5 +7,5 @@ import type { Rule } from './rule.ts';
 
 export { currentAlarms } from './alarms/current-alarms.ts';
 
-/** All rules, in the order in which a report passes them. */
+/** All rules in order of evaluation. */
 export const rules: readonly Rule[] = [terminalAlarms, geofenceRule, overspeedRule, routeRule, ...motionRules];

@@ -1,6 +1,6 @@
 const maxKept = 10_000;
 
-/** Answers that are asked for often and change seldom: each is read again after an age. Those who ask meanwhile wait for the same one. */
+/** Caches values for a time. Concurrent callers share one read. */
 export class AgedCache<K, V> {
   readonly #maxAgeMs: number;
   readonly #kept = new Map<K, { readonly value: Promise<V>; readonly atMs: number }>();
@@ -17,7 +17,7 @@ export class AgedCache<K, V> {
     const value = read();
     this.#kept.set(key, { value, atMs: now });
     value.catch(() => {
-      // A failure is no answer: the next one asks again.
+      // A failure is not cached: the next caller reads again.
       if (this.#kept.get(key)?.value === value) this.#kept.delete(key);
     });
     return value;

@@ -11,17 +11,17 @@ import type { Deps } from '../platform/deps.ts';
 import { AgedCache } from './aged-cache.ts';
 import type { KnownPreferences } from './rules.ts';
 
-/** Who has no access any more hears nothing more after this time. */
+/** A user without access receives nothing after this time. */
 const maxAgeMs = 5_000;
 
-/** Of which vehicle somebody is to be told. */
+/** The vehicle of a notification. */
 export interface ToldOf {
   readonly accountId: number;
   readonly vehicleId: number;
   readonly ownerUserId: number;
 }
 
-/** A user who may be told of a vehicle, with what the user wants. */
+/** A user who may receive notifications of a vehicle, with the preferences. */
 export interface Listener {
   readonly user: User;
   readonly preferences: KnownPreferences;
@@ -32,7 +32,7 @@ type AudienceDeps = Pick<Deps, 'records' | 'config'> & {
   readonly notifications: Pick<Deps['notifications'], 'wishes'>;
 };
 
-/** Who may be told of vehicles, and what they have said; read again every few seconds. */
+/** Finds the recipients of vehicles with their preferences; cached for seconds. */
 export class Audience {
   readonly #deps: AudienceDeps;
   readonly #configs = new AgedCache<number, GlobalConfig>(maxAgeMs);
@@ -54,7 +54,7 @@ export class Audience {
     return this.#tokens.get(userId, () => pushTokensOf(this.#deps, { accountId, userId }));
   }
 
-  /** Those who see the vehicle, and those with whom its notifications are shared; nobody whose account is not let in. */
+  /** Returns the users who see the vehicle, and those of its shares with notifications; only of active accounts. */
   async of({ accountId, vehicleId, ownerUserId }: ToldOf): Promise<Listener[]> {
     const [own, shared, wishes] = await Promise.all([
       this.#accounts.get(accountId, () => usersOfAccount(this.#deps.records, { accountId })),

@@ -29,7 +29,7 @@ const listener = {
 } as unknown as Listener;
 let notificationId = 0;
 
-/** Tells of a notification; each target is one device. */
+/** Sends a notification; each target is one device. */
 function tell(sends: readonly Target['send'][]): Promise<void> {
   notificationId += 1;
   const raised: NotificationRaised = {
@@ -62,7 +62,7 @@ function tell(sends: readonly Target['send'][]): Promise<void> {
   return sender.handle({ data: encodeJson(raised), subject: 'notification.1.13800138000', deliveryCount: 1 });
 }
 
-it('a notification comes again only when all its messages have ended: one that is under way would be sent twice', async () => {
+it('a notification is redelivered only after all its messages have ended', async () => {
   let begin: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
@@ -81,14 +81,14 @@ it('a notification comes again only when all its messages have ended: one that i
   });
   telling.catch(() => undefined);
   await begun;
-  // Long enough for what is wrong with the first one to come out.
+  // Long enough for the fault of the first one to appear.
   await tell([async () => 'sent']);
   expect(isOver).toBe(false);
   end();
   await expect(telling).rejects.toThrow('the database is unavailable');
 });
 
-it('what can not be told to one is told to all others all the same', async () => {
+it('sends to all others if one recipient fails', async () => {
   const told: number[] = [];
   const devices = Array.from({ length: 40 }, (_unused, at) => async () => {
     if (at === 0) throw new Error('the database is unavailable');
@@ -99,12 +99,12 @@ it('what can not be told to one is told to all others all the same', async () =>
   expect(told).toHaveLength(39);
 });
 
-it('comes again when the provider says, within an hour', async () => {
+it('retries at the time that the provider requests, within an hour', async () => {
   const failing = (retryAfterMs: number | null) => () => Promise.reject(new SendingFailed('busy', { retryAfterMs }));
   const delayOf = (sends: readonly Target['send'][]) =>
     tell(sends).catch((error: unknown) => (error instanceof RetryLater ? error.delayMs : error));
   expect(await delayOf([failing(null)])).toBe(5_000);
   expect(await delayOf([failing(null), failing(60_000)])).toBe(60_000);
-  // A broker takes no wait that does not fit 64 bits of nanoseconds, and would give the message back at once.
+  // A broker rejects a delay above 64 bits of nanoseconds and would redeliver immediately.
   expect(await delayOf([failing(Date.parse('9999-12-31T00:00:00Z'))])).toBe(3_600_000);
 });

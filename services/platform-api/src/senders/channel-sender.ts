@@ -7,19 +7,19 @@ import { isOffered, isTold } from './rules.ts';
 import { SendingFailed, SendingRefused } from './sending.ts';
 import { isSettled, settle } from './sent-log.ts';
 
-/** What is older is no news: it stays in the history alone. */
+/** Older notifications are not sent; they stay in the history. */
 const maxAgeMs = 6 * 3_600_000;
 const firstRetryMs = 5_000;
 const maxRetryMs = 120_000;
-/** The longest wait that a provider can ask for. */
+/** Longest delay that a provider can request. */
 const maxAskedMs = 3_600_000;
-/** Messages of one notification that are sent at the same time. */
+/** Concurrent messages of one notification. */
 const atOnce = 16;
 
-/** What became of a message. */
+/** Result of a message. */
 export type SendResult = 'sent' | 'skipped' | 'unregistered' | 'refused' | 'failed';
 
-/** Tells users of notifications by one channel. */
+/** Sends notifications to users over one channel. */
 export class ChannelSender {
   readonly #parts: Pick<Deps, 'database' | 'log'>;
   readonly #channel: SenderChannel;
@@ -38,7 +38,7 @@ export class ChannelSender {
     this.#count = count;
   }
 
-  /** Resolves once everybody was told; throws RetryLater while the provider does not take messages. */
+  /** Resolves once all recipients were served; throws RetryLater while the provider accepts no messages. */
   async handle({
     data,
     subject,
@@ -46,7 +46,7 @@ export class ChannelSender {
   }: Pick<JetStreamMessage, 'data' | 'subject' | 'deliveryCount'>): Promise<void> {
     const raised = readRaised(data);
     if (raised === null) {
-      this.#parts.log.error({ subject }, 'a notification can not be read, and is told to nobody');
+      this.#parts.log.error({ subject }, 'invalid notification');
       return;
     }
     const nowMs = Date.now();
@@ -54,7 +54,7 @@ export class ChannelSender {
     const letters = await this.#lettersOf(raised, nowMs);
     const failures: SendingFailed[] = [];
     const faults: unknown[] = [];
-    // All have ended before the message comes again: one that is under way would be sent twice.
+    // All end before the redelivery: a pending one would be sent twice.
     for (let at = 0; at < letters.length; at += atOnce)
       await Promise.all(
         letters.slice(at, at + atOnce).map(async (letter) => {
@@ -67,7 +67,7 @@ export class ChannelSender {
         }),
       );
     const [fault, ...others] = faults;
-    for (const err of others) this.#parts.log.error({ err, subject }, 'a message about a notification has failed');
+    for (const err of others) this.#parts.log.error({ err, subject }, 'message about a notification failed');
     if (fault !== undefined) throw fault;
     if (failures.length === 0) return;
     const asked = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
@@ -99,7 +99,7 @@ export class ChannelSender {
     return targets.flat();
   }
 
-  /** Throws SendingFailed where it is to be tried again. */
+  /** Throws SendingFailed for a retry. */
   async #send({ id, target }: { id: string; target: Target }): Promise<void> {
     const { database, log } = this.#parts;
     if (await isSettled(database, id)) return;
@@ -108,12 +108,12 @@ export class ChannelSender {
       result = await target.send();
     } catch (error) {
       if (error instanceof SendingFailed) {
-        log.warn({ err: error, message: id }, 'a message about a notification is put off');
+        log.warn({ err: error, message: id }, 'message about a notification deferred');
         this.#count('failed');
         throw error;
       }
       if (!(error instanceof SendingRefused)) throw error;
-      log.warn({ err: error, message: id }, 'a message about a notification was refused');
+      log.warn({ err: error, message: id }, 'message about a notification rejected');
       result = 'refused';
     }
     await settle(database, id, result);
@@ -121,7 +121,7 @@ export class ChannelSender {
   }
 }
 
-/** Names of geofences are for the account's own people, and not for its drivers. */
+/** Names of geofences are visible to users of the account, except its drivers. */
 function shownTo({ user }: Listener, { accountId, addressForOthers, notification }: NotificationRaised) {
   const shown = notification as NotificationShown;
   const isOwn = user.accountId === accountId && user.role !== 'driver';
@@ -133,7 +133,7 @@ function readRaised(data: Uint8Array): NotificationRaised | null {
     const value: unknown = JSON.parse(new TextDecoder().decode(data));
     return notificationRaised.check(value) ? (value as NotificationRaised) : null;
   } catch {
-    // Told to the caller as what it is.
+    // The caller handles it.
     return null;
   }
 }

@@ -11,7 +11,7 @@ import { SendingRefused } from './sending.ts';
 import { countToday, uncountToday } from './sent-log.ts';
 import { mailOf, smsText, titled } from './texts.ts';
 
-/** One message to be sent: to a user, at one address. */
+/** One message to a user at one address. */
 export interface Letter {
   readonly accountId: number;
   readonly notification: NotificationShown;
@@ -19,14 +19,14 @@ export interface Letter {
   readonly config: GlobalConfig;
 }
 
-/** Where a user is reached by a channel; `key` tells it from the user's other addresses. */
+/** An address of a user on a channel; `key` identifies it among the user's addresses. */
 export interface Target {
   readonly key: string;
-  /** Sends, and answers what became of it; throws SendingFailed or SendingRefused. */
+  /** Sends a message and returns the result; throws SendingFailed or SendingRefused. */
   readonly send: () => Promise<'sent' | 'skipped' | 'unregistered'>;
 }
 
-/** A way of telling users. */
+/** A delivery channel for users. */
 export interface SenderChannel {
   readonly name: NotifyChannel;
   targetsOf(letter: Letter): Promise<Target[]>;
@@ -76,7 +76,10 @@ const dataOf = (notification: NotificationShown): Record<string, string> => ({
   longitude: String(notification.location.longitude),
 });
 
-/** Whether the same type of the same vehicle went to the device within the account's `dedupe_seconds`; a repetition of the same one does not count. */
+/**
+ * Returns whether the same type of the same vehicle went to the device within the account's `dedupe_seconds`, ignoring
+ * repetitions of the same notification.
+ */
 async function isRecent({ redis, log }: Parts, { notification, config }: Letter, tokenId: number): Promise<boolean> {
   const seconds = config.push.dedupe_seconds;
   if (seconds === 0) return false;
@@ -85,8 +88,8 @@ async function isRecent({ redis, log }: Parts, { notification, config }: Letter,
     const isFirst = await redis.set(key, String(notification.id), { NX: true, PX: seconds * 1_000 });
     return isFirst === null && (await redis.get(key)) !== String(notification.id);
   } catch (error) {
-    // One too many is better than none.
-    log.warn({ err: error }, 'recent push messages could not be looked up');
+    // A duplicate is better than a missing message.
+    log.warn({ err: error }, 'could not read recent push messages');
     return false;
   }
 }
@@ -124,12 +127,12 @@ export const smsChannel = (parts: Parts, providers: Providers): SenderChannel =>
   },
 });
 
-/** The chat log has what was sent; that it can not be written there does not send it again. */
+/** Records a sent message in the chat log; a failure does not send it again. */
 async function note(parts: Parts, scope: Scope, sent: OutboundText): Promise<void> {
   try {
     await saveOutbound(parts, scope, sent);
   } catch (error) {
-    parts.log.warn({ err: error }, 'a text message that was sent is not in the chat log');
+    parts.log.warn({ err: error }, 'could not record a sent text message');
   }
 }
 

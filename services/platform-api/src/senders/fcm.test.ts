@@ -54,7 +54,7 @@ const makeFcm = (more: object = {}): Fcm =>
 const json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown;
 
 describe('a push message by FCM', () => {
-  it('is sent with an access token for which a signed statement was given', async () => {
+  it('is sent with an access token for a signed statement', async () => {
     await expect(fcm.send(message)).resolves.toBe('sent');
     const [asked] = standIn.to('/token');
     expect(asked).toMatchObject({ method: 'POST' });
@@ -93,7 +93,7 @@ describe('a push message by FCM', () => {
     });
   });
 
-  it('keeps the access token until five minutes before it ends', async () => {
+  it('reuses the access token until five minutes before its expiry', async () => {
     await Promise.all([fcm.send(message), fcm.send(message)]);
     expect(standIn.to('/token')).toHaveLength(1);
     nowMs += 54 * 60_000;
@@ -104,7 +104,7 @@ describe('a push message by FCM', () => {
     expect(standIn.to('/token')).toHaveLength(2);
   });
 
-  it('gets another access token where one is refused', async () => {
+  it('requests another access token after a rejection', async () => {
     sendReplies = [{ status: 401 }];
     await expect(fcm.send(message)).resolves.toBe('sent');
     expect(standIn.to(sendPath).map(({ headers }) => headers['authorization'])).toEqual([
@@ -120,19 +120,19 @@ describe('a push message by FCM', () => {
     ['another project', 403, { details: [{ errorCode: 'SENDER_ID_MISMATCH' }] }],
     ['a text that is no token', 400, { details: [{ fieldViolations: [{ field: 'message.token' }] }] }],
     ['the same in words', 400, { message: 'The registration token is not a valid FCM registration token' }],
-  ])('tells of the token of %s', async (_case, status, error) => {
+  ])('reports the token of %s', async (_case, status, error) => {
     sendReplies = [{ status, body: { error } }];
     await expect(fcm.send(message)).resolves.toBe('unregistered');
   });
 
-  it('is refused for another fault, and keeps the token', async () => {
+  it('is rejected for another fault, and keeps the token', async () => {
     sendReplies = [{ status: 400, body: { error: { details: [{ fieldViolations: [{ field: 'message.data' }] }] } } }];
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
     sendReplies = [{ status: 404, body: {} }];
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
   });
 
-  it('is tried three times more after 429 and 5xx', async () => {
+  it('is retried three times after 429 and 5xx', async () => {
     sendReplies = [{ status: 503 }, { status: 429, headers: { 'retry-after': '0' } }, { status: 500 }];
     await expect(fcm.send(message)).resolves.toBe('sent');
     expect(standIn.to(sendPath)).toHaveLength(4);
@@ -141,7 +141,7 @@ describe('a push message by FCM', () => {
     expect(standIn.to(sendPath)).toHaveLength(8);
   });
 
-  it('waits as long as Retry-After says, and longer ones are put off', async () => {
+  it('is delayed by Retry-After, and deferred after a longer one', async () => {
     const startedAt = performance.now();
     sendReplies = [{ status: 503, headers: { 'retry-after': '1' } }];
     await expect(fcm.send(message)).resolves.toBe('sent');
@@ -150,7 +150,7 @@ describe('a push message by FCM', () => {
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 120_000 });
   });
 
-  it('is left alone while it fails', async () => {
+  it('pauses while the provider fails', async () => {
     fcm.stop();
     fcm = makeFcm({ requestsToOpen: 3, leftAloneMs: 60_000 });
     sendReplies = Array.from({ length: 20 }, () => ({ status: 500 }));
@@ -160,7 +160,7 @@ describe('a push message by FCM', () => {
     expect(standIn.to(sendPath)).toHaveLength(asked);
   });
 
-  it('waits where no access token is given', async () => {
+  it('is delayed without an access token', async () => {
     standIn.reply = () => ({ status: 400, body: { error: 'invalid_grant' } });
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
     expect(standIn.to(sendPath)).toEqual([]);

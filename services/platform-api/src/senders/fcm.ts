@@ -24,7 +24,7 @@ export class Fcm implements PushProvider {
 
   async send(message: PushMessage): Promise<PushResult> {
     const body = JSON.stringify({ message: fcmMessage(message) });
-    // A token that is refused though it should hold was withdrawn: one more is tried.
+    // A rejected token that should be valid was revoked: one more is requested.
     for (const isLast of [false, true]) {
       const token = await this.#token.get();
       const { status, text } = await this.#line.post({
@@ -37,7 +37,7 @@ export class Fcm implements PushProvider {
       if (status === 401 && !isLast) continue;
       return this.#refused(status, text);
     }
-    throw new SendingFailed('Firebase refuses the access token');
+    throw new SendingFailed('Firebase rejects the access token');
   }
 
   stop(): void {
@@ -47,9 +47,9 @@ export class Fcm implements PushProvider {
 
   #refused(status: number, text: string): PushResult {
     if (isDeadToken(status, parsedJson(text))) return 'unregistered';
-    // What the operator puts right: the message waits.
-    if (status === 401 || status === 403) throw new SendingFailed(`Firebase answered ${status}`);
-    throw new SendingRefused(`Firebase answered ${status}`);
+    // The operator must correct it: the message waits.
+    if (status === 401 || status === 403) throw new SendingFailed(`Firebase returned ${status}`);
+    throw new SendingRefused(`Firebase returned ${status}`);
   }
 }
 
@@ -63,7 +63,7 @@ interface FcmError {
   };
 }
 
-/** The device has gone, or its token is none, or none of this project: nothing will ever be taken for it. */
+/** The device or its token is unknown to this project: no message can be delivered. */
 function isDeadToken(status: number, answer: unknown): boolean {
   const { error } = (typeof answer === 'object' && answer !== null ? answer : {}) as FcmError;
   const details = error?.details ?? [];
@@ -74,7 +74,7 @@ function isDeadToken(status: number, answer: unknown): boolean {
   return status === 400 && (names.includes('message.token') || /registration token/i.test(error?.message ?? ''));
 }
 
-/** `message` of `messages:send`: high priority, and a later one of the same vehicle and type takes the place of one that has not arrived. */
+/** `message` of `messages:send`: high priority; a later one of the same vehicle and type replaces a pending one. */
 const fcmMessage = ({ token, title, body, collapseKey, data }: PushMessage) => ({
   token,
   notification: { title, body },

@@ -5,12 +5,12 @@ import type { ServiceAccount } from './settings.ts';
 const scope = 'https://www.googleapis.com/auth/firebase.messaging';
 const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const assertionSeconds = 3_600;
-/** A token is used up to this long before its end. */
+/** A token is replaced this long before its expiry. */
 const renewBeforeMs = 5 * 60_000;
 
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The signed statement for which Google gives an access token (RFC 7523). */
+/** Signed statement for which Google grants an access token (RFC 7523). */
 export function assertionOf(account: ServiceAccount, nowMs: number): string {
   const issuedAt = Math.floor(nowMs / 1_000);
   const { private_key_id: kid } = account;
@@ -26,7 +26,7 @@ export function assertionOf(account: ServiceAccount, nowMs: number): string {
   return `${head}.${claims}.${signature}`;
 }
 
-/** The access token of a service account, kept until five minutes before it ends. */
+/** Provides the access token of a service account, cached until five minutes before its expiry. */
 export class GoogleToken {
   readonly #account: ServiceAccount;
   readonly #line: ProviderLine;
@@ -40,7 +40,7 @@ export class GoogleToken {
     this.#now = now;
   }
 
-  /** Those who ask while it is fetched wait for the same one. */
+  /** Concurrent callers share one request. */
   get(): Promise<string> {
     if (this.#token !== undefined && this.#now() < this.#token.untilMs) return Promise.resolve(this.#token.value);
     this.#asking ??= this.#ask().finally(() => {
@@ -49,7 +49,7 @@ export class GoogleToken {
     return this.#asking;
   }
 
-  /** The provider has refused this one: the next caller gets another. */
+  /** Invalidates a rejected token: the next caller gets another. */
   forget(value: string): void {
     if (this.#token?.value === value) this.#token = undefined;
   }
@@ -63,7 +63,7 @@ export class GoogleToken {
     });
     const answer = parsedJson(text) as { access_token?: unknown; expires_in?: unknown } | undefined;
     const { access_token: value, expires_in: seconds } = answer ?? {};
-    // Wrong credentials are put right by the operator; until then messages wait.
+    // The operator must correct wrong credentials; until then messages wait.
     if (status !== 200 || typeof value !== 'string' || typeof seconds !== 'number')
       throw new SendingFailed(`the token endpoint answered ${status} without a token`);
     this.#token = { value, untilMs: nowMs + seconds * 1_000 - renewBeforeMs };

@@ -21,14 +21,14 @@ afterEach(async () => {
 
 const mailTo = (to: string) => mails.send({ kind: 'mail', to, subject: 'SOS', text: 'AB12: SOS' });
 
-it('a mail that is refused is tried no more, and stops nobody else’s', async () => {
+it('a rejected mail is not retried and does not delay others', async () => {
   standIn.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
   for (let count = 1; count <= 20; count += 1)
     await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'SendingRefused' });
   await expect(mailTo('ann@example.com')).resolves.toBeUndefined();
 });
 
-it('a provider that is away, or takes the key for none, is left alone, and mails wait', async () => {
+it('an unavailable provider, or one that rejects the key, is paused, and mails wait', async () => {
   for (const status of [500, 401, 429, 404]) {
     standIn.reply = () => ({ status });
     await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: null });
@@ -37,7 +37,7 @@ it('a provider that is away, or takes the key for none, is left alone, and mails
   expect(standIn.received).toHaveLength(4);
 });
 
-it('one mail tries a provider that was away, and those that come meanwhile do not count', async () => {
+it('one mail tests an unavailable provider, and concurrent ones do not count', async () => {
   jest.useFakeTimers();
   let reply = (): Promise<void> => Promise.reject(new Error('away'));
   const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, leftAloneMs: 30_000 });
@@ -61,7 +61,7 @@ it('one mail tries a provider that was away, and those that come meanwhile do no
   waiting.stop();
 });
 
-it('a provider that is back for a moment alone is left alone again, however many mails have waited for it', async () => {
+it('a provider that recovers only briefly is paused again, however many mails waited', async () => {
   jest.useFakeTimers();
   let isAway = true;
   const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };

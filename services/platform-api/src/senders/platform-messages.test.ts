@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('an installation with a provider of text messages', () => {
-  it('sends codes by it, and mails by its own sender', async () => {
+  it('sends codes over it, and mails with its own sender', async () => {
     const phoneNumber = '+14155550123';
     const { email } = await world.user('viewer', world.ours, { phoneNumber });
     expect((await world.anonymous.post('/api/auth/otp/send', { phone_number: phoneNumber })).status).toBe(202);

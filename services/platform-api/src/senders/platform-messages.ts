@@ -4,20 +4,25 @@ import type { LineOptions } from './sending.ts';
 import type { SenderSettings } from './settings.ts';
 import { smsProviderOf } from './sms.ts';
 
-/** A text message that a provider has taken; what it tells later of its way names the id. */
+/** An accepted text message; status callbacks of the provider name the id. */
 export interface TakenText {
   readonly provider: SmsProviderName;
   readonly id: string;
 }
 
-/** Brings messages to people; answers the provider's name of a text message where there is one, and throws where the provider did not take it. */
+/**
+ * Sends messages; returns the provider's id of a text message if there is one, and throws if the provider rejects it.
+ */
 export interface PlatformMessages {
   send(message: Message): Promise<TakenText | null>;
-  /** False where messages of a kind only go to the log. */
+  /** False if messages of a kind only go to the log. */
   delivers(kind: Message['kind']): boolean;
 }
 
-/** What the platform itself has to say (codes, answers to text messages): texts by the provider of the installation where it has one, all else by its own sender. */
+/**
+ * Sends messages of the platform itself (codes, replies): texts over the installation's provider if there is one, the
+ * rest with its own sender.
+ */
 export function platformMessages(
   settings: SenderSettings,
   own: MessageSender,

@@ -7,7 +7,7 @@ const log = createLogger('providers-test', 'silent');
 const message = { token: 'device-1', title: 'SOS', body: 'AB12: SOS', collapseKey: '5:sos', data: { imei: '0138' } };
 
 describe('PUSH_PROVIDER=log', () => {
-  it('is the only provider where nothing else is configured', () => {
+  it('is the only provider without configuration', () => {
     const providers = providersOf(loadConfig({}), { log, messages: { send: async () => undefined } });
     expect([...providers.push.keys()]).toEqual(['log']);
     providers.stop();
@@ -15,9 +15,9 @@ describe('PUSH_PROVIDER=log', () => {
 
   it.each<['development' | 'production', object]>([
     ['development', { collapseKey: '5:sos', title: 'SOS', body: 'AB12: SOS' }],
-    // Logs are read by others than those whom a message is for.
+    // Logs have other readers than the recipients.
     ['production', { collapseKey: '5:sos' }],
-  ])('logs what would be sent in %s, never to whom', async (environment, shown) => {
+  ])('logs messages in %s without the recipient', async (environment, shown) => {
     const info = jest.spyOn(log, 'info');
     expect(await loggedPush(log, { NODE_ENV: environment }).send(message)).toBe('sent');
     expect(info.mock.calls).toEqual([[shown, 'push message: no provider is configured']]);

@@ -11,16 +11,16 @@ export interface PushMessage {
   readonly token: string;
   readonly title: string;
   readonly body: string;
-  /** A later message with the same key takes the place of one that has not arrived. */
+  /** A later message with the same key replaces a pending one. */
   readonly collapseKey: string;
-  /** For the application; texts alone. */
+  /** For the application; texts only. */
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** `unregistered`: the token will never work again. */
+/** `unregistered`: the token is permanently invalid. */
 export type PushResult = 'sent' | 'unregistered';
 
-/** Brings push messages to devices; throws SendingFailed or SendingRefused. */
+/** Sends push messages to devices; throws SendingFailed or SendingRefused. */
 export interface PushProvider {
   readonly name: string;
   send(message: PushMessage): Promise<PushResult>;
@@ -38,7 +38,7 @@ export const loggedPush = (log: Logger, config: Pick<Config, 'NODE_ENV'>): PushP
   stop: () => undefined,
 });
 
-/** All providers that an installation has; an account names one of each kind. */
+/** Providers of an installation; an account selects one of each kind. */
 export interface Providers {
   readonly push: ReadonlyMap<string, PushProvider>;
   readonly sms: ReadonlyMap<string, SmsProvider>;
@@ -46,7 +46,7 @@ export interface Providers {
   stop(): void;
 }
 
-/** `log`, and what the environment has configured. */
+/** `log`, and the configured providers. */
 export function providersOf(
   config: Config,
   parts: { readonly log: Logger; readonly messages: MessageSender },

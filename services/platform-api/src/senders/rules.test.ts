@@ -19,7 +19,7 @@ describe('quiet hours', () => {
     expect(isQuiet({ from, to }, zone, noonUtc)).toBe(quiet);
   });
 
-  it('begin at midnight, too', () => {
+  it('may begin at midnight', () => {
     expect(isQuiet({ from: '00:00', to: '05:00' }, 'UTC', Date.UTC(2026, 0, 31, 0, 0))).toBe(true);
   });
 });
@@ -42,7 +42,7 @@ describe('isTold', () => {
   };
   const sms = { ...defaultConfig().sms, enabled: true };
 
-  it('pushes what is wanted, unless somebody has said no', () => {
+  it('sends push messages by default for selected types', () => {
     const config = defaultConfig();
     expect(isTold(question())).toBe(true);
     expect(isTold(question({ type: 'idling' }))).toBe(false);
@@ -52,7 +52,7 @@ describe('isTold', () => {
     expect(isTold(question({ preferences: saying({ push: false }) }))).toBe(false);
   });
 
-  it('takes the channels of the vehicle, without a word those of the user', () => {
+  it('uses the channels of the vehicle, by default those of the user', () => {
     const config = { ...defaultConfig(), sms };
     const asked = question({ channel: 'sms', type: 'sos', config });
     const wish = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
@@ -63,7 +63,7 @@ describe('isTold', () => {
     expect(isTold({ ...asked, wish: { ...wish, channels: ['push'] }, preferences: saying({ sms: true }) })).toBe(false);
   });
 
-  it('is quiet in quiet hours of the user and of the account, but for what is critical', () => {
+  it('is silent in quiet hours of the user and the account, except for critical types', () => {
     const quiet = { from: '11:00', to: '13:00' };
     const config = defaultConfig();
     const ofAccount = { ...config, push: { ...config.push, quiet_hours: quiet } };

@@ -89,7 +89,7 @@ interface Pushed {
 
 const pushed = (): Pushed[] =>
   standIn.to(sendPath).map(({ body }) => (JSON.parse(body) as { message: Pushed }).message);
-/** What devices have got about a vehicle. */
+/** Push messages of devices about a vehicle. */
 const toDevices = (of = vehicle): Pushed[] => pushed().filter(({ data }) => data['vehicle_id'] === String(of.id));
 const typesTo = (token: string): (string | undefined)[] =>
   toDevices()
@@ -121,7 +121,7 @@ const result = async (channel: string, what: string): Promise<number> => {
   return values.find(({ labels }) => labels['channel'] === channel && labels['result'] === what)?.value ?? 0;
 };
 
-/** Several notifications are looked at at once, and each goes to several devices: the broker knows when all of that is done with. */
+/** Waits until the broker has the acknowledgements of all notifications. */
 async function untilAllPushed(): Promise<void> {
   const { consumers } = await world.bus.jetstreamManager();
   await waitFor(async () => {
@@ -131,7 +131,7 @@ async function untilAllPushed(): Promise<void> {
 }
 
 describe('push messages', () => {
-  it('go to the devices of all who see the vehicle and want to know, each in its language', async () => {
+  it('go to the devices of all users who see the vehicle and selected the type, in their language', async () => {
     const [spanish, mute, driver] = [
       await world.user('viewer', world.ours, { language: 'es' }),
       await world.user('viewer'),
@@ -160,7 +160,7 @@ describe('push messages', () => {
     });
   });
 
-  it('are not sent again where the same notification comes again', async () => {
+  it('are not sent again for a redelivered notification', async () => {
     await device(world.ours.owner);
     await raise('sos');
     const { streams } = await world.bus.jetstreamManager();
@@ -171,13 +171,13 @@ describe('push messages', () => {
     await untilAllPushed();
     const before = ofIt().length;
     expect(before).toBeGreaterThan(0);
-    // Beyond the broker's window for duplicates it would be stored twice: the same here without its id.
+    // Outside the broker's dedupe window it would be stored twice: simulated without its id.
     await world.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), stored.data);
     await untilAllPushed();
     expect(ofIt()).toHaveLength(before);
   });
 
-  it('leave out what a device has just got of the same kind', async () => {
+  it('omit a device that received the same kind recently', async () => {
     const token = await device(world.ours.owner);
     await raise('overspeed');
     await waitFor(async () => typesTo(token).length === 1);
@@ -188,7 +188,7 @@ describe('push messages', () => {
     expect(typesTo(token)).toEqual(['overspeed', 'geofence']);
   });
 
-  it('end for a device that is gone', async () => {
+  it('stop for an unregistered device', async () => {
     const user = await world.user('viewer');
     const token = await device(user);
     pushReply = ({ body }) =>
@@ -200,7 +200,7 @@ describe('push messages', () => {
     expect(await world.deps.database.collection('push_tokens').countDocuments({ token })).toBe(0);
   });
 
-  it('wait for a provider that is away, while text messages go on', async () => {
+  it('wait for an unavailable provider without delaying text messages', async () => {
     const phone = '+14155550123';
     const user = await world.user('manager', world.ours, { phoneNumber: phone });
     const token = await device(user);
@@ -213,11 +213,11 @@ describe('push messages', () => {
     const before = standIn.to(sendPath).length;
     const since = () => standIn.to(sendPath).slice(before);
     await waitFor(async () => since().some(({ body }) => body.includes(`"${token}"`)));
-    // The one that was sent was not sent again.
+    // The sent one was not sent again.
     expect(smsTo(phone)).toHaveLength(1);
   });
 
-  it('come from where it went on after a restart', async () => {
+  it('continue after a restart', async () => {
     const token = await device(world.ours.owner);
     await raise('sos');
     await waitFor(async () => typesTo(token).length === 1);
@@ -229,8 +229,8 @@ describe('push messages', () => {
   });
 });
 
-describe('push messages of an account that names no provider but the log', () => {
-  it('are logged and counted, and go to nobody', async () => {
+describe('push messages of an account without a provider', () => {
+  it('are logged and counted, and sent to no device', async () => {
     const tenant = await world.tenant('Logged');
     const client = world.as(tenant.owner);
     expect((await client.put('/api/global-config', { push: { provider: 'log' } })).status).toBe(200);
@@ -258,7 +258,7 @@ describe('push messages of an account that names no provider but the log', () =>
 });
 
 describe('text messages', () => {
-  it('go by the channels of the vehicle up to the limit of the day, and stand in the chat log', async () => {
+  it('use the channels of the vehicle up to the daily limit, and are recorded in the chat log', async () => {
     const phone = '+14155550142';
     const tenant = await world.tenant('Limited');
     const client = world.as(tenant.owner);
@@ -301,7 +301,7 @@ describe('text messages', () => {
   });
 });
 
-it('sends mails to who wants them, from the address of the account', async () => {
+it('sends mails to users who selected them, from the address of the account', async () => {
   await owner.put('/api/global-config', {
     email: { enabled: true, from: 'fleet@example.com', notification_types: ['rollover'] },
   });
@@ -315,7 +315,7 @@ it('sends mails to who wants them, from the address of the account', async () =>
       to: user.email,
       from: 'fleet@example.com',
       subject: `${vehicle.vehicleNo}: Rollover`,
-      // The place is the coordinates where its address is not known in time.
+      // The position replaces an address that is not known in time.
       text: expect.stringMatching(
         /^The vehicle has turned over\.\n\n.*\n2026-01-31 \d\d:\d\d\n(1\.5, 2\.5|.* São Tomé.*)$/,
       ),
@@ -323,7 +323,7 @@ it('sends mails to who wants them, from the address of the account', async () =>
   ]);
 });
 
-it('names the geofence in mails to the account, and not to those the vehicle is shared with', async () => {
+it('names the geofence in mails to the account, not to users of shares', async () => {
   await owner.put('/api/global-config', {
     email: { enabled: true, from: 'fleet@example.com', notification_types: ['rollover'] },
   });
@@ -343,7 +343,7 @@ it('names the geofence in mails to the account, and not to those the vehicle is 
   expect(mailTo(guest)).not.toMatchObject({ text: expect.stringContaining('Depot of Ann') as unknown });
 });
 
-it('leaves out what can not be read', async () => {
+it('skips invalid notifications', async () => {
   const token = await device(world.ours.owner);
   await world.bus.js.publish(notificationSubject(vehicle.accountId, vehicle.imei), new TextEncoder().encode('{"x":1}'));
   await raise('sos');

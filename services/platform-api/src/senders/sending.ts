@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import CircuitBreaker from 'opossum';
 
-/** The provider could not take a message now: it is to be tried again. */
+/** The provider could not accept a message now: retry. */
 export class SendingFailed extends Error {
   override readonly name = 'SendingFailed';
-  /** As the provider asks, null where it says nothing. */
+  /** Delay that the provider requested, or null. */
   readonly retryAfterMs: number | null;
-  /** Whether the provider itself is at fault, and not how often it is asked. */
+  /** Whether the provider itself is at fault, not the rate of requests. */
   readonly isOutage: boolean;
   constructor(message: string, options: { retryAfterMs?: number | null; isOutage?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
@@ -15,38 +15,38 @@ export class SendingFailed extends Error {
   }
 }
 
-/** The provider will never take this message: trying it again is of no use. */
+/** The provider will never accept this message: no retry. */
 export class SendingRefused extends Error {
   override readonly name = 'SendingRefused';
 }
 
-/** What is posted to a provider. */
+/** A request to a provider. */
 export interface Posted {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What a provider answered that is up. */
+/** Response of an available provider. */
 export interface ProviderAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-/** How a provider is asked; every value has a default. */
+/** Settings of a provider client; every value has a default. */
 export interface LineOptions {
   readonly timeoutMs?: number;
-  /** Wait before the first of three repetitions where the provider names none; doubled with each. */
+  /** Delay before the first of three retries without Retry-After; doubled with each. */
   readonly retryMs?: number;
-  /** A longer `Retry-After` is not waited for here: the message is put off. */
+  /** A longer `Retry-After` defers the message. */
   readonly maxWaitMs?: number;
-  /** What opens the breaker: so many requests within a minute, half of which failed. */
+  /** The circuit breaker opens after this many requests within a minute, half of which failed. */
   readonly requestsToOpen?: number;
   readonly leftAloneMs?: number;
 }
 
 const repetitions = 3;
-/** How a provider is asked unless something else is said. */
+/** Default settings of a provider client. */
 export const lineDefaults: Required<LineOptions> = {
   timeoutMs: 10_000,
   retryMs: 1_000,
@@ -55,7 +55,7 @@ export const lineDefaults: Required<LineOptions> = {
   leftAloneMs: 30_000,
 };
 
-/** The line to a provider: time limit, three repetitions of 429 and 5xx with `Retry-After`, and a breaker that leaves it alone while it fails. */
+/** Client of a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
 export class ProviderLine {
   readonly #name: string;
   readonly #options: Required<LineOptions>;
@@ -66,7 +66,7 @@ export class ProviderLine {
     this.#name = name;
     this.#options = { ...lineDefaults, ...options };
     this.#breaker = new CircuitBreaker((posted) => this.#post(posted), {
-      // The request has a limit of its own, which also ends its connection.
+      // The request has its own time-out, which also closes its connection.
       timeout: false,
       rollingCountTimeout: 60_000,
       volumeThreshold: this.#options.requestsToOpen,
@@ -76,7 +76,7 @@ export class ProviderLine {
     });
   }
 
-  /** The provider's answer to what it understood, refusals too; throws SendingFailed otherwise. */
+  /** Returns the provider's response, including rejections; throws SendingFailed otherwise. */
   async post(posted: Posted): Promise<ProviderAnswer> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -99,15 +99,15 @@ export class ProviderLine {
 
   async #fire(posted: Posted): Promise<ProviderAnswer> {
     if (this.#breaker.opened)
-      throw new SendingFailed(`${this.#name} is left alone after failures`, {
+      throw new SendingFailed(`${this.#name} is paused after failures`, {
         retryAfterMs: this.#options.leftAloneMs,
       });
     try {
       return await this.#breaker.fire(posted);
     } catch (error) {
       if (error instanceof SendingFailed) throw error;
-      // Half open: the one request that tries it is under way.
-      throw new SendingFailed(`${this.#name} is being tried again`, { cause: error });
+      // Half open: the test request is pending.
+      throw new SendingFailed(`${this.#name} is being tested`, { cause: error });
     }
   }
 
@@ -119,13 +119,13 @@ export class ProviderLine {
         method: 'POST',
         headers,
         body,
-        // Credentials are for this address alone.
+        // Credentials are for this address only.
         redirect: 'error',
         signal: AbortSignal.timeout(this.#options.timeoutMs),
       });
       text = await response.text();
     } catch (cause) {
-      throw new SendingFailed(`${this.#name} could not be reached`, { cause });
+      throw new SendingFailed(`${this.#name} is unavailable`, { cause });
     }
     const { status } = response;
     if (status !== 429 && status < 500) return { status, text };
@@ -136,7 +136,7 @@ export class ProviderLine {
   }
 }
 
-/** Reads `Retry-After`: seconds, or a date. */
+/** Parses `Retry-After`: seconds, or a date. */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null || header.trim() === '') return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
@@ -144,12 +144,12 @@ export function retryAfterMs(header: string | null, nowMs: number): number | nul
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }
 
-/** JSON of an answer, undefined for anything else. */
+/** Parses the JSON of a response, undefined for anything else. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What it means depends on the status.
+    // The status decides about its meaning.
     return undefined;
   }
 }

@@ -1,13 +1,16 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-/** A message that was settled, so that a repetition does not send it again; `_id` is `<notification>:<user>:<channel>:<target>`. */
+/**
+ * A delivered message, so that a redelivery does not send it again; `_id` is
+ * `<notification>:<user>:<channel>:<target>`.
+ */
 interface Settled {
   readonly _id: string;
   readonly result: string;
   readonly at: Date;
 }
 
-/** What has been counted on a day; `_id` is `<what>:<account>:<day>`. */
+/** Daily counter; `_id` is `<what>:<account>:<day>`. */
 interface Count {
   readonly _id: string;
   readonly count: number;
@@ -17,7 +20,7 @@ interface Count {
 const settledIn = (database: Database): Collection<Settled> => database.collection<Settled>('notification_sends');
 const countsIn = (database: Database): Collection<Count> => database.collection<Count>('notification_send_counts');
 
-/** Longer than the stream NOTIFICATIONS keeps a message. */
+/** Longer than the retention of the stream NOTIFICATIONS. */
 const keepMs = 8 * 24 * 3_600_000;
 
 export const isSettled = async (database: Database, id: string): Promise<boolean> =>
@@ -27,12 +30,12 @@ export async function settle(database: Database, id: string, result: string): Pr
   try {
     await settledIn(database).insertOne({ _id: id, result, at: new Date() });
   } catch (error) {
-    // The first result stays.
+    // The first result remains.
     if (!isDuplicateKey(error)) throw error;
   }
 }
 
-/** Counts one more of an account's messages of a day (UTC), and answers which it is. */
+/** Counts one more of an account's messages of a day (UTC), and returns the count. */
 export async function countToday(database: Database, what: string, accountId: number, now: Date): Promise<number> {
   const _id = `${what}:${accountId}:${now.toISOString().slice(0, 10)}`;
   for (;;) {
@@ -42,13 +45,13 @@ export async function countToday(database: Database, what: string, accountId: nu
       const after = await countsIn(database).findOneAndUpdate({ _id }, update, options);
       if (after !== null) return after.count;
     } catch (error) {
-      // Two that count the first one of a day at the same time.
+      // Two replicas may count the first one of a day at the same time.
       if (!isDuplicateKey(error)) throw error;
     }
   }
 }
 
-/** Gives a counted message back that was not sent. */
+/** Decrements the count for a message that was not sent. */
 export async function uncountToday(database: Database, what: string, accountId: number, now: Date): Promise<void> {
   const _id = `${what}:${accountId}:${now.toISOString().slice(0, 10)}`;
   await countsIn(database).updateOne({ _id }, { $inc: { count: -1 } });

@@ -3,42 +3,42 @@ import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
 const secret = { type: 'string', optional: true, secret: true } as const;
 const base = { type: 'string', pattern: '^https?://[^\\s/]+$' } as const;
 
-/** Who sends text and push messages about notifications. The tokens that check what providers send stand beside the chat log's settings. */
+/** Settings of SMS and push providers. Tokens of provider callbacks are among the chat log's settings. */
 export const senderSettings = envSchema({
   SMS_PROVIDER: {
     type: 'string',
     default: 'log',
     enum: ['log', 'twilio', 'plivo', 'vonage'],
-    description: 'who sends text messages, codes too; log posts them to SMS_URL, without it they go to the log',
+    description: 'SMS provider, also for codes; log posts them to SMS_URL, or to the log without it',
   },
   SMS_FROM: {
     type: 'string',
     optional: true,
     minLength: 1,
     maxLength: 20,
-    description: 'number or name that text messages come from, where an account has no sender_id',
+    description: 'sender number or name of text messages for accounts without a sender_id',
   },
-  TWILIO_ACCOUNT_SID: { type: 'string', optional: true, description: 'account that SMS_PROVIDER=twilio sends with' },
-  TWILIO_URL: { ...base, default: 'https://api.twilio.com', description: "where Twilio's API is" },
-  PLIVO_AUTH_ID: { type: 'string', optional: true, description: 'account that SMS_PROVIDER=plivo sends with' },
-  PLIVO_URL: { ...base, default: 'https://api.plivo.com', description: "where Plivo's API is" },
-  VONAGE_API_KEY: { type: 'string', optional: true, description: 'account that SMS_PROVIDER=vonage sends with' },
+  TWILIO_ACCOUNT_SID: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=twilio' },
+  TWILIO_URL: { ...base, default: 'https://api.twilio.com', description: "address of Twilio's API" },
+  PLIVO_AUTH_ID: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=plivo' },
+  PLIVO_URL: { ...base, default: 'https://api.plivo.com', description: "address of Plivo's API" },
+  VONAGE_API_KEY: { type: 'string', optional: true, description: 'account of SMS_PROVIDER=vonage' },
   VONAGE_API_SECRET: { ...secret, description: 'secret of that account' },
-  VONAGE_URL: { ...base, default: 'https://rest.nexmo.com', description: "where Vonage's SMS API is" },
+  VONAGE_URL: { ...base, default: 'https://rest.nexmo.com', description: "address of Vonage's SMS API" },
   PUSH_PROVIDER: {
     type: 'string',
     default: 'log',
     enum: ['log', 'fcm'],
-    description: 'who sends push messages; log writes them to the log',
+    description: 'push provider; log writes the messages to the log',
   },
   FCM_SERVICE_ACCOUNT: {
     ...secret,
-    description: "service account of the Firebase project that PUSH_PROVIDER=fcm sends with: the key file's JSON",
+    description: "service account of the Firebase project of PUSH_PROVIDER=fcm: the key file's JSON",
   },
-  FCM_URL: { ...base, default: 'https://fcm.googleapis.com', description: 'where Firebase Cloud Messaging is' },
+  FCM_URL: { ...base, default: 'https://fcm.googleapis.com', description: 'address of Firebase Cloud Messaging' },
 });
 
-/** The settings as read, with the tokens that also check what providers send. */
+/** Parsed settings, including tokens of provider callbacks. */
 export type SenderSettings = ConfigOf<typeof senderSettings> & {
   readonly TWILIO_AUTH_TOKEN?: string | undefined;
   readonly PLIVO_AUTH_TOKEN?: string | undefined;
@@ -51,7 +51,7 @@ const needs: Readonly<Record<string, readonly (keyof SenderSettings)[]>> = {
   fcm: ['FCM_SERVICE_ACCOUNT'],
 };
 
-/** What a Firebase service account's key file holds, as far as it is used. */
+/** Used fields of a Firebase service account's key file. */
 export interface ServiceAccount {
   readonly project_id: string;
   readonly client_email: string;
@@ -60,13 +60,13 @@ export interface ServiceAccount {
   readonly token_uri: string;
 }
 
-/** Reads the JSON of a key file; throws a ConfigError without its text, which is secret. */
+/** Parses the JSON of a key file; throws a ConfigError without its secret text. */
 export function serviceAccountOf(text: string): ServiceAccount {
   let account: Partial<ServiceAccount> | null;
   try {
     account = JSON.parse(text) as Partial<ServiceAccount> | null;
   } catch {
-    throw new ConfigError('FCM_SERVICE_ACCOUNT is no JSON.');
+    throw new ConfigError('FCM_SERVICE_ACCOUNT is not valid JSON.');
   }
   const { project_id, client_email, private_key, private_key_id, token_uri } = account ?? {};
   if (!project_id || !client_email || !private_key)
@@ -80,7 +80,7 @@ export function serviceAccountOf(text: string): ServiceAccount {
   };
 }
 
-/** Throws a ConfigError where a provider is named without what it needs. */
+/** Throws a ConfigError if a provider lacks required settings. */
 export function checkSenderSettings(settings: SenderSettings): void {
   const faults = (['SMS_PROVIDER', 'PUSH_PROVIDER'] as const).flatMap((role) => {
     const missing = (needs[settings[role]] ?? []).filter((name) => settings[name] === undefined);

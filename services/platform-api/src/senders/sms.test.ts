@@ -45,7 +45,7 @@ describe('Twilio', () => {
     expect(form).toEqual({ To: '+14155550100', From: '+14155550199', Body: 'AB12: SOS' });
   });
 
-  it('sends as the account says, by a messaging service too', async () => {
+  it('supports account senders and messaging services', async () => {
     standIn.reply = () => ({ status: 201, body: { sid: 'SM2' } });
     await twilio().send({ ...message, from: 'FLEET' });
     await provider.send({ ...message, from: 'MG1' });
@@ -53,7 +53,7 @@ describe('Twilio', () => {
     expect(forms).toMatchObject([{ From: 'FLEET' }, { MessagingServiceSid: 'MG1' }]);
   });
 
-  it('refuses a number, and is asked again later where it is busy or the key is wrong', async () => {
+  it('rejects an invalid number, and is retried when it is busy or rejects the key', async () => {
     standIn.reply = () => ({ status: 400, body: { code: 21_211 } });
     await expect(twilio().send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
     standIn.reply = () => ({ status: 401 });
@@ -86,7 +86,7 @@ describe('Vonage', () => {
     });
   const answering = (status: string) => () => ({ body: { messages: [{ status, 'message-id': 'id-1' }] } });
 
-  it('gets a form, with another coding beyond Latin letters', async () => {
+  it('gets a form, with another coding for non-Latin letters', async () => {
     standIn.reply = answering('0');
     await expect(vonage().send(message)).resolves.toBe('id-1');
     await provider.send({ ...message, text: '紧急报警' });
@@ -99,7 +99,7 @@ describe('Vonage', () => {
     ]);
   });
 
-  it('says in its answer what went wrong', async () => {
+  it('reports the fault in its response', async () => {
     standIn.reply = answering('1');
     await expect(vonage().send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
     standIn.reply = answering('3');
@@ -107,7 +107,7 @@ describe('Vonage', () => {
   });
 });
 
-it('reads Retry-After in both its forms', () => {
+it('parses Retry-After in both forms', () => {
   provider = smsProviderOf(loadConfig({}), messages);
   const nowMs = Date.UTC(2026, 0, 31, 12);
   expect(retryAfterMs(null, nowMs)).toBeNull();
@@ -122,7 +122,7 @@ it.each([
   [{ PUSH_PROVIDER: 'fcm' }, /FCM_SERVICE_ACCOUNT/],
   [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: 'no json' }, /no JSON/],
   [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: '{"project_id":"p"}' }, /client_email/],
-])('%o does not start', (env: Record<string, string>, fault) => {
+])('rejects the configuration %o', (env: Record<string, string>, fault) => {
   provider = smsProviderOf(loadConfig({}), messages);
   expect(() => loadConfig(env)).toThrow(fault);
 });

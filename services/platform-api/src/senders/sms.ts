@@ -7,12 +7,12 @@ import type { SenderSettings } from './settings.ts';
 export interface SmsMessage {
   /** E.164. */
   readonly to: string;
-  /** Of the account, null: that of the installation. */
+  /** Of the account; null: that of the installation. */
   readonly from: string | null;
   readonly text: string;
 }
 
-/** Sends text messages; answers the provider's id of the message, null where it has none. Throws SendingFailed or SendingRefused. */
+/** Sends a text message; returns the provider's id of it, null without one. Throws SendingFailed or SendingRefused. */
 export interface SmsProvider {
   readonly name: string;
   send(message: SmsMessage): Promise<string | null>;
@@ -39,13 +39,13 @@ export function smsProviderOf(
   };
 }
 
-/** How one provider is asked and answers. */
+/** Requests and responses of one provider. */
 interface Dialect {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Numbers without + where the provider wants them so. */
+  /** Numbers without + if the provider requires that. */
   body(message: SmsMessage): string;
-  /** The id of a message that was taken; throws where it was not. */
+  /** Returns the id of an accepted message; throws for a rejected one. */
   idOf(status: number, answer: unknown): string | null;
 }
 
@@ -75,7 +75,7 @@ const form = 'application/x-www-form-urlencoded';
 const basic = (user: string | undefined, password: string | undefined): string =>
   `Basic ${Buffer.from(`${user ?? ''}:${password ?? ''}`).toString('base64')}`;
 
-/** A key that is refused is the operator's to put right, and the message waits; anything else is this message's own fault. */
+/** The operator must correct a rejected key, and the message waits; any other fault is the message's own. */
 function notTaken(provider: string, status: number): never {
   if (status === 401 || status === 403) throw new SendingFailed(`${provider} answered ${status}`);
   throw new SendingRefused(`${provider} answered ${status}`);
@@ -90,7 +90,7 @@ const twilio = (settings: SenderSettings): Dialect => ({
   },
   body: ({ to, from, text }) => {
     const sender = from ?? settings.SMS_FROM ?? '';
-    // A messaging service picks the number itself.
+    // A messaging service selects the number itself.
     const by = sender.startsWith('MG') ? { MessagingServiceSid: sender } : { From: sender };
     return new URLSearchParams({ To: to, ...by, Body: text }).toString();
   },
@@ -118,9 +118,9 @@ const plivo = (settings: SenderSettings): Dialect => ({
   },
 });
 
-/** Vonage's status of a message that it had no time for. */
+/** Vonage's status for too many requests. */
 const throttled = '1';
-/** Wrong credentials, an account without credit, a fault of Vonage's own. */
+/** Wrong credentials, an account without credit, an internal fault of Vonage. */
 const laterStatuses = new Set(['4', '5', '8', '9', '14']);
 
 const vonage = (settings: SenderSettings): Dialect => ({
@@ -133,7 +133,7 @@ const vonage = (settings: SenderSettings): Dialect => ({
       from: from ?? settings.SMS_FROM ?? '',
       to: to.replace(/^\+/, ''),
       text,
-      // Beyond Latin letters a message has another coding.
+      // Non-Latin letters need another coding.
       type: /^[\x20-\x7e\n]*$/.test(text) ? 'text' : 'unicode',
     }).toString(),
   idOf: (status, answer) => {
@@ -143,7 +143,7 @@ const vonage = (settings: SenderSettings): Dialect => ({
     if (first?.status === '0') return first['message-id'] ?? null;
     const code = first?.status ?? 'nothing';
     if (code === throttled || laterStatuses.has(code))
-      throw new SendingFailed(`vonage answered with status ${code}`, { isOutage: code !== throttled });
-    throw new SendingRefused(`vonage answered with status ${code}`);
+      throw new SendingFailed(`vonage returned status ${code}`, { isOutage: code !== throttled });
+    throw new SendingRefused(`vonage returned status ${code}`);
   },
 });

@@ -8,15 +8,15 @@ import { emailChannel, pushChannel, smsChannel } from './channels.ts';
 import { providersOf } from './providers.ts';
 import type { LineOptions } from './sending.ts';
 
-/** What tests put in the place of the usual. */
+/** Replacements for tests. */
 export interface SenderOptions {
   readonly registry?: Registry;
   readonly line?: LineOptions;
 }
 
 /**
- * Tells users of notifications by push, SMS and mail. Each channel reads the stream for itself, as `notification-senders-<channel>`: a provider that fails holds up
- * nobody else's messages. All replicas share the work.
+ * Sends notifications by push, SMS and mail. Each channel has its own consumer, `notification-senders-<channel>`, so
+ * that a failing provider delays no other channel. All replicas share the work.
  */
 export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line = {} }: SenderOptions = {}): void {
   const { bus, config, log } = deps;
@@ -24,12 +24,12 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
   const providers = providersOf(config, { log, messages: deps.ownMessages }, line);
   const counter = new Counter({
     name: 'platform_notification_messages_total',
-    help: 'messages to users about notifications, by channel and what became of them',
+    help: 'messages to users about notifications, by channel and result',
     labelNames: ['channel', 'result'],
     registers: registry === undefined ? [] : [registry],
   });
   const consumers: DurableConsumer[] = [];
-  const begun = new RetryUntilSuccess(log, 'notifications are not listened for yet', async () => {
+  const begun = new RetryUntilSuccess(log, 'could not start the notification senders yet', async () => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     for (const channel of [
       pushChannel(deps, providers, audience),
@@ -45,8 +45,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
           durable: `notification-senders-${channel.name}`,
           subject: 'notification.*.*',
           handler: (message) => sender.handle(message),
-          onError: (error) =>
-            log.error({ err: error, channel: channel.name }, 'users could not be told of a notification'),
+          onError: (error) => log.error({ err: error, channel: channel.name }, 'could not send a notification'),
           maxInFlight: 256,
         }),
       );
@@ -54,7 +53,7 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
   });
   lifecycle.onStop('senders', async () => {
     await begun.stop();
-    // What waits for a provider is put off, and comes again elsewhere.
+    // Messages that wait for a provider are deferred and redelivered elsewhere.
     providers.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));
   });

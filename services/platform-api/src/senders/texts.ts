@@ -7,13 +7,13 @@ type Told = Pick<
   'title' | 'description' | 'notification_type' | 'vehicle_no' | 'timestamp' | 'location' | 'attributes' | 'address'
 >;
 
-/** Who reads it. */
+/** Language and formats of the reader. */
 export interface Reader {
   readonly language: string;
   readonly timezone: string;
 }
 
-/** Title and description in the reader's language; a description of its own stays as it is. */
+/** Returns title and description in the reader's language; a custom description is unchanged. */
 export function titled(told: Told, { language }: Reader): { title: string; description: string } {
   const kind = kindOf(told.notification_type);
   if (kind === undefined) return told;
@@ -39,11 +39,11 @@ export function mailOf(told: Told, reader: Reader): { subject: string; text: str
   const { latitude, longitude } = told.location;
   const place = told.attributes['gps_valid'] === false ? [] : [told.address ?? `${latitude}, ${longitude}`];
   const lines = [description, '', told.vehicle_no, momentAt(told.timestamp, reader.timezone), ...place];
-  // A line break in a subject would begin another header.
+  // A line break in a subject would start another header.
   return { subject: `${told.vehicle_no}: ${title}`.replaceAll(/[\r\n]+/g, ' '), text: lines.join('\n') };
 }
 
-/** `2026-01-31 13:45` in a time zone. */
+/** Returns `2026-01-31 13:45` in a time zone. */
 function momentAt(ms: number, timeZone: string): string {
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone,

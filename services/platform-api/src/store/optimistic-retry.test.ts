@@ -75,7 +75,7 @@ describe('untilAlone', () => {
     await expect(retryOnConflict(failing(1, unavailable), isDuplicateError)).rejects.toBe(unavailable);
   });
 
-  it('is not for ever', async () => {
+  it('is not forever', async () => {
     const duplicate = new AppError('duplicate', 'taken');
     const never = retryOnConflict(failing(Number.POSITIVE_INFINITY, duplicate), isDuplicateError, 50);
     await expect(never).rejects.toMatchObject({ code: 'unavailable', status: 503, cause: duplicate });

@@ -101,7 +101,7 @@ describe('a location report', () => {
     expect(new Set([...alone, ...other].map(({ hash }) => hash)).size).toBe(4);
   });
 
-  it('that can not be read is a fault', () => {
+  it('that cannot be read is a fault', () => {
     faults.length = 0;
     const report = sent(locationReport, locationOf());
     expect(decoded({ ...report, body: Buffer.from('short') })).toEqual([]);

@@ -64,7 +64,7 @@ class Broker {
 }
 
 it.each([0, 1, 3])(
-  'a stream that was made anew is read from its beginning, though the broker has no answer to %d questions',
+  'a stream that was made again is read from its beginning, though the broker has no answer to %d questions',
   async (unanswered) => {
     const broker = new Broker();
     const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));

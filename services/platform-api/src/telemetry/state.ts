@@ -5,42 +5,42 @@ import type { Heartbeat } from './heartbeat.ts';
 import type { RuleStates } from './pass-rules.ts';
 import type { Told } from './told.ts';
 
-/** Reports that came last, by time and hash: what a terminal sends again is known by it. */
+/** Number of recent reports, by time and hash, with which repetitions are detected. */
 export const recentReports = 16;
 
 /**
- * What is remembered of a vehicle between two reports. Redis has it as JSON under `rule-state:<canonical number>`; MongoDB has the state of the last turn, and
- * of the last minute or so, in `rule_states`, in case that Redis is lost.
+ * State of a vehicle between two reports. Redis stores it as JSON under `rule-state:<canonical number>`. MongoDB stores
+ * it in `rule_states` at each change, and about once a minute, in case Redis is lost.
  */
 export interface VehicleState {
-  /** When the stream was made whose sequences are meant. */
+  /** Creation time of the stream of the sequence number. */
   readonly stream: string;
-  /** The last message that was applied. */
+  /** Sequence number of the last processed message. */
   readonly seq: number;
-  /** Another vehicle with the same terminal begins anew. */
+  /** Another vehicle with the same terminal starts with a new state. */
   readonly vehicleId: number;
-  /** As the vehicle has it: the same terminal that was taken out meanwhile begins anew, too. */
+  /** From the vehicle: a terminal that was removed and assigned again starts with a new state, too. */
   readonly terminalSinceMs?: number | undefined;
   readonly location: LastLocation;
-  /** The newest one, of a partner's device that sends some. */
+  /** Newest heartbeat of a partner's device. */
   readonly heartbeat?: Heartbeat | undefined;
-  /** Where there are heartbeats: the place has a value of a position or of a heartbeat, this knows of when. */
+  /** With heartbeats: the times of the values of `location`, which come from positions or heartbeats. */
   readonly told?: Told | undefined;
-  /** `<time>:<hash>` of the newest reports, the oldest first. */
+  /** `<time>:<hash>` of the newest reports, oldest first. */
   readonly recent: readonly string[];
-  /** Kilometres since the terminal was first heard of in this vehicle. */
+  /** Kilometres since the terminal's first report in this vehicle. */
   readonly travelledKm: number;
-  /** What the count of kilometres remembers. */
+  /** State of the mileage count. */
   readonly odometer: OdometerState | undefined;
   readonly rules: RuleStates;
 }
 
-/** Whether a state is that of a terminal in this vehicle, since it was last put there. */
+/** Returns whether a state belongs to a terminal in this vehicle, since its last assignment. */
 export const isStateOf = (
   { vehicleId, terminalSinceMs }: Pick<VehicleState, 'vehicleId' | 'terminalSinceMs'>,
   vehicle: Pick<Vehicle, '_id' | 'terminalSinceMs'> | undefined,
 ): boolean => vehicleId === vehicle?._id && terminalSinceMs === vehicle.terminalSinceMs;
 
-/** Whether a report is older than the vehicle's newest; a state without reports has only heard heartbeats. */
+/** Returns whether a report is older than the vehicle's newest one; a state without reports has only heartbeats. */
 export const isLateFor = (state: VehicleState | null, timestamp: number): boolean =>
   state !== null && state.recent.length > 0 && timestamp < state.location.timestamp;

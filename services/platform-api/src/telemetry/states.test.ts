@@ -72,7 +72,7 @@ describe('where a terminal was that has left its vehicle', () => {
     expect(await isKnown(imei)).toBe(true);
   });
 
-  it('counts anew in the same vehicle', async () => {
+  it('counts again in the same vehicle', async () => {
     const imei = newImei();
     const first = await newVehicle(imei);
     await owner.put(`/api/vehicles/${first._id}`, { imei: null });

@@ -3,13 +3,13 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { writeThrottled } from '../store/throttled-writes.ts';
 import type { VehicleState } from './state.ts';
 
-/** A state as MongoDB has it: what is looked at stands beside the JSON of all. */
+/** A state in MongoDB: queried fields beside the JSON of all. */
 interface StoredState {
   readonly _id: string;
   readonly stream: string;
   readonly seq: number;
   readonly vehicleId: number;
-  /** The terminal's time of the newest report, ms. */
+  /** Device time of the newest report, ms. */
   readonly timestamp: number;
   readonly serverTimestamp: number;
   readonly state: string;
@@ -18,15 +18,15 @@ interface StoredState {
 const collectionName = 'rule_states';
 const stateKey = (imei: string): string => `rule-state:${imei}`;
 const locationKey = (imei: string): string => `last-location:${imei}`;
-/** Says whose terminal was taken out, so that what is under way does not come back. */
+/** Marks a terminal as removed, so that in-flight writes do not restore its state. */
 const formerKey = (imei: string): string => `former-terminal:${imei}`;
 const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
 const idsPerPage = 5_000;
-/** Longer than any replica takes the terminal to be where it was. */
+/** Longer than any replica caches the terminal's vehicle. */
 const formerForSeconds = 3_600;
 
-/** How far a partition has been applied. */
+/** Offset up to which a partition has been processed. */
 export interface PartitionPlace {
   readonly stream: string;
   readonly seq: number;
@@ -36,8 +36,10 @@ const statesIn = (database: Database): Collection<StoredState> => database.colle
 const placesIn = (database: Database): Collection<PartitionPlace & { readonly _id: string }> =>
   database.collection('telemetry_places');
 
-// KEYS 1 place, then 3 for each vehicle: state, location, former. ARGV 1 the place that is expected ('' any, where there is none), 2 the new place, then the values
-// of state and location, and whose they are: the former's are left out. Answers 1, 2 where the place that was expected is gone (Redis was emptied), or 0 where another replica has gone on from there.
+// KEYS 1 offset, then 3 for each vehicle: state, location, former. ARGV 1 the expected offset ('' any, without one), 2
+// the new offset, then the values
+// of state and location, and their owner: values of a former owner are skipped. Returns 1, 2 if the expected offset is
+// missing (Redis was emptied), or 0 if another replica has continued.
 const applyScript = `
 local known = redis.call('GET', KEYS[1])
 if known and known ~= ARGV[1] then return 0 end
@@ -51,32 +53,32 @@ redis.call('SET', KEYS[1], ARGV[2])
 if not known and ARGV[1] ~= '' then return 2 end
 return 1`;
 
-// KEYS 1 state, 2 location. ARGV 1 the state that was read: a newer one stays.
+// KEYS 1 state, 2 location. ARGV 1 the state that was read: a newer one remains.
 const forgetScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
 return 1`;
 
-/** A terminal in a vehicle, since it was put there. */
+/** A terminal in a vehicle, since its assignment. */
 const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
   `${vehicleId}@${terminalSinceMs ?? ''}`;
 
 const placeText = ({ stream, seq }: PartitionPlace): string => `${seq}@${stream}`;
 
-/** What Redis says of a partition; null where it says nothing. */
+/** Returns the offset of a partition in Redis; null without one. */
 export async function readPlace(redis: Redis, partition: number): Promise<PartitionPlace | null> {
   const text = await redis.get(placeKey(partition));
   const [, seq, stream = ''] = /^(\d+)@(.*)$/.exec(text ?? '') ?? [];
   return seq === undefined ? null : { stream, seq: Number(seq) };
 }
 
-/** Another replica has gone on with the partition. */
+/** Another replica has taken over the partition. */
 export class PartitionLost extends Error {
   override readonly name = 'PartitionLost';
 }
 
 /**
- * Writes the states and last positions of a unit, and how far the partition has come, at once; throws PartitionLost where another replica has gone on. Answers
- * `emptied` where Redis has forgotten what stood there before.
+ * Writes the states and last positions of a batch, and the offset, in one script; throws PartitionLost if another
+ * replica has taken over. Returns `emptied` if Redis has lost its offset.
  */
 export async function writeStates(
   redis: Redis,
@@ -92,11 +94,11 @@ export async function writeStates(
     values.push(JSON.stringify(state), JSON.stringify(state.location), whose(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
-  if (applied === 0) throw new PartitionLost(`partition ${partition} is somebody else's`);
+  if (applied === 0) throw new PartitionLost(`partition ${partition} belongs to another replica`);
   return applied === 2 ? 'emptied' : 'written';
 }
 
-/** Puts states back into a Redis that has lost them; what is there already is newer and stays. */
+/** Restores states in a Redis that lost them; existing ones are newer and remain. */
 export async function restoreStates(redis: Redis, states: Iterable<readonly [string, VehicleState]>): Promise<void> {
   let many = redis.multi();
   let count = 0;
@@ -110,7 +112,10 @@ export async function restoreStates(redis: Redis, states: Iterable<readonly [str
   if (count % readAtOnce !== 0) await many.execAsPipeline();
 }
 
-/** Yields the stored states of the terminals that `isMeant` accepts. Reads ids first, as states are large and most are of other partitions. */
+/**
+ * Yields the stored states of the terminals that `isMeant` accepts. Reads ids first, because states are large and most
+ * belong to other partitions.
+ */
 export async function* allStoredStates(
   database: Database,
   isMeant: (imei: string) => boolean,
@@ -131,8 +136,8 @@ export async function* allStoredStates(
 }
 
 /**
- * Forgets what is known of the terminal that leaves a vehicle: the next one with its number learns nothing of where it was, nor from reports that are judged already
- * and written behind this.
+ * Deletes the state of a terminal that leaves a vehicle: its next owner does not learn where it was, nor from in-flight
+ * reports.
  */
 export async function forgetTerminal(
   { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
@@ -148,7 +153,7 @@ export async function forgetTerminal(
     .exec();
 }
 
-/** Forgets what a vehicle has left behind of its former terminal, which is in another one by now: what that one has told of it since stays. */
+/** Deletes the state left by a vehicle's previous terminal. State reported since the terminal moved is kept. */
 export async function forgetOf(
   { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
   { _id: vehicleId, imei }: Pick<Vehicle, '_id' | 'imei'>,
@@ -160,7 +165,7 @@ export async function forgetOf(
   await redis.eval(forgetScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
 }
 
-/** The states of terminals by canonical number: from Redis, and from MongoDB what Redis does not have. */
+/** Returns the states of terminals by canonical number: from Redis, and missing ones from MongoDB. */
 export async function readStates(
   redis: Redis,
   database: Database,
@@ -172,7 +177,7 @@ export async function readStates(
   return found;
 }
 
-/** The states that Redis has, for those who only look. */
+/** Returns the states in Redis, for readers. */
 export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
   const found = new Map<string, VehicleState>();
   for (let at = 0; at < imeis.length; at += readAtOnce) {
@@ -184,7 +189,7 @@ export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]):
   return found;
 }
 
-/** What MongoDB remembers of terminals: never older than the stored place of their partition, nor than a turn. */
+/** Returns MongoDB's states of terminals: never older than the stored offset of their partition, nor than a change. */
 export async function readStoredStates(
   database: Database,
   imeis: readonly string[],
@@ -193,7 +198,7 @@ export async function readStoredStates(
   return new Map(stored.map(({ _id, state }) => [_id, JSON.parse(state) as VehicleState]));
 }
 
-/** Keeps states in MongoDB; while it is not urgent, others that write are let before. */
+/** Saves states to MongoDB; yields to other writers unless it is urgent. */
 export async function storeStates(
   database: Database,
   states: ReadonlyMap<string, VehicleState>,
@@ -211,18 +216,18 @@ export async function storeStates(
       await writeThrottled(database, statesIn(database), operations, isUrgent);
       return;
     } catch (error) {
-      // Two that make the same document at once: the second finds it there.
+      // Two replicas create the same document: the second one finds it.
       if (!isDuplicateKey(error) || attempt >= 3) throw error;
     }
   }
 }
 
-/** How far a partition had been applied when all of its states were last in MongoDB. */
+/** Returns the offset of a partition when all of its states were last in MongoDB. */
 export async function readStoredPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
   return placesIn(database).findOne({ _id: String(partition) });
 }
 
-/** Keeps how far a partition has come. */
+/** Saves the offset of a partition. */
 export async function storePlace(
   database: Database,
   partition: number,
@@ -233,12 +238,12 @@ export async function storePlace(
 
 const historyId = (partition: number): string => `history:${partition}`;
 
-/** Up to which message the history has all points of a partition. */
+/** Returns the offset up to which the history has all points of a partition. */
 export async function readHistoryPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
   return placesIn(database).findOne({ _id: historyId(partition) });
 }
 
-/** Keeps up to which message the history has all points. */
+/** Saves the offset up to which the history has all points. */
 export async function storeHistoryPlace(
   database: Database,
   partition: number,

@@ -127,7 +127,7 @@ describe('telemetry', () => {
     expect(await speeds()).toEqual([30, 61.5]);
   });
 
-  it('a terminal that is taken out of its vehicle and put back begins its count anew', async () => {
+  it('a terminal that is taken out of its vehicle and put back begins its count again', async () => {
     const vehicle = await newVehicle();
     const owner = world.as(world.ours.owner);
     const at = (seconds: number, km: number): LocationReport =>

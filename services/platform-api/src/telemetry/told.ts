@@ -1,17 +1,20 @@
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { VehicleState } from './state.ts';
 
-/** What a partner's device may say in positions and in heartbeats; null where it does not. */
+/** Values that a partner's device may report in positions and in heartbeats; null if missing. */
 export type Values = Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'>;
 
-/** The newest that a device has said of each, wherever it has said it, and when: by the device's time. */
+/** Latest reported values with their device times. */
 export interface Told {
   readonly values: Values;
-  /** Means nothing where the value is null. */
+  /** Meaningless if the value is null. */
   readonly atMs: Readonly<Record<keyof Values, number>>;
 }
 
-/** What was told before; what states of before this was remembered leave open is taken to be the position's. */
+/**
+ * Returns the previous readings with their timestamps. States stored by older versions have none: use those of the last
+ * position.
+ */
 export function toldBefore(before: VehicleState | null): Told {
   if (before === null) return { values: nothing, atMs: each(() => 0) };
   if (before.told !== undefined) return before.told;
@@ -23,15 +26,15 @@ export function toldBefore(before: VehicleState | null): Told {
   };
 }
 
-/** With what a heartbeat says; a position of the same moment has said it better. */
+/** Merges the values of a heartbeat; a position of the same time takes precedence. */
 export const withHeartbeat = (told: Told, heartbeat: Values & { readonly timestamp: number }): Told =>
   after(told, heartbeat, (name) => heartbeat.timestamp > told.atMs[name]);
 
-/** With what a position says. */
+/** Merges the values of a position. */
 export const withPosition = (told: Told, position: Values & { readonly timestamp: number }): Told =>
   after(told, position, (name) => position.timestamp >= told.atMs[name]);
 
-/** Values of a position, but for those that something newer has told. */
+/** Returns the values of a position, replaced by newer ones. */
 export const newest = (position: Values & { readonly timestamp: number }, { values, atMs }: Told): Values =>
   chosen(values, position, (name) => values[name] !== null && atMs[name] > position.timestamp);
 

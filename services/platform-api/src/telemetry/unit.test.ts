@@ -91,7 +91,7 @@ describe('a unit of messages', () => {
     expect(lateOnes(arrived, vehicles, aliveOnly)).toEqual([]);
   });
 
-  it('goes on behind an entry that can not be read', () => {
+  it('goes on behind an entry that cannot be read', () => {
     const faults: string[] = [];
     const batch = new TelemetryBatch();
     const number = Buffer.from(imei.padStart(20, '0'), 'hex');

@@ -13,7 +13,7 @@ export interface MediaPod {
   readonly removed: string[];
   /** What it was asked to remove of files. */
   readonly asked: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
-  /** False: it can not be asked to remove anything. */
+  /** False: it cannot be asked to remove anything. */
   isRemoving: boolean;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   close(): Promise<void>;

@@ -16,7 +16,7 @@ import type { Deps } from '../platform/deps.ts';
 import type { Message } from '../providers/message-sender.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
-/** Redis keeps much by ids, and those begin anew in each database: files that run at the same time have a database of Redis each. */
+/** Redis keeps much by ids, and those begin again in each database: files that run at the same time have a database of Redis each. */
 function ownRedis(): string {
   const url = new URL(testEnv('REDIS_URL'));
   url.pathname = `/${Number(process.env['JEST_WORKER_ID'] ?? 1) % 16}`;

@@ -32,7 +32,7 @@ describe('missed events of a broker outage', () => {
     const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
     const principal = principals.findPrincipal.bind(principals);
     const reading = jest.spyOn(principals, 'findPrincipal').mockImplementation(async (claims) => {
-      if (claims.userId === world.theirs.owner.id) throw new Error('can not be read');
+      if (claims.userId === world.theirs.owner.id) throw new Error('cannot be read');
       return principal(claims);
     });
     const sinceMs = performance.now();
@@ -41,7 +41,7 @@ describe('missed events of a broker outage', () => {
     expect([fine.ended, broken.ended]).toEqual([[], ['unknown']]);
 
     // A reconnecting client is checked again and delays nobody else.
-    await expect(look(views, world.theirs.owner)).rejects.toThrow('can not be read');
+    await expect(look(views, world.theirs.owner)).rejects.toThrow('cannot be read');
     reading.mockRestore();
     const again = await look(views, world.theirs.owner);
     expect(again.view).not.toBe(broken.view);

@@ -383,7 +383,7 @@ describe('a terminal that comes back', () => {
 });
 
 describe('when something is away', () => {
-  it('ends the connection without an answer when a file can not be kept, and takes it whole the next time', async () => {
+  it('ends the connection without an answer when a file cannot be kept, and takes it whole the next time', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     send(a, picture);
     harness.storeError = new Error('the disk is full');

@@ -21,7 +21,7 @@ export interface ClipArchiverOptions {
 }
 
 /**
- * Moves the files of completed uploads into object storage, where there is one. In an order that a crash can not harm: the objects, then the record, then
+ * Moves the files of completed uploads into object storage, where there is one. In an order that a crash cannot harm: the objects, then the record, then
  * the directory; whatever was interrupted is done again by `sweep`. Without object storage there is nothing to do.
  */
 export class ClipArchiver {

@@ -16,7 +16,7 @@ export interface ClipStorage {
   /** Null when it is not there. */
   find(ref: UploadRef, name: ClipName): Promise<StoredClip | null>;
 
-  /** Opens bytes of what `find` has found; fails before the first byte where that can not be read. */
+  /** Opens bytes of what `find` has found; fails before the first byte where that cannot be read. */
   read(ref: UploadRef, name: ClipName, range: ByteRange): Promise<Readable>;
 
   /** Path of a local copy to read from; one that has to be made lies in `workDir`. */

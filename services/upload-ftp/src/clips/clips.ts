@@ -77,7 +77,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
       objects
         ?.check()
         .catch((error: unknown) =>
-          log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'the bucket can not be reached'),
+          log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'the bucket cannot be reached'),
         );
       const pods = shared === null ? [pod] : [pod, anyPod];
       const sources = pods.map((each) =>

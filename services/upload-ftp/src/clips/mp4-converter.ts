@@ -22,7 +22,7 @@ export interface Mp4ConverterOptions {
 
 /** What may wait for its turn; beyond it callers are asked to come again. */
 const maxQueued = 50;
-/** A clip that can not become an MP4 is not tried again for each request. */
+/** A clip that cannot become an MP4 is not tried again for each request. */
 const maxFailures = 1_000;
 const staleWorkTtlMs = 3_600_000;
 
@@ -148,7 +148,7 @@ export class Mp4Converter {
       this.#options.log.warn({ uploadId: id, reason: error.message, said: error.stderr.slice(-5) }, 'no MP4 of a clip');
       const sentence = error.isTimeout
         ? 'The clip could not be converted to MP4 in time.'
-        : 'The clip can not be converted to MP4: its video is damaged.';
+        : 'The clip cannot be converted to MP4: its video is damaged.';
       return this.#recordFailure(id, sentence, error);
     }
     if (error instanceof ClipNotFoundError || isNotFoundError(error))

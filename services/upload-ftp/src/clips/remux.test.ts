@@ -84,12 +84,12 @@ describe('remuxClip: several files', () => {
   });
 });
 
-describe('remuxClip: what can not be converted', () => {
+describe('remuxClip: what cannot be converted', () => {
   const refusal = (files: readonly string[]) => remux(files).catch((error: unknown) => error);
 
-  it('says which codec MP4 players can not show', async () => {
+  it('says which codec MP4 players cannot show', async () => {
     expect(await refusal([await sample('vp8.mkv')])).toEqual(
-      new NotConvertibleError("The clip's video is vp8, which MP4 players can not show."),
+      new NotConvertibleError("The clip's video is vp8, which MP4 players cannot show."),
     );
   });
 
@@ -166,7 +166,7 @@ describe('rawFrameRate', () => {
   it.each([
     ['what the stream says', [probe(15, 30)], 10_000, 15],
     ["what fills the clip's time", [probe(null, 100), probe(null, 50)], 10_000, 15],
-    ['25 where that can not be', [probe(null, 10)], 60_000, 25],
+    ['25 where that cannot be', [probe(null, 10)], 60_000, 25],
     ['25 for a clip without time', [probe(null, 10)], 0, 25],
   ])('%s', (_case, probes, clipMs, expected) => {
     expect(getRawFrameRate(probes, clipMs)).toBe(expected);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Ffmpeg, FfmpegInput } from './ffmpeg.ts';
 import { type ClipProbe, createUntrustedInput, getRawFrameRate, probeClip, rawFormats } from './probe-clip.ts';
 
-/** A clip that can not become an MP4, whatever is tried; the message is a sentence for the caller. */
+/** A clip that cannot become an MP4, whatever is tried; the message is a sentence for the caller. */
 export class NotConvertibleError extends Error {
   override readonly name = 'NotConvertibleError';
 }
 
-/** What MP4 carries of the codecs that cameras have. Pictures are never encoded anew. */
+/** What MP4 carries of the codecs that cameras have. Pictures are never encoded again. */
 const videoCodecs: readonly string[] = ['h264', 'hevc', 'mpeg4'];
 /** What browsers play in an MP4; everything else becomes AAC. */
 const audioCodecs: readonly string[] = ['aac', 'mp3'];
@@ -53,7 +53,7 @@ async function readSegments({ ffmpeg, files, workDir, signal }: RemuxOptions): P
     const probe = await probeClip(ffmpeg, path, signal);
     if (probe === null || probe.video === 'mjpeg') continue;
     if (!videoCodecs.includes(probe.video))
-      throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players can not show.`);
+      throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players cannot show.`);
     const last = segments.at(-1);
     // A camera may cut an elementary stream anywhere, also within a picture.
     if (last !== undefined && rawFormats.includes(probe.format) && last.probes[0].format === probe.format)

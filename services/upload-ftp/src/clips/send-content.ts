@@ -8,7 +8,7 @@ import type { ClipContent } from './clip-content.ts';
 export async function sendContent(content: ClipContent, { request, response, log }: RequestContext): Promise<void> {
   const range = resolveRange(content, request.get('range'), request.get('if-range'));
   const sentRange = range === 'whole' ? { start: 0, end: content.sizeBytes - 1 } : range;
-  // The first bytes are opened before the status is said: what can not be read is an error, and no cut answer.
+  // The first bytes are opened before the status is said: what cannot be read is an error, and no cut answer.
   const [first, ...others] = request.method === 'HEAD' ? [] : content.open(sentRange);
   const opened = await first?.();
   response.attachment(content.fileName);

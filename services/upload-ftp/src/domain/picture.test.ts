@@ -119,7 +119,7 @@ describe('a picture (0x0801)', () => {
     });
   });
 
-  it('that is cut short can not be read, and without data is empty', () => {
+  it('that is cut short cannot be read, and without data is empty', () => {
     expect(read(Buffer.alloc(0))).toBe('unreadable');
     expect(read(encodePictureBody().subarray(0, 7))).toBe('unreadable');
     expect(read(encodePictureBody({ data: Buffer.alloc(0) }))).toBe('empty');

@@ -62,8 +62,8 @@ function getPosition({ location }: Body): MediaMetadata['place'] {
 }
 
 /**
- * A picture that is sent again (the answer was lost) is the same one. Ids begin anew with the terminal, so the time at which it was taken belongs to it; where that
- * is not told, equal bytes under one id are one picture within an hour: a covered lens gives the same ones for ever.
+ * A picture that is sent again (the answer was lost) is the same one. Ids begin again with the terminal, so the time at which it was taken belongs to it; where that
+ * is not told, equal bytes under one id are one picture within an hour: a covered lens gives the same ones forever.
  */
 const buildFileIdSeed = (body: Body, takenAt: string | null, receivedAtMs: number): string =>
   [body.multimediaId, body.channel, body.eventCode, takenAt ?? Math.floor(receivedAtMs / hourMs)].join('/');

@@ -80,7 +80,7 @@ export class FtpSession implements UploadConnection {
     return this.#transfer !== null;
   }
 
-  /** Takes over a transfer that ftp-srv begins; throws when it can not be. */
+  /** Takes over a transfer that ftp-srv begins; throws when it cannot be. */
   startTransfer(writer: FileWriter): void {
     if (this.#isClosed) throw new FtpError(426, 'The control connection was lost');
     const transfer = new Transfer(this.connection, writer, this.#deps.limits.dataIdleTimeoutMs);

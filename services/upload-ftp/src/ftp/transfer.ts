@@ -8,7 +8,7 @@ import type { Connection, Connector } from './ftp-srv-internals.ts';
 const pollMs = 20;
 
 /**
- * Waits for the camera's data connection; ftp-srv's own wait polls on for ever when it does not come. Inside TLS the handshake is the camera's to begin, before
+ * Waits for the camera's data connection; ftp-srv's own wait polls on forever when it does not come. Inside TLS the handshake is the camera's to begin, before
  * or after the answer 150.
  */
 export async function waitForDataConnection(
@@ -70,7 +70,7 @@ export class Transfer {
   readonly #connector: Connector;
   #grace: NodeJS.Timeout | undefined;
 
-  /** Throws when the data connection is gone: ftp-srv would leave the file open for ever. */
+  /** Throws when the data connection is gone: ftp-srv would leave the file open forever. */
   constructor(connection: Connection, writer: FileWriter, idleTimeoutMs: number) {
     const socket = connection.connector.dataSocket;
     if (socket === null || socket.destroyed) throw new FtpError(426, 'The data connection was lost');

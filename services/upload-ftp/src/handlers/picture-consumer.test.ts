@@ -103,7 +103,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(await waitForEvents(imei)).toMatchObject([{ kind: 'video', mimeType: 'video/mp4' }]);
   });
 
-  it('that can not be read or is empty is counted, and keeps nobody waiting', async () => {
+  it('that cannot be read or is empty is counted, and keeps nobody waiting', async () => {
     await broker.publishPictureBytes(imei, Buffer.from('00', 'hex'));
     await broker.publishPicture(imei, { data: Buffer.alloc(0) });
     await broker.publishPictureBytes(imei, Buffer.alloc(0));

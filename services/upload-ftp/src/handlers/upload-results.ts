@@ -28,7 +28,7 @@ export function consumeUploadResults(
       const result = parseResult(message);
       if (result === null) {
         metrics.results.inc({ outcome: 'unreadable' });
-        log.warn({ subject: message.subject }, 'a 0x1206 can not be read');
+        log.warn({ subject: message.subject }, 'a 0x1206 cannot be read');
         return;
       }
       try {

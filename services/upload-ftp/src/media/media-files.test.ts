@@ -85,12 +85,12 @@ describe('a file of a terminal', () => {
     expect([status, headers['content-length'], body]).toEqual([200, '0', Buffer.alloc(0)]);
   });
 
-  it('that is discarded leaves nothing, and so does one that can not be kept', async () => {
+  it('that is discarded leaves nothing, and so does one that cannot be kept', async () => {
     const file = await harness.media.open(imei);
     await file.write(createJpeg(), 0);
     await file.discard();
     await file.discard();
-    await expect(harness.storeFile(imei, createJpeg(), { mimeType: '' })).rejects.toThrow('can not be told');
+    await expect(harness.storeFile(imei, createJpeg(), { mimeType: '' })).rejects.toThrow('cannot be told');
     await expect(harness.storeFile(imei, createJpeg(), { imei: randomImei() })).rejects.toThrow('another terminal');
     await expect(harness.storeFile('../escape', createJpeg())).rejects.toThrow(RangeError);
     expect([await incoming(), await listPendingEvents(), await harness.listFiles(imei)]).toEqual([[], [], []]);
@@ -193,7 +193,7 @@ describe('a crash', () => {
     expect(await broker.readStoredEvents(imei)).toHaveLength(1);
   });
 
-  it('behind files that can not be read: the others are told of', async () => {
+  it('behind files that cannot be read: the others are told of', async () => {
     const content = createJpeg();
     const pendingEvent = await storeAndReadEvent(content);
     await harness.end();

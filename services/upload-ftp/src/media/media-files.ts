@@ -85,7 +85,7 @@ export class MediaFiles {
   }
 
   /**
-   * Keeps a received file. Resolves once it can not be lost any more, neither the file nor the telling of it: both are on disk, and normally in object storage
+   * Keeps a received file. Resolves once it cannot be lost any more, neither the file nor the telling of it: both are on disk, and normally in object storage
    * (where there is one) and in MEDIA, too; what could not be reached is reached later. The same file again (imei, seed, bytes) is the same one.
    * Whether it succeeds or throws, the incoming file is gone afterwards.
    */
@@ -97,7 +97,7 @@ export class MediaFiles {
       const fileId = createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));
       const pendingEvent: PendingEvent = { ...metadata, fileId, sizeBytes };
       const stored = this.#toStoredEvent(pendingEvent);
-      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file can not be told');
+      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file cannot be told');
       await this.#mutex.runExclusive(fileId, async () => {
         await this.#deps.directory.savePendingEvent(pendingEvent, JSON.stringify(pendingEvent));
         await this.#deps.directory.moveIn(file.path, pendingEvent);
@@ -154,7 +154,7 @@ export class MediaFiles {
     if (saved === null) return;
     const pendingEvent = parsePendingEvent(saved.eventJson);
     if (pendingEvent === null) {
-      log.error(ref, 'a note of a file can not be read');
+      log.error(ref, 'a note of a file cannot be read');
       return directory.clearPendingEvent(ref);
     }
     if (await this.#finalize(pendingEvent)) return;

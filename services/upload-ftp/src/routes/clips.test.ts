@@ -131,7 +131,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect(await fetchStatus(`${harness.url}/clips/../x/original`)).toBe(404);
   });
 
-  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what can not be read', async () => {
+  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what cannot be read', async () => {
     const absent = { ...(await threeFiles()), _id: 'f'.repeat(24) };
     expect((await harness.get(absent, 'original')).status).toBe(404);
     const reserved = await harness.createUpload({}, { status: 'reserved' });

@@ -45,7 +45,7 @@ export class ClipDirectory {
     return join(this.filesDir(ref), ...segments);
   }
 
-  /** Makes the root, so that a place that can not be written shows at the start. */
+  /** Makes the root, so that a place that cannot be written shows at the start. */
   async prepare(): Promise<void> {
     await mkdir(join(this.root, trashName), { recursive: true, mode: 0o750 });
   }
@@ -72,7 +72,7 @@ export class ClipDirectory {
   }
 
   /**
-   * Removes an upload's directory, all or nothing: it is renamed away first, and from then on does not exist. What can not be deleted behind that is left to
+   * Removes an upload's directory, all or nothing: it is renamed away first, and from then on does not exist. What cannot be deleted behind that is left to
    * `emptyRemoved`. Removing what is not there succeeds.
    */
   async remove(ref: UploadRef): Promise<void> {
@@ -87,7 +87,7 @@ export class ClipDirectory {
     await rm(trashPath, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  /** Deletes what an interrupted removal has left; false where the time was over before that. Of what can not be deleted the first fault is told. */
+  /** Deletes what an interrupted removal has left; false where the time was over before that. Of what cannot be deleted the first fault is told. */
   async emptyTrash(isOver: () => boolean, onError: (error: unknown) => void): Promise<boolean> {
     const dir = join(this.root, trashName);
     let isReported = false;

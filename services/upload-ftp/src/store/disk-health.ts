@@ -38,7 +38,7 @@ export class DiskHealth {
       return (await this.freeBytes()) >= this.#minFreeBytes ? null : 'There is no space left for clips.';
     } catch {
       // Which of them it was does not matter to whoever asks: nothing can be stored.
-      return 'The place for clips can not be written to.';
+      return 'The place for clips cannot be written to.';
     }
   }
 }

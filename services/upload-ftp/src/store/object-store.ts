@@ -72,7 +72,7 @@ export class ObjectStore {
     });
   }
 
-  /** Fails where the bucket can not be reached or is not there. */
+  /** Fails where the bucket cannot be reached or is not there. */
   async check(): Promise<void> {
     await this.#client.send(new HeadBucketCommand({ Bucket: this.#options.bucket }));
   }

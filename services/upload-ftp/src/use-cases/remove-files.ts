@@ -9,7 +9,7 @@ export interface RemoveFilesDeps {
   readonly remove: (ref: UploadRef) => Promise<void>;
 }
 
-/** Removes everything that an upload has here, all or nothing; throws when it can not. */
+/** Removes everything that an upload has here, all or nothing; throws when it cannot. */
 export async function removeFiles({ records, uploads, remove }: RemoveFilesDeps, uploadId: string): Promise<void> {
   const record = await records.find(uploadId);
   await uploads.end(uploadId);

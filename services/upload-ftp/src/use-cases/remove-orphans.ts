@@ -24,7 +24,7 @@ export async function removeOrphans(deps: Deps, { cursor, isOver }: JobSlice<Upl
   return last === batch.at(-1) ? null : last;
 }
 
-/** Answers the last one that was looked at. What can not be removed keeps nothing behind it from being removed; the next sweep tries it again. */
+/** Answers the last one that was looked at. What cannot be removed keeps nothing behind it from being removed; the next sweep tries it again. */
 async function removeUnused(
   { records, uploads, remove, onError }: Deps,
   refs: readonly UploadRef[],

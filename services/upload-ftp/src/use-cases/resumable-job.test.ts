@@ -28,7 +28,7 @@ describe('a sweep in turns', () => {
   const jobs: { stop(): Promise<void> }[] = [];
   afterEach(() => Promise.all(jobs.splice(0).map((job) => job.stop())));
 
-  it('goes on where a turn has left off until all is done, and begins anew a period later', async () => {
+  it('goes on where a turn has left off until all is done, and begins again a period later', async () => {
     const seen: (number | null)[] = [];
     const runSlice = async ({ cursor: from, isOver }: JobSlice<number>): Promise<number | null> => {
       seen.push(from);
@@ -124,7 +124,7 @@ describe('directories of uploads', () => {
     expect(await turnsUntilDone((slice) => removeOrphans(deps, slice), 1_000)).toBe(1);
   });
 
-  it('that nobody has use for are removed, whichever of them can not be', async () => {
+  it('that nobody has use for are removed, whichever of them cannot be', async () => {
     const refs = makeUploads(12);
     const orderedRefs: UploadRef[] = [];
     for await (const ref of clips.listUploads(null)) orderedRefs.push(ref);
@@ -136,7 +136,7 @@ describe('directories of uploads', () => {
       clips,
       onError: (error: unknown) => errors.push(error),
       remove: async (ref: UploadRef) => {
-        if (broken.has(ref.id)) throw new Error('can not be removed');
+        if (broken.has(ref.id)) throw new Error('cannot be removed');
         await clips.remove(ref);
       },
     };
@@ -146,7 +146,7 @@ describe('directories of uploads', () => {
     expect(errors).toHaveLength(broken.size);
   });
 
-  it('are moved to object storage in turns, whichever of them can not be', async () => {
+  it('are moved to object storage in turns, whichever of them cannot be', async () => {
     const refs = makeUploads(12);
     const broken = refs[5]?.id;
     const upload = ({ imei, id }: UploadRef): UploadRecord =>

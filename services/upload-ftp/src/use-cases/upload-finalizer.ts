@@ -19,7 +19,7 @@ export interface UploadFinalizerDeps {
   readonly timeouts: UploadTimeouts;
   readonly metrics: UploadMetrics;
   readonly log: Logger;
-  /** Bytes that the camera lists for the clip; null when it can not be asked now. */
+  /** Bytes that the camera lists for the clip; null when it cannot be asked now. */
   readonly queryListedBytes: (record: UploadRecord) => Promise<number | null>;
   /** Files that a later one has taken the place of; only the pod that has them removes them. */
   readonly removeSuperseded: (record: UploadRecord, paths: readonly string[]) => Promise<void>;

@@ -17,7 +17,7 @@ export function toCameraClock(timestampMs: number, utcOffset: string): string {
 }
 
 /**
- * Bytes that the camera lists for a clip (0x9205): null when it can not be asked now, 0 when it lists nothing that is the clip.
+ * Bytes that the camera lists for a clip (0x9205): null when it cannot be asked now, 0 when it lists nothing that is the clip.
  */
 export async function queryListedBytes(
   deps: VerifyUploadDeps,

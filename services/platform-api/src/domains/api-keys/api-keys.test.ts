@@ -42,7 +42,7 @@ describe('POST /api/api-keys', () => {
     expect(JSON.stringify(stored)).not.toContain(key);
   });
 
-  it('is honoured once for an Idempotency-Key; the replay has null in the place of the key', async () => {
+  it('is honoured once for an Idempotency-Key; the replay has null instead of the key', async () => {
     const client = bearer(harness.ours.owner);
     const headers = { 'idempotency-key': 'one key, please' };
     const [first, again] = [
@@ -166,7 +166,7 @@ describe('the key of the dashboard', () => {
     });
   });
 
-  it('stands in no list, can not be revoked, and opens nothing beyond this API', async () => {
+  it('stands in no list, cannot be revoked, and opens nothing beyond this API', async () => {
     const { owner } = harness.theirs;
     const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
     const { items } = await bearer(owner).get('/api/api-keys');

@@ -177,7 +177,7 @@ describe('what the Device API tells the audit log', () => {
     expect(withoutResponse).toBe(0);
   });
 
-  it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {
+  it('is forgotten as told once JetStream cannot have it any more; the entry stays', async () => {
     const imei = newImei();
     const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
     const published = { id: randomBytes(16).toString('hex'), accountId: harness.ours.accountId, at: new Date() };

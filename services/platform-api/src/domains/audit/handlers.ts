@@ -32,7 +32,7 @@ export function serveAuditLog(deps: AuditServerDeps): Running {
       handler: async ({ data, subject }) => {
         const access = parseAccess(data);
         // It will never be readable.
-        if (access === null) return log.warn({ subject }, 'what is told to the audit log can not be read');
+        if (access === null) return log.warn({ subject }, 'what is told to the audit log cannot be read');
         await recordAccess(deps, access);
       },
     });

@@ -55,7 +55,7 @@ async function claimRecordId(records: RecordStore, id: string): Promise<number> 
 const dedupeRetentionMs = 8 * 86_400_000;
 const batchSize = 1_000;
 
-/** Forgets what can not be told again any more; answers where to go on, or null where all is done. */
+/** Forgets what cannot be told again any more; answers where to go on, or null where all is done. */
 export const purgeDedupe = (database: Database, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
   purgeOld(database, dedupeCollection(database), { takenAt: { $lt: new Date(nowMs - dedupeRetentionMs) } }, slice);
 

@@ -10,7 +10,7 @@ export type Actor = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 
 
 /**
  * Notes who did what to what (platform-contract.md, section 26): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
- * done already stays done where the note can not be written; that is logged.
+ * done already stays done where the note cannot be written; that is logged.
  */
 export async function audit(
   { records, log }: Pick<Deps, 'records' | 'log'>,

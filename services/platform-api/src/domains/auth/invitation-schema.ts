@@ -6,7 +6,7 @@ export const invitationSchema = Type.Object(
   {
     status: nameEnum(['sent', 'queued', 'failed', 'not_configured'], {
       description:
-        'sent: the mail server has taken it. queued: it is tried again, for seven days. failed: it can not be sent. not_configured: the installation has nothing to send it with.',
+        'sent: the mail server has taken it. queued: it is tried again, for seven days. failed: it cannot be sent. not_configured: the installation has nothing to send it with.',
     }),
     url: Type.Optional(
       nullable(

@@ -64,7 +64,7 @@ describe('an invitation', () => {
   });
 
   it.each(['/api/users/invite', '/api/users'])(
-    'has the link for the inviter where it can not be sent: %s',
+    'has the link for the inviter where it cannot be sent: %s',
     async (path) => {
       const email = newEmail();
       server.onRecipient = () => 550;

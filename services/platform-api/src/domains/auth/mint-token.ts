@@ -11,7 +11,7 @@ export async function mintToken(deps: Pick<Deps, 'records' | 'tokens' | 'log'>, 
   const { accountId, userId, keyId, role } = caller;
   const key = keyId === null ? null : await findKeyById(deps.records, caller, keyId);
   if (key === null || !key.canMintTokens)
-    throw new AppError('permission_denied', 'The API key can not mint tokens: make one with can_mint_tokens.');
+    throw new AppError('permission_denied', 'The API key cannot mint tokens: make one with can_mint_tokens.');
   const user = await findUser(deps.records, caller, userId);
   if (user === null) throw new AppError('api_key_invalid', 'The user of the API key is not there any more.');
   const token = await deps.tokens.issue({ accountId, userId, role, sessionId: null, mintedByKeyId: key._id });

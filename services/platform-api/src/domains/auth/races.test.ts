@@ -90,7 +90,7 @@ describe('a refresh token', () => {
     expect((await refresh()).status).toBe(200);
   });
 
-  it('is not spent where the next tokens can not be made', async () => {
+  it('is not spent where the next tokens cannot be made', async () => {
     const user = await harness.user('viewer');
     const refresh = () => harness.anonymous.post('/api/auth/refresh', { refresh_token: user.refreshToken });
     jest.spyOn(harness.deps.tokens, 'issue').mockRejectedValueOnce(new Error('no key'));

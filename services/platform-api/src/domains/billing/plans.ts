@@ -42,7 +42,7 @@ export function readPlans(path: string | undefined): PlanFile {
   try {
     return check(JSON.parse(readFileSync(path ?? example, 'utf8'))) as PlanFile;
   } catch (cause) {
-    throw new ConfigError(`PLANS_FILE can not be read: ${(cause as Error).message}`, { cause });
+    throw new ConfigError(`PLANS_FILE cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
 

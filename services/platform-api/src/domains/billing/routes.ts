@@ -31,7 +31,7 @@ const common = { tags: ['Subscriptions'] } as const;
 const billing = { permission: 'billing' } as const;
 const ofGateway = {
   502: 'The payment gateway did not take the request.',
-  503: 'The payment gateway is not configured, or can not be reached; or a backend can not.',
+  503: 'The payment gateway is not configured, or cannot be reached; or a backend cannot.',
 } as const;
 
 export const billingRoutes = (deps: Deps): PlatformRoute[] => [

@@ -45,7 +45,7 @@ const unknownDelayMs = 1_000;
 const wakeDelayMs = 60_000;
 /** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
 const partnerDelayMs = 60_000;
-/** Turns of more queues are not remembered: they begin anew. */
+/** Turns of more queues are not remembered: they begin again. */
 const maxTrackedQueues = 100_000;
 
 interface SentFrame {
@@ -66,7 +66,7 @@ export class CommandWorker {
   /** The number of the last turn that a queue had here, of those that wait. */
   readonly #lastServed = new Map<string, number>();
   #roundNo = 0;
-  /** Until when queues are left alone whose device can not be reached. */
+  /** Until when queues are left alone whose device cannot be reached. */
   readonly #cooldowns = new Map<string, number>();
   /** True while more queues wait than are looked after at the same time. */
   #isSaturated = false;
@@ -117,7 +117,7 @@ export class CommandWorker {
   async #poll(): Promise<void> {
     const now = new Date();
     await this.#queue.expire(now);
-    // What can not be told of now is at the next look; the queue does not wait for it.
+    // What cannot be told of now is at the next look; the queue does not wait for it.
     await notifyFailures(this.#deps).catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'failures of commands could not be told');
     });
@@ -241,7 +241,7 @@ export class CommandWorker {
     const ageMs = Date.now() - startedAt.getTime();
     if (command.notBefore !== null && command.notBefore.getTime() > Date.now()) return false;
     if (await this.#isForPreviousVehicle(command)) {
-      // What its socket took can not be taken back.
+      // What its socket took cannot be taken back.
       if (command.status === 'sent') return this.#applyResult(command, name, { kind: 'unanswered' });
       const canceled = { status: 'canceled', flight: null, notBefore: null, completedAt: new Date() } as const;
       if (await this.#queue.updateAttempt(command._id, name, canceled)) this.#publishUpdate(command._id);
@@ -297,7 +297,7 @@ export class CommandWorker {
       });
   }
 
-  /** In the background: what can not be told of now is, where it counts, at the next look. */
+  /** In the background: what cannot be told of now is, where it counts, at the next look. */
   #publishUpdate(id: number): void {
     publishUpdate(this.#deps, id).catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'a change of a command could not be told');
@@ -317,7 +317,7 @@ const sentFields = (command: Command, sent: SentFrame | undefined, now: Date): C
 const retryDelayMs = ({ type }: Command, { retryMs }: { retryMs: number }): number =>
   type === 'wakeup' ? Math.max(retryMs, wakeDelayMs) : retryMs;
 
-/** A wake-up is for devices that can not be reached: it has a time of its own, and holds up nobody. */
+/** A wake-up is for devices that cannot be reached: it has a time of its own, and holds up nobody. */
 const mustWaitForDevice = (
   command: Command,
   result: AttemptResult,

@@ -141,7 +141,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** What a schema can not say. */
+/** What a schema cannot say. */
 function findFault(type: CommandType, params: Record<string, unknown>): Fault | undefined {
   if (type === 'upload' || type === 'resource_list') return findClipFault(params as ParamsOf<'resource_list'>);
   if (type === 'set_parameters') return findParameterFault(params as ParamsOf<'set_parameters'>);
@@ -170,7 +170,7 @@ function findParameterFault({ parameters }: ParamsOf<'set_parameters'>): Fault |
     try {
       toDeviceParameter(parameter);
     } catch (error) {
-      return { path: `${path}/value`, message: `can not be sent: ${(error as Error).message}` };
+      return { path: `${path}/value`, message: `cannot be sent: ${(error as Error).message}` };
     }
   }
   return undefined;

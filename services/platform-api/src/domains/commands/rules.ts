@@ -43,7 +43,7 @@ export type AttemptResult =
   | { readonly kind: 'notSent'; readonly retryMs: number; readonly isOfDevice?: boolean }
   /** It was sent, and nobody answered. */
   | { readonly kind: 'unanswered' }
-  /** The terminal's answer makes no sense, or the command can not be sent to it at all. */
+  /** The terminal's answer makes no sense, or the command cannot be sent to it at all. */
   | { readonly kind: 'failed'; readonly error: 'unreadable' | 'invalid' | 'internal'; readonly message: string }
   /** Whether it was sent is not known: it is asked for again under its name. */
   | { readonly kind: 'unknown' };

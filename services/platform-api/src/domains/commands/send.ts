@@ -242,7 +242,7 @@ function unwrapOutcome(outcome: Outcome): DeviceResponse {
     case 'busy':
       throw new AppError('rate_limited', `The device is busy: ${outcome.detail}`);
     case 'brokerAway':
-      throw new AppError('unavailable', 'Devices can not be reached at the moment.');
+      throw new AppError('unavailable', 'Devices cannot be reached at the moment.');
     default:
       return outcome satisfies never;
   }

@@ -201,7 +201,7 @@ async function tooLateError(
   assertVersion(current, expectedVersion);
   const { status } = current;
   const statusText = status === 'queued' ? 'is being sent' : `is ${status}`;
-  return new AppError('state_conflict', `The command ${commandId} ${statusText}: it can not be canceled.`);
+  return new AppError('state_conflict', `The command ${commandId} ${statusText}: it cannot be canceled.`);
 }
 
 async function getCommand(

@@ -5,7 +5,7 @@ export interface ImageSize {
 }
 
 /**
- * How large a picture is once it is unpacked, by its head alone: a small file may hold a picture that no memory does. Null where the head can not be read.
+ * How large a picture is once it is unpacked, by its head alone: a small file may hold a picture that no memory does. Null where the head cannot be read.
  */
 export function imageSize(bytes: Buffer, mimeType: 'image/jpeg' | 'image/png' | 'image/webp'): ImageSize | null {
   try {
@@ -33,7 +33,7 @@ const isBare = (marker: number): boolean => (marker >= 0xd0 && marker <= 0xd8) |
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** The largest of the frames before the picture's data begins: a second one would be read in the place of the first. */
+/** The largest of the frames before the picture's data begins: a second one would be read instead of the first. */
 function jpegSize(bytes: Buffer): ImageSize | null {
   let size: ImageSize | null = null;
   let at = 2;

@@ -20,7 +20,7 @@ export const maxPictureBytes = 32 * 1024 * 1024;
 /** True for a text that has words, and not only page numbers. */
 export const hasWords = (text: string): boolean => /\p{L}{2}/u.test(text);
 
-/** Reads a PDF in a process of its own; null for one that can not be read, or not within what that process may take. */
+/** Reads a PDF in a process of its own; null for one that cannot be read, or not within what that process may take. */
 export async function readPdf(file: Buffer, maxPages: number, signal: AbortSignal): Promise<PdfContent | null> {
   const limits = { ...runLimits, outputBytes: maxTextBytes };
   const output = await runSandboxed(program, ['text', String(maxPages), String(maxPixels)], file, limits, signal);
@@ -28,7 +28,7 @@ export async function readPdf(file: Buffer, maxPages: number, signal: AbortSigna
 }
 
 /**
- * The largest picture of a page (from 1) as PNG, in a process of its own; empty where the page has none, null where it can not be read, or not within what that
+ * The largest picture of a page (from 1) as PNG, in a process of its own; empty where the page has none, null where it cannot be read, or not within what that
  * process may take. One page at a time: all of them together would be too much to hold here.
  */
 export async function readPdfPicture(file: Buffer, page: number, signal: AbortSignal): Promise<Buffer | null> {

@@ -41,7 +41,7 @@ async function run(
     });
     return await collectOutput(child, input, limits);
   } catch (cause) {
-    throw new AppError('unavailable', 'Files can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Files cannot be read at the moment.', { cause });
   }
 }
 

@@ -88,7 +88,7 @@ function parseInput(body: ExtractBody): DocumentInput {
 /** Before anything unpacks it: some kilobytes may be gigabytes then. */
 function assertPixelsAllowed(bytes: Buffer, mimeType: Parameters<typeof imageSize>[1]): void {
   const size = imageSize(bytes, mimeType);
-  if (size === null) throw unreadableError('The head of the picture can not be read.');
+  if (size === null) throw unreadableError('The head of the picture cannot be read.');
   const { width, height } = size;
   if (width * height > maxPixels)
     throw new AppError(
@@ -143,7 +143,7 @@ async function extractFromFile(
 
 async function readPdfContent(file: Buffer, signal: AbortSignal): Promise<PdfContent> {
   const content = await readPdf(file, maxPages, signal);
-  if (content === null) throw unreadableError('The PDF can not be read, or takes too much to be read.');
+  if (content === null) throw unreadableError('The PDF cannot be read, or takes too much to be read.');
   if (content.pages <= maxPages) return content;
   throw validationError([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
 }
@@ -154,7 +154,7 @@ async function* readPagePictures(file: Buffer, pages: number, signal: AbortSigna
     const content = await readPdfPicture(file, page, signal);
     if (content === null)
       throw unreadableError(
-        `The picture on page ${page} of the PDF can not be read, or takes too much to be read: as PNG it may have ${maxPictureBytes / 1024 / 1024} MiB.`,
+        `The picture on page ${page} of the PDF cannot be read, or takes too much to be read: as PNG it may have ${maxPictureBytes / 1024 / 1024} MiB.`,
       );
     if (content.length > 0) yield { content, mimeType: 'image/png' };
   }

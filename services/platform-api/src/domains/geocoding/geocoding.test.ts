@@ -358,7 +358,7 @@ describe('geocoding with providers', () => {
       for (const path of [found, offered]) expect((await client.get(path)).items).toEqual([]);
   });
 
-  it('draws ways with the router, and straight lines where it can not', async () => {
+  it('draws ways with the router, and straight lines where it cannot', async () => {
     const id = await vehicle(world, owner, [10, 20]);
     const to = `${base}/generate-route?vehicleId=${id}&latitude=10.1&longitude=20.1&alternatives=1`;
     const way = (distance: number) => ({

@@ -61,7 +61,7 @@ export const routeQuery = Type.Object({
   }),
   latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Of the destination.' })),
   longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Of the destination.' })),
-  address: Type.Optional(text(2, 200, { description: 'The destination, in the place of its position.' })),
+  address: Type.Optional(text(2, 200, { description: 'The destination, instead of its position.' })),
   profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   alternatives: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 2, default: 0, description: 'Other ways beside the best one, at most.' }),

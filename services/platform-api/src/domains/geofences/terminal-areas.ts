@@ -47,7 +47,7 @@ const message = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, ed
 export const areaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
   message(deletions[kind], { ids: [id] }, edition);
 
-/** Added, not in the place of the others that the terminal has. */
+/** Added, not instead of the others that the terminal has. */
 const add = 1;
 /** JT/T 808-2013 table 57: the driver is told, and not the platform, which follows crossings itself. */
 const bit = { speed: 1 << 1, driverOnEntry: 1 << 2, driverOnExit: 1 << 4, south: 1 << 6, west: 1 << 7 } as const;
@@ -58,7 +58,7 @@ const overspeedSeconds = 10;
 const largestId = 0xffff_ffff;
 
 /**
- * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they can not say: days of the week of another time zone, a corridor wider than 255 m, an area on both
+ * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they cannot say: days of the week of another time zone, a corridor wider than 255 m, an area on both
  * sides of the equator or of a meridian where signs change.
  */
 export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {

@@ -36,7 +36,7 @@ const turnMs = 20_000;
 const atOnce = 8;
 const retryMs = 600_000;
 const longestRetryMs = 86_400_000;
-/** A terminal that is gone is not asked to forget for ever. */
+/** A terminal that is gone is not asked to forget forever. */
 const maxRemovals = 30;
 
 const sentCollection = 'geofence_terminals';

@@ -133,7 +133,7 @@ describe('a backlog of files', () => {
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 
-  it('of vehicles that are to be counted anew is counted in turns', async () => {
+  it('of vehicles that are to be counted again is counted in turns', async () => {
     const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
     for (const { accountId, _id: vehicleId } of vehicles)
       await countBytes(world.deps.database, { accountId, vehicleId }, 12_345);

@@ -99,8 +99,8 @@ const fileRoute = (deps: Deps): PlatformRoute =>
       404: 'The file is gone.',
       409: 'The upload of the clip is not completed.',
       416: 'The range is out of bounds; Content-Range has the size.',
-      422: 'The clip can not be converted to MP4.',
-      502: 'The server that has the file can not be reached, or returned an error.',
+      422: 'The clip cannot be converted to MP4.',
+      502: 'The server that has the file cannot be reached, or returned an error.',
     },
     handle: async ({ params, query, context }) => {
       await openFile(deps, params.id, query, context);

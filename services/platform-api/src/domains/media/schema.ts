@@ -119,9 +119,7 @@ export const fileQuery = Type.Object({
   user: Type.Optional(Type.String({ maxLength: 20, description: 'Whom the URL was shown to.' })),
   expires: Type.Optional(Type.String({ maxLength: 20, description: 'Unix seconds.' })),
   signature: Type.Optional(Type.String({ maxLength: 100, description: 'Of all of the URL that counts.' })),
-  download: Type.Optional(
-    stringEnum(['0', '1'], { description: '1: to be saved as a file, in the place of being shown.' }),
-  ),
+  download: Type.Optional(stringEnum(['0', '1'], { description: '1: to be saved as a file, instead of being shown.' })),
   format: Type.Optional(
     stringEnum(clipFormats, { description: 'Of clips alone: as the camera sent it, or one MP4.', default: 'original' }),
   ),

@@ -111,7 +111,7 @@ describe('the storage of a vehicle', () => {
     await waitFor(async () => (await quotas()).length === 2);
   });
 
-  it('is counted anew where a crash has left it wrong', async () => {
+  it('is counted again where a crash has left it wrong', async () => {
     await keep({ sizeBytes: 300 });
     await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
     expect(await recountAll(world.deps)).toBeNull();

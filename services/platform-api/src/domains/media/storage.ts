@@ -29,14 +29,14 @@ export async function countAdded(parts: StorageParts, vehicle: Vehicle, media: M
   await keepWithin(parts, vehicle, bytes);
 }
 
-/** Counts the files of a vehicle anew, as after a crash between a file and its being counted. */
+/** Counts the files of a vehicle again, as after a crash between a file and its being counted. */
 export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<void> {
   const { _id: vehicleId, accountId } = vehicle;
   const usage = await countBytes(parts.database, { accountId, vehicleId }, 0);
   await keepWithin(parts, vehicle, await corrected(parts, usage));
 }
 
-/** Counts the files of all vehicles anew; answers the vehicle to go on with, or null where all is done. */
+/** Counts the files of all vehicles again; answers the vehicle to go on with, or null where all is done. */
 export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice = unlimited): Promise<number | null> {
   for (let after = from - 1; ; ) {
     const page = await usageAfter(parts.database, after, vehiclesAtOnce);

@@ -47,7 +47,7 @@ export async function changeProtection(
   expectedVersion: number | undefined,
 ): Promise<Media> {
   const { vehicleId } = await ownMedia(deps, caller, id);
-  // Of a vehicle that is deleted nothing stays for ever.
+  // Of a vehicle that is deleted nothing stays forever.
   if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null) throw notFound(id);
   const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
   if (changed === null) throw notFound(id);

@@ -186,7 +186,7 @@ describe('the receiver of SMS', () => {
     expect((await where()).status).toBe(200);
     expect(await responses()).toMatchObject([{ to: number, user_id: claimed.id }]);
 
-    // Another number has to be shown anew.
+    // Another number has to be shown again.
     const other = newPhone();
     const owner = harness.as(harness.ours.owner);
     for (const phone_number of [other, number])

@@ -94,6 +94,6 @@ async function shareReply(deps: ReplyDeps, caller: Caller, vehicle: Vehicle): Pr
     };
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error;
-    return { text: `A link to ${vehicle.vehicleNo} can not be made: ${error.message}`, data: null };
+    return { text: `A link to ${vehicle.vehicleNo} cannot be made: ${error.message}`, data: null };
   }
 }

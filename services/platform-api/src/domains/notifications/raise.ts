@@ -131,7 +131,7 @@ export class Notifications {
       );
     } catch (error) {
       const [first, ...others] = calls;
-      // What can not be recorded is to fail alone.
+      // What cannot be recorded is to fail alone.
       if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBulk([call])));
       else first?.reject(error);
     }
@@ -192,7 +192,7 @@ export class Notifications {
       head.set('Nats-Msg-Id', dedupeKey);
       const done = (isStored: boolean): void => {
         if (isStored) resolve();
-        else reject(new AppError('unavailable', 'Notifications can not be stored at the moment.'));
+        else reject(new AppError('unavailable', 'Notifications cannot be stored at the moment.'));
       };
       if (!this.#publisher.publish(subject, encoder.encode(JSON.stringify(payload)), done, head)) done(false);
     });

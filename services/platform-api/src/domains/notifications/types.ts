@@ -210,7 +210,7 @@ export const notificationKinds: readonly NotificationKind[] = [
   row(
     'dsm_sunglasses',
     'Infrared-blocking glasses',
-    'The driver wears glasses that the camera can not see through.',
+    'The driver wears glasses that the camera cannot see through.',
     'dsm',
     'dsm:11',
   ),

@@ -155,7 +155,7 @@ class KnownDevices {
     this.#sender = sender;
   }
 
-  /** Why a device is refused, or null. A device of another account is unknown, so that numbers can not be probed. */
+  /** Why a device is refused, or null. A device of another account is unknown, so that numbers cannot be probed. */
   async refusalOf(imei: string, recordedImei: string): Promise<string | null> {
     const known = this.#refusals.get(imei);
     if (known !== undefined) return known;

@@ -267,7 +267,7 @@ describe("a hub's answer", () => {
       more();
     };
     expect(await ask()).toEqual(unreadable('more than'));
-    // It would write for ever.
+    // It would write forever.
     await cut;
   });
 

@@ -158,7 +158,7 @@ const ingest = {
     415: failure('The body is compressed: code 1001.'),
     429: failure('Too many requests: code 1006.'),
     500: failure('Unexpected server error.'),
-    503: failure('What was sent can not be stored at the moment: send it again.'),
+    503: failure('What was sent cannot be stored at the moment: send it again.'),
   },
 } as const satisfies Partial<Route> & { access: unknown };
 

@@ -61,7 +61,7 @@ export class PartnerTelemetry {
     return new Promise((resolve, reject) => {
       const done = (stored: boolean): void => {
         if (stored) resolve();
-        else reject(new AppError('unavailable', 'The reports can not be stored at the moment.'));
+        else reject(new AppError('unavailable', 'The reports cannot be stored at the moment.'));
       };
       if (!this.#publisher.publish(telemetrySubject(partition), batch.take(), done)) done(false);
     });
@@ -74,7 +74,7 @@ export class PartnerTelemetry {
     } catch (cause) {
       // The next request tries again.
       this.#streams = undefined;
-      throw new AppError('unavailable', 'The reports can not be stored at the moment.', { cause });
+      throw new AppError('unavailable', 'The reports cannot be stored at the moment.', { cause });
     }
   }
 

@@ -263,7 +263,7 @@ describe('advanceOdometer', () => {
       run([report(0, 0, 5_000), report(60, 600, 5_000.6), report(120, 1_200, 0), report(180, 1_800, 0.6)]).km,
     ).toBe(1.8);
   });
-  it('takes no mileage that can not have been driven', () => {
+  it('takes no mileage that cannot have been driven', () => {
     expect(run([report(0, 0, 10), report(60, 600, 9_999), report(120, 1_200, 9_999.6)]).km).toBe(1.2);
   });
   it('leaves out jumps, what is no fix, and the wandering of who stands', () => {

@@ -105,7 +105,7 @@ export async function readDay(database: Database, vehicleId: number, day: string
 }
 
 /**
- * Puts fewer points in the place of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
+ * Puts fewer points instead of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
  * which who reads them does not see, and the next time it is done again.
  */
 export async function thinDay(

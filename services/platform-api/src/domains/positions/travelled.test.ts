@@ -42,7 +42,7 @@ it("a vehicle's odometer is what the user has set, and what it has come since", 
   expect(await shown(id)).toBe(510);
   await hasCome(second, id, 3);
   expect(await shown(id)).toBe(513);
-  // Back again: what was known of the first one was forgotten when it went, and its count begins anew.
+  // Back again: what was known of the first one was forgotten when it went, and its count begins again.
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
   expect(await shown(id)).toBe(514);

@@ -13,7 +13,7 @@ export async function travelledKm(
   const byImei = new Map(vehicles.flatMap((vehicle) => (vehicle.imei === null ? [] : [[vehicle.imei, vehicle]])));
   try {
     const states = await readStates(redis, records.database, [...byImei.keys()]);
-    // A terminal that was in another vehicle begins anew with its first report in this one.
+    // A terminal that was in another vehicle begins again with its first report in this one.
     const own = [...states].filter(([imei, state]) => isStateOf(state, byImei.get(imei)));
     return new Map(own.map(([, { vehicleId, travelledKm: km }]) => [vehicleId, km]));
   } catch (error) {

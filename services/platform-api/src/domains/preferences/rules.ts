@@ -55,7 +55,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 
 const dashboardLimitBytes = 16 * 1024;
 
-/** 400 for what the schema can not see. */
+/** 400 for what the schema cannot see. */
 export function checkPreferences(body: PreferencesBody, result: Preferences): void {
   if (body.timezone !== undefined && !isTimeZone(body.timezone))
     throw validationError([{ path: '/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);

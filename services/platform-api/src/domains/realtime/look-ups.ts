@@ -23,6 +23,6 @@ export async function lastLocation({ redis }: Pick<Deps, 'redis'>, imei: string)
   try {
     return (await readLastLocations(redis, [imei])).get(imei) ?? null;
   } catch (cause) {
-    throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Positions cannot be read at the moment.', { cause });
   }
 }

@@ -28,7 +28,7 @@ async function reported(
     const devices = await readDevices(redis, [...locations.keys()]);
     return new Map([...locations].map(([imei, location]) => [imei, presentOf(devices.get(imei), location, nowMs)]));
   } catch (cause) {
-    throw new AppError('unavailable', 'Positions can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Positions cannot be read at the moment.', { cause });
   }
 }
 

@@ -27,7 +27,7 @@ export async function makeWebsocketToken(redis: Redis, holder: TokenHolder): Pro
     await redis.set(keyOf(token), JSON.stringify(kept), { expiration: { type: 'EX', value: websocketTokenSeconds } });
     return token;
   } catch (cause) {
-    throw new AppError('unavailable', 'Tokens can not be kept at the moment.', { cause });
+    throw new AppError('unavailable', 'Tokens cannot be kept at the moment.', { cause });
   }
 }
 

@@ -79,7 +79,7 @@ const details = {
   polyline: Type.Optional(
     nullableField(
       text(1, 200_000, {
-        description: 'The path as a polyline of precision 5, in the place of `path`; with it the same line.',
+        description: 'The path as a polyline of precision 5, instead of `path`; with it the same line.',
       }),
     ),
   ),

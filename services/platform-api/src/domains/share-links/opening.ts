@@ -63,7 +63,7 @@ export async function openLinkSocket(
   return withVehicle(deps, link, now);
 }
 
-/** What the link shows of the way up to now. While the history can not be read it shows where the vehicle is. */
+/** What the link shows of the way up to now. While the history cannot be read it shows where the vehicle is. */
 async function trackBefore(
   deps: Parts & Pick<Deps, 'database'>,
   { historyMinutes, destination, permissions }: ShareLink,

@@ -97,7 +97,7 @@ describe('sharing', () => {
     });
 
     it('counts the searches of a user', async () => {
-      // Ids of users begin anew in each world: they are counted in a Redis of its own.
+      // Ids of users begin again in each world: they are counted in a Redis of its own.
       const redis = await (await ServerProcess.redis()).start();
       const limited = await PlatformWorld.open({
         REDIS_URL: `redis://127.0.0.1:${redis.port}`,

@@ -19,7 +19,7 @@ interface Parts {
 }
 
 /**
- * Makes the toll gates those of a file, when it is another one than the last time; one replica does it. A file that can not be read changes nothing and is
+ * Makes the toll gates those of a file, when it is another one than the last time; one replica does it. A file that cannot be read changes nothing and is
  * no reason not to start.
  */
 export async function loadTollGates(

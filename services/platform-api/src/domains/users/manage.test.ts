@@ -117,7 +117,7 @@ describe('what was sent to set a password with', () => {
     }
   });
 
-  it('outlives no session: where it can not be ended, the sessions of the old password are gone', async () => {
+  it('outlives no session: where it cannot be ended, the sessions of the old password are gone', async () => {
     const user = await world.user('manager');
     const away = () => Promise.reject(new Error('the database is unavailable'));
     beforeTokens('deleteMany', away);

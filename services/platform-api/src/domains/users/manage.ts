@@ -42,7 +42,7 @@ const refuse = (message: string): AppError => new AppError('permission_denied', 
 
 /** Throws unless the caller's role may give a role, and so manage users who have it. */
 export function checkMayGive(caller: Caller, role: Role): void {
-  if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} can not give the role ${role}.`);
+  if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} cannot give the role ${role}.`);
 }
 
 /** Makes a user of the caller's account; without a password there is an invitation to be sent. */
@@ -158,7 +158,7 @@ function changedContact(user: User, given: Parameters<typeof readContact>[0]): C
 const isActiveOwner = (user: Pick<User, 'role' | 'disabled'>): boolean => user.role === 'owner' && !user.disabled;
 
 const lastOwner = (): AppError =>
-  new AppError('in_use', 'The last owner of an account can not be removed, demoted or disabled.');
+  new AppError('in_use', 'The last owner of an account cannot be removed, demoted or disabled.');
 
 /**
  * 409 `in_use` for what would leave an account without an owner. Looked at before, so that nothing is written, and again after the change, which is taken back then:

@@ -212,7 +212,7 @@ describe('PUT /api/users/:id', () => {
 describe('the last owner', () => {
   const inUse = { status: 409, code: 'in_use' };
 
-  it('can not be demoted, disabled or removed', async () => {
+  it('cannot be demoted, disabled or removed', async () => {
     const tenant = await world.tenant('One owner');
     const [client, path] = [world.as(tenant.owner), `/api/users/${tenant.owner.id}`];
     expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);

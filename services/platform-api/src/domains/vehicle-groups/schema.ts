@@ -61,14 +61,14 @@ const paged = { ...paginationQuery, sort: sortParameter(sortable) };
 export const listGroupsQuery = Type.Object({
   ...paged,
   query: searchText('name'),
-  populateVehicles: flag('Vehicles as objects in the place of ids; an empty value is true.', 'populate_vehicles'),
-  folderView: flag('The whole tree in the place of a page; an empty value is true.', 'folder_view'),
+  populateVehicles: flag('Vehicles as objects instead of ids; an empty value is true.', 'populate_vehicles'),
+  folderView: flag('The whole tree instead of a page; an empty value is true.', 'folder_view'),
 });
 export type ListGroupsQuery = Static<typeof listGroupsQuery>;
 
 export const subGroupsQuery = Type.Object({
   ...paged,
-  recursive: flag('All groups below in the place of the direct children.'),
+  recursive: flag('All groups below instead of the direct children.'),
 });
 export type SubGroupsQuery = Static<typeof subGroupsQuery>;
 

@@ -16,7 +16,7 @@ const kinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all of some devices. */
 const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 
-/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What can not be ended now is ended by a sweep. */
+/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What cannot be ended now is ended by a sweep. */
 export async function removeVehicle(
   deps: Parts,
   known: Vehicle,

@@ -65,7 +65,7 @@ const sweep = () => endDeletedVehicles(world.deps, vehicleDeletionHooks(world.de
 const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('a terminal that leaves its vehicle', () => {
-  it('is forgotten though its commands can not be taken back, which they are later', async () => {
+  it('is forgotten though its commands cannot be taken back, which they are later', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const command = await queue(id);

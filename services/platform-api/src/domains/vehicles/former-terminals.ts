@@ -24,7 +24,7 @@ export async function forgetFormer(deps: Parts, former: Vehicle): Promise<void> 
   if (isDone) await runEach(deps.log, former, [() => forgetEnding(database, departureId(former))]);
 }
 
-/** Forgets later what could not be forgotten when a terminal left its vehicle; false where it can not be now either. */
+/** Forgets later what could not be forgotten when a terminal left its vehicle; false where it cannot be now either. */
 export async function forgetFormerLater(deps: Parts, former: Vehicle): Promise<boolean> {
   const { imei } = former;
   const holder = imei === null ? null : await findVehicleByImei(deps.records, imei);

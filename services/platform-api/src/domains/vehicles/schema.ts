@@ -40,7 +40,7 @@ export interface Vehicle extends AccountRecord {
   readonly name: string;
   /** Canonical terminal number. */
   readonly imei: string | null;
-  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins anew. */
+  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins again. */
   readonly terminalSinceMs?: number;
   /** The number as it was recorded, with its leading zeros. */
   readonly recordedImei: string | null;

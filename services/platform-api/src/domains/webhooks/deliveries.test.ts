@@ -18,7 +18,7 @@ let webhookId: number;
 let at: string;
 const served: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
-  // Ids of webhooks begin anew in each world: they are counted in a Redis of its own.
+  // Ids of webhooks begin again in each world: they are counted in a Redis of its own.
   redis = await (await ServerProcess.redis()).start();
   world = await PlatformWorld.open({
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,

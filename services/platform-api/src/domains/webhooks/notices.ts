@@ -29,8 +29,8 @@ export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boole
     await deps.messages.send(mail);
   } catch (error) {
     if (!(error instanceof MessageRefusedError)) throw error;
-    // Asked again, it would be refused for ever.
-    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook can not be told by mail');
+    // Asked again, it would be refused forever.
+    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook cannot be told by mail');
     return false;
   }
   return true;

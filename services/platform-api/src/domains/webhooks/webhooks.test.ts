@@ -196,7 +196,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/status', '/secret_hint'] } });
   });
 
-  it('starts anew when it is enabled', async () => {
+  it('starts again when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
     const lastFailureAt = new Date();
     await webhookRecordsOf(world.deps).saveHealth({

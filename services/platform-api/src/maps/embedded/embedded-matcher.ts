@@ -44,7 +44,7 @@ export class EmbeddedMatcher {
   }
 }
 
-/** Where the trace changes between roads and own paths, a leg that was found without the other starts anew. */
+/** Where the trace changes between roads and own paths, a leg that was found without the other starts again. */
 function merged(
   onRoads: readonly MatchedPoint[],
   better: (point: MatchedPoint) => MatchedPoint,

@@ -435,7 +435,7 @@ describe('map matching', () => {
     expect(lineOf(alone.points)).toEqual([east(0), east(100)]);
   });
 
-  it('begins anew where no way leads on', async () => {
+  it('begins again where no way leads on', async () => {
     const network = new RoadNetwork([road([east(0), east(500)]), road([east(3000), east(3500)])]);
     const { points } = await matchTrace(network, trace([east(100), east(400), east(3100), east(3400)]));
     expect(points.every(({ isMatched }) => isMatched)).toBe(true);

@@ -246,7 +246,7 @@ describe('OSRM', () => {
     expect(parameters()).toEqual({ overview: 'full', geometries: 'polyline', steps: 'true', alternatives: '2' });
   });
 
-  it('says that there is no way, and fails where it can not be read', async () => {
+  it('says that there is no way, and fails where it cannot be read', async () => {
     answers({ status: 400, body: { code: 'NoRoute', message: 'Impossible route between points' } });
     const osrm = new Osrm(http);
     expect(await osrm.route({ waypoints: [a, c], profile: 'truck', alternatives: 0 })).toEqual([]);

@@ -43,7 +43,7 @@ describe('HttpProvider', () => {
     ['an error of the server', { status: 500, body: { error: 'x' } }],
     ['a limit that is reached', { status: 429, body: { error: 'x' } }],
     ['a key that is refused', { status: 403, body: { error: 'x' } }],
-    ['a page in the place of JSON', { body: '<html>' }],
+    ['a page instead of JSON', { body: '<html>' }],
     ['a refusal that is no JSON', { status: 404, body: 'not found' }],
   ])('fails with %s', async (_name, answer) => {
     server.answer = () => answer;

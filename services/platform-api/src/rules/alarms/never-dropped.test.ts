@@ -6,7 +6,7 @@ import { rules } from '../index.ts';
 import type { Raised } from '../rule.ts';
 import { context, reportOf, type Sketch } from './testing.ts';
 
-/** What all rules make of a vehicle's first report. */
+/** Returns what all rules find in a vehicle's first report. */
 const raisedBy = (sketch: Omit<Sketch, 'at'>): Raised[] =>
   rules.flatMap((rule) => [...rule.step(undefined, reportOf({ at: 0, ...sketch }), context).raised]);
 const bytes = Array.from({ length: 256 }, (_unused, code) => code);
@@ -24,7 +24,7 @@ const dsm = (type: number): AdditionalItem =>
 const bsd = (type: number): AdditionalItem =>
   createAdditionalItem(additionalItemDefinitions.bsdAlarm, { ...head, type, ...place, tag });
 
-describe('nothing that a terminal can say is dropped (platform-contract.md, section 13.1): it is one notification, listed or unknown', () => {
+describe('every alarm of a terminal is one notification, listed or unknown', () => {
   it.each(editions.flatMap((edition) => bits.map((bit) => [edition, bit] as const)))(
     'alarm word of %s, bit %i',
     (edition, bit) => {
@@ -86,7 +86,7 @@ describe('nothing that a terminal can say is dropped (platform-contract.md, sect
     expect(raised?.attributes).toMatchObject(bit > 7 ? { bit, raw: item.bytes.toString('hex') } : {});
   });
 
-  it('a name that is not in the catalogue goes on record as unknown, with the name', () => {
+  it('a name outside the catalogue is recorded as unknown, with the name', () => {
     const vehicle = { ...context.vehicle, driverId: null };
     const [sos] = raisedBy({ bits: [0] });
     if (sos === undefined) throw new Error('nothing was raised');

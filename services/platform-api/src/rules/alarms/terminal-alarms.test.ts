@@ -40,7 +40,7 @@ const frozen = <T>(value: T): T => {
   return value;
 };
 
-it('whatever a terminal sends: nothing is thrown, the same comes out twice, and the state is not changed in place', () => {
+it('never throw, are deterministic, and do not change the state in place, whatever a terminal sends', () => {
   fc.assert(
     fc.property(fc.array(anySketch, { maxLength: 12 }), (sketches) => {
       let state: AlarmState | undefined;
@@ -57,7 +57,7 @@ it('whatever a terminal sends: nothing is thrown, the same comes out twice, and 
   );
 });
 
-it('every amendment is of a notification that was raised, and no two that were raised are the same', () => {
+it('amend only raised notifications, and raise none twice', () => {
   fc.assert(
     fc.property(fc.array(anySketch, { maxLength: 20 }), (sketches) => {
       const raised = new Set<string>();

@@ -3,13 +3,13 @@ import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { bitsOf, type HeldAlarm } from './signals.ts';
 
-/** Bits of item 0x14 (JT/T 1078-2016 table 14) that have an item with their detail. */
+/** Bits of item 0x14 (JT/T 1078-2016 table 14) with an item for their detail. */
 const lossBit = 0;
 const coverBit = 1;
 const storageBit = 2;
 const behaviourBit = 5;
 
-/** Main storage units of item 0x17; the bits behind them are backup units. */
+/** Main storage units of item 0x17; the following bits are backup units. */
 const mainUnits = 12;
 const behaviours = ['fatigue', 'phone', 'smoking'] as const;
 
@@ -22,7 +22,7 @@ interface VideoState {
   readonly units: readonly number[];
 }
 
-/** Several items of one kind add up. A channel or unit that is named as bad stands for its bit, should the terminal leave that out. */
+/** Merges several items of one kind. A named channel or unit implies its bit, in case the terminal omits that. */
 function readState(extras: readonly AdditionalItem[]): VideoState {
   let [mask, lost, covered, units] = [0, 0, 0, 0];
   for (const extra of extras) {
@@ -38,11 +38,14 @@ function readState(extras: readonly AdditionalItem[]): VideoState {
   return { bits, lost: bitsOf(lost), covered: bitsOf(covered), units: bitsOf(units) };
 }
 
-/** Types of the video alarms that are up. */
+/** Returns the types of the active video alarms. */
 export const videoAlarmTypes = ({ extras }: Report): string[] =>
   extras.length === 0 ? [] : [...readState(extras).bits].map(typeOfBit);
 
-/** Video alarms of items 0x14 to 0x18: one for each channel and each storage unit, or one for all where the terminal names none. */
+/**
+ * Returns the video alarms of items 0x14 to 0x18: one for each channel and storage unit, or one for all if the terminal
+ * names none.
+ */
 export function videoAlarms({ extras }: Report): HeldAlarm[] {
   if (extras.length === 0) return [];
   const state = readState(extras);

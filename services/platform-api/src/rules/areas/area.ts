@@ -6,28 +6,28 @@ import { lineLengthM } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { toPairs } from '../../platform/coordinates.ts';
 
-/** So near its edge nobody can tell on which side a vehicle is. */
+/** Distance from an edge within which the side is undecided. */
 export const marginM = 10;
 
-/** A geofence made ready to be measured against. */
+/** A geofence prepared for measurements. */
 export interface Area {
   readonly geofence: Geofence;
-  /** Tells the geofence and its shape from all others. */
+  /** Identifies the geofence and its shape. */
   readonly code: string;
-  /** With the margin around it. */
+  /** Including the margin. */
   readonly bounds: Bounds;
-  /** So deep a position is inside for certain: the margin, and less where the area is too small for it. */
+  /** Depth at which a position is certainly inside: the margin, less for a small area. */
   readonly innerM: number;
-  /** How far a position is from the edge: negative outside. */
+  /** Signed distance of a position from the edge: negative outside. */
   readonly depthM: (latitude: number, longitude: number) => number;
 }
 
-/** Characters of a code: one in a billion is another's by accident. */
+/** Characters of a code: a collision has a probability of one in a billion. */
 export const codeLength = 5;
 
 const known = new WeakMap<Geofence, Area>();
 
-/** The area of a geofence; made once for each record that was read. */
+/** Returns the area of a geofence, created once for each loaded record. */
 export function areaOf(geofence: Geofence): Area {
   const found = known.get(geofence);
   if (found !== undefined) return found;
@@ -39,7 +39,7 @@ export function areaOf(geofence: Geofence): Area {
   return made;
 }
 
-/** The same as `depthM`, without measuring where a position lies beyond the margin anyway: then it is infinitely far outside. */
+/** Like `depthM`, but returns negative infinity beyond the margin without measuring. */
 export function depthAt({ bounds, depthM }: Area, latitude: number, longitude: number): number {
   const isAtLatitude = latitude >= bounds.minLat && latitude <= bounds.maxLat;
   const isAtLongitude = (longitude >= bounds.minLng && longitude <= bounds.maxLng) || longitude + 360 <= bounds.maxLng;
@@ -55,7 +55,7 @@ function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: read
   const aroundM = lineLengthM([...positions, ...positions.slice(0, 1)]);
   return {
     bounds: computeBounds(positions, marginM),
-    // Of a square an eighth of its side, of a narrow strip a quarter of its width.
+    // An eighth of a square's side, a quarter of a narrow strip's width.
     innerM: Math.min(marginM, areaM2 / (2 * aroundM)),
     depthM: (latitude, longitude) => {
       const edgeM = distanceToLineM(ring, latitude, longitude);

@@ -4,39 +4,39 @@ import { distanceToLineM, type FlatLine, toFlatLine } from '../../geometry/flat-
 import { degreeM, distanceM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
 import { toPairs } from '../../platform/coordinates.ts';
 
-/** The path of a route made ready to be searched for positions. */
+/** The path of a route, prepared for searches. */
 export interface RoutePath {
-  /** Tells the path and its stops from all others. */
+  /** Identifies the path and its stops. */
   readonly code: string;
   readonly line: FlatLine;
-  /** From the start to each point. */
+  /** Distance from the start to each point. */
   readonly alongsM: Float64Array;
   readonly totalM: number;
-  /** South, west, north and east of each stretch of `stretchLength` segments. */
+  /** South, west, north and east of each group of `stretchLength` segments. */
   readonly boxes: Float64Array;
-  /** The places that the route leads to: its waypoints, or its start and its end. */
+  /** Stops of the route: its waypoints, or its start and its end. */
   readonly stops: readonly Stop[];
   readonly distanceM: (position: Position) => number;
 }
 
-/** A place that a route leads to. */
+/** A stop of a route. */
 export interface Stop {
   readonly position: Position;
   readonly radiusM: number;
-  /** Where along the path it lies; null where it is away from it. */
+  /** Position along the path; null if it is off the path. */
   readonly alongM: number | null;
 }
 
 const stretchLength = 32;
-/** Of start and end of a route without waypoints. */
+/** Radius of start and end of a route without waypoints. */
 const endRadiusM = 50;
-/** A vehicle that is so far behind where it was has not turned back: fixes scatter. */
+/** A vehicle this far behind its last position has not turned back: fixes scatter. */
 const scatterM = 50;
 const sameM = 2;
 
 const known = new WeakMap<StoredRoute, RoutePath>();
 
-/** The path of a route; made once for each record that was read. */
+/** Returns the path of a route, created once for each loaded record. */
 export function routePathOf(route: StoredRoute): RoutePath {
   const found = known.get(route);
   if (found !== undefined) return found;
@@ -90,7 +90,7 @@ function stopsOf({ waypoints, deviationM }: StoredRoute, path: RoutePath, positi
   let behindM = 0;
   return waypoints.map(({ lat, lng, radiusM }, at): Stop => {
     const isLast = at === waypoints.length - 1;
-    // A round trip ends at its end, although that is its start, too.
+    // A round trip ends at its end, although that is also its start.
     const end = isLast && distanceToLineM(path.line, lat, lng, positions.length - 1) <= radiusM ? path.totalM : null;
     const alongM = end ?? alongAt(path, lat, lng, Math.max(radiusM, deviationM), behindM, 0);
     if (alongM !== null) behindM = alongM;
@@ -98,13 +98,13 @@ function stopsOf({ waypoints, deviationM }: StoredRoute, path: RoutePath, positi
   });
 }
 
-/** True when a position is no further from the path than that. */
+/** Returns true if a position is within a distance of the path. */
 export const isNearPath = (path: RoutePath, latitude: number, longitude: number, withinM: number): boolean =>
   search(path, latitude, longitude, withinM, null) !== null;
 
 /**
- * Where along its path a vehicle is that was at a place of it before; null when it is further away than that. A path may pass a place several times: the vehicle goes
- * on to the next of them, and turns back only where there is none ahead.
+ * Returns the position along the path of a vehicle, from its last one; null if it is too far away. A path may pass a
+ * point several times: the vehicle continues to the next pass, and turns back only if there is none ahead.
  */
 export const placeOnPath = (
   path: RoutePath,
@@ -133,7 +133,7 @@ interface Wanted {
   readonly beforeM: number;
 }
 
-/** Collects the places within reach: of each time that the path passes by the nearest, of those the one that is next to where the vehicle was. */
+/** Collects candidates within reach: the nearest of each pass, and of these the one next to the last position. */
 class Passes {
   found: number | null = null;
   readonly #beforeM: number;
@@ -145,7 +145,7 @@ class Passes {
   }
 
   take(awayM: number, alongM: number): void {
-    // Of two places that are equally near, the one that comes first.
+    // Of two equally near candidates, the first one.
     if (awayM >= this.#awayM - sameM) return;
     this.#awayM = awayM;
     this.#alongM = alongM;
@@ -159,7 +159,10 @@ class Passes {
   }
 }
 
-/** The place within reach that is nearest, along the path, to the one before; without a wish the first segment within reach. */
+/**
+ * Returns the candidate that is nearest along the path to the last position; without one, the first segment within
+ * reach.
+ */
 function search(
   { line, alongsM, boxes }: RoutePath,
   latitude: number,
@@ -199,7 +202,7 @@ function search(
         if (wanted === null) return startM;
         passes.take(awayM, startM + part * (endM - startM));
       }
-      // The path has gone out of reach: what comes is another pass.
+      // The path has left the reach: the rest is another pass.
       if (Math.hypot(ax + dx, ay + dy) * degreeM > withinM) passes.end();
     }
   }

@@ -7,7 +7,7 @@ import { progressOf, type RouteState, routeRule } from './route-rule.ts';
 const driving = (...routes: readonly StoredRoute[]): Watched<RouteState> =>
   new Watched(routeRule, contextOf({ routes }));
 
-/** Fixes at seconds, metres north and east of the middle. */
+/** Fixes at seconds, metres north and east of the centre. */
 const fixes = (...places: readonly (readonly [at: number, northM: number, eastM?: number])[]): Sketch[] =>
   places.map(([at, northM, eastM = 0]) => ({ at, place: away(northM, eastM) }));
 
@@ -25,8 +25,8 @@ const deviations = (watched: Watched<RouteState>): string[] =>
   watched.told(({ type, attributes }) => `${type} ${String(attributes['event'])}`);
 const onlyDeviation = { notifyOn: ['deviation', 'return'] } as const;
 
-describe('deviations from routes (platform-contract.md, section 11)', () => {
-  it('are raised after 3 fixes beyond deviation_m', () => {
+describe('deviations from routes', () => {
+  it('are found after 3 fixes beyond deviation_m', () => {
     const route = straight();
     expect(
       driving(route)
@@ -61,7 +61,7 @@ describe('deviations from routes (platform-contract.md, section 11)', () => {
     expect(deviations(watched)).toEqual([]);
   });
 
-  it('are raised once until the vehicle is back', () => {
+  it('are found once until the vehicle is back', () => {
     const watched = driving(straight(onlyDeviation));
     watched.report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200], [20, 0, 900], [300, 0, 900], [400, 0, 900]));
     expect(deviations(watched)).toEqual(['10 route_deviation deviation']);
@@ -69,11 +69,11 @@ describe('deviations from routes (platform-contract.md, section 11)', () => {
     expect(deviations(watched).slice(1)).toEqual(['410 route return', '430 route_deviation deviation']);
   });
 
-  it('have no return where there was no deviation', () => {
+  it('have no return without a deviation', () => {
     expect(deviations(driving(straight()).report(...fixes([0, 500, 200], [5, 500, 200], [10, 500])))).toEqual([]);
   });
 
-  it('do not count invalid, late and old fixes', () => {
+  it('ignore invalid, late and old fixes', () => {
     const beyond: Sketch = { at: 10, place: away(500, 200) };
     for (const change of [{ gpsValid: false }, { isLate: true }, { at: 4 }])
       expect(
@@ -81,7 +81,7 @@ describe('deviations from routes (platform-contract.md, section 11)', () => {
       ).toEqual([]);
   });
 
-  it('go by the deviation of the route', () => {
+  it('use the deviation of the route', () => {
     const route = straight({ deviationM: 1_000 });
     expect(
       driving(route)
@@ -90,7 +90,7 @@ describe('deviations from routes (platform-contract.md, section 11)', () => {
     ).toEqual([]);
   });
 
-  it('are of each route by itself', () => {
+  it('are separate for each route', () => {
     const [north, east] = [straight(), routeOf([away(0), away(0, 10_000)])];
     const watched = driving(north, east).report(...fixes([0, 5_000], [5, 5_000], [10, 5_000]));
     expect(watched.told()).toEqual([`10 ${east._id}`]);
@@ -101,7 +101,7 @@ describe('events of routes', () => {
   const stops = [waypoint(away(0), 'Depot'), waypoint(away(3_000), 'Shop'), waypoint(away(10_000), 'Customer')];
   const toCustomer = (fields: Partial<StoredRoute> = {}): StoredRoute => straight({ waypoints: stops, ...fields });
 
-  it('tell of waypoints in turn, and of the end', () => {
+  it('report waypoints in order, and the end', () => {
     const route = toCustomer();
     const watched = driving(route).report(
       ...fixes([0, 10], [10, 500], [20, 2_960], [30, 2_990], [40, 3_100], [50, 9_980], [60, 9_990]),
@@ -125,7 +125,7 @@ describe('events of routes', () => {
     expect(watched.told(({ attributes }) => String(attributes['waypoint_name']))).toEqual(['0 Depot', '90 Shop']);
   });
 
-  it('pass over a waypoint that was left out', () => {
+  it('skip an omitted waypoint', () => {
     const route = toCustomer({ notifyOn: ['waypoint_arrival', 'completed'] });
     const watched = driving(route).report(...fixes([0, 0], [60, 1_000, 500], [200, 9_000, 500], [300, 9_990]));
     expect(watched.told(({ attributes }) => JSON.stringify(attributes['waypoint_index']))).toEqual([
@@ -135,7 +135,7 @@ describe('events of routes', () => {
     ]);
   });
 
-  it('do not tell of an end at which the vehicle stands already', () => {
+  it('do not report an end at which the vehicle already stands', () => {
     expect(
       driving(toCustomer())
         .report(...fixes([0, 9_990], [10, 9_995], [20, 9_990]))
@@ -175,13 +175,13 @@ describe('events of routes', () => {
     ]);
   });
 
-  it('begin again when the vehicle is back at the start', () => {
+  it('restart when the vehicle is back at the start', () => {
     const watched = driving(toCustomer({ notifyOn: ['completed'] }));
     const trip = (at: number): Sketch[] => fixes([at, 0], [at + 100, 3_000], [at + 200, 10_000]);
     expect(watched.report(...trip(0), ...fixes([400, 5_000]), ...trip(500)).told()).toHaveLength(2);
   });
 
-  it('are only those of notify_on', () => {
+  it('are limited to notify_on', () => {
     const route = toCustomer({ notifyOn: ['return'] });
     const watched = driving(route).report(
       ...fixes([0, 0], [5, 0, 300], [10, 0, 300], [15, 0, 300], [20, 100], [99, 3_000], [200, 10_000]),
@@ -189,7 +189,7 @@ describe('events of routes', () => {
     expect(watched.told()).toEqual([`20 ${route._id}:return`]);
   });
 
-  it('do not come outside of the schedule, and begin anew with the next', () => {
+  it('do not occur outside the schedule, and restart with the next one', () => {
     // Second 0 is Saturday, 10:00 in Shanghai.
     const schedule = { timezone: 'Asia/Shanghai', days: [6], from: '10:10', to: '11:00' };
     const watched = driving(toCustomer({ schedule }));
@@ -201,12 +201,12 @@ describe('events of routes', () => {
     expect(watched.state?.routes).toEqual({});
   });
 
-  it('do not come while the route is not active', () => {
+  it('do not occur while the route is inactive', () => {
     const watched = driving(straight({ active: false })).report(...fixes([0, 0, 200], [5, 0, 200], [10, 0, 200]));
     expect(watched.told()).toEqual([]);
   });
 
-  it('begin anew with another path', () => {
+  it('restart with another path', () => {
     const route = toCustomer();
     const watched = driving(route).report(...fixes([0, 0], [60, 3_000], [90, 5_000]));
     const { points, bounds, distanceM } = routeOf([away(0), away(0, 10_000)]);
@@ -219,7 +219,7 @@ describe('events of routes', () => {
 describe('progress on a route', () => {
   const waypoints = [waypoint(away(0)), waypoint(away(3_000)), waypoint(away(10_000))];
 
-  it('is the next waypoint and what is left', () => {
+  it('is the next waypoint and the remaining distance', () => {
     const route = straight({ waypoints, durationSeconds: 1_000 });
     const watched = driving(route).report(...fixes([0, 0], [60, 4_000]));
     expect(progressOf(route, watched.state)).toEqual({
@@ -234,7 +234,7 @@ describe('progress on a route', () => {
     expect(progressOf(route, watched.state)).toMatchObject({ waypointIndex: 2, distanceRemainingM: 0 });
   });
 
-  it('tells the way there from the way back on the same road', () => {
+  it('distinguishes both directions of the same road', () => {
     const route = routeOf([away(0), away(5_000), away(0)], { durationSeconds: 1_000 });
     const watched = driving(route);
     const left = (): number => Math.round((progressOf(route, watched.state)?.distanceRemainingM ?? 0) / 100);
@@ -245,13 +245,13 @@ describe('progress on a route', () => {
     expect(seen).toEqual([100, 90, 51, 50, 49, 48, 40, 10]);
   });
 
-  it('goes back with a vehicle that has turned back', () => {
+  it('decreases for a vehicle that turns back', () => {
     const route = straight({ durationSeconds: 1_000 });
     const watched = driving(route).report(...fixes([0, 0], [60, 4_000], [90, 3_000]));
     expect(progressOf(route, watched.state)?.distanceRemainingM).toBeCloseTo(7_000, -2);
   });
 
-  it('is not known of another path, nor before the vehicle was on it', () => {
+  it('is unknown for another path, and before the vehicle was on it', () => {
     const route = straight();
     expect(progressOf(route, undefined)).toBeNull();
     const watched = driving(route).report(...fixes([0, 0, 5_000]));
@@ -261,7 +261,7 @@ describe('progress on a route', () => {
     expect(progressOf({ ...routeOf([away(0), away(0, 900)]), _id: route._id }, watched.state)).toBeNull();
   });
 
-  it('finds places on a long path of many points', () => {
+  it('finds positions on a long path of many points', () => {
     const line = Array.from({ length: 1_000 }, (_none, at) => away(at * 100, at % 2 === 0 ? 0 : 20));
     const route = routeOf(line);
     const watched = driving(route).report(...fixes([0, 0], [60, 51_230, 30]));

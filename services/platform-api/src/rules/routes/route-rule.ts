@@ -9,30 +9,30 @@ import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
 import { placeOnPath, type RoutePath, routePathOf, type Stop } from './path.ts';
 
-/** Fixes beyond the deviation in a row. */
+/** Consecutive fixes beyond the deviation. */
 interface Beyond {
   readonly sinceMs: number;
   readonly fixes: number;
-  /** The deviation was found; it ends when the vehicle is back. */
+  /** The deviation was reported; it ends when the vehicle is back. */
   readonly isDeviation?: true;
 }
 
-/** How far a vehicle has come on one route. */
+/** Progress of a vehicle on one route. */
 export interface OnRoute {
-  /** Of the path and the stops that were meant. */
+  /** Of the path and the stops. */
   readonly code: string;
-  /** The newest place on the path; null before the first. */
+  /** Newest position along the path; null before the first. */
   readonly alongM: number | null;
-  /** The stop that is next; behind the last when the route is completed. */
+  /** Next stop; after the last one when the route is completed. */
   readonly next: number;
   readonly beyond?: Beyond;
 }
 
-/** What is kept of a vehicle's routes. */
+/** State of a vehicle's routes. */
 export interface RouteState {
   readonly latitude: number;
   readonly longitude: number;
-  /** Device time of the last fix that counted. */
+  /** Device time of the last counted fix. */
   readonly ms: number;
   /** By route id. */
   readonly routes: Readonly<Record<string, OnRoute>>;
@@ -40,12 +40,13 @@ export interface RouteState {
 
 const fixesNeeded = 3;
 const timeNeededMs = 60_000;
-/** A stop counts as reached in passing a little before its place on the path. */
+/** A stop counts as reached slightly before its position on the path. */
 const nearlyM = 1;
 
 /**
- * What routes tell of a vehicle (platform-contract.md, section 11): `route_deviation` after 3 fixes or 60 s beyond `deviation_m`, once until the vehicle is back; `route`
- * when it is back, at its waypoints, and at the end. Outside of its schedule a route does not count, and begins anew with the next.
+ * Finds events of routes: `route_deviation` after 3 fixes or 60 s beyond `deviation_m`, once until the vehicle is back;
+ * `route` at the return, at waypoints and at the end. Outside its schedule a route is ignored, and restarts with the
+ * next one.
  */
 export const routeRule: Rule<RouteState> = {
   name: 'route',
@@ -75,7 +76,7 @@ export const routeRule: Rule<RouteState> = {
   },
 };
 
-/** Where on the path a vehicle was and is. */
+/** Previous and current position of a vehicle along the path. */
 interface Came {
   readonly beforeM: number | null;
   readonly alongM: number | null;
@@ -114,7 +115,7 @@ function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRou
   };
 }
 
-/** A completed route begins again when the vehicle is back at its start; a round trip, whose end that is, when it leaves. */
+/** A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end. */
 function begunAgain({ here }: Walk, { stops, totalM }: RoutePath, known: OnRoute): Pick<OnRoute, 'alongM' | 'next'> {
   const [first, last] = [stops[0], stops.at(-1)];
   if (known.next < stops.length || first === undefined || last === undefined) return known;
@@ -125,7 +126,7 @@ function begunAgain({ here }: Walk, { stops, totalM }: RoutePath, known: OnRoute
 
 const isAt = (here: Position, { position, radiusM }: Stop): boolean => distanceM(here, position) <= radiusM;
 
-/** Stops that are reached with this fix. Those that were left out are passed over. */
+/** Returns the stops reached with this fix. Omitted ones are skipped. */
 function arrivals(walk: Walk, { stops }: RoutePath, deviationM: number, came: Came): number[] {
   const reached: number[] = [];
   for (let at = came.next; at < stops.length; at += 1) {
@@ -138,7 +139,7 @@ function arrivals(walk: Walk, { stops }: RoutePath, deviationM: number, came: Ca
   return reached;
 }
 
-/** Who stands at a stop when a route begins has not driven there: only from outside one comes, or along the path. */
+/** A vehicle at a stop when a route begins has not driven there: it must arrive from outside or along the path. */
 function hasCome({ before }: Walk, stop: Stop, { beforeM, alongM }: Came): boolean {
   if (before === null) return false;
   if (!isAt(before, stop)) return true;
@@ -147,7 +148,7 @@ function hasCome({ before }: Walk, stop: Stop, { beforeM, alongM }: Came): boole
   return beforeM < reachedM && alongM >= reachedM;
 }
 
-/** At the stop, or over it on the way from the fix before. */
+/** Returns true at the stop, or if the segment from the last fix passes it. */
 function hasPassed({ here, before }: Walk, stop: Stop): boolean {
   if (isAt(here, stop)) return true;
   return before !== null && nearestOnSegment(stop.position, before, here).distanceM <= stop.radiusM;
@@ -186,7 +187,7 @@ function raise(
   raised.push(raisedBy(report, { type, subject, attributes }));
 }
 
-/** How far a vehicle has come on a route by the rule's state; null where the state does not know. */
+/** Returns a vehicle's progress on a route from the rule's state; null if it is unknown. */
 export function progressOf(route: StoredRoute, state: RouteState | undefined): Progress | null {
   const known = state?.routes[route._id];
   const { code, totalM } = routePathOf(route);

@@ -95,7 +95,7 @@ export class GatewayBreaker {
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       if (this.#breaker.opened && !(cause instanceof GatewayError))
-        throw new AppError('unavailable', 'The payment gateway can not be reached at the moment.', { cause });
+        throw new AppError('unavailable', 'The payment gateway cannot be reached at the moment.', { cause });
       throw new AppError('upstream_error', 'The payment gateway did not take the request.', { cause });
     }
   }
