@@ -134,7 +134,7 @@ describe('429', () => {
     const wakes = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${idle.phone}`)));
     const refused = wakes.find(({ status }) => status === 429);
     if (refused === undefined) throw new Error('nothing was refused');
-    expect(expectApiError(refused, 429)).toContain('ask again in');
+    expect(expectApiError(refused, 429)).toContain('Retry in');
     await expectServedAfterWait(resume, 409);
   }, 60_000);
 
