@@ -1,9 +1,10 @@
-// Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. Prints each hit with its place and the term to use; exits with 1 if there is one.
+// Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. Exits with 1 if a part of the repository has more words to replace than
+// recorded there, and prints them. `--list` prints all.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
-import { allowed, identifierWords, phrases } from './vocabulary.mjs';
+import { allowed, identifierWords, phrases, remaining } from './vocabulary.mjs';
 
 /** Matches what a source file consists of, in the order in which the alternatives have to be tried. */
 const tokens =
@@ -53,14 +54,28 @@ function checkDocument(text, report) {
   }, 0);
 }
 
+/** Returns the part of the repository that a file belongs to: a package, or a folder or file of the root. */
+const partOf = (file) => /^(?:libs|services)\/[^/]+/.exec(file)?.[0] ?? file.split('/')[0];
+
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');
-const hits = [];
+const hits = new Map();
 for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !ignored.test(name))) {
   const text = readFileSync(join(root, file), 'utf8');
-  const report = (at, found, use) =>
-    hits.push(`${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`);
+  const part = partOf(file);
+  const report = (at, found, use) => {
+    const line = `${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`;
+    hits.set(part, [...(hits.get(part) ?? []), line]);
+  };
   (file.endsWith('.md') ? checkDocument : checkSource)(text, report);
 }
-for (const hit of hits) console.log(hit);
-console.log(`${hits.length} words that docs/glossary.md replaces in ${files.length} files`);
-process.exit(hits.length === 0 ? 0 : 1);
+
+const isListed = process.argv.includes('--list');
+let failed = false;
+for (const [part, lines] of [...hits].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  const limit = remaining[part] ?? 0;
+  const isOver = lines.length > limit;
+  failed ||= isOver;
+  if (isOver || isListed) console.log(lines.join('\n'));
+  console.log(`${part}: ${lines.length} words to replace, at most ${limit}${isOver ? ' (docs/glossary.md)' : ''}`);
+}
+process.exitCode = failed ? 1 : 0;

@@ -58,3 +58,25 @@ export const phrases = [
 
 /** Names that contain such a word and stay: names of the standard, of libraries, and of stored data. */
 export const allowed = new Set([]);
+
+/** Words that are still to be replaced, by part of the repository: these numbers may only shrink. */
+export const remaining = {
+  deploy: 47,
+  docs: 35,
+  k8s: 1,
+  'libs/bus': 6,
+  'libs/jt1078': 19,
+  'libs/jt808': 84,
+  'libs/service-kit': 4,
+  'libs/storage': 5,
+  'libs/terminal-simulator': 67,
+  'libs/webhook-receiver': 1,
+  scripts: 4,
+  'services/device-api': 35,
+  'services/jt1078-media': 57,
+  'services/jt808-gateway': 72,
+  'services/platform-api': 2910,
+  'services/upload-ftp': 140,
+  'services/webhook-dispatcher': 9,
+  'test-e2e': 65,
+};

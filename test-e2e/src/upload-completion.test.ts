@@ -8,7 +8,7 @@ jest.setTimeout(120_000);
 let harness: ProductHarness;
 
 beforeAll(async () => {
-  // The times of platform-contract.md, section 4, as seconds.
+  // The times of docs/reference/video.md, as seconds.
   harness = await startHarness({
     UPLOAD_SILENCE_MS: '6000',
     UPLOAD_PATIENCE_MS: '20000',

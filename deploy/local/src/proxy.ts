@@ -11,7 +11,7 @@ export interface ProxyTargets {
   platformApi: string;
 }
 
-/** The vendor hub's command channel (platform-contract.md, section 18), which partners' clients find at this path alone. */
+/** The vendor hub's command channel (docs/reference/partners.md), which partners' clients find at this path alone. */
 const partnerCommandPath = '/api/device/sendInstruct';
 
 /** The one path rule, which the Ingress has too: the Device API under /api/v1 and the partner command channel, everything else to platform-api. */

@@ -22,7 +22,7 @@ export const notificationRaised = defineEvent({
     wantedByOwner: Type.Boolean(),
     /** Address for drivers and for users with whom the vehicle is shared; by default that of the notification. */
     addressForOthers: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    /** The record as the Platform API shows it (platform-contract.md, section 27). */
+    /** The record as the Platform API shows it (services/platform-api/openapi.json). */
     notification: Type.Object(
       {
         id,
@@ -54,7 +54,7 @@ export type NotificationRaised = Static<typeof notificationRaised.schema>;
 export const notificationSubject = (accountId: number, imei: string | null): string =>
   `notification.${accountId}.${imei ?? 'none'}`;
 
-/** Kinds of live events, as the websocket names them (platform-contract.md, section 16). */
+/** Kinds of live events, as the websocket names them (docs/reference/websocket.md). */
 export const liveEventTypes = [
   'location',
   'status',

@@ -5,7 +5,7 @@ import { defineUseCase } from './use-case.ts';
 
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 
-/** Message ids by which the vendor hub's command channel names its commands, `proNo` (platform-contract.md, section 18). */
+/** Message ids by which the vendor hub's command channel names its commands, `proNo` (docs/reference/partners.md). */
 export const partnerCommandNumbers = {
   /** Defined by the hub: a text command to an online device. */
   onlineText: 128,
@@ -31,7 +31,7 @@ export const partnerCommandNumbers = {
   requestUpload: 37_382,
 } as const;
 
-/** What the command channel answers as `code` (platform-contract.md, section 18). */
+/** What the command channel answers as `code` (docs/reference/partners.md). */
 export const partnerCodes = {
   success: 0,
   offline: 300,
@@ -83,7 +83,7 @@ export const queuePartnerCommand = defineUseCase({
   subject: 'platform-api.queue-partner-command',
   request: Type.Object({
     ...partnerCommandFields,
-    /** A type of the command queue (section 24), with its parameters. */
+    /** A type of the command queue (docs/reference/commands.md), with its parameters. */
     type: Type.String({ maxLength: 32 }),
     params: Type.Record(Type.String(), Type.Unknown()),
   }),

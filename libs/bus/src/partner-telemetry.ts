@@ -1,6 +1,6 @@
 import type { TelemetryBatch, TelemetryReport } from './telemetry.ts';
 
-/** A position that a partner's server sent for a device (platform-contract.md, section 18), in our units. */
+/** A position that a partner's server sent for a device (docs/reference/partners.md), in our units. */
 export interface PartnerPosition {
   readonly latitude: number;
   readonly longitude: number;

@@ -8,7 +8,7 @@ const parse = compileParameters(Type.Object({ ...paginationQuery, sort: sortPara
 const paging = (query: Record<string, string>) =>
   parsePagination(parse(query) as Parameters<typeof parsePagination>[0]);
 
-describe('paging (platform-contract.md, section 1.5)', () => {
+describe('paging (docs/reference/conventions.md)', () => {
   it('accepts limit and offset, or page instead of offset', () => {
     expect(paging({})).toEqual({ limit: 50, offset: 0, page: 1 });
     expect(paging({ limit: '10', offset: '25' })).toEqual({ limit: 10, offset: 25, page: 3 });

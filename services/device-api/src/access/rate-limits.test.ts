@@ -7,7 +7,7 @@ import { type ApiClient, type ApiResponse, createOutcome, DeviceApiHarness, rand
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-/** The defaults of platform-contract.md, section 1.7. */
+/** The defaults of docs/reference/conventions.md. */
 const defaults = {
   RATE_LIMIT_HEALTH_BURST: '60',
   RATE_LIMIT_COMMANDS_BURST: '60',

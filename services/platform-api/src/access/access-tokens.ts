@@ -3,7 +3,7 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { Role } from './roles.ts';
 
-/** How long an access token is valid (platform-contract.md, section 27: `expires_in`). */
+/** How long an access token is valid (services/platform-api/openapi.json: `expires_in`). */
 export const accessTokenSeconds = 3600;
 const audience = 'platform';
 const clockToleranceSeconds = 5;

@@ -3,7 +3,7 @@ import type { Redis } from '@fleet/storage';
 import type { Config } from '../assembly/config.ts';
 import type { Caller } from './caller.ts';
 
-/** What is counted (platform-contract.md, section 1.7). */
+/** What is counted (docs/reference/conventions.md). */
 export type Bucket =
   | 'platform'
   | 'login'

@@ -1,4 +1,4 @@
-/** What a user may be (platform-contract.md, section 2.1), from most to least. */
+/** What a user may be (docs/reference/access.md), from most to least. */
 export const roles = ['superadmin', 'dealer', 'owner', 'admin', 'manager', 'viewer', 'driver'] as const;
 
 /** A user's role. */

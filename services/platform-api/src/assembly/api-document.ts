@@ -41,7 +41,7 @@ const tags = {
   'Support tickets': 'Questions to the operator.',
 };
 
-/** The error body of the Platform API (platform-contract.md, section 1.4). */
+/** The error body of the Platform API (docs/reference/conventions.md). */
 export const errorSchema = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.', examples: [404] }),

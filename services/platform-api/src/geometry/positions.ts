@@ -1,4 +1,4 @@
-/** WGS-84 degrees; every pair of numbers in the Platform API has this order (platform-contract.md, section 1.2). */
+/** WGS-84 degrees; every pair of numbers in the Platform API has this order (docs/reference/conventions.md). */
 export type Position = readonly [latitude: number, longitude: number];
 
 /** Mean radius of the earth. */

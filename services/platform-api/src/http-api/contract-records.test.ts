@@ -19,7 +19,7 @@ const unimplemented = ['Stream', 'Capture', 'Download', 'DataUsage'];
 const words = ['SubscriptionStatus', 'State'];
 /** Under another name in the document. */
 const namesHere: Readonly<Record<string, string>> = { Components: 'AddressComponents' };
-/** Hex ids stand beside the integer id that every record of a list has (section 28). */
+/** Hex ids are second fields beside the integer id of every listed record. */
 const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id' };
 /** Words that came to the lists of the contract's records: files beside an alarm, and section 28. */
 const moreWords: Readonly<Record<string, readonly string[]>> = {

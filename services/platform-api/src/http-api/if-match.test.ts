@@ -64,7 +64,7 @@ async function stored(): Promise<string[]> {
   return found;
 }
 
-describe('If-Match (platform-contract.md, section 1.4)', () => {
+describe('If-Match (docs/reference/conventions.md)', () => {
   it('is documented for every change and removal of a record that has versions', () => {
     expect(operations.filter(({ method }) => method === 'put').length).toBeGreaterThan(10);
     expect(operations.filter(({ method }) => method === 'delete').length).toBeGreaterThan(10);

@@ -30,7 +30,7 @@ import { createPlatformRouter } from './platform-router.ts';
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-/** A domain that stands for all: the conventions of platform-contract.md, section 1, are the frame's, not the domains'. */
+/** A domain that stands for all: the conventions of docs/reference/conventions.md, are the frame's, not the domains'. */
 interface Thing extends AccountRecord {
   readonly name: string;
   readonly note: string | null;

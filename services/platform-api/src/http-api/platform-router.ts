@@ -18,7 +18,7 @@ import type { Router } from 'express';
 import { findCaller } from '../access/caller.ts';
 import type { PlatformRoute } from '../access/platform-route.ts';
 
-/** Largest body, unless a route reads its own (platform-contract.md, section 1.1). */
+/** Largest body, unless a route reads its own (docs/reference/conventions.md). */
 export const bodyLimitBytes = 1024 * 1024;
 
 /** What the routes need around them. */
@@ -30,7 +30,7 @@ export interface PlatformRouterDeps {
   readonly authorize: (route: PlatformRoute, context: RequestContext) => Promise<void>;
 }
 
-/** The Platform API: every convention of platform-contract.md, section 1, around the rows of the route table. */
+/** The Platform API: every convention of docs/reference/conventions.md, around the rows of the route table. */
 export const createPlatformRouter = ({ log, routes, idempotency, authorize: admit }: PlatformRouterDeps): Router =>
   createApi({
     log,

@@ -164,7 +164,7 @@ function isBefore(a: Data | undefined, b: Data, field: string, direction: number
   return direction * (compared(a[field], b[field]) || a.id - b.id) < 0;
 }
 
-describe('sort (platform-contract.md, section 1.5)', () => {
+describe('sort (docs/reference/conventions.md)', () => {
   it('is taken by every list', () => {
     expect(lists.length).toBeGreaterThan(25);
     expect(lists.filter((list) => sortableFields(list).length === 0).map(({ operationId }) => operationId)).toEqual([]);

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { normalizePhone } from './phone.ts';
 import { recordId } from './schemas.ts';
 
-/** Schemas of fields that many domains have (platform-contract.md, sections 1.2 and 27). */
+/** Schemas of fields that many domains have (docs/reference/conventions.md). */
 
 /** A field that null clears. One list of types instead of `anyOf`, so that a fault is told once. */
 export function nullableField<T extends TSchema>(schema: T) {

@@ -24,7 +24,7 @@ const fields = {
   }),
 };
 
-/** When a geofence or a route counts (platform-contract.md, section 27). */
+/** When a geofence or a route counts (services/platform-api/openapi.json). */
 export const schedule = Type.Object(fields, { title: 'Schedule' });
 export type Schedule = Static<typeof schedule>;
 

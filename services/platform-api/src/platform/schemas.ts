@@ -25,7 +25,7 @@ export const time = Type.String({ format: 'date-time', examples: ['2026-01-31T08
 /** A day, `YYYY-MM-DD`. */
 export const date = Type.String({ format: 'date', examples: ['2026-01-31'] });
 
-/** What the answer of every record has (platform-contract.md, section 27). */
+/** What the answer of every record has (services/platform-api/openapi.json). */
 export const recordProperties = {
   id: recordId,
   created_at: time,

@@ -1,7 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 import { Type } from 'typebox';
 
-/** A time in a query: RFC 3339 or milliseconds since 1970 (platform-contract.md, section 28). */
+/** A time in a query: RFC 3339 or milliseconds since 1970 (docs/reference/conventions.md). */
 export const timeParameter = Type.String({
   maxLength: 40,
   description: 'RFC 3339, or milliseconds since 1970.',

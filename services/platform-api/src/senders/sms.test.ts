@@ -120,7 +120,7 @@ it.each([
   [{ SMS_PROVIDER: 'twilio' }, /TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN/],
   [{ SMS_PROVIDER: 'plivo', PLIVO_AUTH_ID: 'x' }, /PLIVO_AUTH_TOKEN, SMS_FROM/],
   [{ PUSH_PROVIDER: 'fcm' }, /FCM_SERVICE_ACCOUNT/],
-  [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: 'no json' }, /no JSON/],
+  [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: 'no json' }, /not valid JSON/],
   [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: '{"project_id":"p"}' }, /client_email/],
 ])('rejects the configuration %o', (env: Record<string, string>, fault) => {
   provider = smsProviderOf(loadConfig({}), messages);

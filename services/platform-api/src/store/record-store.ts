@@ -1,6 +1,6 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-/** What every stored record has (platform-contract.md, section 27). */
+/** What every stored record has (services/platform-api/openapi.json). */
 export interface RecordFields {
   readonly _id: number;
   readonly createdAt: Date;

@@ -33,7 +33,7 @@ export type UploadDecision =
 const wait: UploadDecision = { kind: 'wait' };
 const failed = (reason: FailureReason): UploadDecision => ({ kind: 'failed', reason });
 
-/** Judges an upload by the rules of platform-contract.md, section 4. `byTime` false: only by what the camera has said. */
+/** Judges an upload by the rules of docs/reference/video.md. `byTime` false: only by what the camera has said. */
 export function evaluateUpload(
   record: UploadRecord,
   timeouts: UploadTimeouts,

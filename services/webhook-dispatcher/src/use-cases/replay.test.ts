@@ -17,7 +17,7 @@ function createFakeRepository(count: number) {
   return { records, asked: requestedLimits, parts: batches };
 }
 
-describe('a replay (platform-contract.md, section 15.1)', () => {
+describe('a replay (docs/reference/webhooks.md)', () => {
   const replay = { webhookId: 3, sinceMs: 0, untilMs: null, statuses: ['failed', 'skipped'] as const };
 
   it('covers at most 10,000 deliveries, ten a second, in order of creation', async () => {

@@ -3,7 +3,7 @@ import { trimmedText } from '../../platform/fields.ts';
 import { nameEnum, nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What an API key may do (platform-contract.md, section 2.3). */
+/** What an API key may do (docs/reference/access.md). */
 export const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
 
 /** One of `keyScopes`. */

@@ -9,7 +9,7 @@ import { auditEntryCollection } from './store.ts';
 export type Actor = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
 
 /**
- * Notes who did what to what (platform-contract.md, section 26): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
+ * Notes who did what to what (docs/reference/operations.md): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
  * done already stays done where the note cannot be written; that is logged.
  */
 export async function audit(

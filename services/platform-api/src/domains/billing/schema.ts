@@ -3,7 +3,7 @@ import { stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Who takes the money (platform-contract.md, section 21). */
+/** Who takes the money (docs/reference/billing.md). */
 export const gatewayNames = ['stripe', 'razorpay', 'offline'] as const;
 export type GatewayName = (typeof gatewayNames)[number];
 

@@ -1,6 +1,6 @@
 import type { CommandType, ParamsOf } from './params.ts';
 
-/** May be sent again when nobody has answered: what they do twice is what they do once (platform-contract.md, section 24). */
+/** May be sent again when nobody has answered: what they do twice is what they do once (docs/reference/commands.md). */
 const repeatableTypes: ReadonlySet<CommandType> = new Set<CommandType>([
   'wakeup',
   'live_stop',
@@ -15,7 +15,7 @@ export const isRepeatable = (type: CommandType): boolean => repeatableTypes.has(
 
 export const maxAttempts = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
 
-/** Firmware upgrade, server change, factory reset (platform-contract.md, section 2.1). */
+/** Firmware upgrade, server change, factory reset (docs/reference/access.md). */
 const criticalControls = new Set([1, 2, 5]);
 
 /** Parameters that say where the terminal connects: setting one is a change of server. */

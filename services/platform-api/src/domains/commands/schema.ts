@@ -5,7 +5,7 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { commandTypes } from './params.ts';
 
-/** Where a command stands (platform-contract.md, sections 24 and 27). */
+/** Where a command stands (docs/reference/commands.md). */
 export const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
 export type CommandStatus = (typeof commandStatuses)[number];
 

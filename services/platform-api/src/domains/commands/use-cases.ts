@@ -233,6 +233,6 @@ export async function cancelWaitingCommands(
   for (const { _id } of await commandCollection(records).project(scope, [], waiting)) await queue.cancel(scope, _id);
 }
 
-/** Commands are kept for 90 days (platform-contract.md, section 26). */
+/** Commands are kept for 90 days (docs/reference/operations.md). */
 export const removeOldCommands = ({ database }: Pick<Deps, 'database'>, now = Date.now()): Promise<number> =>
   new CommandQueue(database).removeBefore(new Date(now - 90 * 86_400_000));

@@ -5,7 +5,7 @@ import type { FormFile } from '../../platform/forms.ts';
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Kinds of documents and the fields of each (platform-contract.md, section 19). */
+/** Kinds of documents and the fields of each (docs/reference/documents-and-messages.md). */
 export const documentTypes = ['driver_license', 'passport', 'id_card', 'vehicle_registration', 'insurance'] as const;
 export type DocumentType = (typeof documentTypes)[number];
 

@@ -12,7 +12,7 @@ import { type ExtractBody, type ExtractResult, mimeTypes } from './schema.ts';
 
 type ExtractDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log' | 'ocr'>;
 
-/** Largest file (platform-contract.md, section 19). */
+/** Largest file (docs/reference/documents-and-messages.md). */
 export const maxFileBytes = 10 * 1024 * 1024;
 const maxPages = 5;
 /** Cameras of telephones take some 12, the best of them 50 million. */

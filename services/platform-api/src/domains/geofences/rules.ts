@@ -6,7 +6,7 @@ import type { Change } from '../../store/account-repository.ts';
 import type { Geofence, GeofenceBody } from './schema.ts';
 import { type GivenShape, shapeOf } from './shapes.ts';
 
-/** Geofences of an account (platform-contract.md, section 10). */
+/** Geofences of an account (docs/reference/areas.md). */
 export const maxGeofences = 1_000;
 
 /** The fields of a new geofence that its maker does not give. */

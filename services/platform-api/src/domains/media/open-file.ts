@@ -81,7 +81,7 @@ async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContex
   }
 }
 
-/** Pictures of a cabin are personal data: who has looked at them is noted (platform-contract.md, section 26). */
+/** Pictures of a cabin are personal data: who has looked at them is noted (docs/reference/operations.md). */
 async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
   if (!(await isFirst(deps, media, userId))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;

@@ -10,7 +10,7 @@ export type SmsProviderName = (typeof smsProviders)[number];
 export const isSmsProvider = (name: string): name is SmsProviderName =>
   (smsProviders as readonly string[]).includes(name);
 export const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
-/** Who sends messages and calls (platform-contract.md, section 22). */
+/** Who sends messages and calls (docs/reference/documents-and-messages.md). */
 export type Provider = (typeof voiceProviders)[number];
 
 export const chatChannels = ['sms', 'voice'] as const;

@@ -114,7 +114,7 @@ function isGeneric(request: SignedRequest, secret: string, nowMs: number): boole
   return isEqual(request.getHeader('x-signature'), `sha256=${hmac('sha256', secret, data, 'hex')}`);
 }
 
-/** True where a request carries its provider's signature (platform-contract.md, section 22); never without a configured secret. */
+/** True where a request carries its provider's signature (docs/reference/documents-and-messages.md); never without a configured secret. */
 export async function verifySignature(
   provider: Provider,
   request: SignedRequest,

@@ -7,7 +7,7 @@ import { locationShown } from '../realtime/shown.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
-/** A position that a partner's server sent (platform-contract.md, section 18), as it is kept. */
+/** A position that a partner's server sent (docs/reference/partners.md), as it is kept. */
 export interface IngestedPosition {
   readonly _id: string;
   readonly accountId: number;

@@ -9,7 +9,7 @@ import type { Notification } from './schema.ts';
 /** What telling a terminal needs. */
 export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'limits' | 'log'>;
 
-/** Bits of the alarm word that a terminal keeps up until somebody has seen them (platform-contract.md, section 13.2). */
+/** Bits of the alarm word that a terminal keeps up until somebody has seen them (docs/reference/notifications.md). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
 /** Whoever acknowledges does not wait longer for a terminal that says nothing. */
 const timeoutMs = 5_000;

@@ -71,7 +71,7 @@ function unknownKind(): NotificationKind {
   return kind;
 }
 
-/** Null where no position was ever known (platform-contract.md, section 27). */
+/** Null where no position was ever known (services/platform-api/openapi.json). */
 export function placeOf({ latitude, longitude, gpsValid }: Raised): { latitude: number; longitude: number } | null {
   if (!Number.isFinite(latitude) || !Number.isFinite(longitude)) return null;
   return latitude === 0 && longitude === 0 && !gpsValid ? null : { latitude, longitude };

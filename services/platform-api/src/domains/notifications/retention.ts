@@ -7,7 +7,7 @@ import { claimOf } from './record.ts';
 import type { Notification } from './schema.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Critical ones are kept for three years, or as long as the account keeps the others (platform-contract.md, section 26). */
+/** Critical ones are kept for three years, or as long as the account keeps the others (docs/reference/operations.md). */
 const criticalDays = 3 * 365;
 const atOnce = 1_000;
 

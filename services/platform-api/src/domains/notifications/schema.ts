@@ -8,7 +8,7 @@ import { type Category, categories, type Severity, severities } from './types.ts
 
 /** Something that happened to a vehicle of the record's account. */
 export interface Notification extends AccountRecord {
-  /** One for each event: whoever records it twice finds it there (design.md, section 3). */
+  /** One for each event: whoever records it twice finds it there (docs/glossary.md). */
   readonly dedupeKey: string;
   readonly type: string;
   readonly title: string;

@@ -40,7 +40,7 @@ export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: s
   return device === null ? null : { accountId: device.accountId, recordedImei: device.recordedImei };
 }
 
-/** Commands devices that came in through partners, by their partners' servers (platform-contract.md, section 18). */
+/** Commands devices that came in through partners, by their partners' servers (docs/reference/partners.md). */
 export class PartnerChannels {
   readonly #devices: PartnerDevices;
   readonly #parts: Parts;

@@ -25,7 +25,7 @@ export interface PartnerAsk {
   readonly correlationId: string;
 }
 
-/** The wait for a partner's server, whatever the caller would wait (platform-contract.md, section 18). */
+/** The wait for a partner's server, whatever the caller would wait (docs/reference/partners.md). */
 const longestWaitMs = 90_000;
 /** What a hub is told to wait for the device, in seconds. */
 const deviceWaitS = 30;
@@ -68,7 +68,7 @@ export const partnerGuard = (config: HubSettings): SsrfGuard =>
 /** Address of the command channel below a base URL. */
 export const commandAddress = (url: string): string => `${url.replace(/\/+$/, '')}/api/device/sendInstruct`;
 
-/** Commands the devices of partners by the command channel of the vendor's hub (section 18). Each server has a breaker of its own. */
+/** Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker. */
 export class PartnerHubs {
   readonly #guard: SsrfGuard;
   readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubAnswer>>();

@@ -4,7 +4,7 @@ const movingFromKmh = 5;
 const idleAfterMs = 60_000;
 const offlineAfterMs = 600_000;
 
-/** What a vehicle does, from its newest position (platform-contract.md, section 3). */
+/** What a vehicle does, from its newest position (docs/reference/vehicles.md). */
 export function stateOf(location: LastLocation | null | undefined, nowMs: number): VehicleState {
   if (location === null || location === undefined) return 'never_connected';
   if (nowMs - lastHeardMs(location) > offlineAfterMs) return 'offline';

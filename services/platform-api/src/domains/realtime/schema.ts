@@ -1,4 +1,4 @@
-/** States of a vehicle (platform-contract.md, section 3). */
+/** States of a vehicle (docs/reference/vehicles.md). */
 export const vehicleStates = ['moving', 'idle', 'stopped', 'offline', 'never_connected'] as const;
 
 /** One of `vehicleStates`. */

@@ -4,7 +4,7 @@ import type { Redis } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
 import type { Config } from '../../assembly/config.ts';
 
-/** How long a token opens connections (platform-contract.md, section 16). */
+/** How long a token opens connections (docs/reference/websocket.md). */
 export const websocketTokenSeconds = 300;
 
 /**

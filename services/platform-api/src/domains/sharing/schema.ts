@@ -5,7 +5,7 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { sortable } from '../vehicles/schema.ts';
 
-/** What a shared user may do with a vehicle, beside seeing it (platform-contract.md, section 6). */
+/** What a shared user may do with a vehicle, beside seeing it (docs/reference/sharing.md). */
 export const sharePermissions = ['view', 'live_video', 'history_video', 'notifications', 'commands'] as const;
 
 /** One of `sharePermissions`. */

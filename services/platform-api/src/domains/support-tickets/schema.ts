@@ -4,7 +4,7 @@ import { nullableField, searchText, stringEnum, trimmedText } from '../../platfo
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Where a ticket stands (platform-contract.md, section 23). */
+/** Where a ticket stands (docs/reference/billing.md). */
 export const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
 export const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
 

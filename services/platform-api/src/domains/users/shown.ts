@@ -12,7 +12,7 @@ import {
 import { invitationSchema } from '../auth/invitation-schema.ts';
 import type { User } from './schema.ts';
 
-/** A user as answers show it (platform-contract.md, section 27). */
+/** A user as answers show it (services/platform-api/openapi.json). */
 export const userFields = {
   ...recordProperties,
   account_id: recordId,

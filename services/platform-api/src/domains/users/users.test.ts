@@ -17,7 +17,7 @@ const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
 const refused = { status: 403, code: 'permission_denied' };
 
 describe('roles', () => {
-  /** platform-contract.md, sections 2.1 and 28. */
+  /** docs/reference/access.md. */
   const table: Readonly<Record<Permission, string>> = {
     //              superadmin, dealer, owner, admin, manager, viewer, driver
     self: 'yes yes yes yes yes yes yes',

@@ -4,7 +4,7 @@ import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
 
-/** Terminals of the makers' home zone, unless a record says otherwise (platform-contract.md, section 3). */
+/** Terminals of the makers' home zone, unless a record says otherwise (docs/reference/vehicles.md). */
 export const defaultCameraUtcOffset = '+08:00';
 
 const maxVehicleNoLength = 20;
