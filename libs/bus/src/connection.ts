@@ -12,6 +12,7 @@ import {
 
 /** Longest time for draining at shutdown; a server that is gone never confirms it. */
 const drainTimeoutMs = 3_000;
+const flushTimeoutMs = 2_000;
 const waitLogIntervalMs = 5_000;
 
 /** Connection of a service to the broker. Only this library uses the `nats` package. */
@@ -32,6 +33,11 @@ export interface Bus {
   onPublishDropped(listener: (subject: string) => void): () => void;
   /** Reports an event that is dropped because the connection is down. */
   emitPublishDropped(subject: string): void;
+  /**
+   * Resolves once the broker knows every subscription made before, so that no later message is missed. Resolves at once
+   * without a connection, and after 2 seconds without a response; never rejects.
+   */
+  flush(): Promise<void>;
   /** Drains and closes the connection. */
   close(): Promise<void>;
 }
@@ -87,9 +93,13 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     emitPublishDropped: (subject) => {
       for (const listener of publishDroppedListeners) callSafely(() => listener(subject), log);
     },
+    flush: async () => {
+      if (downSinceMs === undefined && !nc.isClosed()) await withTimeout(nc.flush(), flushTimeoutMs);
+    },
     close: async () => {
       // Draining needs a server that responds; without one, the connection is only closed.
-      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withDrainTimeout(nc.drain());
+      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining())
+        await withTimeout(nc.drain(), drainTimeoutMs);
       await nc.close();
     },
   };
@@ -98,7 +108,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
 /** Ends a subscription after the messages that the server already sent. Never throws and never waits long. */
 export async function endSubscription(bus: Bus, subscription: Subscription): Promise<void> {
   if (subscription.isClosed() || bus.nc.isClosed()) return;
-  if (bus.isUp()) await withDrainTimeout(subscription.drain());
+  if (bus.isUp()) await withTimeout(subscription.drain(), drainTimeoutMs);
   if (!subscription.isClosed()) subscription.unsubscribe();
 }
 
@@ -131,12 +141,12 @@ function serverOptions(urls: string): ConnectionOptions {
   };
 }
 
-async function withDrainTimeout(draining: Promise<unknown>): Promise<void> {
+async function withTimeout(work: Promise<unknown>, timeoutMs: number): Promise<void> {
   const timeoutController = new AbortController();
   // Messages that cannot be drained are lost with their server; the callers retry.
-  const drained = draining.catch(() => undefined);
-  const timeout = delay(drainTimeoutMs, undefined, { signal: timeoutController.signal }).catch(() => undefined);
-  await Promise.race([drained, timeout]);
+  const done = work.catch(() => undefined);
+  const timeout = delay(timeoutMs, undefined, { signal: timeoutController.signal }).catch(() => undefined);
+  await Promise.race([done, timeout]);
   timeoutController.abort();
 }
 

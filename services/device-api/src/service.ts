@@ -110,6 +110,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());
   lifecycle.onStop('drain', () => delay(config.DRAIN_DELAY_MS));
+  await bus.flush();
   log.info({ port, videoPort }, 'listening');
   return { port, videoPort, stop: () => lifecycle.stop() };
 }

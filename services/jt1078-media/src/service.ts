@@ -169,6 +169,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   lifecycle.onStop('stream look-ups', () => streamQueries.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
+  await bus.flush();
   log.info({ httpPort: http.port, livePort: live.port, historyPort: history.port, url: owner.url }, 'started');
   return { httpPort: http.port, livePort: live.port, historyPort: history.port, stop: () => lifecycle.stop() };
 }

@@ -106,6 +106,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       isWorking: () => !lifecycle.isStopping,
     });
     lifecycle.onStop('ping', () => ping.stop());
+    await connectedBus.flush();
     log.info({ jt808Port: listener.port, httpPort: http.port, podId: name }, 'started');
     return {
       jt808Port: listener.port,

@@ -138,6 +138,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     ftp = await assemble(deps, overrides);
     attachments = await startAttachments({ ...deps, database, metrics: metrics.registry });
     const ports = { httpPort: http.port, ftpPort: ftp.port, attachmentPort: attachments.port };
+    await connectedBus.flush();
     log.info({ ...ports, httpUrl }, 'started');
     return { ...ports, stop: () => lifecycle.stop() };
   } catch (error) {

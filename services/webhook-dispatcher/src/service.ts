@@ -142,6 +142,7 @@ async function start(
   startDispatching({ config, log, lifecycle, metrics, ...stores, send, trust, pruneIntervalMs, onError });
   const ping = servePing(openedBus, 'webhook-dispatcher', { onError });
   lifecycle.onStop('ping', () => ping.stop());
+  await openedBus.flush();
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, stop: () => lifecycle.stop() };
 }

@@ -25,7 +25,7 @@ import { PartnerChannels } from '../domains/partners/channels.ts';
 import { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import { loadTollGates } from '../domains/toll-gates/load-file.ts';
-import { announceChanges } from '../events/record-changes.ts';
+import { publishRecordChanges } from '../events/record-changes.ts';
 import { renderPlatformError } from '../http-api/errors.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { MapServices } from '../maps/map-services.ts';
@@ -118,7 +118,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   // Ready means that the roles are served: nothing is awaited between this line and their start.
   const roles = await loading;
   bus = connectedBus;
-  announceChanges(records, connectedBus);
+  publishRecordChanges(records, connectedBus);
   const deps = createDeps(config, log, lifecycle, {
     database,
     records,
@@ -142,6 +142,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   });
   roles.startWebsocket?.(deps, lifecycle, http.server, { principals, origins, metrics });
   roles.startTelemetryRole?.(deps, lifecycle, metrics);
+  await connectedBus.flush();
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
 }
