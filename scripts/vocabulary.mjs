@@ -75,7 +75,7 @@ export const remaining = {
   'services/device-api': 35,
   'services/jt1078-media': 57,
   'services/jt808-gateway': 72,
-  'services/platform-api': 2910,
+  'services/platform-api': 1561,
   'services/upload-ftp': 140,
   'services/webhook-dispatcher': 9,
   'test-e2e': 65,

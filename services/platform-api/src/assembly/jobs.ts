@@ -6,7 +6,7 @@ import { purgeArchivedNames } from '../domains/drivers/queries.ts';
 import { sweepAddresses } from '../domains/geocoding/store.ts';
 import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
 import { settleRemovals } from '../domains/media/removal.ts';
-import { forgetOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
 import { recountAll } from '../domains/media/storage.ts';
 import { sweepTimes } from '../domains/notifications/record.ts';
 import { removeOldNotifications } from '../domains/notifications/retention.ts';
@@ -70,7 +70,7 @@ export const jobs: readonly Job[] = [
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
   { name: 'lost clips', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
   { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recountAll(deps, slice) },
-  { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => forgetOldRemovals(deps, slice) },
+  { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Days are kept, not hours.
   { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice) },

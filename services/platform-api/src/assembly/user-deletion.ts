@@ -1,6 +1,6 @@
-import { forgetPreferences as forgetVehiclePreferences } from '../domains/notifications/preferences.ts';
+import { deletePreferences as forgetVehiclePreferences } from '../domains/notifications/preferences.ts';
 import { removePushTokens } from '../domains/notifications/push-tokens.ts';
-import { forgetPreferences } from '../domains/preferences/use-cases.ts';
+import { deletePreferences } from '../domains/preferences/use-cases.ts';
 import { endLinksOfUser } from '../domains/share-links/use-cases.ts';
 import { endSharesOfUser } from '../domains/sharing/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
@@ -19,5 +19,5 @@ export const userDeletionHooks: readonly UserDeletionHook[] = [
   (deps, user) => removeWebhooksOfUser(deps, user, user._id),
   (deps, { accountId, _id: userId }) => removePushTokens(deps, { accountId, userId }, null),
   (deps, user) => forgetVehiclePreferences(deps, { userId: user._id }),
-  (deps, { accountId, _id: userId }) => forgetPreferences(deps, { accountId, userId }),
+  (deps, { accountId, _id: userId }) => deletePreferences(deps, { accountId, userId }),
 ];

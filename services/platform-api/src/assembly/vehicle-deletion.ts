@@ -1,16 +1,16 @@
 import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
 import { endDriverSessions } from '../domains/drivers/sessions.ts';
-import { dropVehicleFromGeofences } from '../domains/geofences/look-ups.ts';
+import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
 import { releaseMediaOf } from '../domains/media/removal.ts';
-import { forgetPreferences } from '../domains/notifications/preferences.ts';
-import { dropVehicleFromRoutes } from '../domains/routes/look-ups.ts';
+import { deletePreferences } from '../domains/notifications/preferences.ts';
+import { dropVehicleFromRoutes } from '../domains/routes/queries.ts';
 import { endLinksOfVehicle } from '../domains/share-links/use-cases.ts';
 import { endSharesOfVehicle } from '../domains/sharing/use-cases.ts';
 import type { VehicleDeleted } from '../domains/vehicles/deleted.ts';
 import { dropVehicleFromWebhooks } from '../domains/webhooks/use-cases.ts';
 import { forgetAttachments } from '../events/attachment-requests.ts';
 import type { Deps } from '../platform/deps.ts';
-import { forgetTerminal } from '../telemetry/states.ts';
+import { deleteTerminalState } from '../telemetry/state-store.ts';
 
 /** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed, and all of them again then. */
 export const vehicleDeletionHooks = (deps: Deps): readonly VehicleDeleted[] => [
@@ -21,8 +21,8 @@ export const vehicleDeletionHooks = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id),
   (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
-  (vehicle) => forgetTerminal(deps, vehicle),
+  (vehicle) => deleteTerminalState(deps, vehicle),
   (vehicle) => forgetAttachments(deps, vehicle),
   (vehicle) => releaseMediaOf(deps, vehicle, vehicle._id),
-  (vehicle) => forgetPreferences(deps, { vehicleId: vehicle._id }),
+  (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
 ];

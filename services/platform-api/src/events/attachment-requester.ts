@@ -6,15 +6,15 @@ import type { AttachmentRequest, AttachmentRequests } from './attachment-request
 import type { AttachmentTimes } from './attachment-settings.ts';
 
 /** Dependencies of the attachment requests. */
-export type AskerParts = Pick<Deps, 'asker' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'> & {
+export type RequesterDeps = Pick<Deps, 'asker' | 'bus' | 'limits' | 'log' | 'notifications' | 'records' | 'redis'> & {
   readonly requests: AttachmentRequests;
   readonly times: AttachmentTimes;
   /** Called with the result of each request. */
-  readonly count: (result: AskResult) => void;
+  readonly count: (result: RequestResult) => void;
 };
 
 /** Handles the end of a request. */
-export type AskResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
+export type RequestResult = 'asked' | 'received' | 'refused' | 'incomplete' | 'unreached' | 'moved';
 
 const askMs = 20_000;
 const expectMs = 5_000;
@@ -30,8 +30,8 @@ type Answer = 'agreed' | 'refused' | 'missed';
  * Requests the files of alarms from terminals while some are missing. Any number of replicas share the work; its state
  * is in MongoDB.
  */
-export class AttachmentAsker {
-  readonly #parts: AskerParts;
+export class AttachmentRequester {
+  readonly #parts: RequesterDeps;
   readonly #working = new Map<string, Promise<void>>();
   readonly #listener: { stop(): void };
   #timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class AttachmentAsker {
   readonly #enders = new Set<() => void>();
   #isStopped = false;
 
-  constructor(parts: AskerParts) {
+  constructor(parts: RequesterDeps) {
     this.#parts = parts;
     const onError = (error: unknown): void =>
       parts.log.warn({ err: error }, 'could not request attachments from a reconnected terminal yet');
@@ -146,9 +146,9 @@ export class AttachmentAsker {
 
   async #ask(request: AttachmentRequest): Promise<void> {
     const { requests, times, count } = this.#parts;
-    const answer = await this.#answerOrStop(request);
-    if (answer === 'refused') return this.#finish(request, 'refused');
-    if (answer === 'missed') return this.#missed(request);
+    const response = await this.#answerOrStop(request);
+    if (response === 'refused') return this.#finish(request, 'refused');
+    if (response === 'missed') return this.#missed(request);
     count('asked');
     const againMs = times.againMs[request.asked] ?? times.againMs.at(-1) ?? times.lifetimeMs;
     await requests.release(request, { asked: request.asked + 1, missed: 0, nextAtMs: Date.now() + againMs });
@@ -236,7 +236,7 @@ export class AttachmentAsker {
     }
   }
 
-  async #finish(request: AttachmentRequest, result: AskResult): Promise<void> {
+  async #finish(request: AttachmentRequest, result: RequestResult): Promise<void> {
     const { requests, notifications, log, count } = this.#parts;
     const { dedupeKey, imei, notificationId } = request;
     if (result !== 'received') {

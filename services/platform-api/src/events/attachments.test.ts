@@ -88,7 +88,7 @@ describe('attachments of alarms', () => {
     return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
   };
   const requests = () => world.deps.database.collection<AttachmentRequest>('attachment_requests').find({}).toArray();
-  const asked = (): Asked[] =>
+  const requested = (): Asked[] =>
     terminals.seen.flatMap(({ command }) => (command.kind === 'requestAttachments' ? [command] : []));
 
   async function newAlarm(of: { imei?: string; vehicleId?: number; subject?: string } = {}) {
@@ -144,8 +144,8 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
-    await waitFor(() => asked().length > 0);
-    const [request] = asked();
+    await waitFor(() => requested().length > 0);
+    const [request] = requested();
     const alarmNo = request?.alarmNo ?? '';
     expect(alarmNo).toMatch(/^[0-9a-f]{32}$/);
     const [notification] = (await api.get(`/api/notifications?vehicle_id=${alarm.vehicleId}`)).items;
@@ -171,13 +171,13 @@ describe('attachments of alarms', () => {
     await waitFor(async () => (await counted('received')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
     // A redelivered event after all have arrived has no effect.
-    const before = asked().length;
+    const before = requested().length;
     await want(alarm);
     const other = await newAlarm({ imei: alarm.imei, vehicleId: alarm.vehicleId });
     await want(other, { count: 1 });
-    await waitFor(() => asked().length > before);
+    await waitFor(() => requested().length > before);
     expect(
-      asked()
+      requested()
         .slice(before)
         .map((each) => each.alarmNo),
     ).not.toContain(alarmNo);
@@ -191,7 +191,7 @@ describe('attachments of alarms', () => {
     await waitFor(async () => (await counted('refused')) === 1);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3, attachments: 'refused' });
     expect(await requests()).toEqual([]);
-    expect(asked()).toHaveLength(1);
+    expect(requested()).toHaveLength(1);
   });
 
   it('are requested from an offline terminal when it reconnects', async () => {
@@ -200,11 +200,11 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await want(alarm);
     await waitFor(async () => ((await requests())[0]?.missed ?? 0) > 0);
-    expect(asked()).toEqual([]);
+    expect(requested()).toEqual([]);
     await terminals.connect(alarm.imei);
     await waitFor(() => {
       publish(world.bus, sessionChanged, { imei: alarm.imei, isOnline: true, atMs: Date.now() });
-      return asked().length > 0;
+      return requested().length > 0;
     });
     await waitFor(async () => (await requests())[0]?.asked === 1);
     expect((await requests())[0]).toMatchObject({ missed: 0, isHeld: false });
@@ -217,10 +217,10 @@ describe('attachments of alarms', () => {
   ])('are requested again under the same number from a terminal that is %s', async (_case, outcome) => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
-    terminals.answer = async () => (asked().length < 3 ? outcome : generally(0, 0x9208));
+    terminals.answer = async () => (requested().length < 3 ? outcome : generally(0, 0x9208));
     await want(alarm);
     await waitFor(async () => ((await requests())[0]?.asked ?? 0) > 0);
-    expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(1);
+    expect(new Set(requested().map(({ alarmNo }) => alarmNo)).size).toBe(1);
   });
 
   it('are deferred while upload-ftp is unavailable', async () => {
@@ -232,7 +232,7 @@ describe('attachments of alarms', () => {
       if (fails >= 0) throw new AppError('unavailable', 'not now');
     };
     await want(alarm);
-    await waitFor(() => asked().length > 0);
+    await waitFor(() => requested().length > 0);
     expect(expectations).toHaveLength(1);
   });
 
@@ -242,10 +242,10 @@ describe('attachments of alarms', () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
-    await waitFor(() => asked().length > 0);
-    await fileArrives(alarm.imei, asked()[0]?.alarmNo ?? '', 1);
+    await waitFor(() => requested().length > 0);
+    await fileArrives(alarm.imei, requested()[0]?.alarmNo ?? '', 1);
     await waitFor(async () => (await counted('incomplete')) === 1);
-    expect(asked()).toHaveLength(3);
+    expect(requested()).toHaveLength(3);
     expect(await attributesOf(alarm)).toMatchObject({ attachments: 'incomplete' });
     expect(await requests()).toEqual([]);
   });
@@ -255,11 +255,11 @@ describe('attachments of alarms', () => {
     const more = [await newAlarm({ ...first, subject: '2' }), await newAlarm({ ...first, subject: '3' })];
     await terminals.connect(first.imei);
     for (const alarm of [first, ...more]) await want(alarm, { count: 1 });
-    await waitFor(async () => (await requests()).length === 3 && asked().length === 2);
-    const [done] = asked();
+    await waitFor(async () => (await requests()).length === 3 && requested().length === 2);
+    const [done] = requested();
     await fileArrives(first.imei, done?.alarmNo ?? '', 1);
-    await waitFor(() => asked().length === 3);
-    expect(new Set(asked().map(({ alarmNo }) => alarmNo)).size).toBe(3);
+    await waitFor(() => requested().length === 3);
+    expect(new Set(requested().map(({ alarmNo }) => alarmNo)).size).toBe(3);
   });
 
   it('are not requested from a terminal in another vehicle', async () => {
@@ -269,7 +269,7 @@ describe('attachments of alarms', () => {
     await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: 'THEIRS', imei: alarm.imei });
     await want(alarm);
     await waitFor(async () => (await counted('moved')) === 1);
-    expect(asked()).toEqual([]);
+    expect(requested()).toEqual([]);
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
   });
 
@@ -280,7 +280,7 @@ describe('attachments of alarms', () => {
     await want(alarm, { atMs: Date.now() });
     await waitFor(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
     await waitFor(async () => (await requests()).length === 0);
-    expect(asked()).toEqual([]);
+    expect(requested()).toEqual([]);
   });
 
   it('are not requested too late, and the notification says so', async () => {
@@ -288,7 +288,7 @@ describe('attachments of alarms', () => {
     await terminals.connect(alarm.imei);
     await want(alarm, { atMs: Date.parse('2020-01-31T00:00:00Z') });
     await waitFor(async () => ((await attributesOf(alarm)) as Record<string, unknown>)['attachments'] === 'unreached');
-    expect(asked()).toEqual([]);
+    expect(requested()).toEqual([]);
   });
 
   it('are taken over from another replica', async () => {
@@ -302,8 +302,8 @@ describe('attachments of alarms', () => {
     await terminals.connect(alarm.imei);
     await world.deps.database.collection('attachment_requests').updateMany({}, { $set: { nextAtMs: 0, isHeld: true } });
     begin(quick);
-    await waitFor(() => asked().length > 0);
-    expect(asked()[0]?.alarmNo).toBe(left?._id.split(':')[1]);
+    await waitFor(() => requested().length > 0);
+    expect(requested()[0]?.alarmNo).toBe(left?._id.split(':')[1]);
   });
 
   it('are deleted with their vehicle', async () => {

@@ -16,7 +16,7 @@ import { claimed } from '../domains/notifications/record.ts';
 import { findNotification } from '../domains/notifications/store.ts';
 import type { Deps } from '../platform/deps.ts';
 import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
-import { AttachmentAsker } from './attachment-asker.ts';
+import { AttachmentRequester } from './attachment-requester.ts';
 import { AttachmentRequests } from './attachment-requests.ts';
 import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
 
@@ -41,7 +41,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const times = { ...attachmentTimes(config), ...options.times };
   const requests = new AttachmentRequests(deps);
   const parts = { ...deps, times, requests };
-  const asker = new AttachmentAsker({ ...parts, count: (result) => results.inc({ result }) });
+  const asker = new AttachmentRequester({ ...parts, count: (result) => results.inc({ result }) });
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: DurableConsumer[] = [];
@@ -76,7 +76,7 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
 
 async function takeWanted(
   parts: Parts,
-  asker: AttachmentAsker,
+  asker: AttachmentRequester,
   secret: Buffer,
   message: JetStreamMessage,
 ): Promise<void> {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { LiveEar } from '../testing/live-ear.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
-import { sayFromTerminal } from '../testing/terminal-messages.ts';
+import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 import { raiseDocumentExpiry } from './document-expiry.ts';
 
@@ -17,13 +17,13 @@ jest.setTimeout(90_000);
 describe('events other than locations', () => {
   let world: PlatformWorld;
   let api: Client;
-  let ear: LiveEar;
+  let ear: LiveEventRecorder;
   let count = 0;
 
   beforeAll(async () => {
     world = await PlatformWorld.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
     api = world.as(world.ours.owner);
-    ear = new LiveEar(world);
+    ear = new LiveEventRecorder(world);
   });
   afterAll(async () => {
     ear.stop();
@@ -60,8 +60,8 @@ describe('events other than locations', () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Own', card_number: 'CARD-0' });
       const early = { receivedAtMs: Date.now() - 60_000 };
-      await sayFromTerminal(world, imei, driverReport, card('FOREIGN'), early);
-      await sayFromTerminal(world, imei, driverReport, card('CARD-0', { time: '2026-01-31T10:05:00' }));
+      await publishTerminalMessage(world, imei, driverReport, card('FOREIGN'), early);
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-0', { time: '2026-01-31T10:05:00' }));
       expect((await raised(id, 'driver_change')).map(({ driver_id: driverId }) => driverId)).toEqual([driver.data.id]);
     });
 
@@ -71,10 +71,10 @@ describe('events other than locations', () => {
         await api.post('/api/drivers', { name: 'First', card_number: 'CARD-1' }),
         await api.post('/api/drivers', { name: 'Second', card_number: 'CARD-2' }),
       ];
-      await sayFromTerminal(world, imei, driverReport, card('CARD-1'));
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-1'));
       await raised(id, 'driver_change');
-      await sayFromTerminal(world, imei, driverReport, card('CARD-1', { time: '2026-01-31T10:05:00' }));
-      await sayFromTerminal(world, imei, driverReport, card('CARD-2', { time: '2026-01-31T11:00:00' }));
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-1', { time: '2026-01-31T10:05:00' }));
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-2', { time: '2026-01-31T11:00:00' }));
       const found = await raised(id, 'driver_change', 2);
       expect(found.map(({ driver_id: driverId, timestamp }) => [driverId, timestamp])).toEqual([
         [second.data.id, Date.parse('2026-01-31T03:00:00Z')],
@@ -94,9 +94,9 @@ describe('events other than locations', () => {
     it('that are unknown create a notification without a driver and end the session', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Known', card_number: 'CARD-3' });
-      await sayFromTerminal(world, imei, driverReport, card('CARD-3'));
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-3'));
       await raised(id, 'driver_change');
-      await sayFromTerminal(world, imei, driverReport, card('STRANGE', { time: '2026-01-31T12:00:00' }));
+      await publishTerminalMessage(world, imei, driverReport, card('STRANGE', { time: '2026-01-31T12:00:00' }));
       const [newest] = await raised(id, 'driver_change', 2);
       expect(newest).toMatchObject({ driver_id: null, attributes: { card_number: 'STRANGE', driver_name: 'Li' } });
       await waitFor(async () => (await api.get(`/api/vehicles/${id}`)).data['driver_id'] === null);
@@ -106,14 +106,14 @@ describe('events other than locations', () => {
     it('that are removed end the session without a notification', async () => {
       const { id, imei } = await newVehicle();
       const driver = await api.post('/api/drivers', { name: 'Leaving', card_number: 'CARD-4' });
-      await sayFromTerminal(world, imei, driverReport, card('CARD-4'));
+      await publishTerminalMessage(world, imei, driverReport, card('CARD-4'));
       await raised(id, 'driver_change');
       const out = { status: 2, time: '2026-01-31T13:00:00' };
-      await sayFromTerminal(
+      await publishTerminalMessage(
         world,
         imei,
         driverReport,
-        out as Parameters<typeof sayFromTerminal<typeof driverReport>>[3],
+        out as Parameters<typeof publishTerminalMessage<typeof driverReport>>[3],
       );
       await waitFor(async () => (await api.get(`/api/drivers/${driver.data.id}`)).data['current_vehicle_id'] === null);
       expect(await notificationsOf(id, 'driver_change')).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('events other than locations', () => {
 
   it('stores terminal details of 0x0100 and 0x0107', async () => {
     const { id, imei } = await newVehicle();
-    await sayFromTerminal(world, imei, terminalRegistration, {
+    await publishTerminalMessage(world, imei, terminalRegistration, {
       provinceId: 44,
       cityId: 300,
       manufacturerId: 'MAKER',
@@ -141,7 +141,7 @@ describe('events other than locations', () => {
       iccid: null,
       connected: false,
     });
-    await sayFromTerminal(world, imei, queryAttributesResponse, {
+    await publishTerminalMessage(world, imei, queryAttributesResponse, {
       terminalType: 1,
       manufacturerIdLength: 5,
       manufacturerId: 'MAKER',

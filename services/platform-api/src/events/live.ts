@@ -4,7 +4,7 @@ import { type Bus, type LiveEvent, liveEvents, liveSubject, publish } from '@fle
 const atOnce = 500;
 
 /** Publishes changes of an account's vehicles to the websockets of all replicas. */
-export function tellLive(
+export function publishLive(
   bus: Bus,
   accountId: number,
   events: readonly (Omit<LiveEvent, 'atMs'> & { readonly atMs?: number })[],

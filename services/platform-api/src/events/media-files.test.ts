@@ -6,12 +6,12 @@ import { waitFor } from '../../../../libs/service-kit/src/testing/server-process
 import { settleRemovals } from '../domains/media/removal.ts';
 import { findByKey, findRemoval, findUsage } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { LiveEar } from '../testing/live-ear.ts';
-import { storedPicture, tellStored } from '../testing/media-files.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
+import { publishMediaStored, storedPicture } from '../testing/media-files.ts';
 import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
-import { sayFromTerminal } from '../testing/terminal-messages.ts';
+import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 
 // Real servers on a machine that may be busy.
@@ -19,14 +19,14 @@ jest.setTimeout(120_000);
 
 let world: PlatformWorld;
 let api: Client;
-let ear: LiveEar;
+let ear: LiveEventRecorder;
 let pod: MediaPod;
 let count = 0;
 
 beforeAll(async () => {
   world = await PlatformWorld.open({ PLATFORM_ROLES: 'api,websocket,telemetry' });
   api = world.as(world.ours.owner);
-  ear = new LiveEar(world);
+  ear = new LiveEventRecorder(world);
   pod = await openMediaPod(world.bus, 'pod-a');
 });
 afterAll(async () => {
@@ -55,7 +55,7 @@ const linked = (notification: Data | undefined): number[] =>
 /** Waits until earlier events have been processed. */
 async function settled(): Promise<void> {
   const { id, imei } = await newVehicle();
-  await tellStored(world, storedPicture(imei, pod.id));
+  await publishMediaStored(world, storedPicture(imei, pod.id));
   await waitFor(async () => (await mediaOf(id)).length === 1);
 }
 
@@ -64,7 +64,7 @@ describe('a stored picture', () => {
     const { id, imei } = await newVehicle({ camera_utc_offset: '+05:30' });
     const receivedAtMs = Date.parse('2026-11-22T10:00:00Z');
     const place = { latitude: 22.6, longitude: 114.2 };
-    await tellStored(
+    await publishMediaStored(
       world,
       storedPicture(imei, pod.id, { takenAt: '2026-11-22T15:20:00', receivedAtMs, place, source: 'timer' }),
     );
@@ -100,7 +100,7 @@ describe('a stored picture', () => {
   it('is one file and one notification for repeated events, and counts once', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
-    for (let time = 0; time < 3; time += 1) await tellStored(world, stored, { again: true });
+    for (let time = 0; time < 3; time += 1) await publishMediaStored(world, stored, { again: true });
     await settled();
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await mediaOf(id)).toHaveLength(1);
@@ -111,10 +111,10 @@ describe('a stored picture', () => {
   it('shares its notification with the 0x0800 that announced it', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
+    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 5_000 });
     await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
     expect(await mediaOf(id)).toEqual([]);
-    await tellStored(world, storedPicture(imei, pod.id));
+    await publishMediaStored(world, storedPicture(imei, pod.id));
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured'))[0]).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
     await waitFor(async () => ear.of('notification', id).some(({ version }) => version === 2));
@@ -124,16 +124,16 @@ describe('a stored picture', () => {
   it('shares its notification with a 0x0800 one hour earlier', async () => {
     const { id, imei } = await newVehicle();
     const head = { multimediaId: 77, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
+    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: Date.now() - 3_600_000 });
     await waitFor(async () => (await notificationsOf(id, 'media_captured')).length > 0);
-    await tellStored(world, storedPicture(imei, pod.id));
+    await publishMediaStored(world, storedPicture(imei, pod.id));
     await waitFor(async () => linked((await notificationsOf(id, 'media_captured')).at(-1)).length > 0);
     expect(await notificationsOf(id, 'media_captured')).toHaveLength(1);
   });
 
   it('of a terminal without a vehicle is deleted; an invalid event delays no other', async () => {
     const stored = storedPicture(newImei(), pod.id);
-    await tellStored(world, stored);
+    await publishMediaStored(world, stored);
     await waitFor(async () => pod.removed.includes(stored.fileId));
     const bad = { ...stored, sizeBytes: -1 };
     await world.bus.js.publish(`media-file.${stored.imei}.stored`, JSON.stringify(bad));
@@ -150,19 +150,19 @@ describe('a stored picture', () => {
     const createdAt = (await vehicles().findOne({ _id: made.data.id }))?.createdAt.getTime() ?? 0;
     const late = storedPicture(imei, pod.id, { receivedAtMs: createdAt - 1 });
     const head = { multimediaId: 78, type: 0, format: 0, eventCode: 0, channel: 2 };
-    await sayFromTerminal(world, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
-    await tellStored(world, late);
+    await publishTerminalMessage(world, imei, multimediaEvent, head, { receivedAtMs: createdAt - 1 });
+    await publishMediaStored(world, late);
     await waitFor(async () => pod.removed.includes(late.fileId));
     const files = async () => (await theirs.get(`/api/vehicles/${made.data.id}/list-dashcam-media`)).items;
     expect(await files()).toEqual([]);
-    await tellStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
+    await publishMediaStored(world, storedPicture(imei, pod.id, { receivedAtMs: createdAt }));
     await waitFor(async () => (await files()).length === 1);
     // The terminal returns: pictures from other vehicles stay excluded.
     expect((await theirs.put(`/api/vehicles/${made.data.id}`, { imei: null })).status).toBe(200);
     expect((await api.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
     const since = (await vehicles().findOne({ _id: id }))?.terminalSinceMs ?? 0;
     const early = storedPicture(imei, pod.id, { receivedAtMs: since - 1 });
-    await tellStored(world, early);
+    await publishMediaStored(world, early);
     await waitFor(async () => pod.removed.includes(early.fileId));
     expect(await mediaOf(id)).toEqual([]);
     const all = await theirs.get(`/api/notifications?vehicle_id=${made.data.id}&type=media_captured`);
@@ -172,14 +172,14 @@ describe('a stored picture', () => {
   it('stays deleted after a repeated event', async () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id);
-    await tellStored(world, stored);
+    await publishMediaStored(world, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
     await waitFor(async () => pod.removed.includes(stored.fileId));
     const removals = (): number => pod.removed.filter((each) => each === stored.fileId).length;
     const before = removals();
-    await tellStored(world, stored, { again: true });
+    await publishMediaStored(world, stored, { again: true });
     await waitFor(async () => removals() > before);
     expect(await mediaOf(id)).toEqual([]);
     expect((await notificationsOf(id, 'media_captured')).flatMap(linked)).toEqual([]);
@@ -189,13 +189,13 @@ describe('a stored picture', () => {
     const other = await openMediaPod(world.bus, 'pod-b');
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, pod.id, { receivedAtMs: Date.now() - 60_000 });
-    await tellStored(world, stored);
+    await publishMediaStored(world, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     const newer = { ...stored, server: other.id, receivedAtMs: Date.now() };
-    await tellStored(world, newer, { again: true });
+    await publishMediaStored(world, newer, { again: true });
     await waitFor(async () => pod.removed.includes(stored.fileId));
     // The same file in a second copy: the first one stays.
-    await tellStored(world, { ...stored, server: pod.id }, { again: true });
+    await publishMediaStored(world, { ...stored, server: pod.id }, { again: true });
     await waitFor(async () => pod.removed.filter((each) => each === stored.fileId).length === 2);
     expect(other.removed).toEqual([]);
     expect(await mediaOf(id)).toHaveLength(1);
@@ -212,16 +212,16 @@ describe('a stored picture', () => {
     const { id, imei } = await newVehicle();
     const stored = storedPicture(imei, other.id, { receivedAtMs: Date.now() - 60_000 });
     const key = `file:${imei}:${stored.fileId}`;
-    await tellStored(world, stored);
+    await publishMediaStored(world, stored);
     await waitFor(async () => (await mediaOf(id)).length === 1);
     other.isRemoving = false;
-    await tellStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
+    await publishMediaStored(world, { ...stored, server: pod.id, receivedAtMs: Date.now() }, { again: true });
     await waitFor(async () => (await findRemoval(world.deps.database, `${key}@${other.id}`)) !== null);
     // The file is deleted and arrives at the other pod again: both copies are deleted.
     pod.isRemoving = false;
     const [media] = await mediaOf(id);
     expect((await api.delete(`/api/dashcam-media/${media?.id}`)).status).toBe(200);
-    await tellStored(world, stored, { again: true });
+    await publishMediaStored(world, stored, { again: true });
     await settled();
     expect(await findRemoval(world.deps.database, key)).toMatchObject({
       recordId: media?.id,
@@ -248,8 +248,8 @@ describe('files of an alarm', () => {
     const { id, imei } = await newVehicle();
     const alarm = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: id, type: 'dsm_phone' });
     const files = [1, 2, 3].map(() => attached(imei, { vehicleId: id, notificationId: alarm._id }));
-    for (const stored of files) await tellStored(world, stored);
-    for (const stored of files) await tellStored(world, stored, { again: true });
+    for (const stored of files) await publishMediaStored(world, stored);
+    for (const stored of files) await publishMediaStored(world, stored, { again: true });
     await waitFor(async () => linked((await notificationsOf(id, 'dsm_phone'))[0]).length === 3);
     await settled();
     const media = await mediaOf(id);
@@ -270,7 +270,7 @@ describe('files of an alarm', () => {
       attached(imei, { vehicleId: 999_999, notificationId: foreign._id }),
       attached(imei, { vehicleId: id, notificationId: foreign._id }),
     ];
-    for (const stored of files) await tellStored(world, stored);
+    for (const stored of files) await publishMediaStored(world, stored);
     await waitFor(async () => files.every(({ fileId }) => pod.removed.includes(fileId)));
     expect(await mediaOf(id)).toEqual([]);
   });
@@ -290,7 +290,7 @@ describe('uploaded clips', () => {
     await world.deps.database.collection<UploadRecord>('uploads').insertOne(record);
     return record;
   }
-  async function tellCompleted({ _id, clip, changedAtMs: atMs }: UploadRecord): Promise<void> {
+  async function publishCompleted({ _id, clip, changedAtMs: atMs }: UploadRecord): Promise<void> {
     const about = { uploadId: _id, imei: clip.imei, channel: 3, filesize: 5000, filename: 'a.mp4', atMs };
     const body = { ...about, status: 'completed' as const };
     expect(uploadChanged.check(body)).toBe(true);
@@ -300,8 +300,8 @@ describe('uploaded clips', () => {
   it('are files of their vehicle, linked to the notification of their upload', async () => {
     const { id, imei } = await newVehicle();
     const record = await completed(imei);
-    await tellCompleted(record);
-    await tellCompleted(record);
+    await publishCompleted(record);
+    await publishCompleted(record);
     await waitFor(async () => linked((await notificationsOf(id, 'video_upload_completed'))[0]).length > 0);
     const [notification] = await notificationsOf(id, 'video_upload_completed');
     const media = await mediaOf(id);
@@ -321,8 +321,8 @@ describe('uploaded clips', () => {
     const { id, imei } = await newVehicle();
     const uploads = new UploadRepository(world.deps.database);
     const [first, second] = [await completed(imei), await completed(imei)];
-    await tellCompleted(first);
-    await tellCompleted(second);
+    await publishCompleted(first);
+    await publishCompleted(second);
     await waitFor(async () => (await mediaOf(id)).length === 2);
     await uploads.remove(first._id, ['completed']);
     await waitFor(async () => {

@@ -1,5 +1,5 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
-import { fileKey, linkAndTell, recordMedia } from '../domains/media/record.ts';
+import { fileKey, linkAndPublish, recordMedia } from '../domains/media/record.ts';
 import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
 import type { FilePlace, Media } from '../domains/media/schema.ts';
 import { recount } from '../domains/media/storage.ts';
@@ -11,7 +11,7 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
 import { type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
-import { firstToldMs } from './pictures-told.ts';
+import { firstToldMs } from './picture-dedupe.ts';
 
 /** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
 export const followMediaFiles = (parts: EventParts): DurableConsumer =>
@@ -133,5 +133,5 @@ async function finish(parts: EventParts, vehicle: Vehicle, media: Media, stored:
     media.toldAtMs === null
       ? media.notificationId
       : await raiseCaptured(parts, vehicle, pictureOf(stored), media.toldAtMs);
-  await linkAndTell(parts, media, notificationId);
+  await linkAndPublish(parts, media, notificationId);
 }

@@ -5,7 +5,7 @@ import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
-import { firstToldMs } from './pictures-told.ts';
+import { firstToldMs } from './picture-dedupe.ts';
 import type { TerminalHandler } from './terminal-messages.ts';
 
 const kinds = ['image', 'audio', 'video'] as const;

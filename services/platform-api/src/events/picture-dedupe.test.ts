@@ -2,7 +2,7 @@ import { connectRedis, type Redis } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { newImei } from '../testing/terminals.ts';
-import { firstToldMs } from './pictures-told.ts';
+import { firstToldMs } from './picture-dedupe.ts';
 
 // A real server on a machine that may be busy.
 jest.setTimeout(60_000);

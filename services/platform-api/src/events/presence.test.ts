@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { writeLastLocation } from '../domains/realtime/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { LiveEar } from '../testing/live-ear.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
 import { Presence } from './presence.ts';
@@ -21,7 +21,7 @@ describe('the online status', () => {
   let redis: ServerProcess;
   let world: PlatformWorld;
   let api: Client;
-  let ear: LiveEar;
+  let ear: LiveEventRecorder;
   let presence: Presence;
   let terminals: Terminals;
   let count = 0;
@@ -34,7 +34,7 @@ describe('the online status', () => {
       PLATFORM_ROLES: 'api,websocket',
     });
     api = world.as(world.ours.owner);
-    ear = new LiveEar(world);
+    ear = new LiveEventRecorder(world);
     presence = new Presence(world.deps, times);
     terminals = new Terminals(world.deps);
   });

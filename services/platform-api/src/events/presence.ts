@@ -11,7 +11,7 @@ import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import type { Returned } from '../telemetry/live.ts';
-import { tellLive } from './live.ts';
+import { publishLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';
 import { type Noticed, PresenceStore } from './presence-store.ts';
 
@@ -342,7 +342,7 @@ export class Presence {
       previous_state: previous,
       last_seen: new Date(now.seenMs).toISOString(),
     };
-    tellLive(this.#parts.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);
+    publishLive(this.#parts.bus, vehicle.accountId, [{ type: 'status', vehicleId: vehicle._id, data }]);
   }
 }
 

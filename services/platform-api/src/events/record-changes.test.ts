@@ -8,7 +8,7 @@ jest.setTimeout(60_000);
 
 describe('changes of the fleet', () => {
   let world: PlatformWorld;
-  const heard: LiveEvents[] = [];
+  const received: LiveEvents[] = [];
   const changes: { accountId: number; kind: string }[] = [];
   const stops: (() => void)[] = [];
 
@@ -18,13 +18,13 @@ describe('changes of the fleet', () => {
       throw error;
     };
     for (const listener of [
-      subscribe(world.bus, liveEvents, onError, (event) => heard.push(event)),
+      subscribe(world.bus, liveEvents, onError, (event) => received.push(event)),
       subscribe(world.bus, fleetChanged, onError, (event) => changes.push(event)),
     ])
       stops.push(() => listener.stop());
   });
   beforeEach(() => {
-    heard.length = 0;
+    received.length = 0;
     changes.length = 0;
   });
   afterAll(async () => {
@@ -33,7 +33,7 @@ describe('changes of the fleet', () => {
   });
 
   const vehicleEvents = () =>
-    heard.flatMap(({ accountId, events }) =>
+    received.flatMap(({ accountId, events }) =>
       events.filter(({ type }) => type === 'vehicle').map(({ data }) => ({ accountId, ...data })),
     );
 
@@ -55,7 +55,7 @@ describe('changes of the fleet', () => {
     const ids: number[] = [];
     for (const vehicle_no of ['MANY1', 'MANY2']) ids.push((await api.post('/api/vehicles', { vehicle_no })).data.id);
     await waitFor(() => vehicleEvents().length === ids.length);
-    heard.length = 0;
+    received.length = 0;
     await api.post('/api/drivers', { name: 'Many', vehicle_ids: ids });
     await waitFor(async () => vehicleEvents().length >= 2);
     expect(vehicleEvents().map((event) => ({ ...event, accountId: 0 }))).toEqual(
@@ -68,7 +68,7 @@ describe('changes of the fleet', () => {
     const api = world.as(world.ours.owner);
     const { id } = (await api.post('/api/vehicles', { vehicle_no: 'SHARED1' })).data;
     await waitFor(() => vehicleEvents().length === 1);
-    heard.length = 0;
+    received.length = 0;
     const given = { secondary_user: world.theirs.owner.id, vehicles: [id] };
     expect((await api.post('/api/vehicle/share-vehicles', given)).status).toBeLessThan(300);
     await waitFor(async () => vehicleEvents().some(({ accountId }) => accountId === world.theirs.accountId));
@@ -103,7 +103,7 @@ describe('changes of the fleet', () => {
     const ids = Array.from({ length: 20_000 }, (_unused, at) => ({ _id: 5_000_000 + at }));
     world.records.notifyChanged({ collection: 'vehicles', accountId, action: 'updated', records: ids });
     await waitFor(() => vehicleEvents().length >= ids.length);
-    expect(new Set(heard.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
+    expect(new Set(received.flatMap(({ events }) => events.map(({ vehicleId }) => vehicleId))).size).toBe(ids.length);
   });
 
   it('of preferences invalidate caches', async () => {

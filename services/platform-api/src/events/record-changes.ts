@@ -2,7 +2,7 @@ import { type Bus, fleetChanged, publish } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Share } from '../domains/sharing/schema.ts';
 import type { RecordChange, RecordStore } from '../store/record-store.ts';
-import { tellLive } from './live.ts';
+import { publishLive } from './live.ts';
 
 type Kind = Static<typeof fleetChanged.schema>['kind'];
 
@@ -21,17 +21,17 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /** Publishes every change of the fleet's records by any domain, so that caches reload and websockets are updated. */
-export function announceChanges(records: RecordStore, bus: Bus): void {
+export function publishRecordChanges(records: RecordStore, bus: Bus): void {
   records.watch(Object.keys(kinds), (change) => {
     const kind = kinds[change.collection];
     if (kind !== undefined) publish(bus, fleetChanged, { accountId: change.accountId, kind });
-    if (change.collection === 'vehicles') tellOfVehicles(bus, change);
+    if (change.collection === 'vehicles') publishVehicleChanges(bus, change);
     if (change.collection === 'shares') tellOfShares(bus, change);
   });
 }
 
-function tellOfVehicles(bus: Bus, { accountId, action, records }: RecordChange): void {
-  tellLive(
+function publishVehicleChanges(bus: Bus, { accountId, action, records }: RecordChange): void {
+  publishLive(
     bus,
     accountId,
     records.map(({ _id: vehicleId }) => vehicleEvent(vehicleId, action)),
@@ -45,7 +45,7 @@ function tellOfShares(bus: Bus, { accountId, action, records }: RecordChange): v
     if (vehicleId === undefined) continue;
     for (const each of new Set([accountId, secondaryAccountId])) {
       if (each !== accountId) publish(bus, fleetChanged, { accountId: each, kind: 'vehicles' });
-      tellLive(bus, each, [vehicleEvent(vehicleId, action === 'removed' ? 'unshared' : 'shared')]);
+      publishLive(bus, each, [vehicleEvent(vehicleId, action === 'removed' ? 'unshared' : 'shared')]);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { LiveEar } from '../testing/live-ear.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
 
@@ -11,7 +11,7 @@ jest.setTimeout(60_000);
 describe('live streams', () => {
   let world: PlatformWorld;
   let api: Client;
-  let ear: LiveEar;
+  let ear: LiveEventRecorder;
 
   beforeAll(async () => {
     world = await PlatformWorld.open({
@@ -19,7 +19,7 @@ describe('live streams', () => {
       VIDEO_BASE_URL: 'https://video.fleet.example',
     });
     api = world.as(world.ours.owner);
-    ear = new LiveEar(world);
+    ear = new LiveEventRecorder(world);
   });
   afterAll(async () => {
     ear.stop();
@@ -61,8 +61,8 @@ describe('live streams', () => {
       { ...shared, ...nothing, status: 'starting' },
       { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
     ]);
-    const heard = ear.heard.filter(({ type }) => type === 'stream');
-    expect(heard.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
+    const received = ear.heard.filter(({ type }) => type === 'stream');
+    expect(received.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
   });
 
   it('are published in order of arrival, with the time of the change', async () => {
@@ -79,8 +79,8 @@ describe('live streams', () => {
       });
     await waitFor(() => ear.of('stream', id).length === expected.length);
     expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
-    const heard = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
-    expect(heard.map((each) => each.atMs - atMs)).toEqual(expected);
-    expect(heard.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
+    const received = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
+    expect(received.map((each) => each.atMs - atMs)).toEqual(expected);
+    expect(received.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
   });
 });

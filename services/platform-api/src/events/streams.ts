@@ -1,7 +1,7 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
-import { tellLive } from './live.ts';
+import { publishLive } from './live.ts';
 import type { EventParts } from './parts.ts';
 
 /** A live stream without viewers ends after this time. */
@@ -14,14 +14,14 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
   const tell = async (change: StreamChanged): Promise<void> => {
     const vehicle = await findVehicleByImei(parts.records, change.imei);
     if (vehicle === null) return;
-    const data = shownStream(vehicle, change, parts.config.VIDEO_BASE_URL);
+    const data = toStreamResponse(vehicle, change, parts.config.VIDEO_BASE_URL);
     const { atMs = Date.now(), order, startId } = change;
     const event = {
       ...({ type: 'stream', vehicleId: vehicle._id, data, atMs } as const),
       ...(order === undefined ? {} : { order }),
       ...(startId === undefined ? {} : { startId }),
     };
-    tellLive(bus, vehicle.accountId, [event]);
+    publishLive(bus, vehicle.accountId, [event]);
   };
   // One after the other: each looks up its vehicle, and events of a stream keep their order of arrival. Receivers drop
   // outdated events of concurrent replicas.
@@ -45,7 +45,7 @@ export function followStreams(parts: EventParts): { stop(): Promise<void> } {
 }
 
 /** The `Stream` record; its URL has no token, because viewers use their own credentials. */
-function shownStream(vehicle: Vehicle, change: StreamChanged, videoBaseUrl: string) {
+function toStreamResponse(vehicle: Vehicle, change: StreamChanged, videoBaseUrl: string) {
   const { imei, channel, status, streamType, video, audioCodec, viewers, startedAtMs } = change;
   return {
     vehicle_id: vehicle._id,

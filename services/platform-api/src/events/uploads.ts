@@ -1,11 +1,11 @@
 import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
-import { clipKey, forgetClip, linkAndTell, recordMedia } from '../domains/media/record.ts';
+import { clipKey, forgetClip, linkAndPublish, recordMedia } from '../domains/media/record.ts';
 import { findRemoval } from '../domains/media/store.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
-import { tellLive } from './live.ts';
+import { publishLive } from './live.ts';
 import { raisedOne } from './media.ts';
 import type { EventParts } from './parts.ts';
 
@@ -129,7 +129,7 @@ async function keepClip(
     file: null,
     clip: { uploadId },
   });
-  await linkAndTell(parts, media, told);
+  await linkAndPublish(parts, media, told);
 }
 
 /** Deletes the file of a deleted upload; a cancelled one has none. */
@@ -164,7 +164,7 @@ function tell({ bus }: EventParts, vehicle: Vehicle, change: Change, record: Upl
     ...(filename === null ? {} : { filename }),
     ...externalOf(change),
   };
-  tellLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
+  publishLive(bus, vehicle.accountId, [{ type: 'upload', vehicleId: vehicle._id, atMs, data }]);
 }
 
 /** Time span of the clip on the camera's clock; null for a deleted upload. */

@@ -65,10 +65,10 @@ export class Audience {
     const users = new Map([...shared, ...seeing].filter(({ disabled }) => !disabled).map((user) => [user._id, user]));
     const listeners = await Promise.all(
       [...users.values()].map(async (user): Promise<Listener | null> => {
-        const wish = wishes.get(vehicleId)?.of(user._id);
-        if (wish === undefined || !(await this.#isLetIn(user.accountId))) return null;
+        const preference = wishes.get(vehicleId)?.of(user._id);
+        if (preference === undefined || !(await this.#isLetIn(user.accountId))) return null;
         const preferences = await this.#preferences.get(user._id, () => knownPreferences(this.#deps, user));
-        return { user, wish, preferences };
+        return { user, wish: preference, preferences };
       }),
     );
     return listeners.filter((each) => each !== null);

@@ -1,9 +1,9 @@
 import { type JetStreamMessage, type NotificationRaised, notificationRaised, RetryLater } from '@fleet/bus';
-import type { NotificationShown } from '../domains/notifications/schema.ts';
+import type { NotificationResponse } from '../domains/notifications/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Audience, Listener } from './audience.ts';
 import type { SenderChannel, Target } from './channels.ts';
-import { isOffered, isTold } from './rules.ts';
+import { isOffered, shouldNotify } from './rules.ts';
 import { SendingFailed, SendingRefused } from './sending.ts';
 import { isSettled, settle } from './sent-log.ts';
 
@@ -70,26 +70,26 @@ export class ChannelSender {
     for (const err of others) this.#parts.log.error({ err, subject }, 'message about a notification failed');
     if (fault !== undefined) throw fault;
     if (failures.length === 0) return;
-    const asked = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
+    const requested = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
     const usual = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(10, deliveryCount - 1));
-    throw new RetryLater(Math.max(Math.min(asked, maxAskedMs), usual));
+    throw new RetryLater(Math.max(Math.min(requested, maxAskedMs), usual));
   }
 
   async #lettersOf(raised: NotificationRaised, nowMs: number): Promise<{ id: string; target: Target }[]> {
     const { accountId, ownerUserId } = raised;
-    const notification = raised.notification as NotificationShown;
+    const notification = raised.notification as NotificationResponse;
     const { notification_type: type, severity, vehicle_id: vehicleId } = notification;
     const channel = this.#channel.name;
     const config = await this.#audience.configOf(accountId);
     if (!isOffered(config, channel, type)) return [];
     const listeners = await this.#audience.of({ accountId, vehicleId, ownerUserId });
-    const told = listeners.filter(({ wish, preferences }) =>
-      isTold({ channel, type, severity, config, wish, preferences, nowMs }),
+    const told = listeners.filter(({ wish: preference, preferences }) =>
+      shouldNotify({ channel, type, severity, config, wish: preference, preferences, nowMs }),
     );
     const targets = await Promise.all(
       told.map(async (listener) => {
-        const shown = shownTo(listener, raised);
-        const found = await this.#channel.targetsOf({ accountId, notification: shown, listener, config });
+        const response = shownTo(listener, raised);
+        const found = await this.#channel.targetsOf({ accountId, notification: response, listener, config });
         return found.map((target) => ({
           id: `${notification.id}:${listener.user._id}:${channel}:${target.key}`,
           target,
@@ -123,9 +123,9 @@ export class ChannelSender {
 
 /** Names of geofences are visible to users of the account, except its drivers. */
 function shownTo({ user }: Listener, { accountId, addressForOthers, notification }: NotificationRaised) {
-  const shown = notification as NotificationShown;
+  const response = notification as NotificationResponse;
   const isOwn = user.accountId === accountId && user.role !== 'driver';
-  return isOwn || addressForOthers === undefined ? shown : { ...shown, address: addressForOthers };
+  return isOwn || addressForOthers === undefined ? response : { ...response, address: addressForOthers };
 }
 
 function readRaised(data: Uint8Array): NotificationRaised | null {

@@ -1,7 +1,7 @@
 import { isSmsProvider } from '../domains/messaging/schema.ts';
 import { type OutboundText, saveOutbound } from '../domains/messaging/use-cases.ts';
 import { removePushToken } from '../domains/notifications/push-tokens.ts';
-import type { NotificationShown, NotifyChannel } from '../domains/notifications/schema.ts';
+import type { NotificationResponse, NotifyChannel } from '../domains/notifications/schema.ts';
 import type { GlobalConfig } from '../domains/preferences/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Scope } from '../store/account-repository.ts';
@@ -14,7 +14,7 @@ import { mailOf, smsText, titled } from './texts.ts';
 /** One message to a user at one address. */
 export interface Letter {
   readonly accountId: number;
-  readonly notification: NotificationShown;
+  readonly notification: NotificationResponse;
   readonly listener: Listener;
   readonly config: GlobalConfig;
 }
@@ -64,7 +64,7 @@ export const pushChannel = (parts: Parts, providers: Providers, audience: Audien
 });
 
 /** Values of a push message's data are texts. */
-const dataOf = (notification: NotificationShown): Record<string, string> => ({
+const dataOf = (notification: NotificationResponse): Record<string, string> => ({
   notification_id: String(notification.id),
   notification_type: notification.notification_type,
   severity: notification.severity,

@@ -56,10 +56,10 @@ const json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url'
 describe('a push message by FCM', () => {
   it('is sent with an access token for a signed statement', async () => {
     await expect(fcm.send(message)).resolves.toBe('sent');
-    const [asked] = standIn.to('/token');
-    expect(asked).toMatchObject({ method: 'POST' });
-    expect(asked?.headers['content-type']).toBe('application/x-www-form-urlencoded');
-    const form = new URLSearchParams(asked?.body);
+    const [requested] = standIn.to('/token');
+    expect(requested).toMatchObject({ method: 'POST' });
+    expect(requested?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    const form = new URLSearchParams(requested?.body);
     expect([...form.keys()]).toEqual(['grant_type', 'assertion']);
     expect(form.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer');
     const [head = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
@@ -155,9 +155,9 @@ describe('a push message by FCM', () => {
     fcm = makeFcm({ requestsToOpen: 3, leftAloneMs: 60_000 });
     sendReplies = Array.from({ length: 20 }, () => ({ status: 500 }));
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
-    const asked = standIn.to(sendPath).length;
+    const requested = standIn.to(sendPath).length;
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
-    expect(standIn.to(sendPath)).toHaveLength(asked);
+    expect(standIn.to(sendPath)).toHaveLength(requested);
   });
 
   it('is delayed without an access token', async () => {

@@ -64,8 +64,8 @@ interface FcmError {
 }
 
 /** The device or its token is unknown to this project: no message can be delivered. */
-function isDeadToken(status: number, answer: unknown): boolean {
-  const { error } = (typeof answer === 'object' && answer !== null ? answer : {}) as FcmError;
+function isDeadToken(status: number, response: unknown): boolean {
+  const { error } = (typeof response === 'object' && response !== null ? response : {}) as FcmError;
   const details = error?.details ?? [];
   const has = (code: string): boolean => details.some(({ errorCode }) => errorCode === code);
   if (status === 404) return has('UNREGISTERED');

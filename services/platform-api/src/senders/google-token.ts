@@ -61,8 +61,8 @@ export class GoogleToken {
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams({ grant_type: grantType, assertion: assertionOf(this.#account, nowMs) }).toString(),
     });
-    const answer = parsedJson(text) as { access_token?: unknown; expires_in?: unknown } | undefined;
-    const { access_token: value, expires_in: seconds } = answer ?? {};
+    const response = parsedJson(text) as { access_token?: unknown; expires_in?: unknown } | undefined;
+    const { access_token: value, expires_in: seconds } = response ?? {};
     // The operator must correct wrong credentials; until then messages wait.
     if (status !== 200 || typeof value !== 'string' || typeof seconds !== 'number')
       throw new SendingFailed(`the token endpoint answered ${status} without a token`);

@@ -17,10 +17,10 @@ describe('PUSH_PROVIDER=log', () => {
     ['development', { collapseKey: '5:sos', title: 'SOS', body: 'AB12: SOS' }],
     // Logs have other readers than the recipients.
     ['production', { collapseKey: '5:sos' }],
-  ])('logs messages in %s without the recipient', async (environment, shown) => {
+  ])('logs messages in %s without the recipient', async (environment, response) => {
     const info = jest.spyOn(log, 'info');
     expect(await loggedPush(log, { NODE_ENV: environment }).send(message)).toBe('sent');
-    expect(info.mock.calls).toEqual([[shown, 'push message: no provider is configured']]);
+    expect(info.mock.calls).toEqual([[response, 'push message: no provider is configured']]);
     info.mockRestore();
   });
 });

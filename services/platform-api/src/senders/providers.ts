@@ -31,8 +31,8 @@ export interface PushProvider {
 export const loggedPush = (log: Logger, config: Pick<Config, 'NODE_ENV'>): PushProvider => ({
   name: 'log',
   send: async ({ title, body, collapseKey }) => {
-    const shown = config.NODE_ENV === 'production' ? {} : { title, body };
-    log.info({ collapseKey, ...shown }, 'push message: no provider is configured');
+    const response = config.NODE_ENV === 'production' ? {} : { title, body };
+    log.info({ collapseKey, ...response }, 'push message: no provider is configured');
     return 'sent';
   },
   stop: () => undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultConfig, defaultPreferences } from '../domains/preferences/rules.ts';
-import { isQuiet, isTold, type Question } from './rules.ts';
+import { isQuiet, type Question, shouldNotify } from './rules.ts';
 
 const noonUtc = Date.UTC(2026, 0, 31, 12, 0);
 
@@ -44,32 +44,34 @@ describe('isTold', () => {
 
   it('sends push messages by default for selected types', () => {
     const config = defaultConfig();
-    expect(isTold(question())).toBe(true);
-    expect(isTold(question({ type: 'idling' }))).toBe(false);
-    expect(isTold(question({ config: { ...config, push: { ...config.push, enabled: false } } }))).toBe(false);
+    expect(shouldNotify(question())).toBe(true);
+    expect(shouldNotify(question({ type: 'idling' }))).toBe(false);
+    expect(shouldNotify(question({ config: { ...config, push: { ...config.push, enabled: false } } }))).toBe(false);
     const others = { ...config, push: { ...config.push, notification_types: ['sos'] } };
-    expect(isTold(question({ config: others }))).toBe(false);
-    expect(isTold(question({ preferences: saying({ push: false }) }))).toBe(false);
+    expect(shouldNotify(question({ config: others }))).toBe(false);
+    expect(shouldNotify(question({ preferences: saying({ push: false }) }))).toBe(false);
   });
 
   it('uses the channels of the vehicle, by default those of the user', () => {
     const config = { ...defaultConfig(), sms };
-    const asked = question({ channel: 'sms', type: 'sos', config });
-    const wish = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
-    expect(isTold(asked)).toBe(false);
-    expect(isTold({ ...asked, preferences: saying({ sms: true }) })).toBe(true);
-    expect(isTold({ ...asked, wish })).toBe(true);
-    expect(isTold({ ...asked, wish, preferences: saying({ sms: false }) })).toBe(false);
-    expect(isTold({ ...asked, wish: { ...wish, channels: ['push'] }, preferences: saying({ sms: true }) })).toBe(false);
+    const requested = question({ channel: 'sms', type: 'sos', config });
+    const preference = { notificationTypes: ['sos'], channels: ['sms'] as const, isDefault: false };
+    expect(shouldNotify(requested)).toBe(false);
+    expect(shouldNotify({ ...requested, preferences: saying({ sms: true }) })).toBe(true);
+    expect(shouldNotify({ ...requested, wish: preference })).toBe(true);
+    expect(shouldNotify({ ...requested, wish: preference, preferences: saying({ sms: false }) })).toBe(false);
+    expect(
+      shouldNotify({ ...requested, wish: { ...preference, channels: ['push'] }, preferences: saying({ sms: true }) }),
+    ).toBe(false);
   });
 
   it('is silent in quiet hours of the user and the account, except for critical types', () => {
     const quiet = { from: '11:00', to: '13:00' };
     const config = defaultConfig();
     const ofAccount = { ...config, push: { ...config.push, quiet_hours: quiet } };
-    expect(isTold(question({ preferences: saying({ quiet_hours: quiet }) }))).toBe(false);
-    expect(isTold(question({ config: ofAccount }))).toBe(false);
-    expect(isTold(question({ config: ofAccount, severity: 'critical' }))).toBe(true);
-    expect(isTold(question({ config: ofAccount, nowMs: noonUtc + 2 * 3_600_000 }))).toBe(true);
+    expect(shouldNotify(question({ preferences: saying({ quiet_hours: quiet }) }))).toBe(false);
+    expect(shouldNotify(question({ config: ofAccount }))).toBe(false);
+    expect(shouldNotify(question({ config: ofAccount, severity: 'critical' }))).toBe(true);
+    expect(shouldNotify(question({ config: ofAccount, nowMs: noonUtc + 2 * 3_600_000 }))).toBe(true);
   });
 });

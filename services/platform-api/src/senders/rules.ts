@@ -33,9 +33,17 @@ export function isOffered(config: GlobalConfig, channel: NotifyChannel, type: st
 }
 
 /** Returns whether a user receives a notification over a channel now. */
-export function isTold({ channel, type, severity, config, wish, preferences, nowMs }: Question): boolean {
+export function shouldNotify({
+  channel,
+  type,
+  severity,
+  config,
+  wish: preference,
+  preferences,
+  nowMs,
+}: Question): boolean {
   if (!isOffered(config, channel, type)) return false;
-  if (!wish.notificationTypes.includes(type) || !hasChannel(channel, wish, preferences)) return false;
+  if (!preference.notificationTypes.includes(type) || !hasChannel(channel, preference, preferences)) return false;
   // Critical ones ignore quiet hours.
   if (severity === 'critical') return true;
   const { timezone, notifications } = preferences.values;
@@ -44,9 +52,13 @@ export function isTold({ channel, type, severity, config, wish, preferences, now
 }
 
 /** The user's setting for the vehicle counts unless the channel is disabled; by default that for all vehicles. */
-function hasChannel(channel: NotifyChannel, wish: WantedNotifications, { values, said }: KnownPreferences): boolean {
-  if (wish.isDefault) return values.notifications[channel];
-  return wish.channels.includes(channel) && said[channel] !== false;
+function hasChannel(
+  channel: NotifyChannel,
+  preference: WantedNotifications,
+  { values, said }: KnownPreferences,
+): boolean {
+  if (preference.isDefault) return values.notifications[channel];
+  return preference.channels.includes(channel) && said[channel] !== false;
 }
 
 /** Returns whether a timestamp is in quiet hours of a time zone. */

@@ -150,9 +150,10 @@ describe('push messages', () => {
     await waitFor(async () => toDevices().length >= 3);
     await raise('sos');
     await waitFor(async () => toDevices().length >= 6);
-    const heard = [...tokens].filter(([, token]) => typesTo(token).length > 0).map(([name]) => name);
-    expect(heard).toEqual(['owner', 'spanish', 'guest']);
-    for (const name of heard) expect(new Set(typesTo(tokens.get(name) ?? ''))).toEqual(new Set(['overspeed', 'sos']));
+    const received = [...tokens].filter(([, token]) => typesTo(token).length > 0).map(([name]) => name);
+    expect(received).toEqual(['owner', 'spanish', 'guest']);
+    for (const name of received)
+      expect(new Set(typesTo(tokens.get(name) ?? ''))).toEqual(new Set(['overspeed', 'sos']));
     const [inSpanish] = toDevices().filter(({ token }) => token === tokens.get('spanish'));
     expect(inSpanish?.notification).toEqual({
       title: 'Exceso de velocidad',

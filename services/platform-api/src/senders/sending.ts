@@ -28,7 +28,7 @@ export interface Posted {
 }
 
 /** Response of an available provider. */
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -59,7 +59,7 @@ export const lineDefaults: Required<LineOptions> = {
 export class ProviderLine {
   readonly #name: string;
   readonly #options: Required<LineOptions>;
-  readonly #breaker: CircuitBreaker<[Posted], ProviderAnswer>;
+  readonly #breaker: CircuitBreaker<[Posted], ProviderResponse>;
   readonly #stopped = new AbortController();
 
   constructor(name: string, options: LineOptions = {}) {
@@ -77,7 +77,7 @@ export class ProviderLine {
   }
 
   /** Returns the provider's response, including rejections; throws SendingFailed otherwise. */
-  async post(posted: Posted): Promise<ProviderAnswer> {
+  async post(posted: Posted): Promise<ProviderResponse> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await this.#fire(posted);
@@ -97,7 +97,7 @@ export class ProviderLine {
     this.#breaker.shutdown();
   }
 
-  async #fire(posted: Posted): Promise<ProviderAnswer> {
+  async #fire(posted: Posted): Promise<ProviderResponse> {
     if (this.#breaker.opened)
       throw new SendingFailed(`${this.#name} is paused after failures`, {
         retryAfterMs: this.#options.leftAloneMs,
@@ -111,7 +111,7 @@ export class ProviderLine {
     }
   }
 
-  async #post({ url, headers, body }: Posted): Promise<ProviderAnswer> {
+  async #post({ url, headers, body }: Posted): Promise<ProviderResponse> {
     let response: Response;
     let text: string;
     try {

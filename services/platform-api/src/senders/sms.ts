@@ -46,7 +46,7 @@ interface Dialect {
   /** Numbers without + if the provider requires that. */
   body(message: SmsMessage): string;
   /** Returns the id of an accepted message; throws for a rejected one. */
-  idOf(status: number, answer: unknown): string | null;
+  idOf(status: number, response: unknown): string | null;
 }
 
 class HttpSms implements SmsProvider {
@@ -94,9 +94,9 @@ const twilio = (settings: SenderSettings): Dialect => ({
     const by = sender.startsWith('MG') ? { MessagingServiceSid: sender } : { From: sender };
     return new URLSearchParams({ To: to, ...by, Body: text }).toString();
   },
-  idOf: (status, answer) => {
+  idOf: (status, response) => {
     if (status !== 201 && status !== 200) notTaken('twilio', status);
-    const { sid } = (answer ?? {}) as { sid?: unknown };
+    const { sid } = (response ?? {}) as { sid?: unknown };
     return typeof sid === 'string' ? sid : null;
   },
 });
@@ -110,9 +110,9 @@ const plivo = (settings: SenderSettings): Dialect => ({
   },
   body: ({ to, from, text }) =>
     JSON.stringify({ src: from ?? settings.SMS_FROM, dst: to.replace(/^\+/, ''), text, type: 'sms' }),
-  idOf: (status, answer) => {
+  idOf: (status, response) => {
     if (status !== 202 && status !== 200) notTaken('plivo', status);
-    const { message_uuid: ids } = (answer ?? {}) as { message_uuid?: unknown };
+    const { message_uuid: ids } = (response ?? {}) as { message_uuid?: unknown };
     const first: unknown = Array.isArray(ids) ? ids[0] : ids;
     return typeof first === 'string' ? first : null;
   },
@@ -136,9 +136,9 @@ const vonage = (settings: SenderSettings): Dialect => ({
       // Non-Latin letters need another coding.
       type: /^[\x20-\x7e\n]*$/.test(text) ? 'text' : 'unicode',
     }).toString(),
-  idOf: (status, answer) => {
+  idOf: (status, response) => {
     if (status !== 200) notTaken('vonage', status);
-    const { messages } = (answer ?? {}) as { messages?: readonly { status?: string; 'message-id'?: string }[] };
+    const { messages } = (response ?? {}) as { messages?: readonly { status?: string; 'message-id'?: string }[] };
     const [first] = messages ?? [];
     if (first?.status === '0') return first['message-id'] ?? null;
     const code = first?.status ?? 'nothing';

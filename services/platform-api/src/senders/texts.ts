@@ -1,9 +1,9 @@
-import type { NotificationShown } from '../domains/notifications/schema.ts';
+import type { NotificationResponse } from '../domains/notifications/schema.ts';
 import { textsOf, translations } from '../domains/notifications/type-texts.ts';
 import { kindOf } from '../domains/notifications/types.ts';
 
-type Told = Pick<
-  NotificationShown,
+type LatestReadings = Pick<
+  NotificationResponse,
   'title' | 'description' | 'notification_type' | 'vehicle_no' | 'timestamp' | 'location' | 'attributes' | 'address'
 >;
 
@@ -14,7 +14,7 @@ export interface Reader {
 }
 
 /** Returns title and description in the reader's language; a custom description is unchanged. */
-export function titled(told: Told, { language }: Reader): { title: string; description: string } {
+export function titled(told: LatestReadings, { language }: Reader): { title: string; description: string } {
   const kind = kindOf(told.notification_type);
   if (kind === undefined) return told;
   const isOwn = ['en', ...Object.keys(translations)].every(
@@ -26,7 +26,7 @@ export function titled(told: Told, { language }: Reader): { title: string; descr
 
 const maxSmsLength = 300;
 
-export function smsText(told: Told, reader: Reader): string {
+export function smsText(told: LatestReadings, reader: Reader): string {
   const { title, description } = titled(told, reader);
   return `${told.vehicle_no}: ${title}, ${momentAt(told.timestamp, reader.timezone)}. ${description}`.slice(
     0,
@@ -34,7 +34,7 @@ export function smsText(told: Told, reader: Reader): string {
   );
 }
 
-export function mailOf(told: Told, reader: Reader): { subject: string; text: string } {
+export function mailOf(told: LatestReadings, reader: Reader): { subject: string; text: string } {
   const { title, description } = titled(told, reader);
   const { latitude, longitude } = told.location;
   const place = told.attributes['gps_valid'] === false ? [] : [told.address ?? `${latitude}, ${longitude}`];

@@ -47,17 +47,17 @@ export class IdempotencyKeyStore implements IdempotencyStore {
   async read(id: string): Promise<IdempotencyRecord | null> {
     const stored = await this.#collection.findOne({ _id: id });
     if (stored === null) return null;
-    const { bodySha256, answer } = stored;
-    if (answer === null) return { state: 'running', bodySha256 };
+    const { bodySha256, answer: response } = stored;
+    if (response === null) return { state: 'running', bodySha256 };
     return {
       state: 'answered',
       bodySha256,
-      response: typeof answer === 'string' ? (JSON.parse(answer) as StoredResponse) : answer,
+      response: typeof response === 'string' ? (JSON.parse(response) as StoredResponse) : response,
     };
   }
 
-  async save(id: string, answer: StoredResponse): Promise<void> {
-    await this.#collection.updateOne({ _id: id }, { $set: { answer: JSON.stringify(answer) } });
+  async save(id: string, response: StoredResponse): Promise<void> {
+    await this.#collection.updateOne({ _id: id }, { $set: { answer: JSON.stringify(response) } });
   }
 
   async delete(id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { fleetChanged, subscribe } from '@fleet/bus';
-import { geofencesByVehicle } from '../domains/geofences/look-ups.ts';
+import { geofencesByVehicle } from '../domains/geofences/queries.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { activeRoutesByVehicle } from '../domains/routes/look-ups.ts';
+import { activeRoutesByVehicle } from '../domains/routes/queries.ts';
 import type { StoredRoute } from '../domains/routes/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehiclesByImei } from '../domains/vehicles/store.ts';

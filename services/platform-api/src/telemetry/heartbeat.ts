@@ -2,10 +2,10 @@ import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
 import type { DecodedHeartbeat } from './decode.ts';
 import type { Judged, Place } from './judge.ts';
+import { newest, previousReadings, withHeartbeat, withPosition } from './latest-readings.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import type { VehicleState } from './state.ts';
-import { newest, toldBefore, withHeartbeat, withPosition } from './told.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 /** Values of the newest heartbeat of a partner's device. */
 export type Heartbeat = Pick<
@@ -31,7 +31,7 @@ export function judgeHeartbeat(
   const last = before?.location ?? nowhere(heartbeat);
   const { timestamp, ignition, batteryPercent, externalVoltage, signal, receivedAtMs } = heartbeat;
   const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
-  const told = withHeartbeat(toldBefore(before), newestHeartbeat);
+  const told = withHeartbeat(previousReadings(before), newestHeartbeat);
   const heardAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
   const location = { ...last, ...told.values, heardAtMs };
   const report = reportOf(heartbeat, location);
@@ -54,7 +54,7 @@ export function judgeHeartbeat(
 
 /** Returns a position with the values of a newer heartbeat. */
 export const updatedPosition = (before: VehicleState | null, position: LastLocation): LastLocation =>
-  before?.heartbeat === undefined ? position : { ...position, ...newest(position, toldBefore(before)) };
+  before?.heartbeat === undefined ? position : { ...position, ...newest(position, previousReadings(before)) };
 
 /**
  * Returns the state after a newer position. Fields missing from the position keep their last value if heartbeats report
@@ -66,7 +66,7 @@ export function stateAfter(
 ): Pick<VehicleState, 'location' | 'heartbeat' | 'told'> {
   if (before?.heartbeat === undefined) return { location: position };
   const { heartbeat } = before;
-  const told = withPosition(toldBefore(before), position);
+  const told = withPosition(previousReadings(before), position);
   if (position.source !== 'partner') return { location: position, heartbeat, told };
   const { heardAtMs } = before.location;
   return { location: { ...position, ...told.values, heardAtMs }, heartbeat, told };

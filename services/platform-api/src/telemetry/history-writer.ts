@@ -1,8 +1,8 @@
 import type { Database } from '@fleet/storage';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import { appendPositions, type LeftOut } from '../domains/positions/store.ts';
-import type { PartitionPlace } from './states.ts';
-import { storeHistoryPlace } from './states.ts';
+import type { PartitionPlace } from './state-store.ts';
+import { storeHistoryPlace } from './state-store.ts';
 
 /** Debounce time of points: a document of the history is then written once for several of them. */
 const gatherMs = 2_000;

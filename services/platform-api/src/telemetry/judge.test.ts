@@ -4,7 +4,7 @@ import { decodedAt, imei, judges, placeAt, startMs, wayMs } from '../testing/tel
 import { contextOf } from '../testing/tracks.ts';
 import type { DecodedReport } from './decode.ts';
 import { type Judged, judge } from './judge.ts';
-import type { VehicleState } from './state.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 const context = contextOf();
 const sosBit = 1;

@@ -6,7 +6,7 @@ import { type DecodedReport, instantOf } from './decode.ts';
 import { stateAfter, updatedPosition } from './heartbeat.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import { isLateFor, recentReports, type VehicleState } from './state.ts';
+import { isLateFor, recentReports, type VehicleState } from './vehicle-state.ts';
 
 /** Evaluation of a report. */
 export interface Judged {

@@ -1,11 +1,11 @@
 import type { LastLocation } from '../domains/realtime/schema.ts';
-import type { VehicleState } from './state.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 /** Values that a partner's device may report in positions and in heartbeats; null if missing. */
 export type Values = Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'>;
 
 /** Latest reported values with their device times. */
-export interface Told {
+export interface LatestReadings {
   readonly values: Values;
   /** Meaningless if the value is null. */
   readonly atMs: Readonly<Record<keyof Values, number>>;
@@ -15,7 +15,7 @@ export interface Told {
  * Returns the previous readings with their timestamps. States stored by older versions have none: use those of the last
  * position.
  */
-export function toldBefore(before: VehicleState | null): Told {
+export function previousReadings(before: VehicleState | null): LatestReadings {
   if (before === null) return { values: nothing, atMs: each(() => 0) };
   if (before.told !== undefined) return before.told;
   const { location, heartbeat } = before;
@@ -27,22 +27,24 @@ export function toldBefore(before: VehicleState | null): Told {
 }
 
 /** Merges the values of a heartbeat; a position of the same time takes precedence. */
-export const withHeartbeat = (told: Told, heartbeat: Values & { readonly timestamp: number }): Told =>
-  after(told, heartbeat, (name) => heartbeat.timestamp > told.atMs[name]);
+export const withHeartbeat = (
+  told: LatestReadings,
+  heartbeat: Values & { readonly timestamp: number },
+): LatestReadings => after(told, heartbeat, (name) => heartbeat.timestamp > told.atMs[name]);
 
 /** Merges the values of a position. */
-export const withPosition = (told: Told, position: Values & { readonly timestamp: number }): Told =>
+export const withPosition = (told: LatestReadings, position: Values & { readonly timestamp: number }): LatestReadings =>
   after(told, position, (name) => position.timestamp >= told.atMs[name]);
 
 /** Returns the values of a position, replaced by newer ones. */
-export const newest = (position: Values & { readonly timestamp: number }, { values, atMs }: Told): Values =>
+export const newest = (position: Values & { readonly timestamp: number }, { values, atMs }: LatestReadings): Values =>
   chosen(values, position, (name) => values[name] !== null && atMs[name] > position.timestamp);
 
 function after(
-  { values, atMs }: Told,
+  { values, atMs }: LatestReadings,
   said: Values & { readonly timestamp: number },
   isNewer: (name: keyof Values) => boolean,
-): Told {
+): LatestReadings {
   const counts = (name: keyof Values): boolean => said[name] !== null && (values[name] === null || isNewer(name));
   return {
     values: chosen(said, values, counts),
@@ -59,7 +61,7 @@ const chosen = (first: Values, second: Values, isFirst: (name: keyof Values) => 
   signal: (isFirst('signal') ? first : second).signal,
 });
 
-const each = (valueOf: (name: keyof Values) => number): Told['atMs'] => ({
+const each = (valueOf: (name: keyof Values) => number): LatestReadings['atMs'] => ({
   ignition: valueOf('ignition'),
   batteryPercent: valueOf('batteryPercent'),
   externalVoltage: valueOf('externalVoltage'),

@@ -1,7 +1,7 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
+import { toLocationResponse } from '../domains/realtime/responses.ts';
 import { lastHeardMs, stateOf } from '../domains/realtime/rules.ts';
-import { shownLocation } from '../domains/realtime/shown.ts';
-import { tellLive } from '../events/live.ts';
+import { publishLive } from '../events/live.ts';
 import type { Moved } from './unit.ts';
 
 /**
@@ -13,7 +13,7 @@ export type Returned = ReadonlyMap<string, number>;
  * Publishes the newest positions of vehicles and their changed states to websockets. Returns terminals that were
  * silent: whether they were offline depends on more than their positions.
  */
-export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
+export function publishPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
   const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
   const returned = new Map<string, number>();
   for (const each of moved) {
@@ -30,14 +30,14 @@ export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.n
     if (known === undefined) byAccount.set(accountId, events);
     else known.push(...events);
   }
-  for (const [accountId, events] of byAccount) tellLive(bus, accountId, events);
+  for (const [accountId, events] of byAccount) publishLive(bus, accountId, events);
   return returned;
 }
 
 /** `previous`: the earlier state if its change is published. */
 function eventsOf({ known, state }: Moved, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
-  const location = shownLocation(state.location, { vehicleId, driverId, nowMs });
+  const location = toLocationResponse(state.location, { vehicleId, driverId, nowMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
   if (previous !== null && previous !== location.state)
     events.push({

@@ -22,7 +22,7 @@ import {
   storeHistoryPlace,
   storePlace,
   storeStates,
-} from './states.ts';
+} from './state-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);

@@ -7,9 +7,8 @@ import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Fleet, FleetVehicle } from './fleet.ts';
 import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
-import { type Returned, tellOfPositions } from './live.ts';
+import { publishPositions, type Returned } from './live.ts';
 import type { TelemetryMetrics } from './metrics.ts';
-import { isStateOf, type VehicleState } from './state.ts';
 import {
   allStoredStates,
   PartitionLost,
@@ -22,8 +21,9 @@ import {
   storePlace,
   storeStates,
   writeStates,
-} from './states.ts';
+} from './state-store.ts';
 import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
+import { isStateOf, type VehicleState } from './vehicle-state.ts';
 
 /** Dependencies of all partitions of a replica. */
 export interface ConsumerParts {
@@ -234,7 +234,7 @@ export class PartitionConsumer {
     if (place.seq > this.#covered.seq) this.#covered = place;
     // Its offset is stored already, so this continues to the end.
     if (this.#isForgotten) await this.#remind(() => false);
-    onHeard(unit.moved.keys(), tellOfPositions(deps.bus, unit.moved.values()));
+    onHeard(unit.moved.keys(), publishPositions(deps.bus, unit.moved.values()));
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
     // The history has the points of messages that are read again for the states only, and their offset is before it.
     if (place.seq > this.#historyFrom) await this.#history.take(unit.points, place);

@@ -64,7 +64,7 @@ const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
   (await notificationsOf(vehicle))
     .map(({ notification_type: type }) => type)
     .filter((type) => type !== 'night_driving');
-const shown = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
+const response = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
 const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
   (await readLastLocations(world.deps.redis, [imei])).get(imei);
 
@@ -94,7 +94,7 @@ describe('what partners push', () => {
         expect.objectContaining({ notification_type: 'low_battery', attributes: { battery_percent: 18 }, ...where }),
       ]),
     );
-    expect(await shown(vehicle)).toMatchObject({
+    expect(await response(vehicle)).toMatchObject({
       state: 'moving',
       odometer_km: 0.2,
       location: { source: 'partner', speed: 30, battery_percent: 18, odometer_km: 1.7, timestamp: startMs + 20_000 },
@@ -130,7 +130,7 @@ describe('what partners push', () => {
       location: { latitude: 48.1, longitude: 11.5 },
       attributes: { battery_percent: 19 },
     });
-    const { location, device, odometer_km: odometer } = await shown(vehicle);
+    const { location, device, odometer_km: odometer } = await response(vehicle);
     expect(location).toMatchObject({
       latitude: 48.1,
       battery_percent: 17,
@@ -188,11 +188,11 @@ describe('what partners push', () => {
     await waitFor(async () => (await typesOf(silent)).includes('device_offline'));
     await waitFor(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
     expect(await typesOf(living)).toEqual([]);
-    expect(await shown(living)).toMatchObject({
+    expect(await response(living)).toMatchObject({
       state: 'stopped',
       device: { connected: true, last_seen: new Date(nowMs).toISOString() },
     });
-    expect(await shown(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
+    expect(await response(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
   });
 
   it("of a number that is another account's vehicle is nothing of that", async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { startTelemetry } from './start.ts';
-import { readPlace } from './states.ts';
+import { readPlace } from './state-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);

@@ -4,8 +4,8 @@ import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
-import type { VehicleState } from './state.ts';
-import { type PartitionPlace, readStatesOfRedis, writeStates } from './states.ts';
+import { type PartitionPlace, readStatesOfRedis, writeStates } from './state-store.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 jest.setTimeout(60_000);
 

@@ -1,7 +1,7 @@
 import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { writeThrottled } from '../store/throttled-writes.ts';
-import type { VehicleState } from './state.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 /** A state in MongoDB: queried fields beside the JSON of all. */
 interface StoredState {
@@ -139,7 +139,7 @@ export async function* allStoredStates(
  * Deletes the state of a terminal that leaves a vehicle: its next owner does not learn where it was, nor from in-flight
  * reports.
  */
-export async function forgetTerminal(
+export async function deleteTerminalState(
   { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
   vehicle: Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>,
 ): Promise<void> {
@@ -154,7 +154,7 @@ export async function forgetTerminal(
 }
 
 /** Deletes the state left by a vehicle's previous terminal. State reported since the terminal moved is kept. */
-export async function forgetOf(
+export async function deletePreviousState(
   { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
   { _id: vehicleId, imei }: Pick<Vehicle, '_id' | 'imei'>,
 ): Promise<void> {

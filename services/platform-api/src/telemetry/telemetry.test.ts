@@ -17,10 +17,10 @@ import { readLastLocations, writeLastLocation } from '../domains/realtime/store.
 import type { AttachmentRequest } from '../events/attachment-requests.ts';
 import { PresenceStore } from '../events/presence-store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { LiveEar } from '../testing/live-ear.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
-import { readPlace, readStates } from './states.ts';
+import { readPlace, readStates } from './state-store.ts';
 
 jest.setTimeout(180_000);
 
@@ -110,8 +110,8 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs), location(startMs + 1_000, { alarm: 1, speedKmh: 61.5 })]);
     await applied();
-    const shown = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
-    expect(shown.data).toMatchObject({
+    const response = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
+    expect(response.data).toMatchObject({
       state: 'moving',
       location: { latitude: 22.5431, speed: 61.5, alarms: ['sos'], timestamp: startMs + 1_000, source: 'jt808' },
     });
@@ -210,7 +210,7 @@ describe('telemetry', () => {
   ])('a terminal that comes back and %s is told of once', async (_case, speedKmh, state) => {
     const vehicle = await newVehicle();
     const terminals = new Terminals(world.deps);
-    const ear = new LiveEar(world);
+    const ear = new LiveEventRecorder(world);
     const longAgoMs = Date.now() - 3_600_000;
     const before = { ...lastLocationOf(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
     await writeLastLocation(world.deps.redis, before);

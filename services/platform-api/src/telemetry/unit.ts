@@ -11,7 +11,7 @@ import { type Decoded, type DecodedReport, decodeReport, instantOf } from './dec
 import { contextOf, type FleetVehicle } from './fleet.ts';
 import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judges, judge, type Place } from './judge.ts';
-import { isLateFor, isStateOf, type VehicleState } from './state.ts';
+import { isLateFor, isStateOf, type VehicleState } from './vehicle-state.ts';
 
 /** A report or a heartbeat, and its message. */
 export interface Arrived {

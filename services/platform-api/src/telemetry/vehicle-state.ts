@@ -2,8 +2,8 @@ import type { OdometerState } from '../domains/positions/odometer.ts';
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { LatestReadings } from './latest-readings.ts';
 import type { RuleStates } from './pass-rules.ts';
-import type { Told } from './told.ts';
 
 /** Number of recent reports, by time and hash, with which repetitions are detected. */
 export const recentReports = 16;
@@ -25,7 +25,7 @@ export interface VehicleState {
   /** Newest heartbeat of a partner's device. */
   readonly heartbeat?: Heartbeat | undefined;
   /** With heartbeats: the times of the values of `location`, which come from positions or heartbeats. */
-  readonly told?: Told | undefined;
+  readonly told?: LatestReadings | undefined;
   /** `<time>:<hash>` of the newest reports, oldest first. */
   readonly recent: readonly string[];
   /** Kilometres since the terminal's first report in this vehicle. */

@@ -2,7 +2,7 @@ import { type LiveEvent, type LiveEventType, liveEvents, subscribe } from '@flee
 import type { Deps } from '../platform/deps.ts';
 
 /** Hears what websockets are told. */
-export class LiveEar {
+export class LiveEventRecorder {
   readonly heard: (LiveEvent & { readonly accountId: number })[] = [];
   readonly #listener: { stop(): void };
 

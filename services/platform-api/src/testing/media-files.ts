@@ -21,7 +21,7 @@ export const storedPicture = (imei: string, server: string, more: Partial<MediaS
 });
 
 /** Puts it into MEDIA; `again`: past the broker's own search for repetitions. */
-export async function tellStored(
+export async function publishMediaStored(
   { bus }: Pick<Deps, 'bus'>,
   stored: MediaStored,
   { again = false }: { again?: boolean } = {},

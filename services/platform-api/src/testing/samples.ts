@@ -160,8 +160,8 @@ function bodyOf(
   const made = bodies[operation.operationId]?.(rest);
   if (only === undefined) return { ...(valueOf(document, schema, rest) as object), ...made };
   const { properties = {}, required = [] } = resolved(document, schema);
-  const asked = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
-  const values = asked.map(([name, part]) => {
+  const requested = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
+  const values = requested.map(([name, part]) => {
     const kind = kindOf(operation, name);
     return [
       name,

@@ -33,9 +33,9 @@ export interface TenantData {
   readonly refreshToken: string;
 }
 
-function made(answer: Answer): Record<string, unknown> & { id: number } {
-  if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
-  return answer.data;
+function made(response: Answer): Record<string, unknown> & { id: number } {
+  if (response.status >= 300) throw new Error(JSON.stringify(response.body));
+  return response.data;
 }
 
 /** A number that nothing else has. */

@@ -3,7 +3,7 @@ import { type BodyOf, type Edition, encodeBody, type MessageDefinition } from '@
 import type { Deps } from '../platform/deps.ts';
 
 /** Puts a message of a terminal into EVENTS, as a gateway does. */
-export async function sayFromTerminal<D extends MessageDefinition>(
+export async function publishTerminalMessage<D extends MessageDefinition>(
   { bus }: Pick<Deps, 'bus'>,
   imei: string,
   definition: D,

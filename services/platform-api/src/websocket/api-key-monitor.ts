@@ -24,7 +24,7 @@ const keysAtOnce = 50;
  * Detects changes of the API keys of open connections: address changes are not published, and a revocation may be
  * missed.
  */
-export class KeyWatch {
+export class ApiKeyMonitor {
   readonly #parts: Parts;
   /** Time of each key's last check, oldest first. */
   #lookedMs = new Map<number, number>();

@@ -92,9 +92,9 @@ describe('a slow client', () => {
     client.socket.pause();
     for (let id = 1; connection.queuedBytes <= 2 * mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
     let hasRoom: boolean | undefined;
-    const room = connection.room().then((answer) => {
-      hasRoom = answer;
-      return answer;
+    const room = connection.room().then((response) => {
+      hasRoom = response;
+      return response;
     });
     connection.send('pong', encodeMessage('pong', {}));
     expect(hasRoom).toBeUndefined();

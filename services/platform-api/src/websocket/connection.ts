@@ -15,7 +15,7 @@ const maxMissedPings = 2;
 const asText = { binary: false, fin: true };
 
 /** Identifies repeated notifications. */
-export interface Told {
+export interface LatestReadings {
   readonly id: number;
   readonly version: number;
 }
@@ -26,7 +26,7 @@ export interface Delivery {
   readonly message: Buffer;
   /** A newer position of the vehicle may replace this one. */
   readonly placeOf?: number;
-  readonly told?: Told;
+  readonly told?: LatestReadings;
 }
 
 /**

@@ -6,7 +6,7 @@ import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import { eventOfRecord, OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
-import { ToldInOrder } from './told-in-order.ts';
+import { StaleEventFilter } from './stale-event-filter.ts';
 
 type Parts = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'>;
 
@@ -20,7 +20,7 @@ class Feed {
   readonly viewers = new Set<FeedViewer>();
   readonly #parts: Parts;
   readonly #pace = new Pace();
-  readonly #order = new ToldInOrder();
+  readonly #order = new StaleEventFilter();
   readonly #accountId: number;
   readonly #heard: { stop(): void };
 
@@ -91,8 +91,6 @@ const outageMarginMs = 5_000;
 /** A silent broker connection is detected after half a minute: this interval limits what may have been missed. */
 const soundEveryMs = 5_000;
 const retryMs = 1_000;
-/** Time-out of a new subscription: during an outage viewers get the records. */
-const settleLimitMs = 2_000;
 
 /** Feeds of all accounts with viewers in this process: one subscription each, for any number of viewers. */
 export class Feeds {
@@ -136,16 +134,8 @@ export class Feeds {
   }
 
   /** Resolves once the broker knows the new subscriptions, so that no later event is missed. */
-  async settled(): Promise<void> {
-    const { bus } = this.#parts;
-    if (!bus.isUp()) return;
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, settleLimitMs);
-    });
-    // Handled like a broker that was unavailable before.
-    await Promise.race([bus.nc.flush().catch(() => undefined), limit]);
-    clearTimeout(timer);
+  settled(): Promise<void> {
+    return this.#parts.bus.flush();
   }
 
   stop(): void {

@@ -17,7 +17,7 @@ import { Snapshots } from './snapshots.ts';
 import type { Stats } from './stats.ts';
 import type { Asked } from './upgrade.ts';
 import { heartbeatSeconds, UserViewer } from './user-viewer.ts';
-import { Views } from './views.ts';
+import { VisibilityCache } from './visibility-cache.ts';
 
 const maxTokenLength = 200;
 /** Concurrent share pages of one link in each process. */
@@ -45,7 +45,7 @@ interface Viewer {
 export class Hub {
   readonly #deps: Deps;
   readonly #stats: Stats;
-  readonly #views: Views;
+  readonly #views: VisibilityCache;
   readonly #feeds: Feeds;
   readonly #snapshots: Snapshots;
   readonly #registry: ConnectionRegistry;
@@ -59,7 +59,7 @@ export class Hub {
     const { bus, log, records, redis } = deps;
     this.#deps = deps;
     this.#stats = stats;
-    this.#views = new Views({ bus, log, records, redis, principals });
+    this.#views = new VisibilityCache({ bus, log, records, redis, principals });
     this.#feeds = new Feeds(deps, () => this.#views.current());
     this.#snapshots = new Snapshots(deps);
     this.#registry = new ConnectionRegistry(deps);
@@ -71,7 +71,7 @@ export class Hub {
   }
 
   /** Handles a new connection. */
-  welcome(ws: WebSocket, connection: Connection, asked: Asked): void {
+  welcome(ws: WebSocket, connection: Connection, requested: Asked): void {
     this.#connections.add(connection);
     let viewer: Viewer | undefined;
     const handle = async (message: ClientMessage): Promise<void> => viewer?.handle(message);
@@ -83,9 +83,9 @@ export class Hub {
       viewer?.close();
     });
     const admit = async (): Promise<void> => {
-      viewer = await (asked.share === undefined
-        ? this.#admitUser(connection, asked)
-        : this.#admitPage(connection, asked));
+      viewer = await (requested.share === undefined
+        ? this.#admitUser(connection, requested)
+        : this.#admitPage(connection, requested));
       if (viewer === undefined) return;
       // It may have closed during the lookup of its token.
       if (!connection.isOpen) return viewer.close();

@@ -50,9 +50,9 @@ const allowOnly = async (id: number, ipAllowlist: readonly string[]): Promise<vo
 const isOpen = (client: LiveClient): boolean => client.closed === undefined;
 
 async function ping(client: LiveClient): Promise<void> {
-  const answers = client.of('pong').length;
+  const responses = client.of('pong').length;
   client.send({ type: 'ping' });
-  await client.next('pong', answers + 1);
+  await client.next('pong', responses + 1);
 }
 
 describe('the addresses of an API key', () => {

@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
+import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { toldNotification, toldTo, type UrlOf, withoutDriver } from '../domains/notifications/shown.ts';
 
 /** A websocket message: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
@@ -59,7 +59,7 @@ export const eventOfRecord = (notification: Notification, user: number | null): 
     vehicleId: notification.vehicleId,
     type: 'notification',
     atMs: notification.serverTimestamp,
-    data: toldNotification(notification, user),
+    data: toEvent(notification, user),
   });
 
 type Data = Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: 
 
 function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
   if (audience === 'public') return publicPart(type, data);
-  if (type === 'notification') return toldTo(audience, data);
+  if (type === 'notification') return toViewerEvent(audience, data);
   return audience === 'shared' ? withoutDriver(data) : data;
 }
 

@@ -23,9 +23,12 @@ describe('during a broker outage', () => {
     const client = await live.as(world.ours.owner, live.replicaBase);
     const stranger = await live.as(world.theirs.owner, live.replicaBase);
     const record = () => recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
-    const heard = await record();
+    const received = await record();
     live.publish(vehicle.id, [
-      { type: 'notification', data: { id: heard._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
+      {
+        type: 'notification',
+        data: { id: received._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id },
+      },
     ]);
     await client.next('notification');
     await world.nats.kill();
@@ -45,7 +48,7 @@ describe('during a broker outage', () => {
     await client.next('notification', 4);
     await client.settle();
     const told = client.of('notification').map(({ data }) => data['id']);
-    expect(told).toEqual([heard, ...missed, later].map(({ _id }) => _id));
+    expect(told).toEqual([received, ...missed, later].map(({ _id }) => _id));
     expect(client.of('notification')[1]?.data).toMatchObject({ user: world.ours.owner.id });
     await late.next('notification');
     await stranger.settle();
@@ -115,13 +118,14 @@ describe('a client that violates the websocket protocol', () => {
     socket.write(
       `GET /ws?token=${token} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
     );
-    let heard = '';
+    let received = '';
     socket.on('data', (data: Buffer) => {
-      if (!heard.includes('snapshot') && (heard + data.toString('latin1')).includes('snapshot')) socket.write(bytes);
-      heard += data.toString('latin1');
+      if (!received.includes('snapshot') && (received + data.toString('latin1')).includes('snapshot'))
+        socket.write(bytes);
+      received += data.toString('latin1');
     });
     await ended;
-    expect(heard).toContain('101 Switching Protocols');
+    expect(received).toContain('101 Switching Protocols');
     expect((await fetch(`${live.base}/livez`)).status).toBe(200);
   });
 
@@ -138,8 +142,8 @@ describe('a client that violates the websocket protocol', () => {
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
     socket.write(`GET /ws HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`);
-    let answer = '';
-    for await (const data of socket) answer += String(data);
-    expect(answer).toContain(`HTTP/1.1 ${status}`);
+    let response = '';
+    for await (const data of socket) response += String(data);
+    expect(response).toContain(`HTTP/1.1 ${status}`);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { toNotificationResponse } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { shownNotification } from '../domains/notifications/shown.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
@@ -30,10 +30,10 @@ const record = (type = 'sos', of: Partial<Notification> = {}): Promise<Notificat
 const eventOf = (notification: Notification): TestEvent => ({
   type: 'notification',
   vehicleId: notification.vehicleId,
-  data: { ...shownNotification(notification), user: world.ours.owner.id },
+  data: { ...toNotificationResponse(notification), user: world.ours.owner.id },
 });
 
-const toldTo = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
+const toViewerEvent = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
 
 describe('resume', () => {
   it('sends missed notifications in order, then live ones, and none twice', async () => {
@@ -57,7 +57,7 @@ describe('resume', () => {
     live.publish(vehicleId, [eventOf(fifth), eventOf(later), eventOf(later)]);
     await client.next('notification', 5);
     await client.settle();
-    const ids = toldTo(client);
+    const ids = toViewerEvent(client);
     expect(new Set(ids)).toEqual(new Set([...records.slice(1), later].map(({ _id }) => _id)));
     expect(ids).toHaveLength(5);
     expect(ids.at(-1)).toBe(later._id);
@@ -78,8 +78,8 @@ describe('resume', () => {
     }
     await client.next('notification', expected.length);
     await client.settle();
-    expect(new Set(toldTo(client))).toEqual(new Set(expected));
-    expect(toldTo(client)).toHaveLength(expected.length);
+    expect(new Set(toViewerEvent(client))).toEqual(new Set(expected));
+    expect(toViewerEvent(client)).toHaveLength(expected.length);
   });
 
   it('repeats changed notifications', async () => {
@@ -110,7 +110,7 @@ describe('resume', () => {
     client.send({ type: 'resume', since: since._id });
     await client.next('notification');
     await client.settle();
-    expect(toldTo(client)).toEqual([wanted._id]);
+    expect(toViewerEvent(client)).toEqual([wanted._id]);
   });
 
   it('sends a guest notifications of shared vehicles only, as the share permits', async () => {
@@ -134,7 +134,7 @@ describe('resume', () => {
     client.send({ type: 'resume', since: since._id });
     const { data } = await client.next('notification');
     await client.settle();
-    expect(toldTo(client)).toEqual([wanted._id]);
+    expect(toViewerEvent(client)).toEqual([wanted._id]);
     expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: heir.id });
     expect(data['attributes']).not.toHaveProperty('driver_id');
     expect(data['address']).toBe('Shenzhen');
@@ -142,7 +142,7 @@ describe('resume', () => {
     const stranger = await live.as(world.theirs.owner);
     stranger.send({ type: 'resume', since: 0 });
     await stranger.settle();
-    expect(toldTo(stranger)).toEqual([]);
+    expect(toViewerEvent(stranger)).toEqual([]);
   });
 
   it('sends the newest 500, and reports that there were more', async () => {
@@ -159,7 +159,7 @@ describe('resume', () => {
     expect((await client.next('error')).data).toMatchObject({ code: 'resume_incomplete', id: 'r' });
     await client.next('notification', 500);
     await client.settle();
-    expect(toldTo(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
+    expect(toViewerEvent(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
     await world.records.collection<Notification>('notifications').deleteMany({ vehicleId });
   });
 });

@@ -32,8 +32,8 @@ export class ShareViewer implements FeedViewer {
         subscriptions: [],
       });
       const location = somewhere(this.opened.present.location);
-      const shown = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
-      for (const message of snapshotMessages(shown)) this.connection.send('snapshot', message);
+      const response = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
+      for (const message of snapshotMessages(response)) this.connection.send('snapshot', message);
       await this.#feeds.settled();
     } finally {
       release();

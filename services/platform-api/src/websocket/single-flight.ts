@@ -7,7 +7,7 @@ interface Turn<T> {
  * Merges concurrent reads of a key. Callers get a read that started after their call; those that arrive during a read
  * share the next one.
  */
-export class Coalesced<T> {
+export class SingleFlight<T> {
   readonly #read: (key: number) => Promise<T>;
   readonly #turns = new Map<number, Turn<T>>();
 

@@ -10,7 +10,7 @@ type Newest = Pick<LiveEvent, 'order' | 'startId'>;
  * Drops stream events older than one already delivered. Events can arrive out of order because several replicas forward
  * them and `starting` has another publisher.
  */
-export class ToldInOrder {
+export class StaleEventFilter {
   /** The stream that changed last is at the end. */
   readonly #newest = new Map<string, Newest>();
 

@@ -36,12 +36,12 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // A client that has disconnected needs no response; without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
-    const asked = readUpgrade(request, { origins: parts.origins, isTrusted });
-    if ('status' in asked) return refuseUpgrade(socket, asked.status, asked.error);
+    const requested = readUpgrade(request, { origins: parts.origins, isTrusted });
+    if ('status' in requested) return refuseUpgrade(socket, requested.status, requested.error);
     if (lifecycle.isStopping) return refuseUpgrade(socket, 503, 'The service is stopping.');
     sockets.handleUpgrade(request, socket, head, (ws) => {
       ws.on('error', (error) => deps.log.debug({ err: error }, 'websocket connection failed'));
-      hub.welcome(ws, new Connection(ws, socket, stats), asked);
+      hub.welcome(ws, new Connection(ws, socket, stats), requested);
     });
   };
   server.on('upgrade', upgrade);

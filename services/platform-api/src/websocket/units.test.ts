@@ -5,13 +5,13 @@ import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src
 import type { LastLocation } from '../domains/realtime/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
 import { readClientMessage } from './client-messages.ts';
-import { Coalesced } from './coalesced.ts';
 import { type Audience, OutgoingEvent } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
 import { Pace } from './pace.ts';
+import { SingleFlight } from './single-flight.ts';
 import { snapshotMessages } from './snapshots.ts';
+import { StaleEventFilter } from './stale-event-filter.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { ToldInOrder } from './told-in-order.ts';
 
 configureGlobal(propertySettings);
 
@@ -47,7 +47,7 @@ describe('changes of a stream', () => {
   });
 
   it('are dropped if newer ones overtook them', () => {
-    const told = new ToldInOrder();
+    const told = new StaleEventFilter();
     expect([1, 3, 2, 3, 4].map((sequence) => told.admit(change(sequence)))).toEqual([true, true, false, false, true]);
     // Of another channel, of another publisher, and of one without a sequence.
     expect(told.admit(change(1, 'pod-1', 2))).toBe(true);
@@ -57,7 +57,7 @@ describe('changes of a stream', () => {
   });
 
   it('drop a start after its consequences, and accept another start', () => {
-    const told = new ToldInOrder();
+    const told = new StaleEventFilter();
     const stream = { type: 'stream', vehicleId: 7, atMs: 0 } as const;
     const status = (word: string, startId: string, channel_id = 1) => ({
       ...stream,
@@ -154,7 +154,7 @@ describe('Coalesced', () => {
   it('serves many callers with few reads, none of them started before the call', async () => {
     let begun = 0;
     const ends: (() => void)[] = [];
-    const coalesced = new Coalesced(async () => {
+    const coalesced = new SingleFlight(async () => {
       begun += 1;
       const turn = begun;
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -241,9 +241,9 @@ describe('messages of clients', () => {
       ([type, vehicles, events, id, since]) => written({ type, vehicles, events, id, since, min_interval_ms: since }),
     );
     const read = (text: string) => {
-      const answer = readClientMessage(text);
-      if (!('fault' in answer) && 'selection' in answer) new Subscriptions().add(answer.selection);
-      return answer;
+      const response = readClientMessage(text);
+      if (!('fault' in response) && 'selection' in response) new Subscriptions().add(response.selection);
+      return response;
     };
     expect(() =>
       assert(

@@ -3,8 +3,8 @@ import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { mayViewVideo } from '../domains/media/access.ts';
 import { urlsFor } from '../domains/media/urls.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
+import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import type { UrlOf } from '../domains/notifications/shown.ts';
 import type { SharePermission } from '../domains/sharing/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
@@ -12,13 +12,13 @@ import type { Deps } from '../platform/deps.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
-import type { Connection, Told } from './connection.ts';
+import type { Connection, LatestReadings } from './connection.ts';
 import type { Feeds, FeedViewer } from './feeds.ts';
 import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace } from './pace.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { EventAccess, UserView, ViewListener } from './views.ts';
+import type { EventAccess, UserVisibility, ViewListener } from './visibility-cache.ts';
 
 /** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
@@ -55,7 +55,7 @@ export interface ViewerParts {
 export class UserViewer implements FeedViewer, ViewListener {
   readonly #parts: ViewerParts;
   readonly #connection: Connection;
-  readonly #view: UserView;
+  readonly #view: UserVisibility;
   readonly #address: string;
   readonly #subscriptions = new Subscriptions();
   readonly #accounts = new Set<number>();
@@ -63,7 +63,7 @@ export class UserViewer implements FeedViewer, ViewListener {
   #pace: Pace | undefined;
 
   /** `address`: the address of the client. */
-  constructor(parts: ViewerParts, connection: Connection, view: UserView, address: string) {
+  constructor(parts: ViewerParts, connection: Connection, view: UserVisibility, address: string) {
     this.#parts = parts;
     this.#connection = connection;
     this.#view = view;
@@ -276,6 +276,6 @@ export class UserViewer implements FeedViewer, ViewListener {
 }
 
 /** A changed record has another version and is sent again. */
-function toldOf({ id, version }: Readonly<Record<string, unknown>>): Told {
+function toldOf({ id, version }: Readonly<Record<string, unknown>>): LatestReadings {
   return { id: Number(id), version: typeof version === 'number' ? version : 1 };
 }

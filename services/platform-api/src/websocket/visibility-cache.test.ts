@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Principals } from '../access/principals.ts';
 import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
-import { type UserView, type ViewListener, Views } from './views.ts';
+import { type UserVisibility, type ViewListener, VisibilityCache } from './visibility-cache.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -18,17 +18,17 @@ afterAll(async () => {
 });
 
 /** A user with a connection, and the reason of its end. */
-async function look(views: Views, { id: userId, accountId, sessionId }: TestUser) {
+async function look(views: VisibilityCache, { id: userId, accountId, sessionId }: TestUser) {
   const view = await views.open({ accountId, userId, sessionId, mintedByKeyId: null, keyId: null, scopes: [] });
   if (view === 'token' || view === 'suspended') throw new Error(view);
   const ended: Parameters<ViewListener['viewEnded']>[0][] = [];
   view.listeners.add({ viewChanged: () => undefined, viewEnded: (why) => void ended.push(why) });
-  return { view: view satisfies UserView, ended };
+  return { view: view satisfies UserVisibility, ended };
 }
 
 describe('missed events of a broker outage', () => {
   it('wait only for users whose visibility can be read; the others reconnect', async () => {
-    const views = new Views({ ...world.deps, principals, currentWithinMs: 5_000 });
+    const views = new VisibilityCache({ ...world.deps, principals, currentWithinMs: 5_000 });
     const [fine, broken] = [await look(views, world.ours.owner), await look(views, world.theirs.owner)];
     const principal = principals.findPrincipal.bind(principals);
     const reading = jest.spyOn(principals, 'findPrincipal').mockImplementation(async (claims) => {

@@ -13,7 +13,7 @@ import { type SharedVehicle, sharedVehicles } from '../domains/sharing/use-cases
 import { findAnywhere } from '../domains/users/use-cases.ts';
 import { accessTo, type Viewer, visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';
-import { type HangingKey, KeyWatch } from './key-watch.ts';
+import { ApiKeyMonitor, type HangingKey } from './api-key-monitor.ts';
 import type { Audience } from './live-event.ts';
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'redis' | 'log'> & {
@@ -52,7 +52,7 @@ export interface ViewListener {
  * Visibility of a token's user, kept current while it has listeners; shared by the connections of a session with the
  * same key.
  */
-export class UserView {
+export class UserVisibility {
   readonly holder: TokenHolder;
   readonly listeners = new Set<ViewListener>();
   readAtMs = performance.now();
@@ -117,7 +117,7 @@ export class UserView {
   }
 
   /** Applies the result of a read, unless a later read has ended before it. */
-  update(seen: Seen, { number, atMs }: ReturnType<UserView['beginRead']>): void {
+  update(seen: Seen, { number, atMs }: ReturnType<UserVisibility['beginRead']>): void {
     if (number < this.#shownRead) return;
     this.#shownRead = number;
     this.currentOfMs = atMs;
@@ -148,17 +148,17 @@ const readsAtOnce = 8;
 const currentWithinMs = 15_000;
 
 /** Visibilities of all users with connections to this process. */
-export class Views {
+export class VisibilityCache {
   readonly #parts: Parts;
-  readonly #views = new Map<string, UserView>();
-  readonly #opening = new Map<string, Promise<UserView | Refusal>>();
-  readonly #due = new Set<UserView>();
+  readonly #views = new Map<string, UserVisibility>();
+  readonly #opening = new Map<string, Promise<UserVisibility | Refusal>>();
+  readonly #due = new Set<UserVisibility>();
   /** Reads for opening connections: the current one, and the next. */
-  readonly #running = new Map<UserView, Promise<Seen | Refusal>>();
-  readonly #waiting = new Map<UserView, Promise<Seen | Refusal>>();
+  readonly #running = new Map<UserVisibility, Promise<Seen | Refusal>>();
+  readonly #waiting = new Map<UserVisibility, Promise<Seen | Refusal>>();
   readonly #heard: readonly { stop(): void }[];
   readonly #unheard: MissedInvalidations;
-  readonly #keys: KeyWatch;
+  readonly #keys: ApiKeyMonitor;
   readonly #tick: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | undefined;
   #reading = 0;
@@ -170,7 +170,7 @@ export class Views {
     const { bus, redis, log } = parts;
     const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
     this.#unheard = new MissedInvalidations(redis);
-    this.#keys = new KeyWatch({
+    this.#keys = new ApiKeyMonitor({
       addressesOf: async (key) => (await findKeyById(parts.records, key, key.id))?.ipAllowlist ?? null,
       onChanged: (keyId) => {
         parts.principals.invalidateAll();
@@ -197,7 +197,7 @@ export class Views {
    * Returns the current visibility of a token's user, shared by the connections of a session with the same key. It is
    * read again for each new connection, so that earlier changes apply. The caller adds a listener immediately.
    */
-  async open(holder: TokenHolder): Promise<UserView | Refusal> {
+  async open(holder: TokenHolder): Promise<UserVisibility | Refusal> {
     const key = keyOf(holder);
     await this.#opening.get(key);
     const known = this.#views.get(key);
@@ -212,7 +212,7 @@ export class Views {
   }
 
   /** Drops a visibility without listeners. */
-  release(view: UserView): void {
+  release(view: UserVisibility): void {
     if (view.listeners.size === 0 && this.#views.get(keyOf(view.holder)) === view) {
       this.#views.delete(keyOf(view.holder));
       this.#due.delete(view);
@@ -226,7 +226,7 @@ export class Views {
   async current(): Promise<void> {
     const limitMs = this.#parts.currentWithinMs ?? currentWithinMs;
     const sinceMs = performance.now();
-    const areOld = (): UserView[] => [...this.#views.values()].filter(({ currentOfMs }) => currentOfMs < sinceMs);
+    const areOld = (): UserVisibility[] => [...this.#views.values()].filter(({ currentOfMs }) => currentOfMs < sinceMs);
     this.#rereadAll();
     let [fewest, movedMs] = [Number.POSITIVE_INFINITY, sinceMs];
     for (let old = areOld(); old.length > 0 && !this.#isStopped; old = areOld()) {
@@ -240,19 +240,19 @@ export class Views {
 
   stop(): void {
     this.#isStopped = true;
-    for (const heard of this.#heard) heard.stop();
+    for (const received of this.#heard) received.stop();
     clearInterval(this.#tick);
     clearTimeout(this.#gathering);
     this.#due.clear();
   }
 
-  async #open(key: string, holder: TokenHolder): Promise<UserView | Refusal> {
+  async #open(key: string, holder: TokenHolder): Promise<UserVisibility | Refusal> {
     const changes = this.#changes;
     const beganMs = performance.now();
     try {
       const seen = await read(this.#parts, holder);
       if (seen === 'token' || seen === 'suspended') return seen;
-      const view = new UserView(holder, seen, beganMs);
+      const view = new UserVisibility(holder, seen, beganMs);
       this.#views.set(key, view);
       // A change event arrived during the read.
       if (changes !== this.#changes) this.#reread((each) => each === view);
@@ -272,7 +272,7 @@ export class Views {
     if (await this.#unheard.hasNew()) this.#rereadAll();
   }
 
-  #reread(which: (view: UserView) => boolean): void {
+  #reread(which: (view: UserVisibility) => boolean): void {
     this.#changes += 1;
     for (const view of this.#views.values()) if (which(view)) this.#due.add(view);
     if (this.#due.size === 0) return;
@@ -307,7 +307,7 @@ export class Views {
     }
   }
 
-  async #refresh(view: UserView): Promise<void> {
+  async #refresh(view: UserVisibility): Promise<void> {
     view.readAtMs = performance.now();
     const key = keyOf(view.holder);
     if (this.#views.get(key) === view && this.#views.delete(key)) this.#views.set(key, view);
@@ -321,7 +321,7 @@ export class Views {
   }
 
   /** Starts a read after this call; callers during a read share the next one. */
-  #readAnew(view: UserView): Promise<Seen | Refusal> {
+  #readAnew(view: UserVisibility): Promise<Seen | Refusal> {
     const waiting = this.#waiting.get(view);
     if (waiting !== undefined) return waiting;
     const ready = this.#running.get(view)?.catch(() => undefined) ?? Promise.resolve();
@@ -336,7 +336,7 @@ export class Views {
   }
 
   /** Reads a visibility again; ends one whose user lost access. */
-  async #read(view: UserView): Promise<Seen | Refusal> {
+  async #read(view: UserVisibility): Promise<Seen | Refusal> {
     const reading = view.beginRead();
     const seen = await read(this.#parts, view.holder);
     if (seen !== 'token' && seen !== 'suspended') view.update(seen, reading);
@@ -345,7 +345,7 @@ export class Views {
   }
 
   /** Its connections may take their time to close; a new client is checked again. */
-  #end(view: UserView, why: Parameters<ViewListener['viewEnded']>[0]): void {
+  #end(view: UserVisibility, why: Parameters<ViewListener['viewEnded']>[0]): void {
     const key = keyOf(view.holder);
     if (this.#views.get(key) === view) this.#views.delete(key);
     this.#due.delete(view);
@@ -360,17 +360,17 @@ const keyOf = ({ accountId, userId, sessionId, mintedByKeyId, keyId, scopes }: T
 /** Without an id it may be any key. */
 const hangsOn =
   (keyId: number | undefined) =>
-  ({ holder }: UserView): boolean =>
+  ({ holder }: UserVisibility): boolean =>
     keyId === undefined || holder.keyId === keyId || holder.mintedByKeyId === keyId;
 
 /** A changed account affects all: a dealer includes the accounts below. */
-const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserView) =>
+const whose = (userId: number | undefined, sessionId: number | undefined) => (view: UserVisibility) =>
   (userId === undefined && sessionId === undefined) ||
   view.holder.userId === userId ||
   (sessionId !== undefined && view.holder.sessionId === sessionId);
 
 /** Vehicles change often, and most users see all vehicles of their account. */
-function concerns(view: UserView, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
+function concerns(view: UserVisibility, { accountId, kind }: Static<typeof fleetChanged.schema>): boolean {
   const { caller, ownIds, shares } = view;
   const isOwn = caller.accountId === accountId;
   if (kind === 'preferences') return isOwn;

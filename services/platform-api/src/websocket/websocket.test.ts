@@ -69,7 +69,7 @@ describe('opening the websocket', () => {
     const user = await plainUser();
     const client = await live.as(user);
     const [hello, snapshot] = client.messages;
-    const shown = snapshot?.data['locations'] as { vehicle_id: number }[];
+    const response = snapshot?.data['locations'] as { vehicle_id: number }[];
     expect(hello).toEqual({
       type: 'hello',
       ts: expect.any(Number),
@@ -83,7 +83,7 @@ describe('opening the websocket', () => {
     });
     expect(snapshot?.type).toBe('snapshot');
     expect(snapshot?.data['final']).toBe(true);
-    expect(shown.find((one) => one.vehicle_id === vehicleId)).toMatchObject({
+    expect(response.find((one) => one.vehicle_id === vehicleId)).toMatchObject({
       imei,
       speed: 33,
       state: 'moving',
@@ -207,11 +207,11 @@ describe('visibility of events', () => {
     const takenMs = Date.now();
     expect((await client.next('vehicle', 2)).data).toEqual({ vehicle_id: vehicleId, action: 'unshared' });
     expect(Date.now() - takenMs).toBeLessThan(lossMs);
-    const heard = client.of('location').length;
+    const received = client.of('location').length;
     publish([location({ latitude: 3 })]);
     await sharer.until(() => sharer.of('location').some(({ data }) => data['latitude'] === 3));
     await client.settle();
-    expect(client.of('location')).toHaveLength(heard);
+    expect(client.of('location')).toHaveLength(received);
     expect(sharer.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
     expect(colleague.of('vehicle')).toEqual([]);
   });
@@ -222,8 +222,8 @@ describe('visibility of events', () => {
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
     await writeLastLocation(world.deps.redis, testPosition(imei));
     const client = await live.as(driver);
-    const shown = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
-    expect(shown.map((one) => one.vehicle_id)).toEqual([vehicleId]);
+    const response = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
+    expect(response.map((one) => one.vehicle_id)).toEqual([vehicleId]);
     const inArea = notification('sos');
     const data = { ...inArea.data, address: 'Shenzhen', area: 'Depot' };
     publish([notification('sos', other), { ...location(), vehicleId: other }, { ...inArea, data }]);
@@ -339,8 +339,8 @@ describe('messages of clients', () => {
       id: 'a',
       subscriptions: [{ vehicles: [vehicleId], events: ['location', 'command'], min_interval_ms: 0 }],
     });
-    const shown = (await client.next('snapshot', 2)).data;
-    expect(shown).toMatchObject({ final: true, locations: [{ vehicle_id: vehicleId }] });
+    const response = (await client.next('snapshot', 2)).data;
+    expect(response).toMatchObject({ final: true, locations: [{ vehicle_id: vehicleId }] });
     publish([
       { ...location({ vehicle_id: other }), vehicleId: other },
       notification(),

@@ -7,7 +7,7 @@ import { nameEnum, nullable } from '../../platform/schemas.ts';
 import { accountSchema, toAccountResponse } from '../accounts/responses.ts';
 import { getAccount } from '../accounts/use-cases.ts';
 import { getDashboardKey } from '../api-keys/use-cases.ts';
-import { shownUser, userFields } from '../users/shown.ts';
+import { toUserResponse, userFields } from '../users/responses.ts';
 import { findUser } from '../users/use-cases.ts';
 
 const permissionNames = Object.keys(permissions) as Permission[];
@@ -35,7 +35,7 @@ export async function getMe(
   if (user === null || account === null) throw new AppError('token_invalid', 'The user is not there any more.');
   const allowed = permissionNames.filter((name) => isPermitted(user.role, name));
   return {
-    ...shownUser(user),
+    ...toUserResponse(user),
     account: toAccountResponse(account),
     permissions: allowed.filter((name) => name !== 'video' || user.role !== 'viewer' || user.canViewVideo),
     dashboard_api_key: caller.sessionId === null ? null : await getDashboardKey(deps, caller),

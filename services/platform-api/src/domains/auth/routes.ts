@@ -5,7 +5,7 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSession } from '../sessions/use-cases.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import { logIn } from './log-in.ts';
 import { getMe, meSchema } from './me.ts';
 import { mintToken } from './mint-token.ts';
@@ -120,7 +120,7 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     body: resetBody,
     response: singleSchema(userSchema),
     errors: { 401: credentialErrors },
-    handle: async ({ body, context }) => ({ data: shownUser(await resetPassword(deps, body, context)) }),
+    handle: async ({ body, context }) => ({ data: toUserResponse(await resetPassword(deps, body, context)) }),
   }),
 ];
 

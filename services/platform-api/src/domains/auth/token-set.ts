@@ -7,8 +7,8 @@ import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { refreshSeconds } from '../sessions/rules.ts';
 import { openSession, revokeSession } from '../sessions/use-cases.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
 import { findUser, noteLogIn } from '../users/use-cases.ts';
 
 export const tokenSetSchema = Type.Object(
@@ -33,7 +33,7 @@ export const toTokenSetResponse = (
   expires_in: accessTokenSeconds,
   refresh_token: refreshToken,
   refresh_expires_in: refreshSeconds,
-  user: shownUser(user),
+  user: toUserResponse(user),
 });
 
 /** Where a request comes from. */

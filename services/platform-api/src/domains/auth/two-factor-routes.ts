@@ -4,8 +4,8 @@ import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
 import { findUser } from '../users/use-cases.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { endTotpBody, totpBody } from './schema.ts';
@@ -52,7 +52,7 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
         const { code } = body;
         if (code === undefined || code === null) return { data: await enrollTwoFactor(deps, await loadUser(caller)) };
         const user = await changeWithCode(caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
-        return { data: shownUser(user) };
+        return { data: toUserResponse(user) };
       },
     }),
     platformRoute({
@@ -71,7 +71,7 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
         const user = await changeWithCode(caller, 'auth.two-factor-off', (one) =>
           disableTwoFactor(deps, one, body.code),
         );
-        return { data: shownUser(user) };
+        return { data: toUserResponse(user) };
       },
     }),
   ];

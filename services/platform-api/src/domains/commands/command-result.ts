@@ -13,8 +13,8 @@ export function toCommandResult({ result, message }: DeviceResponse): {
 } {
   if (message === null) return { result: resultName(results, result), answer: null };
   const body = Buffer.from(message.bodyBase64, 'base64');
-  const { reply_serial: _serial, ...answer } = formatMessageBody(message.id, body, message.edition);
-  const commandResult = { result: 'success', answer: { message_id: formatMessageId(message.id), ...answer } };
+  const { reply_serial: _serial, ...response } = formatMessageBody(message.id, body, message.edition);
+  const commandResult = { result: 'success', answer: { message_id: formatMessageId(message.id), ...response } };
   if (message.id !== cameraShootResponse.id) return commandResult;
   const shot = tryDecodeBody(cameraShootResponse, body, message.edition);
   return shot.ok ? { ...commandResult, result: resultName(captureResults, shot.body.result) } : commandResult;

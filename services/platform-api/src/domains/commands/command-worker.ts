@@ -336,8 +336,8 @@ export function applyResult(
     case 'answered': {
       const sentChange = { messageId: result.messageId, ...sentFields(command, sent, now) };
       const serial = result.serial ?? sent?.serialNo ?? null;
-      const answer = result.answer === null ? null : JSON.stringify(result.answer);
-      const fields = { ...doneFields, ...sentChange, serial, result: result.result, answer };
+      const response = result.answer === null ? null : JSON.stringify(result.answer);
+      const fields = { ...doneFields, ...sentChange, serial, result: result.result, answer: response };
       return result.result === 'success'
         ? { ...fields, status: 'acknowledged' }
         : { ...fields, status: 'failed', error: 'refused' };

@@ -1,5 +1,5 @@
 import type { Bus } from '@fleet/bus';
-import { tellLive } from '../../events/live.ts';
+import { publishLive } from '../../events/live.ts';
 import { raiseHappenings } from '../../events/parts.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
@@ -14,7 +14,7 @@ const batchSize = 100;
 /** Tells websockets of a command as it is now. */
 export function publishCommand(bus: Bus, command: Command): void {
   const { accountId, vehicleId } = command;
-  tellLive(bus, accountId, [{ type: 'command', vehicleId, data: toCommandResponse(command) }]);
+  publishLive(bus, accountId, [{ type: 'command', vehicleId, data: toCommandResponse(command) }]);
 }
 
 /** Tells of a command that an attempt has changed; where it has failed, with a notification. */

@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { LiveEar } from '../../testing/live-ear.ts';
+import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 
@@ -10,12 +10,12 @@ jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
 let owner: Client;
-let recorder: LiveEar;
+let recorder: LiveEventRecorder;
 let terminals: Terminals;
 beforeAll(async () => {
   harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50' });
   owner = harness.as(harness.ours.owner);
-  recorder = new LiveEar(harness);
+  recorder = new LiveEventRecorder(harness);
   terminals = new Terminals(harness.deps);
 });
 afterAll(async () => {

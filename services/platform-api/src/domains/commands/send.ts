@@ -144,8 +144,8 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
       callOptions(attempt),
     );
     // A clip that has an upload already is what was wanted.
-    const answer = { video_id: videoId, upload_status: result === 'success' ? 'uploading' : result };
-    return { ...toGeneralOutcome({ responseId, result: 'success' }), answer };
+    const response = { video_id: videoId, upload_status: result === 'success' ? 'uploading' : result };
+    return { ...toGeneralOutcome({ responseId, result: 'success' }), answer: response };
   },
   resource_list: async ({ bus }, { imei, params }, attempt) => {
     const recordingList = await callUseCase(
@@ -164,8 +164,8 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
       memory_type: recording.memoryType,
       file_size: recording.fileSizeBytes,
     }));
-    const answer = { total_resources: resources.length, resources: resources.slice(0, maxListedResources) };
-    return { ...toGeneralOutcome({ responseId: '0x9205', result: 'success' }), answer };
+    const response = { total_resources: resources.length, resources: resources.slice(0, maxListedResources) };
+    return { ...toGeneralOutcome({ responseId: '0x9205', result: 'success' }), answer: response };
   },
   capture: (deps, { imei, params }, attempt) => {
     const { channel, film, count, interval_seconds: intervalSeconds, ...picture } = params;

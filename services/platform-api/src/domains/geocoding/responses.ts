@@ -2,7 +2,7 @@ import { encodePolyline } from '../../geometry/polyline.ts';
 import type { Components, DrawnRoute } from '../../maps/providers.ts';
 
 /** Parts of an address as answers have them. */
-export const shownComponents = ({ countryCode, ...components }: Components) => ({
+export const toComponentsResponse = ({ countryCode, ...components }: Components) => ({
   ...components,
   country_code: countryCode,
 });
@@ -10,7 +10,7 @@ export const shownComponents = ({ countryCode, ...components }: Components) => (
 export const metres = (value: number): number => Math.round(value * 10) / 10;
 
 /** A way as answers have it. */
-export const shownWay = ({ path, distanceM, durationS, source }: DrawnRoute) => ({
+export const toWayResponse = ({ path, distanceM, durationS, source }: DrawnRoute) => ({
   distance_m: metres(distanceM),
   duration_seconds: Math.round(durationS),
   polyline: encodePolyline(path),

@@ -5,19 +5,19 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import {
   geocodeQuery,
-  placeShown,
+  placeResponseSchema,
   reverseQuery,
-  reverseShown,
+  reverseResponseSchema,
   routeQuery,
-  routeResultShown,
-  suggestionShown,
+  routeResultResponseSchema,
+  suggestionResponseSchema,
   suggestQuery,
 } from './schema.ts';
 import { generateRoute, geocode, reverseGeocode, suggestAddresses } from './use-cases.ts';
 
 const tags = ['Geocoding'];
 const bucket = 'geocode';
-const listOf = <T extends typeof placeShown | typeof suggestionShown>(item: T) =>
+const listOf = <T extends typeof placeResponseSchema | typeof suggestionResponseSchema>(item: T) =>
   Type.Object({ data: Type.Array(item) });
 
 export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
@@ -31,7 +31,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: reverseQuery,
-    response: singleSchema(reverseShown),
+    response: singleSchema(reverseResponseSchema),
     handle: async ({ query, context }) => ({
       data: await reverseGeocode(deps, getCaller(context), [query.latitude, query.longitude], query.language),
     }),
@@ -45,7 +45,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: geocodeQuery,
-    response: listOf(placeShown),
+    response: listOf(placeResponseSchema),
     handle: async ({ query, context }) => ({ data: await geocode(deps, getCaller(context), query) }),
   }),
   platformRoute({
@@ -56,7 +56,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: suggestQuery,
-    response: listOf(suggestionShown),
+    response: listOf(suggestionResponseSchema),
     handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, getCaller(context), query) }),
   }),
   platformRoute({
@@ -67,7 +67,7 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: routeQuery,
-    response: singleSchema(routeResultShown),
+    response: singleSchema(routeResultResponseSchema),
     errors: { 404: 'There is no such vehicle, it has no position yet, or there is no such address.' },
     handle: async ({ query, context }) => ({ data: await generateRoute(deps, getCaller(context), query) }),
   }),

@@ -88,7 +88,7 @@ const components = Type.Object(
 const provider = Type.String({ description: 'Who answered; `embedded`: small data that comes with the product.' });
 const fallback = Type.Boolean({ description: 'True: the configured provider could not answer.' });
 
-export const reverseShown = Type.Object(
+export const reverseResponseSchema = Type.Object(
   {
     address: Type.String(),
     components,
@@ -105,9 +105,9 @@ export const reverseShown = Type.Object(
   },
   { title: 'ReverseResult' },
 );
-export type ReverseShown = Static<typeof reverseShown>;
+export type ReverseResponse = Static<typeof reverseResponseSchema>;
 
-export const placeShown = Type.Object(
+export const placeResponseSchema = Type.Object(
   {
     address: Type.String(),
     latitude: Type.Number(),
@@ -120,9 +120,9 @@ export const placeShown = Type.Object(
   },
   { title: 'Place' },
 );
-export type PlaceShown = Static<typeof placeShown>;
+export type PlaceResponse = Static<typeof placeResponseSchema>;
 
-export const suggestionShown = Type.Object(
+export const suggestionResponseSchema = Type.Object(
   {
     id: Type.String(),
     title: Type.String(),
@@ -134,7 +134,7 @@ export const suggestionShown = Type.Object(
   },
   { title: 'Suggestion' },
 );
-export type SuggestionShown = Static<typeof suggestionShown>;
+export type SuggestionResponse = Static<typeof suggestionResponseSchema>;
 
 const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2 });
 const way = {
@@ -147,7 +147,7 @@ const way = {
   }),
 };
 
-export const routeResultShown = Type.Object(
+export const routeResultResponseSchema = Type.Object(
   {
     vehicle_id: recordId,
     origin: Type.Object({
@@ -167,4 +167,4 @@ export const routeResultShown = Type.Object(
   },
   { title: 'RouteResult' },
 );
-export type RouteResultShown = Static<typeof routeResultShown>;
+export type RouteResultResponse = Static<typeof routeResultResponseSchema>;

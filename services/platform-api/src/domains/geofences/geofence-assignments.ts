@@ -7,7 +7,7 @@ import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts
 import type { Geofence } from './schema.ts';
 
 /** Which vehicles of an account a geofence holds for: those it names, those of its groups and of groups that name it, with all below; or all. */
-export class Holders {
+export class GeofenceAssignments {
   readonly vehicles: readonly AccountVehicle[];
   readonly #tree: GroupTree<VehicleGroup>;
   /** Groups that name geofences, by geofence. */
@@ -22,15 +22,15 @@ export class Holders {
     this.#isPart = isPart;
   }
 
-  static async read(deps: { readonly records: RecordStore }, scope: Scope): Promise<Holders> {
+  static async read(deps: { readonly records: RecordStore }, scope: Scope): Promise<GeofenceAssignments> {
     const [vehicles, tree] = await Promise.all([accountVehicles(deps, scope), groupTree(deps, scope)]);
-    return new Holders(vehicles, tree);
+    return new GeofenceAssignments(vehicles, tree);
   }
 
   /** The same for some of the vehicles alone: of the others nothing is told. */
-  only(vehicleIds: readonly number[]): Holders {
+  only(vehicleIds: readonly number[]): GeofenceAssignments {
     const kept = new Set(vehicleIds);
-    return new Holders(
+    return new GeofenceAssignments(
       this.vehicles.filter(({ _id }) => kept.has(_id)),
       this.#tree,
       true,

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import { Holders } from './holders.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
 import type { Geofence } from './schema.ts';
 import { contains, middleOf } from './shapes.ts';
 import { geofencesIn } from './store.ts';
@@ -21,7 +21,7 @@ export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: read
 /** Which geofences hold for which vehicles of an account. Vehicles with the same geofences share one list. */
 export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
   const [holders, geofences] = await Promise.all([
-    Holders.read(deps, scope),
+    GeofenceAssignments.read(deps, scope),
     geofencesIn(deps.records).all({ accountId: scope.accountId }),
   ]);
   const lists = new Map<number, Geofence[]>();

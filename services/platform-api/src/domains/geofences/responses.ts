@@ -3,11 +3,11 @@ import { toPairs } from '../../platform/coordinates.ts';
 import { parseAttributes } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { AccountVehicle } from '../vehicles/assignments.ts';
-import type { Geofence, GeofenceShown, SyncState } from './schema.ts';
+import type { Geofence, GeofenceResponse, SyncState } from './schema.ts';
 import { geometryOf } from './shapes.ts';
 
 /** A geofence with what is known of its vehicles at this moment. */
-export const shownGeofence = (
+export const toGeofenceResponse = (
   geofence: Geofence,
   {
     vehicles,
@@ -19,7 +19,7 @@ export const shownGeofence = (
     /** Of what the geofence names itself. */
     readonly named: { readonly vehicles: number[]; readonly groups: number[] };
   },
-): GeofenceShown => ({
+): GeofenceResponse => ({
   ...toRecordResponse(geofence),
   name: geofence.name,
   type: geofence.type,

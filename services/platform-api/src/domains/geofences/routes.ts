@@ -12,7 +12,7 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams } from '../../platform/schemas.ts';
-import { createGeofenceBody, geofenceShown, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
+import { createGeofenceBody, geofenceResponseSchema, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
 import { createGeofence, deleteGeofence, listGeofences, readGeofence, updateGeofence } from './use-cases.ts';
 
 const tags = ['Geofences'];
@@ -31,7 +31,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Geofences of the account',
     tags,
     query: listGeofencesQuery,
-    response: pageSchema(geofenceShown),
+    response: pageSchema(geofenceResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listGeofences(deps, getCaller(context), query, paging), paging);
@@ -46,7 +46,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createGeofenceBody,
-    response: singleSchema(geofenceShown),
+    response: singleSchema(geofenceResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
     errors: {
       404: 'One of the vehicles or groups does not exist or is not visible.',
@@ -64,7 +64,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One geofence',
     tags,
     params: idParams,
-    response: singleSchema(geofenceShown),
+    response: singleSchema(geofenceResponseSchema),
     handle: async ({ params, context }) =>
       orNotFound(await readGeofence(deps, getCaller(context), params.id), params.id),
   }),
@@ -78,7 +78,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateGeofenceBody,
-    response: singleSchema(geofenceShown),
+    response: singleSchema(geofenceResponseSchema),
     errors: { 404: missing, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
@@ -92,7 +92,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a geofence',
     tags,
     params: idParams,
-    response: singleSchema(geofenceShown),
+    response: singleSchema(geofenceResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const version = parseIfMatch(context);

@@ -134,7 +134,7 @@ const feature = Type.Object(
   { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
 );
 
-export const geofenceShown = Type.Object(
+export const geofenceResponseSchema = Type.Object(
   {
     ...recordProperties,
     name: Type.String(),
@@ -162,4 +162,4 @@ export const geofenceShown = Type.Object(
   },
   { title: 'Geofence' },
 );
-export type GeofenceShown = Static<typeof geofenceShown>;
+export type GeofenceResponse = Static<typeof geofenceResponseSchema>;

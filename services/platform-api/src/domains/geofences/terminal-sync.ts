@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Edition } from '@fleet/jt808';
 import { type Collection, type Database, readDevice, readDevices } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
-import { Holders } from './holders.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
 import type { Geofence, SyncState } from './schema.ts';
 import { geofencesIn } from './store.ts';
 import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './terminal-areas.ts';
@@ -76,7 +76,7 @@ async function accountsWith(database: Database, collection: string, where: objec
 async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: number): Promise<void> {
   const scope = { accountId };
   const [holders, geofences, sent] = await Promise.all([
-    Holders.read(deps, scope),
+    GeofenceAssignments.read(deps, scope),
     geofencesIn(deps.records).all(scope, { pushToTerminal: true }),
     sentIn(deps.database).find({ accountId }).toArray(),
   ]);

@@ -11,7 +11,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { settleRemovals } from './removal.ts';
-import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findUsage } from './store.ts';
@@ -49,8 +49,8 @@ const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
 
 /** A turn that is over behind so many changes. */
 function turnOf(changes: number, from: number): JobSlice {
-  let asked = 0;
-  return { from, isOver: () => (asked += 1) >= changes };
+  let requested = 0;
+  return { from, isOver: () => (requested += 1) >= changes };
 }
 
 /** Takes turns of so many changes until all is done: how many that took. */
@@ -129,7 +129,7 @@ describe('a backlog of files', () => {
     expect(pod.removed).toContain(here.file?.fileId);
     expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
     // They are given up some day, a few at a time as well.
-    await turnsUntilDone(1, (turn) => forgetOldRemovals(world.deps, turn));
+    await turnsUntilDone(1, (turn) => deleteOldRemovals(world.deps, turn));
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 

@@ -115,16 +115,16 @@ const extensionOf = (mimeType: string): string =>
   extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
 
 /** What browsers may show in a page of their own; everything else is saved. */
-const shownTypes = /^(image\/(?!svg)|audio\/|video\/)/;
+const toTypesResponse = /^(image\/(?!svg)|audio\/|video\/)/;
 
 function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
-  const isShown = !isDownload && (clip !== null || shownTypes.test(mimeType));
+  const isResponseSchema = !isDownload && (clip !== null || toTypesResponse.test(mimeType));
   // The camera's own name of a clip is told by who has it.
-  if (clip !== null) return isShown ? { 'Content-Disposition': 'inline' } : {};
+  if (clip !== null) return isResponseSchema ? { 'Content-Disposition': 'inline' } : {};
   const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
   const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extensionOf(mimeType)}`;
   return {
     'Content-Type': mimeType,
-    'Content-Disposition': isShown ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
+    'Content-Disposition': isResponseSchema ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
   };
 }

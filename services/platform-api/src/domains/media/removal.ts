@@ -8,9 +8,9 @@ import { unlinkMedia } from '../notifications/media.ts';
 import type { FilePlace, Media, MediaRemoval } from './schema.ts';
 import {
   countBytes,
+  deleteUsage,
   findMedia,
   forgetRemovalsOf,
-  forgetUsage,
   noteDone,
   noteRemoval,
   openRemovals,
@@ -109,7 +109,7 @@ export async function releaseMediaOf(
   vehicleId: number,
 ): Promise<void> {
   await unprotectAll(records, { accountId }, vehicleId);
-  await forgetUsage(database, vehicleId);
+  await deleteUsage(database, vehicleId);
 }
 
 /** Removes all of an account that is deleted; false when some files are still there. It may run again. */

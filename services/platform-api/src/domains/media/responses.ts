@@ -1,8 +1,8 @@
 import { toRecordResponse } from '../../platform/schemas.ts';
-import type { Media, MediaShown } from './schema.ts';
+import type { Media, MediaResponse } from './schema.ts';
 
 /** A file as it is told of to many: its URL is made for each who sees it. */
-export const toldMedia = (media: Media): Omit<MediaShown, 'url'> => ({
+export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   ...toRecordResponse(media),
   capture_id: media.captureId,
   video_id: media.clip?.uploadId ?? null,
@@ -22,7 +22,7 @@ export const toldMedia = (media: Media): Omit<MediaShown, 'url'> => ({
   protected: media.protected,
 });
 
-export const shownMedia = (media: Media, urlOf: (id: number) => string): MediaShown => ({
-  ...toldMedia(media),
+export const toMediaResponse = (media: Media, urlOf: (id: number) => string): MediaResponse => ({
+  ...toMediaEvent(media),
   url: urlOf(media._id),
 });

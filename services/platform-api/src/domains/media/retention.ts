@@ -62,7 +62,7 @@ export async function removeLostClips(
 }
 
 /** Forgets removals that were done long enough ago, and what could not be removed for too long; answers where to go on, or null where all is done. */
-export async function forgetOldRemovals(
+export async function deleteOldRemovals(
   { database }: Pick<StorageParts, 'database'>,
   { from, isOver }: JobSlice = unlimited,
   nowMs = Date.now(),

@@ -11,8 +11,8 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { openFile } from './open-file.ts';
-import { fileQuery, listMediaQuery, mediaBody, mediaShown } from './schema.ts';
-import { shownMedia } from './shown.ts';
+import { toMediaResponse } from './responses.ts';
+import { fileQuery, listMediaQuery, mediaBody, mediaResponseSchema } from './schema.ts';
 import { urlsFor } from './urls.ts';
 import { changeProtection, deleteMedia, listMedia } from './use-cases.ts';
 
@@ -31,13 +31,13 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'video', scope: 'video' },
     params: vehicleIdParams,
     query: listMediaQuery,
-    response: pageSchema(mediaShown),
+    response: pageSchema(mediaResponseSchema),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
       const caller = getCaller(context);
       const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
       const urlOf = urlsFor(deps, caller.userId);
-      return pageResponse({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
+      return pageResponse({ items: items.map((media) => toMediaResponse(media, urlOf)), total }, paging);
     },
   }),
   platformRoute({
@@ -48,12 +48,12 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: mediaBody,
-    response: singleSchema(mediaShown),
+    response: singleSchema(mediaResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
       const caller = getCaller(context);
       const changed = await changeProtection(deps, caller, params.id, body, parseIfMatch(context));
-      return { data: shownMedia(changed, urlOfKey(deps, caller)) };
+      return { data: toMediaResponse(changed, urlOfKey(deps, caller)) };
     },
   }),
   platformRoute({
@@ -63,12 +63,12 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Remove a file for good; the upload of a clip goes with it',
     tags,
     params: idParams,
-    response: singleSchema(mediaShown),
+    response: singleSchema(mediaResponseSchema),
     errors: { 409: 'The file is protected.', ...versionMismatchErrors },
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
       const removed = await deleteMedia(deps, caller, params.id, parseIfMatch(context));
-      return { data: shownMedia(removed, urlOfKey(deps, caller)) };
+      return { data: toMediaResponse(removed, urlOfKey(deps, caller)) };
     },
   }),
   fileRoute(deps),

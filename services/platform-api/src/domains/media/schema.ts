@@ -75,7 +75,7 @@ export interface MediaUsage {
   readonly isTold: boolean;
 }
 
-export const mediaShown = Type.Object(
+export const mediaResponseSchema = Type.Object(
   {
     ...recordProperties,
     capture_id: nullable(Type.String()),
@@ -98,7 +98,7 @@ export const mediaShown = Type.Object(
   },
   { title: 'Media' },
 );
-export type MediaShown = Static<typeof mediaShown>;
+export type MediaResponse = Static<typeof mediaResponseSchema>;
 
 export const listMediaQuery = Type.Object({
   ...paginationQuery,

@@ -9,7 +9,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { removeMedia, removeMediaOf, removeUnprotected, settleRemovals } from './removal.ts';
-import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findRemoval, findUsage, noteRemoval } from './store.ts';
@@ -154,7 +154,7 @@ describe('files of which the time has come', () => {
     await settleRemovals(world.deps);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
-    expect(await forgetOldRemovals(world.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
+    expect(await deleteOldRemovals(world.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 

@@ -9,8 +9,8 @@ import {
   bytesOf,
   changeUsage,
   countBytes,
+  deleteUsage,
   findUsage,
-  forgetUsage,
   hasRoom,
   noteTold,
   oldestOf,
@@ -43,7 +43,7 @@ export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice
     if (page.length === 0) return null;
     for (const usage of page) {
       const vehicle = await vehiclesIn(parts.records).find(usage, usage._id);
-      if (vehicle === null) await forgetUsage(parts.database, usage._id);
+      if (vehicle === null) await deleteUsage(parts.database, usage._id);
       else if (!(await keepWithin(parts, vehicle, await corrected(parts, usage), isOver))) return usage._id;
       after = usage._id;
       if (isOver()) return after + 1;

@@ -203,7 +203,7 @@ export const findUsage = (database: Database, vehicleId: number): Promise<MediaU
   usageIn(database).findOne({ _id: vehicleId });
 
 /** What a vehicle that is gone had is not counted any more. */
-export const forgetUsage = async (database: Database, vehicleId: number): Promise<void> => {
+export const deleteUsage = async (database: Database, vehicleId: number): Promise<void> => {
   await usageIn(database).deleteOne({ _id: vehicleId });
 };
 

@@ -8,7 +8,7 @@ import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../sharing/use-cases.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
-import { tellMedia } from './record.ts';
+import { publishMedia } from './record.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';
 import type { ListMediaQuery, Media, MediaBody } from './schema.ts';
 import { changeMedia, findMedia, listOfVehicle } from './store.ts';
@@ -53,7 +53,7 @@ export async function changeProtection(
   if (changed === null) throw notFound(id);
   if (body.protected !== undefined)
     await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: vehicleId });
-  tellMedia(deps.bus, changed);
+  publishMedia(deps.bus, changed);
   return changed;
 }
 

@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { listAll } from '../notifications/use-cases.ts';
-import { lastLocation } from '../realtime/look-ups.ts';
+import { lastLocation } from '../realtime/queries.ts';
 import { lastHeardMs, stateOf } from '../realtime/rules.ts';
 import { createLink } from '../share-links/use-cases.ts';
 import type { User } from '../users/schema.ts';

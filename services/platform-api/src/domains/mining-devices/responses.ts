@@ -1,10 +1,10 @@
 import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
+import { toLocationResponse } from '../realtime/responses.ts';
 import type { LastLocation } from '../realtime/schema.ts';
-import { shownLocation } from '../realtime/shown.ts';
-import type { MiningDevice, MiningDeviceShown } from './schema.ts';
+import type { MiningDevice, MiningDeviceResponse } from './schema.ts';
 
-export const shownMiningDevice = (device: MiningDevice, nowMs = Date.now()): MiningDeviceShown => ({
+export const toMiningDeviceResponse = (device: MiningDevice, nowMs = Date.now()): MiningDeviceResponse => ({
   ...toRecordResponse(device),
   imei: device.recordedImei,
   vehicle_no: device.vehicleNo,
@@ -14,17 +14,17 @@ export const shownMiningDevice = (device: MiningDevice, nowMs = Date.now()): Min
   status: device.status,
   attributes: parseAttributes(device.attributes),
   last_seen: formatTime(device.lastSeen),
-  last_location: shownPosition(device, nowMs),
+  last_location: toPositionResponse(device, nowMs),
   data_count: device.dataCount,
 });
 
-const shownPosition = (
+const toPositionResponse = (
   { lastPosition, recordedImei }: MiningDevice,
   nowMs: number,
-): MiningDeviceShown['last_location'] =>
+): MiningDeviceResponse['last_location'] =>
   lastPosition === null
     ? null
-    : shownLocation(asLastLocation(lastPosition, recordedImei), { vehicleId: null, driverId: null, nowMs });
+    : toLocationResponse(asLastLocation(lastPosition, recordedImei), { vehicleId: null, driverId: null, nowMs });
 
 const asLastLocation = (position: NonNullable<MiningDevice['lastPosition']>, imei: string): LastLocation => ({
   imei,

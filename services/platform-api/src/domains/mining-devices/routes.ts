@@ -11,15 +11,15 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams } from '../../platform/schemas.ts';
+import { toMiningDeviceResponse } from './responses.ts';
 import {
   clearDatabaseBody,
-  clearedShown,
+  clearedResponseSchema,
   createMiningDeviceBody,
   listMiningDevicesBody,
-  miningDeviceShown,
+  miningDeviceResponseSchema,
   updateMiningDeviceBody,
 } from './schema.ts';
-import { shownMiningDevice } from './shown.ts';
 import {
   clearDatabase,
   createMiningDevice,
@@ -40,11 +40,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createMiningDeviceBody,
-    response: singleSchema(miningDeviceShown),
+    response: singleSchema(miningDeviceResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
     handle: async ({ body, context }) => {
-      const device = shownMiningDevice(await createMiningDevice(deps, getCaller(context), body));
+      const device = toMiningDeviceResponse(await createMiningDevice(deps, getCaller(context), body));
       return new Reply(201, { data: device }, { Location: `/api/mining-devices/${device.id}` });
     },
   }),
@@ -57,11 +57,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'read', scope: 'read' },
     body: listMiningDevicesBody,
     bodyIsOptional: true,
-    response: pageSchema(miningDeviceShown),
+    response: pageSchema(miningDeviceResponseSchema),
     handle: async ({ body, context }) => {
       const paging = parsePagination({ page: body.page ?? 1, limit: body.limit });
       const { items, total } = await listMiningDevices(deps, getCaller(context), body, paging);
-      return pageResponse({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
+      return pageResponse({ items: items.map((device) => toMiningDeviceResponse(device)), total }, paging);
     },
   }),
   platformRoute({
@@ -71,9 +71,9 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One mining device',
     tags,
     params: idParams,
-    response: singleSchema(miningDeviceShown),
+    response: singleSchema(miningDeviceResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownMiningDevice(await readMiningDevice(deps, getCaller(context), params.id)),
+      data: toMiningDeviceResponse(await readMiningDevice(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -84,11 +84,13 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateMiningDeviceBody,
-    response: singleSchema(miningDeviceShown),
+    response: singleSchema(miningDeviceResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
-      return { data: shownMiningDevice(await updateMiningDevice(deps, getCaller(context), params.id, body, version)) };
+      return {
+        data: toMiningDeviceResponse(await updateMiningDevice(deps, getCaller(context), params.id, body, version)),
+      };
     },
   }),
   platformRoute({
@@ -98,11 +100,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a mining device; what it sent stays',
     tags,
     params: idParams,
-    response: singleSchema(miningDeviceShown),
+    response: singleSchema(miningDeviceResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const version = parseIfMatch(context);
-      return { data: shownMiningDevice(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
+      return { data: toMiningDeviceResponse(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
     },
   }),
   platformRoute({
@@ -113,7 +115,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     body: clearDatabaseBody,
-    response: singleSchema(clearedShown),
+    response: singleSchema(clearedResponseSchema),
     handle: async ({ body, context }) => ({ data: await clearDatabase(deps, getCaller(context), body) }),
   }),
 ];

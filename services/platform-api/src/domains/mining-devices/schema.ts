@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { locationResponseSchema } from '../realtime/responses.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
@@ -115,12 +115,12 @@ export const clearDatabaseBody = Type.Object({
   before: Type.Optional(moment),
 });
 
-export const clearedShown = Type.Object(
+export const clearedResponseSchema = Type.Object(
   { locations_deleted: Type.Integer({ minimum: 0 }), heartbeats_deleted: Type.Integer({ minimum: 0 }) },
   { title: 'ClearedData' },
 );
 
-export const miningDeviceShown = Type.Object(
+export const miningDeviceResponseSchema = Type.Object(
   {
     ...recordProperties,
     imei: Type.String({ description: 'As it was recorded.' }),
@@ -131,9 +131,9 @@ export const miningDeviceShown = Type.Object(
     status: stringEnum(miningStatuses),
     attributes,
     last_seen: nullable(time),
-    last_location: nullable(locationShown),
+    last_location: nullable(locationResponseSchema),
     data_count: Type.Integer({ minimum: 0, description: 'Positions that have been ingested.' }),
   },
   { title: 'MiningDevice' },
 );
-export type MiningDeviceShown = Static<typeof miningDeviceShown>;
+export type MiningDeviceResponse = Static<typeof miningDeviceResponseSchema>;

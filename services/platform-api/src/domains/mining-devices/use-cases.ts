@@ -118,10 +118,10 @@ export async function clearDatabase(
     const lastSeen = seen.length === 0 ? null : new Date(Math.max(...seen.map((at) => at.getTime())));
     await resetIngested(records, caller, cleared, { dataCount, lastPosition: withoutId(newest), lastSeen });
   }
-  const answer = { locations_deleted: positions.count, heartbeats_deleted: heartbeats.count };
-  const detail = { imei: imei ?? null, before: moment?.toISOString() ?? null, ...answer };
+  const response = { locations_deleted: positions.count, heartbeats_deleted: heartbeats.count };
+  const detail = { imei: imei ?? null, before: moment?.toISOString() ?? null, ...response };
   await audit(deps, caller, 'mining_devices.clear_database', null, detail);
-  return answer;
+  return response;
 }
 
 function withoutId<T extends { readonly _id: string }>(item: T | null): Omit<T, '_id'> | null {

@@ -1,6 +1,6 @@
 import type { Raised, RuledVehicle } from '../../rules/rule.ts';
 import { dedupeKeyOf } from '../../rules/rule.ts';
-import type { KnownAddress } from '../geocoding/look-ups.ts';
+import type { KnownAddress } from '../geocoding/queries.ts';
 import type { Geofence } from '../geofences/schema.ts';
 import type { NewNotification } from './record.ts';
 import { textsOf } from './type-texts.ts';

@@ -141,10 +141,10 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
     const id = await record('sos', now - 5);
     await record('overspeed', now);
     await record('overspeed', now - 3 * 24 * 3_600_000);
-    const answer = await list();
-    expect(answer.status).toBe(200);
-    expect(typesIn(answer)).toEqual(['overspeed', 'sos']);
-    expect(answer.items[1]).toEqual({
+    const response = await list();
+    expect(response.status).toBe(200);
+    expect(typesIn(response)).toEqual(['overspeed', 'sos']);
+    expect(response.items[1]).toEqual({
       id,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -255,7 +255,7 @@ describe('the driver of a notification', () => {
     card_number: 'C 1',
     drivers: 1,
   });
-  const shownOf = ({ driver_id, attributes: shown }: Data) => ({ driver_id, attributes: shown });
+  const shownOf = ({ driver_id, attributes: response }: Data) => ({ driver_id, attributes: response });
   const whole = { driver_id: 9, attributes: JSON.parse(attributes) };
   const without = { driver_id: null, attributes: { count: 2, drivers: 1 } };
 
@@ -265,8 +265,8 @@ describe('the driver of a notification', () => {
     const between = `?from=${at}&to=${at + 1}`;
     const lists = [`${base}${between}`, `${base}/vehicle-notifications/${vehicleId}${between}`];
     const seenBy = async (client: Client): Promise<unknown[]> => {
-      const answers = await Promise.all(lists.map((path) => client.get(path)));
-      return answers.flatMap(({ items }) => items.map(shownOf));
+      const responses = await Promise.all(lists.map((path) => client.get(path)));
+      return responses.flatMap(({ items }) => items.map(shownOf));
     };
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['notifications', 'commands']);
@@ -437,8 +437,8 @@ describe('POST /api/notifications/:id/acknowledge', () => {
         await record('unknown_alarm', Date.now(), { imei, attributes: '{"bit":31}' }),
         await record('sos', Date.now(), { imei, attributes: '{"bit":0}' }),
       ];
-      const answers = await Promise.all(ids.map((id) => acknowledge(id)));
-      expect(answers.map(({ data }) => data['attributes'])).toEqual([
+      const responses = await Promise.all(ids.map((id) => acknowledge(id)));
+      expect(responses.map(({ data }) => data['attributes'])).toEqual([
         { bit: 8 },
         { bit: 31 },
         { bit: 0, terminal_confirmed: false },
@@ -505,8 +505,10 @@ describe('preferences of a vehicle', () => {
   });
 
   it('make one record of many requests at once', async () => {
-    const answers = await Promise.all(['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const responses = await Promise.all(
+      ['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await read()).data['notification_types']).toHaveLength(1);
   });
 

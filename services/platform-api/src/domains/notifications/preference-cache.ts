@@ -41,7 +41,7 @@ const maxAgeMs = 5_000;
 const maxKept = 10_000;
 
 /** What users want to be told, by vehicle: read often, and changed seldom. */
-export class Wishes {
+export class PreferenceCache {
   readonly #records: Deps['records'];
   readonly #listening: { stop(): void };
   readonly #kept = new Map<number, { readonly wishes: VehicleWishes; readonly readAtMs: number }>();
@@ -73,10 +73,10 @@ export class Wishes {
       stored.set(each.vehicleId, [...(stored.get(each.vehicleId) ?? []), each]);
     if (this.#kept.size + missing.size > maxKept) this.#kept.clear();
     for (const id of missing) {
-      const wishes = new VehicleWishes(stored.get(id) ?? []);
-      found.set(id, wishes);
+      const preferences = new VehicleWishes(stored.get(id) ?? []);
+      found.set(id, preferences);
       // What was read before a change that has been announced meanwhile counts this once.
-      if (changes === this.#changes) this.#kept.set(id, { wishes, readAtMs: now });
+      if (changes === this.#changes) this.#kept.set(id, { wishes: preferences, readAtMs: now });
     }
     return found;
   }

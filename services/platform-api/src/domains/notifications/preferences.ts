@@ -93,7 +93,7 @@ async function put(
 }
 
 /** Forgets what a user who is removed wanted to be told, and what anybody wanted to be told of a vehicle that is deleted. */
-export async function forgetPreferences(
+export async function deletePreferences(
   { records }: Store,
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<void> {

@@ -101,7 +101,7 @@ describe('raise', () => {
       acknowledgedAt: null,
       version: 1,
     });
-    const shown = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
+    const response = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
       ({ id }) => id === record?._id,
     );
     const [message] = await storedOf([item]);
@@ -110,7 +110,7 @@ describe('raise', () => {
       ownerUserId: vehicle.ownerUserId,
       wantedByOwner: true,
       addressForOthers: record?.address,
-      notification: shown,
+      notification: response,
     });
     await waitFor(async () => live.some(({ data }) => data['id'] === record?._id));
     const event = live.find(({ data }) => data['id'] === record?._id);
@@ -118,7 +118,7 @@ describe('raise', () => {
       type: 'notification',
       vehicleId: vehicle.id,
       atMs: record?.serverTimestamp,
-      data: { ...shown, area: null, user: vehicle.ownerUserId },
+      data: { ...response, area: null, user: vehicle.ownerUserId },
     });
   });
 
@@ -168,12 +168,12 @@ describe('raise', () => {
     const unknown = sos({ latitude: Number.NaN, longitude: 4, gpsValid: false });
     const old = sos({ latitude: 3, longitude: 4, gpsValid: false });
     await world.deps.notifications.raise([nowhere, unknown, old]);
-    const shown = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
+    const response = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
       latitude,
       longitude,
       JSON.parse(attributes),
     ]);
-    expect(shown).toEqual([
+    expect(response).toEqual([
       [0, 0, { level: 1, gps_valid: false }],
       [0, 0, { gps_valid: false }],
       [3, 4, {}],
@@ -255,9 +255,9 @@ describe('a crash', () => {
             count += writes.has(String(name)) ? 1 : 0;
             const isDue = writes.has(String(name)) && count >= nth;
             if (isDue && !isAfter) throw new Error('the database died');
-            const answer: unknown = await Reflect.apply(member, of, args);
+            const response: unknown = await Reflect.apply(member, of, args);
             if (isDue) throw new Error('the database died');
-            return answer;
+            return response;
           };
         },
       });

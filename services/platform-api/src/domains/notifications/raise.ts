@@ -20,10 +20,10 @@ import { addressOf } from './addresses.ts';
 import { amendAll } from './amend.ts';
 import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
 import { Languages } from './languages.ts';
+import { PreferenceCache } from './preference-cache.ts';
 import { recordAll } from './record.ts';
+import { toEvent, toNotificationResponse } from './responses.ts';
 import type { Notification } from './schema.ts';
-import { shownNotification, toldNotification } from './shown.ts';
-import { Wishes } from './wishes.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
@@ -53,7 +53,7 @@ interface Waiting {
 
 /** Puts what rules have found on record and tells of it; all that happens to vehicles goes this way. */
 export class Notifications {
-  readonly wishes: Wishes;
+  readonly wishes: PreferenceCache;
   readonly #parts: Parts;
   readonly #languages: Languages;
   readonly #letIn = new AgedCache<number, boolean>(standingMaxAgeMs);
@@ -65,7 +65,7 @@ export class Notifications {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.wishes = new Wishes(parts);
+    this.wishes = new PreferenceCache(parts);
     this.#languages = new Languages(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
     // A broker that came back empty has no streams.
@@ -155,18 +155,18 @@ export class Notifications {
   async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
     const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
-    const wishes = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
+    const preferences = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
     const letIn = await this.#areLetIn(recorded);
     let stored: Promise<void>[] = [];
     for (const notification of recorded) {
       const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
-      const isWanted = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
+      const isWanted = preferences.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
         accountId: notification.accountId,
         ownerUserId,
         wantedByOwner: isWanted && letIn.get(notification.accountId) === true,
         addressForOthers: notification.address,
-        notification: shownNotification(notification),
+        notification: toNotificationResponse(notification),
       };
       stored.push(this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload));
       if (this.#publisher.pendingBytes < maxWaitingBytes) continue;
@@ -210,7 +210,7 @@ export class Notifications {
         type: 'notification',
         vehicleId: notification.vehicleId,
         atMs: notification.serverTimestamp,
-        data: toldNotification(notification, user),
+        data: toEvent(notification, user),
       });
     }
     for (const [accountId, events] of byAccount)

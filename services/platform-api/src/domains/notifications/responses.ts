@@ -1,10 +1,10 @@
 import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
-import type { Notification, NotificationShown } from './schema.ts';
+import type { Notification, NotificationResponse } from './schema.ts';
 import { textsOf } from './type-texts.ts';
 import { isOnByDefault, type NotificationKind } from './types.ts';
 
-export const shownKind = (kind: NotificationKind, language: string) => ({
+export const toKindResponse = (kind: NotificationKind, language: string) => ({
   type: kind.type,
   ...textsOf(kind, language),
   category: kind.category,
@@ -17,7 +17,7 @@ export const shownKind = (kind: NotificationKind, language: string) => ({
 export type UrlOf = ((mediaId: number) => string) | null;
 
 /** A notification as the account itself is shown it; without files where nobody in particular looks. */
-export const shownNotification = (notification: Notification, urlOf: UrlOf = null): NotificationShown => ({
+export const toNotificationResponse = (notification: Notification, urlOf: UrlOf = null): NotificationResponse => ({
   ...toRecordResponse(notification),
   title: notification.title,
   description: notification.description,
@@ -59,22 +59,25 @@ export function withoutDriver<T extends object>(data: T): T {
 export type NotificationViewer = 'own' | 'driver' | 'shared';
 
 /** A notification as it is shown to somebody. */
-export function shownTo(viewer: NotificationViewer, notification: Notification, urlOf: UrlOf): NotificationShown {
-  if (viewer === 'own') return shownNotification(notification, urlOf);
-  const shown = shownNotification({ ...notification, area: null }, urlOf);
-  return viewer === 'driver' ? shown : withoutDriver(shown);
+export function shownTo(viewer: NotificationViewer, notification: Notification, urlOf: UrlOf): NotificationResponse {
+  if (viewer === 'own') return toNotificationResponse(notification, urlOf);
+  const response = toNotificationResponse({ ...notification, area: null }, urlOf);
+  return viewer === 'driver' ? response : withoutDriver(response);
 }
 
 /** A notification as it was told, for one viewer: with the area as address, or without. */
-export function toldTo(viewer: NotificationViewer, told: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function toViewerEvent(
+  viewer: NotificationViewer,
+  told: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const { area, ...others } = told;
   if (viewer === 'own') return { ...others, ...(typeof area === 'string' ? { address: area } : {}) };
   return viewer === 'driver' ? others : withoutDriver(others);
 }
 
 /** A notification as websockets are told of it, complete; `toldTo` makes of it what a viewer may see, and each makes the URLs of its own viewers. */
-export const toldNotification = (notification: Notification, user: number | null): Record<string, unknown> => ({
-  ...shownNotification(notification),
+export const toEvent = (notification: Notification, user: number | null): Record<string, unknown> => ({
+  ...toNotificationResponse(notification),
   address: notification.address,
   area: notification.area ?? null,
   media: notification.media.map(({ id, kind }) => ({ id, kind })),

@@ -90,6 +90,6 @@ function offsetAt(ms: number, timeZone: string): number {
     second: 'numeric',
   }).formatToParts(ms);
   const read = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((part) => part.type === type)?.value);
-  const shown = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'));
-  return shown - Math.floor(ms / 1_000) * 1_000;
+  const response = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'));
+  return response - Math.floor(ms / 1_000) * 1_000;
 }

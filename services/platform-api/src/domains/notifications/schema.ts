@@ -71,7 +71,7 @@ export interface PushToken extends AccountRecord {
   readonly seenAt: Date;
 }
 
-export const typeShown = Type.Object(
+export const typeResponseSchema = Type.Object(
   {
     type: Type.String(),
     title: Type.String(),
@@ -111,7 +111,7 @@ export type VehicleListQuery = Static<typeof vehicleListQuery>;
 export const listQuery = Type.Object({ ...filters, vehicle_id: Type.Optional(recordId) });
 export type ListQuery = Static<typeof listQuery>;
 
-export const notificationShown = Type.Object(
+export const notificationResponseSchema = Type.Object(
   {
     ...recordProperties,
     title: Type.String(),
@@ -135,7 +135,7 @@ export const notificationShown = Type.Object(
   },
   { title: 'Notification' },
 );
-export type NotificationShown = Static<typeof notificationShown>;
+export type NotificationResponse = Static<typeof notificationResponseSchema>;
 
 export const acknowledgeBody = Type.Object({ note: Type.Optional(nullableField(trimmedText(0, 1_000))) });
 
@@ -148,7 +148,7 @@ export const preferencesBody = Type.Object({
 });
 export type PreferencesBody = Static<typeof preferencesBody>;
 
-export const preferencesShown = Type.Object(
+export const preferencesResponseSchema = Type.Object(
   {
     vehicle_id: recordId,
     notification_types: Type.Array(Type.String()),
@@ -167,7 +167,7 @@ export const pushTokenBody = Type.Object({
 });
 export type PushTokenBody = Static<typeof pushTokenBody>;
 
-export const pushTokenShown = Type.Object(
+export const pushTokenResponseSchema = Type.Object(
   {
     id: nullable(recordId),
     platform: nullable(stringEnum(pushPlatforms)),

@@ -11,9 +11,9 @@ import { urlsFor } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
+import { shownTo } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
-import type { ListQuery, Notification, NotificationShown, VehicleListQuery } from './schema.ts';
-import { shownTo } from './shown.ts';
+import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
 import {
   changeUnchanged,
   findNotification,
@@ -71,11 +71,11 @@ export async function listAll(
 }
 
 /** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
-export async function shownNotifications(
+export async function toNotificationsResponse(
   deps: Store & Pick<Deps, 'config'>,
   caller: Caller,
   notifications: readonly Notification[],
-): Promise<NotificationShown[]> {
+): Promise<NotificationResponse[]> {
   const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
   const owns = ({ accountId, vehicleId }: Notification): boolean =>
     accountId === caller.accountId && (own === null || own.has(vehicleId));

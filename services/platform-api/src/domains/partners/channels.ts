@@ -5,7 +5,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { PartnerDevices } from './devices-store.ts';
-import { type PartnerAsk, type PartnerChannel, PartnerHubs } from './partner-hub.ts';
+import { type PartnerChannel, PartnerHubs, type PartnerRequest } from './partner-hub.ts';
 import { commandTokenPurpose } from './rules.ts';
 import { partnersIn } from './store.ts';
 
@@ -64,7 +64,10 @@ export class PartnerChannels {
   }
 
   /** How the command to a partner's device ended; null for a device that no partner's server commands. */
-  async ask(imei: string, ask: Pick<PartnerAsk, 'command' | 'timeoutMs' | 'correlationId'>): Promise<Outcome | null> {
+  async ask(
+    imei: string,
+    ask: Pick<PartnerRequest, 'command' | 'timeoutMs' | 'correlationId'>,
+  ): Promise<Outcome | null> {
     const startedAtMs = performance.now();
     const device = await this.#lookInTime(imei);
     if (device === null) return null;

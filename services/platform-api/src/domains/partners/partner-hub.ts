@@ -5,7 +5,7 @@ import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Config } from '../../assembly/config.ts';
-import { type HubAnswer, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
+import { type HubResponse, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
 import { partnerInstructionOf } from './instruction.ts';
 
 /** Where a partner's devices are commanded. */
@@ -16,7 +16,7 @@ export interface PartnerChannel {
 }
 
 /** One command to one device of a partner. */
-export interface PartnerAsk {
+export interface PartnerRequest {
   readonly channel: PartnerChannel;
   /** As it is on record. */
   readonly shownImei: string;
@@ -71,14 +71,14 @@ export const commandAddress = (url: string): string => `${url.replace(/\/+$/, ''
 /** Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker. */
 export class PartnerHubs {
   readonly #guard: SsrfGuard;
-  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubAnswer>>();
+  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubResponse>>();
 
   constructor(config: HubSettings, guard = partnerGuard(config)) {
     this.#guard = guard;
   }
 
   /** Sends a command and answers how it ended; never throws for what a partner's server may do. */
-  async ask(ask: PartnerAsk): Promise<Outcome> {
+  async ask(ask: PartnerRequest): Promise<Outcome> {
     const instruction = partnerInstructionOf(ask.command);
     if (instruction === null)
       return { kind: 'refused', detail: 'the command channel of its partner has no such command' };
@@ -104,7 +104,7 @@ export class PartnerHubs {
     for (const breaker of this.#breakers.values()) breaker.shutdown();
   }
 
-  #breakerOf(address: string): CircuitBreaker<[Sent], HubAnswer> {
+  #breakerOf(address: string): CircuitBreaker<[Sent], HubResponse> {
     const known = this.#breakers.get(address);
     if (known !== undefined) return known;
     const breaker = new CircuitBreaker(post, {
@@ -127,7 +127,7 @@ export class PartnerHubs {
 
 /** The fields of section 18, in its order. */
 function formOf(
-  { channel, shownImei }: PartnerAsk,
+  { channel, shownImei }: PartnerRequest,
   { proNo, cmdContent }: { proNo: number; cmdContent: string },
   timeoutMs: number,
 ): string {
@@ -149,7 +149,7 @@ function formOf(
   }).toString();
 }
 
-async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubAnswer> {
+async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubResponse> {
   const signal = AbortSignal.timeout(timeoutMs);
   let response: { status: number; text: string };
   try {

@@ -137,15 +137,15 @@ describe('pushgps', () => {
     ['a token that is no text', { token: 7, data_list: [] }],
   ])('answers 400 with the code 1001 for %s', async (_case, body) => {
     const sent = typeof body === 'object' && !('token' in body) ? { token, ...body } : body;
-    const answer = await anyone.post(gps, sent);
+    const response = await anyone.post(gps, sent);
     const status = body === undefined ? 401 : 400;
-    expect(answer).toMatchObject({ status, body: { code: status === 400 ? 1001 : 1004, status } });
+    expect(response).toMatchObject({ status, body: { code: status === 400 ? 1001 : 1004, status } });
   });
 
   it('takes 500 items, and no body above 2 MiB', async () => {
     const list = Array.from({ length: 500 }, () => ({}));
-    const answer = await anyone.post(gps, { token, data_list: list });
-    expect((answer.body as { data: { rejected: unknown[] } }).data.rejected).toHaveLength(500);
+    const response = await anyone.post(gps, { token, data_list: list });
+    expect((response.body as { data: { rejected: unknown[] } }).data.rejected).toHaveLength(500);
     const large = await anyone.post(gps, { token, data_list: [], filling: 'x'.repeat(2 * 1024 * 1024) });
     expect(large).toMatchObject({ status: 413, body: { code: 1001 } });
   });

@@ -21,7 +21,7 @@ import {
   createPartnerBody,
   listPartnersQuery,
   type Partner,
-  partnerShown,
+  partnerResponseSchema,
   partnerWithToken,
   pushAnswer,
   pushBody,
@@ -33,7 +33,7 @@ import { createPartner, deletePartner, listPartners, readPartner, updatePartner 
 const tags = ['Partners'];
 const administration = { permission: 'administration' } as const;
 
-const shownPartner = (partner: Partner) => ({
+const toPartnerResponse = (partner: Partner) => ({
   ...toRecordResponse(partner),
   name: partner.name,
   imei_prefixes: [...partner.imeiPrefixes],
@@ -56,14 +56,14 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     query: listPartnersQuery,
-    response: pageSchema(partnerShown),
+    response: pageSchema(partnerResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       const { items, total } = await listPartners(deps, getCaller(context), {
         sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageResponse({ items: items.map(shownPartner), total }, paging);
+      return pageResponse({ items: items.map(toPartnerResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -85,7 +85,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
       const { partner, token } = await createPartner(deps, getCaller(context), body);
       return new Reply(
         201,
-        { data: { ...shownPartner(partner), token } },
+        { data: { ...toPartnerResponse(partner), token } },
         { Location: `/api/partners/${partner._id}` },
       );
     },
@@ -98,9 +98,9 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: singleSchema(partnerShown),
+    response: singleSchema(partnerResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownPartner(await readPartner(deps, getCaller(context), params.id)),
+      data: toPartnerResponse(await readPartner(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -113,10 +113,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     params: idParams,
     body: updatePartnerBody,
-    response: singleSchema(partnerShown),
+    response: singleSchema(partnerResponseSchema),
     errors: { ...versionMismatchErrors, 401: unauthorized },
     handle: async ({ params, body, context }) => ({
-      data: shownPartner(await updatePartner(deps, getCaller(context), params.id, body, parseIfMatch(context))),
+      data: toPartnerResponse(await updatePartner(deps, getCaller(context), params.id, body, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -127,10 +127,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: singleSchema(partnerShown),
+    response: singleSchema(partnerResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownPartner(await deletePartner(deps, getCaller(context), params.id, parseIfMatch(context))),
+      data: toPartnerResponse(await deletePartner(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
 ];

@@ -85,7 +85,7 @@ const shownFields = {
   has_command_token: Type.Boolean(),
   command_level: commandLevel,
 };
-export const partnerShown = Type.Object(shownFields, { title: 'Partner' });
+export const partnerResponseSchema = Type.Object(shownFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(
   { ...shownFields, token: Type.String({ description: 'Shown here alone.' }) },
   { title: 'PartnerWithToken' },

@@ -1,8 +1,8 @@
 import { encodePolyline } from '../../geometry/polyline.ts';
 import type { Happened } from '../notifications/counts.ts';
-import { type LocationShown, shownLocation } from '../realtime/shown.ts';
+import { type LocationResponse, toLocationResponse } from '../realtime/responses.ts';
 import { placeOf } from './fixes.ts';
-import type { Point, TripShown } from './schema.ts';
+import type { Point, TripResponse } from './schema.ts';
 import type { Trip } from './trips.ts';
 
 /** Whose history it is, and whether the caller may know who drove. */
@@ -12,22 +12,25 @@ export interface HistoryFrame {
 }
 
 /** A point of the history; its state is that of its own time. */
-export const shownPoint = ({ position, driverId }: Point, { vehicleId, seesDrivers }: HistoryFrame): LocationShown =>
-  shownLocation(position, {
+export const toPointResponse = (
+  { position, driverId }: Point,
+  { vehicleId, seesDrivers }: HistoryFrame,
+): LocationResponse =>
+  toLocationResponse(position, {
     vehicleId,
     driverId: seesDrivers ? driverId : null,
     nowMs: position.serverTimestamp,
   });
 
 /** A drive with what has happened in it. */
-export function shownTrip(
+export function toTripResponse(
   trip: Trip,
   frame: HistoryFrame,
   {
     happened,
     driverNames,
   }: { readonly happened: readonly Happened[]; readonly driverNames: ReadonlyMap<number, string> },
-): TripShown {
+): TripResponse {
   const driverId = frame.seesDrivers ? trip.driverId : null;
   const durationMs = trip.lastAtMs - trip.startedAtMs;
   const counts: Record<string, number> = {};
@@ -36,8 +39,8 @@ export function shownTrip(
   return {
     started_at: new Date(trip.startedAtMs).toISOString(),
     ended_at: trip.endedAtMs === null ? null : new Date(trip.endedAtMs).toISOString(),
-    start: shownPoint(trip.start, frame),
-    end: trip.end && shownPoint(trip.end, frame),
+    start: toPointResponse(trip.start, frame),
+    end: trip.end && toPointResponse(trip.end, frame),
     distance_km: rounded(trip.distanceM / 1_000, 3),
     duration_seconds: Math.round(durationMs / 1_000),
     idle_seconds: Math.round(trip.idleMs / 1_000),

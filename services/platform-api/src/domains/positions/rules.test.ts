@@ -287,5 +287,5 @@ describe('odometerOf', () => {
     [{ odometerKm: 1_000, odometerTravelledKm: 50 }, 62.34, 1_012.3],
     [{ odometerKm: 1_000 }, 12, 1_012],
     [{ odometerKm: 1_000, odometerTravelledKm: 50 }, 3, 1_000],
-  ])('is %j at %d km: %d', (offset, travelledKm, shown) => expect(odometerOf(offset, travelledKm)).toBe(shown));
+  ])('is %j at %d km: %d', (offset, travelledKm, response) => expect(odometerOf(offset, travelledKm)).toBe(response));
 });

@@ -353,16 +353,18 @@ function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[]
 /** Which of some reports are in the history already, as a function of a position and its hash. */
 export async function knownPoints(
   database: Database,
-  asked: readonly {
+  requested: readonly {
     readonly imei: string;
     readonly vehicleId: number;
     readonly timestamp: number;
     readonly hash: string;
   }[],
 ): Promise<(position: { readonly imei: string; readonly timestamp: number }, hash: string) => boolean> {
-  if (asked.length === 0) return () => false;
+  if (requested.length === 0) return () => false;
   const startOf = (timestamp: number): number => Math.floor(timestamp / bucketMs) * bucketMs;
-  const ids = new Set(asked.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))));
+  const ids = new Set(
+    requested.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))),
+  );
   const buckets = await bucketsOf(database, [...ids]);
   const known = new Set<string>();
   for (const { _id, points } of buckets)

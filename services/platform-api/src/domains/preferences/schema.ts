@@ -90,7 +90,10 @@ const preferencesFields = {
   video: Type.Object(videoFields),
   dashboard,
 };
-export const preferencesShown = Type.Object({ ...recordProperties, ...preferencesFields }, { title: 'Preferences' });
+export const preferencesResponseSchema = Type.Object(
+  { ...recordProperties, ...preferencesFields },
+  { title: 'Preferences' },
+);
 
 const preferencesValues = Type.Object(preferencesFields);
 /** All of a user's preferences. */
@@ -141,7 +144,7 @@ const configFields = {
   email: Type.Object(emailFields),
   retention: Type.Object(retentionFields),
 };
-export const configShown = Type.Object({ ...recordProperties, ...configFields }, { title: 'GlobalConfig' });
+export const configResponseSchema = Type.Object({ ...recordProperties, ...configFields }, { title: 'GlobalConfig' });
 
 const configValues = Type.Object(configFields);
 /** All of an account's configuration. */

@@ -186,6 +186,6 @@ async function defaultsOf({ records }: Store, user: UserOf): Promise<Preferences
 const parsed = ({ json }: { readonly json: string }): object => JSON.parse(json) as object;
 
 /** Forgets the preferences of a user who is removed. */
-export const forgetPreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
+export const deletePreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
   await removePreferences(records, user, user.userId);
 };

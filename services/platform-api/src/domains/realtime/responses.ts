@@ -4,7 +4,7 @@ import { nullable, recordId } from '../../platform/schemas.ts';
 import { stateOf } from './rules.ts';
 import { type LastLocation, vehicleStates } from './schema.ts';
 
-export const locationShown = Type.Object(
+export const locationResponseSchema = Type.Object(
   {
     imei: Type.String(),
     vehicle_id: nullable(recordId),
@@ -34,7 +34,7 @@ export const locationShown = Type.Object(
 );
 
 /** A position as answers show it. */
-export type LocationShown = Static<typeof locationShown>;
+export type LocationResponse = Static<typeof locationResponseSchema>;
 
 /** What an answer knows of a position beside the position. */
 export interface LocationFrame {
@@ -44,7 +44,7 @@ export interface LocationFrame {
   readonly nowMs: number;
 }
 
-export const shownLocation = (location: LastLocation, frame: LocationFrame): LocationShown => ({
+export const toLocationResponse = (location: LastLocation, frame: LocationFrame): LocationResponse => ({
   imei: location.imei,
   vehicle_id: frame.vehicleId,
   latitude: location.latitude,

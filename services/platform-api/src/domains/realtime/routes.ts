@@ -5,7 +5,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { text } from '../../platform/fields.ts';
 import { nullable, recordId } from '../../platform/schemas.ts';
 import { timeParameter } from '../../platform/timestamps.ts';
-import { locationShown } from './shown.ts';
+import { locationResponseSchema } from './responses.ts';
 import { imeisOfVehicles, latestLocations } from './use-cases.ts';
 import { makeWebsocketToken, websocketTokenSeconds, websocketUrl } from './websocket-tokens.ts';
 
@@ -53,7 +53,7 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
         }),
       ),
     }),
-    response: Type.Array(locationShown),
+    response: Type.Array(locationResponseSchema),
     handle: ({ query, context }) => latestLocations(deps, getCaller(context), query),
   }),
   platformRoute({

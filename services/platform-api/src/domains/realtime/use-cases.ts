@@ -8,7 +8,7 @@ import { addressesOf } from '../geocoding/addresses.ts';
 import { normalVehicleNo } from '../vehicles/rules.ts';
 import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
-import type { LocationShown } from './shown.ts';
+import type { LocationResponse } from './responses.ts';
 import { readLastLocations } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis'>;
@@ -38,19 +38,19 @@ export async function latestLocations(
   caller: Caller,
   query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
   nowMs = Date.now(),
-): Promise<LocationShown[]> {
+): Promise<LocationResponse[]> {
   const since = parseTimestamp(query.updated_since, 'updated_since')?.getTime() ?? 0;
-  const asked = query.imei === undefined ? null : askedImeis(query.imei);
-  const seen = byImei(await visibleVehicles(deps, caller), asked);
+  const requested = query.imei === undefined ? null : askedImeis(query.imei);
+  const seen = byImei(await visibleVehicles(deps, caller), requested);
   const found = await reported(deps, [...seen.keys()], nowMs);
-  const shown = [...seen].flatMap(([imei, visible]) => {
+  const response = [...seen].flatMap(([imei, visible]) => {
     const now = found.get(imei);
     const location = now && locationNow(now, { id: visible.vehicle._id, driverId: driverOf(visible) });
     return location === null || location === undefined
       ? []
-      : [{ ...location, imei: asked?.get(imei) ?? location.imei }];
+      : [{ ...location, imei: requested?.get(imei) ?? location.imei }];
   });
-  const newest = shown
+  const newest = response
     .filter(({ server_timestamp: at }) => at >= since)
     .toSorted((a, b) => b.timestamp - a.timestamp || b.server_timestamp - a.server_timestamp);
   return query.address === true ? withAddresses(deps, caller, newest) : newest;
@@ -59,7 +59,11 @@ export async function latestLocations(
 /** Addresses that one request looks up, at most: those of the newest positions. */
 const maxAddresses = 200;
 
-async function withAddresses(deps: AddressDeps, caller: Caller, locations: LocationShown[]): Promise<LocationShown[]> {
+async function withAddresses(
+  deps: AddressDeps,
+  caller: Caller,
+  locations: LocationResponse[],
+): Promise<LocationResponse[]> {
   const positions = locations.map(({ latitude, longitude }) => [latitude, longitude] as const);
   const addresses = await addressesOf(deps, caller, positions.slice(0, maxAddresses));
   return locations.map((location, i) => ({ ...location, address: addresses[i] ?? null }));
@@ -78,11 +82,11 @@ export async function imeisOfVehicles(
   caller: Caller,
   query: { readonly vehicle_no?: string },
 ): Promise<VehicleNumber[]> {
-  const asked =
+  const requested =
     query.vehicle_no === undefined ? null : new Set(listed(query.vehicle_no, 'vehicle_no').map(normalVehicleNo));
   const found = (await visibleVehicles(deps, caller))
     .map(({ vehicle }) => vehicle)
-    .filter(({ vehicleNo }) => asked === null || asked.has(vehicleNo))
+    .filter(({ vehicleNo }) => requested === null || requested.has(vehicleNo))
     .toSorted((a, b) => a._id - b._id);
   const states = await vehicleStates(
     deps,
@@ -120,11 +124,11 @@ const badList = (name: string, message: string): AppError =>
     details: [{ path: `/${name}`, message }],
   });
 
-function byImei(visible: readonly VisibleVehicle[], asked: ReadonlyMap<string, string> | null) {
+function byImei(visible: readonly VisibleVehicle[], requested: ReadonlyMap<string, string> | null) {
   const found = new Map<string, VisibleVehicle>();
   for (const each of visible) {
     const { imei } = each.vehicle;
-    if (imei !== null && (asked === null || asked.has(imei))) found.set(imei, each);
+    if (imei !== null && (requested === null || requested.has(imei))) found.set(imei, each);
   }
   return found;
 }

@@ -4,15 +4,15 @@ import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, toSorting } from '../../platform/fields.ts';
 import { progressOf, type RouteState, routeRule } from '../../rules/routes/route-rule.ts';
 import type { Scope } from '../../store/account-repository.ts';
-import { readStatesOfRedis } from '../../telemetry/states.ts';
+import { readStatesOfRedis } from '../../telemetry/state-store.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { lastLocationsIfKnown } from '../realtime/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
-import { dropVehicleFromRoutes } from './look-ups.ts';
+import { dropVehicleFromRoutes } from './queries.ts';
+import { toProgressResponse, toRouteResponse } from './responses.ts';
 import { progressAt } from './rules.ts';
-import { type LinkedRoutesQuery, type ProgressShown, type RouteShown, sortFields } from './schema.ts';
-import { shownProgress, shownRoute } from './shown.ts';
+import { type LinkedRoutesQuery, type ProgressResponse, type RouteResponse, sortFields } from './schema.ts';
 import { routesIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
@@ -79,7 +79,7 @@ export async function listLinkedRoutes(
   { sort }: LinkedRoutesQuery,
   paging: Pagination,
   nowMs = Date.now(),
-): Promise<Page<RouteShown & { progress: ProgressShown }>> {
+): Promise<Page<RouteResponse & { progress: ProgressResponse }>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
   // Of a shared vehicle's routes the other account tells nothing.
   const { items, total } = await routesIn(deps.records).list(caller, {
@@ -91,12 +91,15 @@ export async function listLinkedRoutes(
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
   const state = imei === null ? undefined : await routeStateIfKnown(deps, imei, vehicleId);
   const isNamed = await namedTo(deps, caller);
-  const shown = items.map((route) => {
+  const response = items.map((route) => {
     const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
     // Where a path passes a place twice only the rule knows which time it is.
-    return { ...shownRoute(route, isNamed), progress: shownProgress(progressOf(route, state) ?? here, nowMs) };
+    return {
+      ...toRouteResponse(route, isNamed),
+      progress: toProgressResponse(progressOf(route, state) ?? here, nowMs),
+    };
   });
-  return { items: shown, total };
+  return { items: response, total };
 }
 
 async function routeStateIfKnown(

@@ -3,10 +3,13 @@ import { encodePolyline } from '../../geometry/polyline.ts';
 import { toPairs } from '../../platform/coordinates.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Progress } from './rules.ts';
-import type { ProgressShown, RouteShown, StoredRoute } from './schema.ts';
+import type { ProgressResponse, RouteResponse, StoredRoute } from './schema.ts';
 
 /** A route with those of its vehicles that may be named. */
-export function shownRoute(route: StoredRoute, isNamed: (vehicleId: number) => boolean = () => true): RouteShown {
+export function toRouteResponse(
+  route: StoredRoute,
+  isNamed: (vehicleId: number) => boolean = () => true,
+): RouteResponse {
   const path = toPairs(route.points);
   return {
     ...toRecordResponse(route),
@@ -36,9 +39,9 @@ export function shownRoute(route: StoredRoute, isNamed: (vehicleId: number) => b
   };
 }
 
-const noProgress: ProgressShown = { waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null };
+const noProgress: ProgressResponse = { waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null };
 
-export function shownProgress(progress: Progress | null, nowMs: number): ProgressShown {
+export function toProgressResponse(progress: Progress | null, nowMs: number): ProgressResponse {
   if (progress === null) return noProgress;
   const { waypointIndex, distanceRemainingM, secondsRemaining, isOffRoute } = progress;
   return {

@@ -51,7 +51,7 @@ async function route(body: object = {}, client = owner): Promise<number> {
   return made.data.id;
 }
 
-const ids = (answer: Answer): number[] => answer.items.map(({ id }) => id).sort((a, b) => a - b);
+const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('routes', () => {
   it('are created with a path, read, listed, changed and deleted', async () => {
@@ -179,9 +179,9 @@ describe('routes', () => {
       '/schedule/timezone',
     ],
   ])('are refused with %s', async (_name, body, at) => {
-    const answer = await owner.post(path, body);
-    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
+    const response = await owner.post(path, body);
+    expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
   it('can be sent back as they were read', async () => {
@@ -214,8 +214,8 @@ describe('routes', () => {
   it('take many changes at once, and have the path of their waypoints after it', async () => {
     const one = `${path}/${(await owner.post(path, { name: 'Race', waypoints: onRoads })).data.id}`;
     const ends = Array.from({ length: 8 }, (_unused, at) => ({ lat: 22.5262 + at / 10_000, lng: 114.0447 }));
-    const answers = await Promise.all(ends.map((end) => owner.put(one, { waypoints: [onRoads[0], end] })));
-    expect(answers.map(({ status }) => status)).toEqual(ends.map(() => 200));
+    const responses = await Promise.all(ends.map((end) => owner.put(one, { waypoints: [onRoads[0], end] })));
+    expect(responses.map(({ status }) => status)).toEqual(ends.map(() => 200));
     const { data } = await owner.get(one);
     // Whichever came last: the path is the one that its waypoints get by themselves.
     const alone = await owner.post(path, { name: 'Alone', waypoints: data['waypoints'] });
@@ -286,9 +286,9 @@ describe('routes of vehicles', () => {
     });
     await owner.post(`/api/vehicles/${car.id}/link-route`, { route_ids: [made.data.id] });
     const progress = async () => {
-      const answer = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
-      expect(answer).toMatchObject({ status: 200, body: { meta: { pagination: { total: 1 } } } });
-      return answer.items[0]?.['progress'] as Record<string, unknown>;
+      const response = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
+      expect(response).toMatchObject({ status: 200, body: { meta: { pagination: { total: 1 } } } });
+      return response.items[0]?.['progress'] as Record<string, unknown>;
     };
     expect(await progress()).toEqual({ waypoint_index: null, distance_remaining_m: null, eta: null, off_route: null });
     const at = (latitude: number, longitude: number) =>
@@ -319,8 +319,8 @@ describe('routes of vehicles', () => {
     const { redis } = world.deps;
     await writeLastLocation(redis, lastLocationOf(car.imei, 10, 20.005));
     const left = async () => {
-      const answer = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
-      return Number((answer.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
+      const response = await owner.get(`/api/vehicles/${car.id}/list-linked-routes`);
+      return Number((response.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
     };
     expect(Math.round((await left()) / 100)).toBe(38);
     const state = { vehicleId: car.id, rules: { [routeRule.name]: watched.state } };
@@ -359,13 +359,13 @@ describe('snap-to-road', () => {
     client.post(`${path}/snap-to-road`, { coordinates, ...more });
 
   it('puts positions on the roads of the file', async () => {
-    const answer = await snap([
+    const response = await snap([
       { lat: 22.54115, lng: 114.052, timestamp: 1_700_000_000_000, accuracy_m: 8 },
       { lat: 22.54075, lng: 114.058 },
       { lat: 22.5385, lng: 114.0681 },
     ]);
-    expect(answer).toMatchObject({ status: 200, data: { provider: 'embedded', fallback: false } });
-    const { points, coordinates, distance_m, confidence } = answer.data as unknown as {
+    expect(response).toMatchObject({ status: 200, data: { provider: 'embedded', fallback: false } });
+    const { points, coordinates, distance_m, confidence } = response.data as unknown as {
       points: { index: number; matched: boolean; road_name: string | null; speed_limit_kmh: number | null }[];
       coordinates: object[];
       distance_m: number;
@@ -414,8 +414,8 @@ describe('snap-to-road', () => {
       lat: 22.5409 + (at % 2) * 1e-5,
       lng: 114.045 + at * 2e-5,
     }));
-    const answer = await snap(long);
-    expect(answer.data['points']).toHaveLength(1_000);
+    const response = await snap(long);
+    expect(response.data['points']).toHaveLength(1_000);
     const point = { lat: 1, lng: 1 };
     const bad = [
       undefined,

@@ -16,13 +16,13 @@ import { linkRoutes, listLinkedRoutes, unlinkRoutes } from './links.ts';
 import {
   createRouteBody,
   linkBody,
-  linkedRouteShown,
+  linkedRouteResponseSchema,
   linkedRoutesQuery,
-  linksShown,
+  linksResponseSchema,
   listRoutesQuery,
-  routeShown,
+  routeResponseSchema,
   snapBody,
-  snapShown,
+  snapResponseSchema,
   updateRouteBody,
 } from './schema.ts';
 import { snapToRoad } from './snap.ts';
@@ -47,7 +47,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'Routes of the account',
     tags,
     query: listRoutesQuery,
-    response: pageSchema(routeShown),
+    response: pageSchema(routeResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listRoutes(deps, getCaller(context), query, paging), paging);
@@ -62,7 +62,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createRouteBody,
-    response: singleSchema(routeShown),
+    response: singleSchema(routeResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the route.' },
     handle: async ({ body, context }) => {
       const route = await createRoute(deps, getCaller(context), body);
@@ -76,7 +76,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'One route',
     tags,
     params: idParams,
-    response: singleSchema(routeShown),
+    response: singleSchema(routeResponseSchema),
     handle: async ({ params, context }) => orNotFound(await readRoute(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
@@ -88,7 +88,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateRouteBody,
-    response: singleSchema(routeShown),
+    response: singleSchema(routeResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
@@ -102,7 +102,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a route and its links to vehicles',
     tags,
     params: idParams,
-    response: singleSchema(routeShown),
+    response: singleSchema(routeResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const version = parseIfMatch(context);
@@ -120,7 +120,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: linkedRoutesQuery,
-    response: pageSchema(linkedRouteShown),
+    response: pageSchema(linkedRouteResponseSchema),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listLinkedRoutes(deps, getCaller(context), params.vehicleId, query, paging), paging);
@@ -135,7 +135,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     body: linkBody,
-    response: singleSchema(linksShown),
+    response: singleSchema(linksResponseSchema),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
       data: await linkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
@@ -150,7 +150,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     body: linkBody,
-    response: singleSchema(linksShown),
+    response: singleSchema(linksResponseSchema),
     errors: { 404: notLinkable },
     handle: async ({ params, body, context }) => ({
       data: await unlinkRoutes(deps, getCaller(context), params.vehicleId, body.route_ids),
@@ -171,6 +171,6 @@ const snap = (deps: Deps): PlatformRoute =>
     bucket: 'geocode',
     timeoutMs: snapLimitMs,
     body: snapBody,
-    response: singleSchema(snapShown),
+    response: singleSchema(snapResponseSchema),
     handle: async ({ body, context }) => ({ data: await snapToRoad(deps, getCaller(context), body) }),
   });

@@ -145,10 +145,10 @@ const routeFields = {
   bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
 };
 
-export const routeShown = Type.Object(routeFields, { title: 'Route' });
-export type RouteShown = Static<typeof routeShown>;
+export const routeResponseSchema = Type.Object(routeFields, { title: 'Route' });
+export type RouteResponse = Static<typeof routeResponseSchema>;
 
-export const progressShown = Type.Object(
+export const progressResponseSchema = Type.Object(
   {
     waypoint_index: nullable(Type.Integer({ minimum: 0, description: 'The waypoint that is next.' })),
     distance_remaining_m: nullable(Type.Number()),
@@ -157,13 +157,16 @@ export const progressShown = Type.Object(
   },
   { title: 'RouteProgress', description: 'All null while the vehicle has no position.' },
 );
-export type ProgressShown = Static<typeof progressShown>;
+export type ProgressResponse = Static<typeof progressResponseSchema>;
 
-export const linkedRouteShown = Type.Object({ ...routeFields, progress: progressShown }, { title: 'LinkedRoute' });
+export const linkedRouteResponseSchema = Type.Object(
+  { ...routeFields, progress: progressResponseSchema },
+  { title: 'LinkedRoute' },
+);
 
 export const linkBody = Type.Object({ route_ids: Type.Array(recordId, { minItems: 1, maxItems: 50 }) });
 
-export const linksShown = Type.Object(
+export const linksResponseSchema = Type.Object(
   { vehicle_id: recordId, route_ids: idList() },
   { title: 'RouteLinks', description: 'All routes of the vehicle, after the change.' },
 );
@@ -186,7 +189,7 @@ export type SnapBody = Static<typeof snapBody>;
 
 const latLng = Type.Object({ lat: latitude, lng: longitude });
 
-export const snapShown = Type.Object(
+export const snapResponseSchema = Type.Object(
   {
     coordinates: Type.Array(latLng, { description: 'The line to draw.' }),
     points: Type.Array(
@@ -208,4 +211,4 @@ export const snapShown = Type.Object(
   },
   { title: 'SnapResult' },
 );
-export type SnapShown = Static<typeof snapShown>;
+export type SnapResponse = Static<typeof snapResponseSchema>;

@@ -4,8 +4,8 @@ import { lineOf } from '../../maps/matched-line.ts';
 import type { TracePoint } from '../../maps/providers.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Scope } from '../../store/account-repository.ts';
-import { pathsNear } from './look-ups.ts';
-import type { SnapBody, SnapShown } from './schema.ts';
+import { pathsNear } from './queries.ts';
+import type { SnapBody, SnapResponse } from './schema.ts';
 
 /** Own paths further than this from a trace have no part in it. */
 const nearM = 100;
@@ -15,7 +15,7 @@ export async function snapToRoad(
   deps: Pick<Deps, 'records' | 'maps'>,
   scope: Scope,
   { coordinates, profile = 'car' }: SnapBody,
-): Promise<SnapShown> {
+): Promise<SnapResponse> {
   const trace = coordinates.map(
     ({ lat, lng, timestamp, accuracy_m: accuracyM }): TracePoint => ({
       position: [lat, lng],
@@ -29,10 +29,10 @@ export async function snapToRoad(
   );
   const line = lineOf(value.points);
   return {
-    coordinates: line.map(shownPosition),
+    coordinates: line.map(toPositionResponse),
     points: value.points.map((point, index) => ({
       index,
-      ...shownPosition(point.position),
+      ...toPositionResponse(point.position),
       matched: point.isMatched,
       distance_m: point.distanceM === null ? null : roundedTo(point.distanceM, 10),
       road_name: point.roadName,
@@ -47,4 +47,4 @@ export async function snapToRoad(
 
 const roundedTo = (value: number, parts: number): number => Math.round(value * parts) / parts;
 
-const shownPosition = ([lat, lng]: Position): { lat: number; lng: number } => ({ lat, lng });
+const toPositionResponse = ([lat, lng]: Position): { lat: number; lng: number } => ({ lat, lng });

@@ -8,6 +8,7 @@ import { type Change, type Filter, substringFilter } from '../../store/account-r
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { namedTo } from '../vehicles/visibility.ts';
+import { toRouteResponse } from './responses.ts';
 import {
   checkWaypoints,
   detailsOf,
@@ -19,8 +20,7 @@ import {
   pathOf,
   routeDefaults,
 } from './rules.ts';
-import { type ListRoutesQuery, type RouteBody, type RouteShown, type StoredRoute, sortFields } from './schema.ts';
-import { shownRoute } from './shown.ts';
+import { type ListRoutesQuery, type RouteBody, type RouteResponse, type StoredRoute, sortFields } from './schema.ts';
 import { routesIn } from './store.ts';
 import { ofOwnVehicles, visiblePart } from './visibility.ts';
 
@@ -32,14 +32,14 @@ export async function listRoutes(
   caller: Caller,
   query: ListRoutesQuery,
   paging: Pagination,
-): Promise<Page<RouteShown>> {
+): Promise<Page<RouteResponse>> {
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
     sorting: toSorting(query.sort, sortFields),
     paging,
   });
   const isNamed = await namedTo(deps, caller);
-  return { items: items.map((route) => shownRoute(route, isNamed)), total };
+  return { items: items.map((route) => toRouteResponse(route, isNamed)), total };
 }
 
 async function filtersOf(deps: Parts, caller: Caller, query: ListRoutesQuery): Promise<Filter[]> {
@@ -55,16 +55,16 @@ async function findRoute(deps: Parts, caller: Caller, id: number): Promise<Store
 }
 
 /** One route that the caller may see, or null. */
-export async function readRoute(deps: Parts, caller: Caller, id: number): Promise<RouteShown | null> {
+export async function readRoute(deps: Parts, caller: Caller, id: number): Promise<RouteResponse | null> {
   const route = await findRoute(deps, caller, id);
-  return route === null ? null : shownRoute(route, await namedTo(deps, caller));
+  return route === null ? null : toRouteResponse(route, await namedTo(deps, caller));
 }
 
 export async function createRoute(
   deps: Parts,
   caller: Caller,
   body: RouteBody & { name: string },
-): Promise<RouteShown> {
+): Promise<RouteResponse> {
   checkWaypoints(body);
   const fields = { ...routeDefaults, ...detailsOf(body), name: body.name };
   const line = givenLine(body);
@@ -72,7 +72,7 @@ export async function createRoute(
     line === null ? await drawn(deps, drawnThrough(fields.waypoints), fields.profile) : pathOf(line, 'client');
   const route = await routesIn(deps.records).insert(caller, { ...fields, ...path });
   await audit(deps, caller, 'routes.create', { type: 'routes', id: route._id }, { name: route.name });
-  return shownRoute(route);
+  return toRouteResponse(route);
 }
 
 async function drawn({ maps }: Parts, waypoints: readonly Position[], profile: Profile): Promise<Path> {
@@ -89,7 +89,7 @@ export const updateRoute = (
   id: number,
   body: RouteBody,
   expectedVersion: number | undefined,
-): Promise<RouteShown | null> =>
+): Promise<RouteResponse | null> =>
   updateWithVersion(expectedVersion, async () => {
     const routes = routesIn(deps.records);
     const known = await routes.find(caller, id);
@@ -99,7 +99,7 @@ export const updateRoute = (
     const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
     if (route === null) return null;
     await audit(deps, caller, 'routes.update', { type: 'routes', id }, { fields: Object.keys(body) });
-    return shownRoute(route);
+    return toRouteResponse(route);
   });
 
 async function checkedChange(
@@ -125,9 +125,9 @@ export async function deleteRoute(
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
-): Promise<RouteShown | null> {
+): Promise<RouteResponse | null> {
   const route = await routesIn(deps.records).remove(caller, id, { expectedVersion });
   if (route === null) return null;
   await audit(deps, caller, 'routes.delete', { type: 'routes', id });
-  return shownRoute(route);
+  return toRouteResponse(route);
 }

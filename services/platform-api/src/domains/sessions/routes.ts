@@ -31,7 +31,7 @@ const sessionSchema = Type.Object(
   { title: 'Session' },
 );
 
-const shown = (session: Session, caller: Caller): Static<typeof sessionSchema> => ({
+const response = (session: Session, caller: Caller): Static<typeof sessionSchema> => ({
   ...toRecordResponse(session),
   ip: session.ip,
   user_agent: session.userAgent,
@@ -57,7 +57,7 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
       const [caller, paging] = [getCaller(context), parsePagination(query)];
       const sorting = toSorting(query.sort, { created_at: 'createdAt', last_used_at: 'lastUsedAt' });
       const { items, total } = await listSessions(records, caller, { sorting, paging });
-      return pageResponse({ items: items.map((session) => shown(session, caller)), total }, paging);
+      return pageResponse({ items: items.map((session) => response(session, caller)), total }, paging);
     },
   }),
   platformRoute({
@@ -75,7 +75,7 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
       const session = await revokeSession({ records, bus }, caller, params.id, new Date(), parseIfMatch(context));
       if (session === null) throw new AppError('not_found', 'There is no such session.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
-      return { data: shown(session, caller) };
+      return { data: response(session, caller) };
     },
   }),
 ];

@@ -9,7 +9,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { passwordsIn, requireLive, sharedView } from './rules.ts';
-import type { SharedViewShown, ShareLink } from './schema.ts';
+import type { SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
@@ -37,7 +37,7 @@ export async function openLink(
   slug: string,
   context: RequestContext,
   now = new Date(),
-): Promise<SharedViewShown> {
+): Promise<SharedViewResponse> {
   const { request } = context;
   const reader = { password: request.get('x-share-password'), ip: request.ip, context };
   const { link, vehicle, present } = await open(deps, slug, reader, now);

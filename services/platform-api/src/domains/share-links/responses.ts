@@ -1,7 +1,7 @@
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
-import type { LinkShown, ShareLink } from './schema.ts';
+import type { LinkResponse, ShareLink } from './schema.ts';
 
-export const shownLink = (link: ShareLink, publicUrl: string): LinkShown => ({
+export const toLinkResponse = (link: ShareLink, publicUrl: string): LinkResponse => ({
   ...toRecordResponse(link),
   slug: link.slug,
   url: `${publicUrl}/share/${link.slug}`,

@@ -72,13 +72,13 @@ export const listQuery = Type.Object({
   active: Type.Boolean({ default: true, description: 'false: those that have ended.' }),
 });
 
-const destinationShown = Type.Object({
+const destinationResponseSchema = Type.Object({
   latitude: Type.Number(),
   longitude: Type.Number(),
   name: nullable(Type.String()),
 });
 
-export const linkShown = Type.Object(
+export const linkResponseSchema = Type.Object(
   {
     ...recordProperties,
     slug: Type.String(),
@@ -89,7 +89,7 @@ export const linkShown = Type.Object(
     history_minutes: Type.Integer(),
     max_views: nullable(Type.Integer()),
     has_password: Type.Boolean(),
-    destination: nullable(destinationShown),
+    destination: nullable(destinationResponseSchema),
     expires_at: time,
     revoked_at: nullable(time),
     view_count: Type.Integer(),
@@ -97,10 +97,10 @@ export const linkShown = Type.Object(
   },
   { title: 'ShareLink' },
 );
-export type LinkShown = Static<typeof linkShown>;
+export type LinkResponse = Static<typeof linkResponseSchema>;
 
 /** What who has the link may see: no number of a terminal, no driver, no account, no id. */
-export const sharedViewShown = Type.Object(
+export const sharedViewResponseSchema = Type.Object(
   {
     label: nullable(Type.String()),
     vehicle: Type.Object({ name: Type.String(), vehicle_no: Type.String(), vehicle_type: Type.String() }),
@@ -117,7 +117,7 @@ export const sharedViewShown = Type.Object(
     track: Type.Array(Type.Array(Type.Number(), { minItems: 3, maxItems: 3 }), {
       description: 'Latitude, longitude and milliseconds since 1970 of each point.',
     }),
-    destination: nullable(destinationShown),
+    destination: nullable(destinationResponseSchema),
     eta: nullable(time),
     permissions: Type.Array(stringEnum(linkPermissions)),
     stream_url: nullable(Type.String()),
@@ -126,4 +126,4 @@ export const sharedViewShown = Type.Object(
   },
   { title: 'SharedView' },
 );
-export type SharedViewShown = Static<typeof sharedViewShown>;
+export type SharedViewResponse = Static<typeof sharedViewResponseSchema>;

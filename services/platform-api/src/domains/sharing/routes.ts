@@ -4,7 +4,7 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { noSubscription } from '../billing/schema.ts';
-import { vehicleShown } from '../vehicles/schema.ts';
+import { vehicleResponseSchema } from '../vehicles/schema.ts';
 import {
   foundUser,
   removedShares,
@@ -13,7 +13,7 @@ import {
   sharedUser,
   sharedUsersQuery,
   sharedVehiclesQuery,
-  shareShown,
+  shareResponseSchema,
   unshareBody,
   userIdParams,
 } from './schema.ts';
@@ -47,7 +47,7 @@ const actions = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: shareBody,
-    response: Type.Object({ data: Type.Array(shareShown) }),
+    response: Type.Object({ data: Type.Array(shareResponseSchema) }),
     errors: {
       402: noSubscription,
       404: 'The user or one of the vehicles does not exist, or is not visible to the caller.',
@@ -91,7 +91,7 @@ const lists = (deps: Deps): PlatformRoute[] => [
     tags,
     params: userIdParams,
     query: sharedVehiclesQuery,
-    response: pageSchema(vehicleShown),
+    response: pageSchema(vehicleResponseSchema),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listSharedVehicles(deps, getCaller(context), params.userId, query, paging), paging);

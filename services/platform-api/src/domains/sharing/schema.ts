@@ -73,7 +73,7 @@ export type SharedVehiclesQuery = Static<typeof sharedVehiclesQuery>;
 
 export const userIdParams = Type.Object({ userId: recordId });
 
-export const shareShown = Type.Object(
+export const shareResponseSchema = Type.Object(
   {
     ...recordProperties,
     owner_user_id: recordId,
@@ -85,7 +85,7 @@ export const shareShown = Type.Object(
   },
   { title: 'Share' },
 );
-export type ShareShown = Static<typeof shareShown>;
+export type ShareResponse = Static<typeof shareResponseSchema>;
 
 export const foundUser = Type.Object(
   {
@@ -102,7 +102,7 @@ export const sharedUser = Type.Object(
     id: Type.Integer({ description: 'Of the user.' }),
     name: Type.String({ description: 'Masked where the user is of another account.' }),
     phone_number: nullable(Type.String({ description: 'Masked where the user is of another account.' })),
-    vehicles: Type.Array(shareShown),
+    vehicles: Type.Array(shareResponseSchema),
   },
   { title: 'SharedUser' },
 );

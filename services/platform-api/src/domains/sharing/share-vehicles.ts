@@ -9,8 +9,8 @@ import { audit } from '../audit/use-cases.ts';
 import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { User } from '../users/schema.ts';
 import { findAnywhere, findByPhone, findUser, findUsers } from '../users/use-cases.ts';
-import type { Vehicle, VehicleShown } from '../vehicles/schema.ts';
-import { shownVehicles } from '../vehicles/use-cases.ts';
+import type { Vehicle, VehicleResponse } from '../vehicles/schema.ts';
+import { toVehiclesResponse } from '../vehicles/use-cases.ts';
 import { ownVehicles, type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { maskedName, maskedPhone, readExpiry, storedPermissions } from './rules.ts';
 import type {
@@ -19,7 +19,7 @@ import type {
   SharedUser,
   SharedUsersQuery,
   SharedVehiclesQuery,
-  ShareShown,
+  ShareResponse,
   UnshareBody,
 } from './schema.ts';
 import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts';
@@ -43,7 +43,7 @@ export async function shareVehicles(
   caller: Caller,
   body: ShareBody,
   now = new Date(),
-): Promise<ShareShown[]> {
+): Promise<ShareResponse[]> {
   const { secondary_user: secondaryUserId } = body;
   if (secondaryUserId === caller.userId)
     throw validationError([{ path: '/secondary_user', message: 'must not be the caller' }]);
@@ -57,7 +57,7 @@ export async function shareVehicles(
     caller,
     vehicles.map(({ _id }) => _id),
   );
-  const shares: ShareShown[] = [];
+  const shares: ShareResponse[] = [];
   for (const vehicle of vehicles) {
     const share = await putShare(deps.records, caller, {
       pair: `${vehicle._id}:${secondaryUserId}`,
@@ -68,7 +68,7 @@ export async function shareVehicles(
       permissions,
       expiresAt,
     });
-    shares.push(shownShare(share, vehicle));
+    shares.push(toShareResponse(share, vehicle));
   }
   await noteChange(deps, caller, 'vehicles.share', user, {
     vehicles: vehicles.map(({ _id }) => _id),
@@ -119,7 +119,7 @@ export async function listSharedUsers(
   const page = users.slice(paging.offset, paging.offset + paging.limit);
   const known = named ?? (await knownOf(deps, caller, sharesOf(page)));
   const items = page.map(([id, ofUser]): SharedUser => {
-    const vehicles = ofUser.map(({ share, vehicle }) => shownShare(share, vehicle));
+    const vehicles = ofUser.map(({ share, vehicle }) => toShareResponse(share, vehicle));
     return { id, ...(known.get(id) ?? unknown), vehicles };
   });
   return { items, total: users.length };
@@ -132,7 +132,7 @@ export async function listSharedVehicles(
   userId: number,
   { sort }: SharedVehiclesQuery,
   paging: Pagination,
-): Promise<Page<VehicleShown>> {
+): Promise<Page<VehicleResponse>> {
   const isSelf = userId === caller.userId;
   const now = new Date();
   const shares = isSelf
@@ -143,7 +143,7 @@ export async function listSharedVehicles(
   const found = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => isSelf || access === 'owner');
   const sorted = sortItems(found, toSorting(sort), ({ vehicle }) => vehicle._id, sortValues);
   const page = sorted.slice(paging.offset, paging.offset + paging.limit);
-  return { items: await shownVehicles(deps, page), total: found.length };
+  return { items: await toVehiclesResponse(deps, page), total: found.length };
 }
 
 /** By the fields that lists of vehicles are sorted by. */
@@ -190,7 +190,7 @@ const shownTo = (caller: Caller, { accountId, name, phoneNumber }: User): Known 
     : { name: maskedName(name), phone_number: phoneNumber && maskedPhone(phoneNumber) };
 
 /** The owning user is that of now: a vehicle may have passed to another since it was shared. */
-const shownShare = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareShown => ({
+const toShareResponse = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareResponse => ({
   ...toRecordResponse(share),
   owner_user_id: ownerUserId,
   secondary_user_id: share.secondaryUserId,

@@ -63,9 +63,9 @@ describe('sharing', () => {
     it('finds the user of exactly this number, masked', async () => {
       const spaced = `${guestPhone.slice(0, 2)} (${guestPhone.slice(2, 5)}) ${guestPhone.slice(5, 8)}-${guestPhone.slice(8)}`;
       for (const number of [guestPhone, spaced]) {
-        const answer = await search(number);
-        expect(answer?.status).toBe(200);
-        expect(answer?.body).toEqual({
+        const response = await search(number);
+        expect(response?.status).toBe(200);
+        expect(response?.body).toEqual({
           data: { id: guest.id, name: 'G***', phone_number: maskedPhone(guestPhone), avatar_url: null },
         });
       }
@@ -121,9 +121,9 @@ describe('sharing', () => {
   describe('POST /api/vehicle/share-vehicles', () => {
     it('shows the vehicle to a user of another account, with what is allowed', async () => {
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.body).toMatchObject({ code: 'vehicle_not_found' });
-      const answer = await share({ permissions: ['live_video'] });
-      expect(answer?.status).toBe(200);
-      expect(answer?.items).toEqual([
+      const response = await share({ permissions: ['live_video'] });
+      expect(response?.status).toBe(200);
+      expect(response?.items).toEqual([
         expect.objectContaining({
           owner_user_id: ours?.owner.id,
           secondary_user_id: guest.id,
@@ -210,15 +210,15 @@ describe('sharing', () => {
       const many: number[] = [];
       for (let n = 0; n < 12; n += 1) many.push(await newVehicle(owner, `MANY ${n}`));
       const named = many.toReversed();
-      const answer = await share({ vehicles: named });
-      expect(answer?.items.map((item) => item['vehicle_id'])).toEqual(named);
+      const response = await share({ vehicles: named });
+      expect(response?.items.map((item) => item['vehicle_id'])).toEqual(named);
       const taken = await owner.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id });
       expect(new Set(taken.data['removed'] as number[])).toEqual(new Set(many));
     });
 
     it('makes one share of many requests at once', async () => {
-      const answers = await Promise.all(Array.from({ length: 5 }, () => share()));
-      expect(answers.map((answer) => answer?.status)).toEqual([200, 200, 200, 200, 200]);
+      const responses = await Promise.all(Array.from({ length: 5 }, () => share()));
+      expect(responses.map((response) => response?.status)).toEqual([200, 200, 200, 200, 200]);
       expect((await owner?.get('/api/vehicle/get-shared-users'))?.items[0]?.['vehicles']).toHaveLength(1);
     });
 
@@ -239,17 +239,17 @@ describe('sharing', () => {
 
     it('takes what was shared, and tells every replica', async () => {
       await share({ vehicles: [first, second] });
-      const heard: unknown[] = [];
+      const received: unknown[] = [];
       const listening = subscribe(
         world.bus,
         accessChanged,
         () => undefined,
-        (change) => heard.push(change),
+        (change) => received.push(change),
       );
       expect((await unshare({ vehicles: [first, 999_999_999] }))?.body).toEqual({ data: { removed: [first] } });
-      await waitFor(() => Promise.resolve(heard.length > 0));
+      await waitFor(() => Promise.resolve(received.length > 0));
       listening.stop();
-      expect(heard).toContainEqual({ userId: guest.id });
+      expect(received).toContainEqual({ userId: guest.id });
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.status).toBe(404);
       expect((await asGuest?.get(`/api/vehicles/${second}`))?.status).toBe(200);
       expect((await unshare())?.body).toEqual({ data: { removed: [second] } });
@@ -292,27 +292,27 @@ describe('sharing', () => {
       const shared = [...colleagues, guest].map(({ id }) => id);
       for (const secondaryUser of shared) await share({ secondaryUser });
       const collection = world.records.collection.bind(world.records);
-      const asked: unknown[] = [];
+      const requested: unknown[] = [];
       jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
         const real = collection(name);
         const noted =
           (method: 'find' | 'findOne') =>
           (...given: unknown[]): unknown => {
-            asked.push((given[0] as { _id?: unknown })._id);
+            requested.push((given[0] as { _id?: unknown })._id);
             return Reflect.apply(real[method], real, given);
           };
         if (name !== 'users') return real;
         return withMethod(withMethod(real, 'find', noted('find')), 'findOne', noted('findOne'));
       });
       try {
-        const answer = await owner?.get('/api/vehicle/get-shared-users?sort=name');
-        expect(answer?.items.map(({ name }) => name)).toEqual(['Ann', 'G***', 'Max', 'Zoe']);
+        const response = await owner?.get('/api/vehicle/get-shared-users?sort=name');
+        expect(response?.items.map(({ name }) => name)).toEqual(['Ann', 'G***', 'Max', 'Zoe']);
       } finally {
         jest.restoreAllMocks();
       }
       const inAccounts = [{ $in: expect.arrayContaining(colleagues.map(({ id }) => id)) }, { $in: [guest.id] }];
-      expect(asked).toEqual(expect.arrayContaining(inAccounts));
-      for (const id of shared) expect(asked).not.toContain(id);
+      expect(requested).toEqual(expect.arrayContaining(inAccounts));
+      for (const id of shared) expect(requested).not.toContain(id);
     });
 
     it('names the owning user of now, whoever it was when the vehicle was shared', async () => {

@@ -1,7 +1,7 @@
 import { toRecordResponse } from '../../platform/schemas.ts';
-import type { SupportTicket, TicketShown } from './schema.ts';
+import type { SupportTicket, TicketResponse } from './schema.ts';
 
-export const shownTicket = (ticket: SupportTicket): TicketShown => ({
+export const toTicketResponse = (ticket: SupportTicket): TicketResponse => ({
   ...toRecordResponse(ticket),
   subject: ticket.subject,
   message: ticket.message,

@@ -11,8 +11,8 @@ import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { idParams } from '../../platform/schemas.ts';
-import { createTicketBody, listTicketsQuery, replyBody, ticketShown, updateTicketBody } from './schema.ts';
-import { shownTicket } from './shown.ts';
+import { toTicketResponse } from './responses.ts';
+import { createTicketBody, listTicketsQuery, replyBody, ticketResponseSchema, updateTicketBody } from './schema.ts';
 import { createTicket, deleteTicket, listTickets, readTicket, replyToTicket, updateTicket } from './use-cases.ts';
 
 const tags = ['Support tickets'];
@@ -28,11 +28,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listTicketsQuery,
-    response: pageSchema(ticketShown),
+    response: pageSchema(ticketResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       const { items, total } = await listTickets(deps, getCaller(context), query, paging);
-      return pageResponse({ items: items.map(shownTicket), total }, paging);
+      return pageResponse({ items: items.map(toTicketResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -44,11 +44,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createTicketBody,
-    response: singleSchema(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
     errors: { 404: noVehicle },
     handle: async ({ body, context }) => {
-      const ticket = shownTicket(await createTicket(deps, getCaller(context), body));
+      const ticket = toTicketResponse(await createTicket(deps, getCaller(context), body));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),
@@ -60,9 +60,9 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: singleSchema(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownTicket(await readTicket(deps, getCaller(context), params.id)),
+      data: toTicketResponse(await readTicket(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -74,11 +74,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: idParams,
     body: updateTicketBody,
-    response: singleSchema(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
-      return { data: shownTicket(await updateTicket(deps, getCaller(context), params.id, body, version)) };
+      return { data: toTicketResponse(await updateTicket(deps, getCaller(context), params.id, body, version)) };
     },
   }),
   platformRoute({
@@ -89,10 +89,10 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: singleSchema(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownTicket(await deleteTicket(deps, getCaller(context), params.id, parseIfMatch(context))),
+      data: toTicketResponse(await deleteTicket(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -106,11 +106,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     params: idParams,
     body: replyBody,
-    response: singleSchema(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     extraSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
     errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
     handle: async ({ params, body, context }) => {
-      const ticket = shownTicket(await replyToTicket(deps, getCaller(context), params.id, body.message));
+      const ticket = toTicketResponse(await replyToTicket(deps, getCaller(context), params.id, body.message));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),

@@ -51,7 +51,7 @@ export const listTicketsQuery = Type.Object({
 });
 export type ListTicketsQuery = Static<typeof listTicketsQuery>;
 
-export const ticketShown = Type.Object(
+export const ticketResponseSchema = Type.Object(
   {
     ...recordProperties,
     subject: Type.String(),
@@ -64,4 +64,4 @@ export const ticketShown = Type.Object(
   },
   { title: 'SupportTicket' },
 );
-export type TicketShown = Static<typeof ticketShown>;
+export type TicketResponse = Static<typeof ticketResponseSchema>;

@@ -2,7 +2,7 @@ import { pageResponse, pageSchema, parsePagination } from '@fleet/service-kit';
 import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { listTollGatesQuery, tollGateShown } from './schema.ts';
+import { listTollGatesQuery, tollGateResponseSchema } from './schema.ts';
 import { listTollGates } from './use-cases.ts';
 
 export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
@@ -15,7 +15,7 @@ export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
       'Near a position the nearest come first; with `route_id` they are in driving order, with `distance_from_start_m`. The data are those of the operator (`TOLL_GATES_FILE`), the same for all accounts.',
     tags: ['Toll gates'],
     query: listTollGatesQuery,
-    response: pageSchema(tollGateShown),
+    response: pageSchema(tollGateResponseSchema),
     errors: { 404: 'There is no such route, or it is not visible to the caller.' },
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);

@@ -59,7 +59,7 @@ export type ListTollGatesQuery = Static<typeof listTollGatesQuery>;
 
 const maybeText = nullable(Type.String());
 
-export const tollGateShown = Type.Object(
+export const tollGateResponseSchema = Type.Object(
   {
     ...recordProperties,
     name: Type.String(),
@@ -86,4 +86,4 @@ export const tollGateShown = Type.Object(
   },
   { title: 'TollGate' },
 );
-export type TollGateShown = Static<typeof tollGateShown>;
+export type TollGateResponse = Static<typeof tollGateResponseSchema>;

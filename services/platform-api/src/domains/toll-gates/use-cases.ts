@@ -7,9 +7,9 @@ import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
-import { pathOfRoute } from '../routes/look-ups.ts';
+import { pathOfRoute } from '../routes/queries.ts';
 import { alongPath } from './rules.ts';
-import type { ListTollGatesQuery, TollGate, TollGateShown } from './schema.ts';
+import type { ListTollGatesQuery, TollGate, TollGateResponse } from './schema.ts';
 import { allGates, pageOfGates, within } from './store.ts';
 
 type Parts = Pick<Deps, 'records'>;
@@ -24,7 +24,7 @@ export async function listTollGates(
   caller: Caller,
   query: ListTollGatesQuery,
   paging: Pagination,
-): Promise<Page<TollGateShown>> {
+): Promise<Page<TollGateResponse>> {
   checkWays(query);
   const filters = filtersOf(query);
   if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), query, paging);
@@ -32,7 +32,7 @@ export async function listTollGates(
     return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), query, paging);
   const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(parseBboxParameter(query.bbox))])] };
   const { items, total } = await pageOfGates(deps.records, { where, sorting: toSorting(query.sort), paging });
-  return { items: items.map((gate) => shownGate(gate)), total };
+  return { items: items.map((gate) => toGateResponse(gate)), total };
 }
 
 /** There is one way to say where: 400 for two of them, or half of one. */
@@ -65,14 +65,14 @@ async function near(
   position: Position,
   radiusKm = defaultRadiusKm,
   filters: readonly Filter[],
-): Promise<TollGateShown[]> {
+): Promise<TollGateResponse[]> {
   const radiusM = radiusKm * 1000;
   const found = await allGates(records, { $and: [...filters, within(computeBounds([position], radiusM))] });
   return found
     .map((gate) => ({ gate, awayM: distanceM(position, positionOf(gate)) }))
     .filter(({ awayM }) => awayM <= radiusM)
     .sort((a, b) => a.awayM - b.awayM || a.gate._id - b.gate._id)
-    .map(({ gate }) => shownGate(gate));
+    .map(({ gate }) => toGateResponse(gate));
 }
 
 async function onRoute(
@@ -80,34 +80,34 @@ async function onRoute(
   caller: Caller,
   routeId: number,
   filters: readonly Filter[],
-): Promise<TollGateShown[]> {
+): Promise<TollGateResponse[]> {
   const path = await pathOfRoute(deps, caller, routeId);
   if (path === null) throw new AppError('not_found', `There is no route ${routeId}.`);
   const found = await allGates(deps.records, { $and: [...filters, within(computeBounds(path, onPathM))] });
   return alongPath(path, found, { positionOf, withinM: onPathM }).map(({ place, alongM }) =>
-    shownGate(place, { distance_from_start_m: Math.round(alongM) }),
+    toGateResponse(place, { distance_from_start_m: Math.round(alongM) }),
   );
 }
 
 const positionOf = ({ latitude, longitude }: TollGate): Position => [latitude, longitude];
 
 function pageIn(
-  all: readonly TollGateShown[],
+  all: readonly TollGateResponse[],
   { sort }: ListTollGatesQuery,
   { offset, limit }: Pagination,
-): Page<TollGateShown> {
+): Page<TollGateResponse> {
   const sorted = sort === undefined ? all : sortItems(all, toSorting(sort), ({ id }) => id, sortValues);
   return { items: sorted.slice(offset, offset + limit), total: all.length };
 }
 
 const sortValues = {
-  name: ({ name }: TollGateShown) => name,
-  highway: ({ highway }: TollGateShown) => highway,
-  city: ({ city }: TollGateShown) => city,
-  state: ({ state }: TollGateShown) => state,
+  name: ({ name }: TollGateResponse) => name,
+  highway: ({ highway }: TollGateResponse) => highway,
+  city: ({ city }: TollGateResponse) => city,
+  state: ({ state }: TollGateResponse) => state,
 };
 
-const shownGate = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateShown => ({
+const toGateResponse = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateResponse => ({
   ...toRecordResponse(gate),
   name: gate.name,
   latitude: gate.latitude,

@@ -2,7 +2,7 @@ import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { text } from '../../platform/fields.ts';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { locationResponseSchema } from '../realtime/responses.ts';
 
 /** A terminal that connects and belongs to no vehicle; `_id` is the canonical number. */
 export interface UnassignedDevice {
@@ -51,7 +51,7 @@ export const unassignedDeviceResponse = Type.Object(
     first_seen: time,
     last_seen: time,
     connected: Type.Boolean(),
-    location: nullable(locationShown),
+    location: nullable(locationResponseSchema),
   },
   { title: 'UnassignedDevice' },
 );

@@ -5,7 +5,7 @@ import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { isSingleAccount } from '../accounts/store.ts';
-import { shownLocation } from '../realtime/shown.ts';
+import { toLocationResponse } from '../realtime/responses.ts';
 import { readLastLocations } from '../realtime/store.ts';
 import { findDevices } from '../vehicles/devices.ts';
 import { findVehicleByImei, findVehiclesByImei } from '../vehicles/store.ts';
@@ -92,7 +92,7 @@ async function toResponses(
       first_seen: item.firstSeen.toISOString(),
       last_seen: new Date(lastSeenMs).toISOString(),
       connected: session !== undefined,
-      location: own && shownLocation(own, { vehicleId: null, driverId: null, nowMs }),
+      location: own && toLocationResponse(own, { vehicleId: null, driverId: null, nowMs }),
     };
   });
 }

@@ -198,8 +198,8 @@ describe('the last owner of an account', () => {
     beforeWrites(() => users.updateOne({ _id: second.id }, { $set: { disabled: true } }), takeEmail);
     try {
       const change = { role: 'admin', email: `other-${randomInt(1e12)}@fleet.example` };
-      const answer = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
-      expect(answer.status).toBe(409);
+      const response = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
+      expect(response.status).toBe(409);
     } finally {
       jest.restoreAllMocks();
     }

@@ -36,7 +36,7 @@ export const createdUserSchema = Type.Object(
   { title: 'CreatedUser' },
 );
 
-export const shownUser = (user: User): Static<typeof userSchema> => ({
+export const toUserResponse = (user: User): Static<typeof userSchema> => ({
   ...toRecordResponse(user),
   account_id: user.accountId,
   name: user.name,

@@ -22,8 +22,8 @@ import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
 import { inviteAgain } from './invite-again.ts';
 import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
+import { createdUserSchema, toUserResponse, userSchema } from './responses.ts';
 import type { User } from './schema.ts';
-import { createdUserSchema, shownUser, userSchema } from './shown.ts';
 import { findUser } from './use-cases.ts';
 
 const tags = ['Users'];
@@ -62,7 +62,7 @@ const sortFields: Readonly<Record<string, string>> = {
 
 const found = (user: User | null) => {
   if (user === null) throw new AppError('not_found', 'There is no such user.');
-  return { data: shownUser(user) };
+  return { data: toUserResponse(user) };
 };
 
 export const userRoutes = (deps: Deps): PlatformRoute[] => [...readRoutes(deps), ...writeRoutes(deps)];
@@ -93,7 +93,7 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
         sorting: { field: sortFields[field] ?? 'id', direction },
         paging,
       });
-      return pageResponse({ items: items.map(shownUser), total }, paging);
+      return pageResponse({ items: items.map(toUserResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -153,7 +153,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     errors: { 409: 'The user has a password, has logged in, or is disabled.' },
     handle: async ({ params, context }) => {
       const { user, invitation } = await inviteAgain(deps, getCaller(context), params.id, context);
-      return { data: { ...shownUser(user), invitation } };
+      return { data: { ...toUserResponse(user), invitation } };
     },
   }),
   platformRoute({
@@ -188,5 +188,5 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
 async function created(deps: Deps, user: User): Promise<Reply> {
   const invited: { invitation?: Invitation } =
     user.passwordHash === null ? { invitation: await sendInvitation(deps, user) } : {};
-  return new Reply(201, { data: { ...shownUser(user), ...invited } }, { Location: `/api/users/${user._id}` });
+  return new Reply(201, { data: { ...toUserResponse(user), ...invited } }, { Location: `/api/users/${user._id}` });
 }

@@ -35,9 +35,9 @@ describe('roles', () => {
     accounts: 'yes yes no no no no no',
   };
 
-  it.each(Object.entries(table))('%s: %s', (permission, answers) => {
+  it.each(Object.entries(table))('%s: %s', (permission, responses) => {
     const allowed = roles.map((role) => (isPermitted(role, permission as Permission) ? 'yes' : 'no')).join(' ');
-    expect(allowed).toBe(answers);
+    expect(allowed).toBe(responses);
     expect(Object.keys(permissions)).toHaveLength(Object.keys(table).length);
   });
 });
@@ -98,15 +98,15 @@ describe('POST /api/users', () => {
   ] as const)('%s gives the roles %j', async (role, given: readonly Role[]) => {
     const client = world.as(await world.user(role));
     for (const each of roles) {
-      const answer = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
-      expect([each, answer.status]).toEqual([each, given.includes(each) ? 201 : 403]);
+      const response = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
+      expect([each, response.status]).toEqual([each, given.includes(each) ? 201 : 403]);
     }
   });
 
   it('a taken e-mail is 409 with its field, also where another account has it', async () => {
     const { email } = world.theirs.owner;
-    const answer = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
-    expect(answer.body).toMatchObject({
+    const response = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
+    expect(response.body).toMatchObject({
       status: 409,
       code: 'duplicate',
       details: [{ path: '/email', message: 'is taken' }],
@@ -124,8 +124,8 @@ describe('POST /api/users', () => {
     [{ can_view_video: 'yes' }, '/can_view_video'],
   ])('%j is 400 with the fault at %s', async (fields, path) => {
     const body = { name: 'X', email: newEmail(), role: 'viewer', ...fields };
-    const answer = await world.as(world.ours.owner).post('/api/users', body);
-    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
+    const response = await world.as(world.ours.owner).post('/api/users', body);
+    expect(response.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
   });
 });
 

@@ -6,13 +6,13 @@ import { withLock } from '../../store/distributed-lock.ts';
 import { isDuplicateError, retryOnConflict, updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { filterOwnDriverIds } from '../drivers/queries.ts';
-import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
+import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/queries.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
 import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './links.ts';
 import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
-import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
+import type { GroupBody, GroupResponse, VehicleGroup } from './schema.ts';
 import { groupsIn, namingSiblings } from './store.ts';
-import { groupNotFound, type Parts, shownAgain } from './use-cases.ts';
+import { groupNotFound, type Parts, readAgain } from './use-cases.ts';
 
 type Store = Pick<Parts, 'records'>;
 
@@ -27,10 +27,10 @@ export const createGroup = async (
   deps: Parts,
   caller: Caller,
   body: GroupBody & { name: string },
-): Promise<GroupShown> => {
+): Promise<GroupResponse> => {
   const id = await recordGroup(deps, caller, body);
   await audit(deps, caller, 'vehicle-groups.create', { type: 'vehicle_groups', id }, { name: body.name });
-  return shownAgain(deps, caller, id);
+  return readAgain(deps, caller, id);
 };
 
 /** Puts a group on record; its id. */
@@ -67,7 +67,7 @@ export async function updateGroup(
   id: number,
   body: GroupBody,
   expectedVersion: number | undefined,
-): Promise<GroupShown | null> {
+): Promise<GroupResponse | null> {
   const known = await groupsIn(deps.records).find(caller, id);
   if (known === null) return null;
   assertVersion(known, expectedVersion);
@@ -88,7 +88,7 @@ export async function updateGroup(
   await audit(deps, caller, 'vehicle-groups.update', { type: 'vehicle_groups', id }, { fields: Object.keys(body) });
   await changeMembers(deps, caller, id, links);
   await dropGone(deps, caller, id, links);
-  return shownAgain(deps, caller, id);
+  return readAgain(deps, caller, id);
 }
 
 type Links = Awaited<ReturnType<typeof checkedLinks>>;
@@ -129,18 +129,18 @@ export const deleteGroup = (
   caller: Caller,
   id: number,
   options: { readonly isCascade: boolean; readonly expectedVersion: number | undefined },
-): Promise<GroupShown | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
+): Promise<GroupResponse | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
 
 async function removeGroup(
   deps: Parts,
   caller: Caller,
   id: number,
   { isCascade, expectedVersion }: Parameters<typeof deleteGroup>[3],
-): Promise<GroupShown | null> {
+): Promise<GroupResponse | null> {
   const groups = groupsIn(deps.records);
   const group = await groups.find(caller, id);
   if (group === null) return null;
-  const shown = await shownAgain(deps, caller, id);
+  const response = await readAgain(deps, caller, id);
   // Before those below are touched, so that a refused removal changes nothing. What somebody changes of the group behind this goes with it.
   if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
   const tree = await treeOf(deps, caller);
@@ -159,7 +159,7 @@ async function removeGroup(
     await dropGroupFromGeofences(deps, caller, _id);
     await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
   }
-  return shown;
+  return response;
 }
 
 /** The ids of a body, all of them of the account, or 404; drivers and geofences that were there may have gone since. */

@@ -1,6 +1,6 @@
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { GroupTree } from './rules.ts';
-import type { Folder, GroupedVehicle, GroupShown, VehicleGroup } from './schema.ts';
+import type { Folder, GroupedVehicle, GroupResponse, VehicleGroup } from './schema.ts';
 
 /** What is shown of the vehicles of groups. */
 export interface Members {
@@ -13,7 +13,7 @@ export interface Members {
   readonly populated: ReadonlyMap<number, GroupedVehicle> | null;
 }
 
-export function shownGroup(group: VehicleGroup, tree: GroupTree, members: Members): GroupShown {
+export function toGroupResponse(group: VehicleGroup, tree: GroupTree, members: Members): GroupResponse {
   const parent = tree.parentOf(group);
   return {
     ...toRecordResponse(group),
@@ -21,7 +21,7 @@ export function shownGroup(group: VehicleGroup, tree: GroupTree, members: Member
     description: group.description,
     color: group.color,
     parent_group: parent !== null && members.isGroupNamed(parent) ? parent : null,
-    vehicles: shownVehicles(group._id, members),
+    vehicles: toVehiclesResponse(group._id, members),
     geofences: [...group.geofences],
     drivers: group.drivers.filter(members.isDriverNamed),
     vehicle_count: countVehicles(group._id, tree, members),
@@ -29,7 +29,11 @@ export function shownGroup(group: VehicleGroup, tree: GroupTree, members: Member
 }
 
 /** The tree below a group; of null, all of it. */
-export const shownFolders = (tree: GroupTree<VehicleGroup>, members: Members, parent: number | null = null): Folder[] =>
+export const toFoldersResponse = (
+  tree: GroupTree<VehicleGroup>,
+  members: Members,
+  parent: number | null = null,
+): Folder[] =>
   tree
     .childrenOf(parent)
     .toSorted((a, b) => a.name.localeCompare(b.name) || a._id - b._id)
@@ -38,11 +42,11 @@ export const shownFolders = (tree: GroupTree<VehicleGroup>, members: Members, pa
       name,
       color,
       vehicle_count: countVehicles(id, tree, members),
-      vehicles: shownVehicles(id, members),
-      children: shownFolders(tree, members, id),
+      vehicles: toVehiclesResponse(id, members),
+      children: toFoldersResponse(tree, members, id),
     }));
 
-function shownVehicles(groupId: number, { of, populated }: Members): GroupShown['vehicles'] {
+function toVehiclesResponse(groupId: number, { of, populated }: Members): GroupResponse['vehicles'] {
   const ids = of(groupId);
   if (populated === null) return [...ids];
   return ids.map((id) => populated.get(id)).filter((vehicle) => vehicle !== undefined);

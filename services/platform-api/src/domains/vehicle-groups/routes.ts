@@ -16,8 +16,8 @@ import { createGroup, deleteGroup, updateGroup } from './changes.ts';
 import {
   createGroupBody,
   deleteGroupQuery,
-  folderShown,
-  groupShown,
+  folderResponseSchema,
+  groupResponseSchema,
   groupWithSubGroups,
   isOn,
   listGroupsQuery,
@@ -44,7 +44,7 @@ const reads = (deps: Deps): PlatformRoute[] => [
       'With `folderView=true` the whole tree is answered, without pages: `sort`, `query` and paging do not count there.',
     tags,
     query: listGroupsQuery,
-    response: Type.Union([pageSchema(groupShown), Type.Object({ data: Type.Array(folderShown) })]),
+    response: Type.Union([pageSchema(groupResponseSchema), Type.Object({ data: Type.Array(folderResponseSchema) })]),
     handle: async ({ query, context }) => {
       const caller = getCaller(context);
       if (isOn(query.folderView)) return { data: await folderView(deps, caller, isOn(query.populateVehicles)) };
@@ -74,7 +74,7 @@ const reads = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     query: subGroupsQuery,
-    response: pageSchema(groupShown),
+    response: pageSchema(groupResponseSchema),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
       const page = await listSubGroups(deps, getCaller(context), params.id, query, paging);
@@ -93,7 +93,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createGroupBody,
-    response: singleSchema(groupShown),
+    response: singleSchema(groupResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the group.' },
     errors: { 404: missing, 409: conflicts },
     handle: async ({ body, context }) => {
@@ -111,7 +111,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateGroupBody,
-    response: singleSchema(groupShown),
+    response: singleSchema(groupResponseSchema),
     errors: { 404: missing, 409: conflicts, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
@@ -129,7 +129,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     query: deleteGroupQuery,
-    response: singleSchema(groupShown),
+    response: singleSchema(groupResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, query, context }) => {
       const options = { isCascade: isOn(query.cascade), expectedVersion: parseIfMatch(context) };

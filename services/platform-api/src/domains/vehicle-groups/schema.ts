@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox';
 import { color, nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
+import { locationResponseSchema } from '../realtime/responses.ts';
 import { vehicleStates } from '../realtime/schema.ts';
-import { locationShown } from '../realtime/shown.ts';
 
 /** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
 export interface VehicleGroup extends AccountRecord {
@@ -83,13 +83,13 @@ const groupedVehicle = Type.Object(
     name: Type.String(),
     imei: nullable(Type.String()),
     state: stringEnum(vehicleStates),
-    location: nullable(locationShown),
+    location: nullable(locationResponseSchema),
   },
   { title: 'GroupedVehicle' },
 );
 export type GroupedVehicle = Static<typeof groupedVehicle>;
 
-const vehiclesShown = Type.Array(Type.Union([recordId, groupedVehicle]), {
+const vehiclesResponseSchema = Type.Array(Type.Union([recordId, groupedVehicle]), {
   description: 'Vehicles of the group itself: ids, or objects with populateVehicles.',
 });
 
@@ -99,7 +99,7 @@ const fields = {
   description: nullable(Type.String()),
   color: nullable(Type.String()),
   parent_group: nullable(recordId),
-  vehicles: vehiclesShown,
+  vehicles: vehiclesResponseSchema,
   geofences: Type.Array(recordId),
   drivers: Type.Array(recordId),
   vehicle_count: Type.Integer({
@@ -108,8 +108,8 @@ const fields = {
   }),
 };
 
-export const groupShown = Type.Object(fields, { title: 'VehicleGroup' });
-export type GroupShown = Static<typeof groupShown>;
+export const groupResponseSchema = Type.Object(fields, { title: 'VehicleGroup' });
+export type GroupResponse = Static<typeof groupResponseSchema>;
 
 export const groupWithSubGroups = Type.Object(
   { ...fields, sub_groups: Type.Array(recordId, { description: 'Direct children.' }) },
@@ -122,17 +122,17 @@ export interface Folder {
   readonly name: string;
   readonly color: string | null;
   readonly vehicle_count: number;
-  readonly vehicles: GroupShown['vehicles'];
+  readonly vehicles: GroupResponse['vehicles'];
   readonly children: readonly Folder[];
 }
 
-export const folderShown = Type.Object(
+export const folderResponseSchema = Type.Object(
   {
     id: recordId,
     name: Type.String(),
     color: nullable(Type.String()),
     vehicle_count: Type.Integer({ minimum: 0 }),
-    vehicles: vehiclesShown,
+    vehicles: vehiclesResponseSchema,
     children: Type.Array(Type.Object({ id: recordId }), { description: 'Folders of the same shape.' }),
   },
   { title: 'VehicleFolder' },

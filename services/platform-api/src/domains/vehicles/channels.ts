@@ -33,11 +33,11 @@ export async function withChannels(parts: ChannelParts, vehicle: Vehicle, reques
 }
 
 /** Not where somebody has named others since, or given the vehicle another terminal. */
-async function stored({ records }: ChannelParts, asked: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
+async function stored({ records }: ChannelParts, requested: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
   const vehicles = vehiclesIn(records);
   return updateWithVersion(undefined, async () => {
-    const now = await vehicles.find(asked, asked._id);
-    if (now === null || now.imei !== asked.imei || now.channels.length > 0) return now ?? asked;
+    const now = await vehicles.find(requested, requested._id);
+    if (now === null || now.imei !== requested.imei || now.channels.length > 0) return now ?? requested;
     return (await vehicles.update(now, now._id, { channels }, now.version)) ?? now;
   });
 }

@@ -8,7 +8,7 @@ import { newImei } from '../../testing/terminals.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
 import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
-import { noteEnding } from './endings.ts';
+import { scheduleCleanup } from './endings.ts';
 import type { Vehicle } from './schema.ts';
 
 // Real servers on a machine that may be busy.
@@ -90,8 +90,8 @@ describe('what could not be ended as a vehicle was deleted', () => {
     await requests.insertOne({ _id: `${imei}:2`, accountId, vehicleId: id + 1_000_000 });
     await sweepIn(3_600_000);
     expect(await isProtected(mediaId)).toBe(false);
-    const asked = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
-    expect(asked.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
+    const requested = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
+    expect(requested.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
     expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
   });
 
@@ -106,7 +106,7 @@ describe('what could not be ended as a vehicle was deleted', () => {
     const link = await owner.post('/api/share-links', { vehicle_id: id });
     const stored = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
     if (stored === null) throw new Error('there is no vehicle');
-    await noteEnding(world.deps.database, stored);
+    await scheduleCleanup(world.deps.database, stored);
     await sweepIn(61_000);
     expect(await endings(id)).toBe(0);
     expect((await owner.get(`/api/vehicles/${id}`)).status).toBe(200);

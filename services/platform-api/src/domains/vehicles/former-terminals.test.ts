@@ -107,7 +107,7 @@ describe('a terminal that leaves its vehicle', () => {
       async (id: number) => expect((await owner.delete(`/api/vehicles/${id}`)).status).toBe(200),
     ],
   ])('is forgotten where the next vehicle has it by then, which has told nothing yet: it %s', async (_case, leave) => {
-    for (const hasTold of [false, true]) {
+    for (const hasPublished of [false, true]) {
       const imei = newImei();
       const id = await newVehicle(owner, imei);
       await seen(imei, id);
@@ -115,9 +115,9 @@ describe('a terminal that leaves its vehicle', () => {
       await leave(id);
       jest.restoreAllMocks();
       const next = await newVehicle(stranger, imei);
-      if (hasTold) await seen(imei, next);
+      if (hasPublished) await seen(imei, next);
       await sweep();
-      expect([hasTold, await isSeen(imei)]).toEqual([hasTold, hasTold]);
+      expect([hasPublished, await isSeen(imei)]).toEqual([hasPublished, hasPublished]);
       expect(await endings()).toBe(0);
     }
   });

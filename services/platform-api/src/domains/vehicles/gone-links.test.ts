@@ -95,8 +95,8 @@ describe('what is deleted while something is linked to it', () => {
     expect(withoutDriver).toMatchObject({ driver_id: null, group_ids: [group_id] });
     const next = { ...change, driver_id: await driver() };
     const deps = whileDeleting(`/api/vehicle-groups/${group_id}`, 'vehicles');
-    const shown = await updateVehicle(deps, caller, id, next, undefined);
-    expect(shown).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
+    const response = await updateVehicle(deps, caller, id, next, undefined);
+    expect(response).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
     expect((await owner.get(`/api/vehicles/${id}`)).data).toMatchObject({ ...next, group_ids: [] });
   });
 

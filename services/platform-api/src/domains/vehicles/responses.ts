@@ -2,17 +2,17 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { SubscriptionResponse } from '../billing/schema.ts';
 import { odometerOf } from '../positions/odometer.ts';
-import type { Channel, VehicleShown } from './schema.ts';
+import type { Channel, VehicleResponse } from './schema.ts';
 import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
 
 /** A vehicle as its caller may see it. Driver, groups, free data and what is paid are of the account that owns it, and not for those it is shared with. */
-export function shownVehicle(
+export function toVehicleResponse(
   { vehicle, access, permissions }: VisibleVehicle,
   now: VehicleNow = neverConnected,
   subscription: SubscriptionResponse | null = null,
   travelledKm = 0,
-): VehicleShown {
+): VehicleResponse {
   const isOwn = access === 'owner';
   return {
     ...toRecordResponse(vehicle),
@@ -35,7 +35,7 @@ export function shownVehicle(
     camera_utc_offset: vehicle.cameraUtcOffset,
     driver_id: isOwn ? vehicle.driverId : null,
     group_ids: isOwn ? [...vehicle.groupIds] : [],
-    channels: vehicle.channels.map(shownChannel),
+    channels: vehicle.channels.map(toChannelResponse),
     attributes: isOwn ? parseAttributes(vehicle.attributes) : {},
     access,
     permissions: [...permissions],
@@ -46,7 +46,7 @@ export function shownVehicle(
   };
 }
 
-const shownChannel = ({ channelId, name, enabled, hasAudio }: Channel) => ({
+const toChannelResponse = ({ channelId, name, enabled, hasAudio }: Channel) => ({
   channel_id: channelId,
   name,
   enabled,

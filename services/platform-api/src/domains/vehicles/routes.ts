@@ -13,7 +13,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
 import type { VehicleDeleted } from './deleted.ts';
-import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleShown } from './schema.ts';
+import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleResponseSchema } from './schema.ts';
 import { listVehicles } from './use-cases.ts';
 
 const tags = ['Vehicles'];
@@ -34,7 +34,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
     summary: 'Vehicles of the account and vehicles shared with the caller',
     tags,
     query: listVehiclesQuery,
-    response: pageSchema(vehicleShown),
+    response: pageSchema(vehicleResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listVehicles(deps, getCaller(context), query, paging), paging);
@@ -49,7 +49,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createVehicleBody,
-    response: singleSchema(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
     errors: { 404: missing, 409: duplicate },
     handle: async ({ body, context }) => {
@@ -67,7 +67,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'One vehicle',
     tags,
     params: vehicleIdParams,
-    response: singleSchema(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     handle: async ({ params, context }) => ({
       data: await readVehicle(deps, getCaller(context), params.vehicleId, context.requestId),
     }),
@@ -81,7 +81,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     tags,
     params: vehicleIdParams,
     body: updateVehicleBody,
-    response: singleSchema(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     errors: { 404: missing, 409: duplicate, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => ({
       data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, parseIfMatch(context)),
@@ -94,7 +94,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'Delete a vehicle: sessions, streams, shares and links end; history stays for its time',
     tags,
     params: vehicleIdParams,
-    response: singleSchema(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
       data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, parseIfMatch(context)),
@@ -109,7 +109,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     access: { permission: 'administration' },
     params: vehicleIdParams,
     body: ownerBody,
-    response: singleSchema(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     errors: { 404: 'There is no such vehicle, or no such user in the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);

@@ -4,8 +4,8 @@ import { attributes, nullableField, searchText, stringEnum, text, trimmedText } 
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { subscriptionResponse } from '../billing/schema.ts';
+import { locationResponseSchema } from '../realtime/responses.ts';
 import { vehicleStates as vehicleStateNames } from '../realtime/schema.ts';
-import { locationShown } from '../realtime/shown.ts';
 
 export const vehicleTypes = [
   'car',
@@ -147,7 +147,7 @@ export const listVehiclesQuery = Type.Object({
 });
 export type ListVehiclesQuery = Static<typeof listVehiclesQuery>;
 
-export const deviceShown = Type.Object(
+export const deviceResponseSchema = Type.Object(
   {
     protocol: stringEnum(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
     manufacturer: nullable(Type.String()),
@@ -161,9 +161,9 @@ export const deviceShown = Type.Object(
   },
   { title: 'VehicleDevice' },
 );
-export type DeviceShown = Static<typeof deviceShown>;
+export type DeviceShown = Static<typeof deviceResponseSchema>;
 
-export const vehicleShown = Type.Object(
+export const vehicleResponseSchema = Type.Object(
   {
     ...recordProperties,
     account_id: recordId,
@@ -197,10 +197,10 @@ export const vehicleShown = Type.Object(
     access: stringEnum(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
     permissions: Type.Array(Type.String(), { description: 'What the caller may do with the vehicle.' }),
     state: stringEnum(vehicleStateNames),
-    location: nullable(locationShown),
-    device: nullable(deviceShown),
+    location: nullable(locationResponseSchema),
+    device: nullable(deviceResponseSchema),
     subscription: nullable(subscriptionResponse),
   },
   { title: 'Vehicle' },
 );
-export type VehicleShown = Static<typeof vehicleShown>;
+export type VehicleResponse = Static<typeof vehicleResponseSchema>;

@@ -9,9 +9,9 @@ import { findSubscriptions } from '../billing/subscriptions.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
 import { findDevices, withDetails } from './devices.ts';
+import { toVehicleResponse } from './responses.ts';
 import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
-import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
-import { shownVehicle } from './shown.ts';
+import type { ListVehiclesQuery, Vehicle, VehicleResponse } from './schema.ts';
 import { vehicleStates } from './states.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
 import { accessTo, type Viewer, type VisibleVehicle, visibleTo } from './visibility.ts';
@@ -31,7 +31,7 @@ export async function listVehicles(
   caller: Viewer,
   query: ListVehiclesQuery,
   paging: Pagination,
-): Promise<Page<VehicleShown>> {
+): Promise<Page<VehicleResponse>> {
   const visible = await visibleTo(deps, caller);
   const { field, direction } = parseSort(query.sort);
   const where = { $and: await filtersOf(deps, caller, query) };
@@ -43,11 +43,11 @@ export async function listVehicles(
     vehicle,
     ...accessTo(vehicle, caller, visible.shares.get(vehicle._id)),
   }));
-  return { items: await shownVehicles(deps, found), total };
+  return { items: await toVehiclesResponse(deps, found), total };
 }
 
 /** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
-export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
+export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleResponse[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
   const [states, devices, subscriptions, travelled] = await Promise.all([
     vehicleStates(deps, imeis),
@@ -61,15 +61,15 @@ export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[
   return found.map((visible) => {
     const { imei, _id: id } = visible.vehicle;
     const now = imei === null ? undefined : withDetails(states.get(imei), devices.get(imei));
-    return shownVehicle(visible, now, subscriptions.get(id), travelled.get(id));
+    return toVehicleResponse(visible, now, subscriptions.get(id), travelled.get(id));
   });
 }
 
 /** One vehicle as `shownVehicles` shows it. */
-export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleShown> {
-  const [shown] = await shownVehicles(deps, [visible]);
-  if (shown === undefined) throw new Error('a vehicle has no answer');
-  return shown;
+export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
+  const [response] = await toVehiclesResponse(deps, [visible]);
+  if (response === undefined) throw new Error('a vehicle has no answer');
+  return response;
 }
 
 /** Of the vehicles of the caller's own account, which are of one account all: one query. */
@@ -108,7 +108,7 @@ function searchOf(text: string | undefined): Filter {
 async function pageInState(
   deps: Parts,
   scope: ReadScope,
-  state: VehicleShown['state'],
+  state: VehicleResponse['state'],
   { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
 ): Promise<Page<Vehicle>> {
   const vehicles = vehiclesIn(deps.records);

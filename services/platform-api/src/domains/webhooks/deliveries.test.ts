@@ -6,7 +6,7 @@ import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { notificationsIn } from '../notifications/store.ts';
-import { tellOwner } from './notices.ts';
+import { notifyOwner } from './notices.ts';
 import { webhookRecordsOf } from './store.ts';
 
 jest.setTimeout(60_000);
@@ -37,8 +37,8 @@ beforeEach(async () => {
   at = `/api/user-webhooks/${webhookId}`;
 });
 
-function dispatcher(answers: Parameters<typeof standInForDispatcher>[1] = {}) {
-  const stub = standInForDispatcher(world.bus, answers);
+function dispatcher(responses: Parameters<typeof standInForDispatcher>[1] = {}) {
+  const stub = standInForDispatcher(world.bus, responses);
   served.push(stub);
   return stub;
 }
@@ -185,11 +185,11 @@ describe('deliveries', () => {
     const id = await add({ status: 'skipped' });
     const retry = `${at}/deliveries/${id}/retry`;
     expect((await client.post(retry)).body).toMatchObject({ status: 503, code: 'unavailable' });
-    const { asked } = dispatcher();
+    const { asked: requested } = dispatcher();
     const { status, data } = await client.post(retry);
     expect(status).toBe(202);
     expect(data).toMatchObject({ delivery_id: id });
-    expect(asked).toEqual([{ webhookId, deliveryId: id }]);
+    expect(requested).toEqual([{ webhookId, deliveryId: id }]);
     await Promise.all(served.splice(0).map((each) => each.stop()));
     dispatcher({ result: 'running' });
     expect((await client.post(retry)).body).toMatchObject({ status: 409, code: 'state_conflict' });
@@ -201,12 +201,12 @@ describe('deliveries', () => {
   });
 
   it('are replayed by their time and status', async () => {
-    const { asked } = dispatcher({ queued: 7 });
+    const { asked: requested } = dispatcher({ queued: 7 });
     const { status, data } = await client.post(`${at}/replay`, { since: '2026-01-31T08:00:00Z' });
     expect([status, data]).toEqual([202, { queued: 7 }]);
     const until = Date.parse('2026-02-01T00:00:00Z');
     await client.post(`${at}/replay`, { since: '0', until: String(until), statuses: ['skipped', 'skipped'] });
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { webhookId, sinceMs: Date.parse('2026-01-31T08:00:00Z'), untilMs: null, statuses: ['failed', 'skipped'] },
       { webhookId, sinceMs: 0, untilMs: until, statuses: ['skipped'] },
     ]);
@@ -240,12 +240,12 @@ describe('deliveries', () => {
 
 describe('a test', () => {
   it('answers the attempt, whatever its outcome', async () => {
-    const { asked } = dispatcher();
+    const { asked: requested } = dispatcher();
     const { status, data } = await client.post(`${at}/test`, { notification_type: 'geofence' });
     expect(status).toBe(200);
     expect(data).toMatchObject({ number: 1, trigger: 'test', status_code: 204, error_code: null });
     expect((await client.post(`${at}/test`)).status).toBe(200);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { webhookId, notificationType: 'geofence' },
       { webhookId, notificationType: 'sos' },
     ]);
@@ -284,8 +284,8 @@ describe('the owner of a webhook that fails', () => {
   it('is asked for no more where the address is refused, and again where the provider is away', async () => {
     const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
     const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
-    await expect(tellOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
-    await expect(tellOwner(by(new Error('away')), told)).rejects.toThrow('away');
+    await expect(notifyOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
+    await expect(notifyOwner(by(new Error('away')), told)).rejects.toThrow('away');
   });
 
   it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {

@@ -69,8 +69,10 @@ export async function testWebhook(
   const webhook = await getWebhook(deps, caller, id);
   requireKnownType(notification_type, '/notification_type');
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const asked = { webhookId: id, notificationType: notification_type };
-  const { attempt } = await answered(request(deps.bus, webhookRequests.test, asked, optionsOf(context, testLimitMs)));
+  const requested = { webhookId: id, notificationType: notification_type };
+  const { attempt } = await answered(
+    request(deps.bus, webhookRequests.test, requested, optionsOf(context, testLimitMs)),
+  );
   if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
   await noted(deps, caller, 'webhooks.test', webhook);
   return attempt as AttemptRecord;
@@ -87,8 +89,10 @@ export async function retryDelivery(
   const webhook = await getWebhook(deps, caller, id);
   await getDelivery(deps, caller, id, deliveryId);
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const asked = { webhookId: id, deliveryId };
-  const { result } = await answered(request(deps.bus, webhookRequests.retry, asked, optionsOf(context, askLimitMs)));
+  const requested = { webhookId: id, deliveryId };
+  const { result } = await answered(
+    request(deps.bus, webhookRequests.retry, requested, optionsOf(context, askLimitMs)),
+  );
   if (result === 'unknown') throw noDelivery();
   if (result === 'running') throw new AppError('state_conflict', 'An attempt of this delivery is under way.');
   await noted(deps, caller, 'webhooks.retry', webhook);
@@ -107,14 +111,16 @@ export async function replayDeliveries(
   const health = currentHealth(webhook, await webhookRecordsOf(deps).findHealth(id));
   if (statusOf(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
-  const asked = {
+  const requested = {
     webhookId: id,
     sinceMs: parseTimestamp(since, 'since')?.getTime() ?? 0,
     untilMs: parseTimestamp(until, 'until')?.getTime() ?? null,
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const { queued } = await answered(request(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
+  const { queued } = await answered(
+    request(deps.bus, webhookRequests.replay, requested, optionsOf(context, askLimitMs)),
+  );
   await noted(deps, caller, 'webhooks.replay', webhook);
   return queued;
 }

@@ -12,17 +12,17 @@ import {
   webhookStats,
 } from './deliveries.ts';
 import {
-  attemptShown,
+  attemptResponseSchema,
   deliveryDetails,
   deliveryParams,
-  deliveryShown,
+  deliveryResponseSchema,
   listDeliveriesQuery,
   replayBody,
-  replayShown,
-  statsShown,
+  replayResponseSchema,
+  statsResponseSchema,
   testBody,
 } from './delivery-schema.ts';
-import { shownAttempt, shownDelivery, shownDetails, shownStats } from './delivery-shown.ts';
+import { toAttemptResponse, toDeliveryResponse, toDetailsResponse, toStatsResponse } from './delivery-shown.ts';
 
 const one = '/user-webhooks/:id';
 const common = {
@@ -40,9 +40,9 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: testBody,
     bodyIsOptional: true,
-    response: singleSchema(attemptShown),
+    response: singleSchema(attemptResponseSchema),
     handle: async ({ params, body, context }) => ({
-      data: shownAttempt(await testWebhook(deps, getCaller(context), params.id, body, context)),
+      data: toAttemptResponse(await testWebhook(deps, getCaller(context), params.id, body, context)),
     }),
   }),
   platformRoute({
@@ -53,11 +53,11 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliveries of a webhook, kept for 30 days, the newest first',
     params: idParams,
     query: listDeliveriesQuery,
-    response: pageSchema(deliveryShown),
+    response: pageSchema(deliveryResponseSchema),
     handle: async ({ params, query, context }) => {
       const paging = parsePagination(query);
       const { items, total } = await listDeliveries(deps, getCaller(context), params.id, query, paging);
-      return pageResponse({ items: items.map(shownDelivery), total }, paging);
+      return pageResponse({ items: items.map(toDeliveryResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -69,7 +69,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: deliveryParams,
     response: singleSchema(deliveryDetails),
     handle: async ({ params, context }) => ({
-      data: shownDetails(await getDelivery(deps, getCaller(context), params.id, params.deliveryId)),
+      data: toDetailsResponse(await getDelivery(deps, getCaller(context), params.id, params.deliveryId)),
     }),
   }),
   platformRoute({
@@ -79,12 +79,12 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'retryDelivery',
     summary: 'Try a delivery again, now, with all attempts of a new one',
     params: deliveryParams,
-    response: singleSchema(deliveryShown),
+    response: singleSchema(deliveryResponseSchema),
     extraSuccesses: { 202: 'Queued.' },
     errors: { 409: 'An attempt of this delivery is under way.' },
     handle: async ({ params, context }) => {
       const delivery = await retryDelivery(deps, getCaller(context), params.id, params.deliveryId, context);
-      return new Reply(202, { data: shownDelivery(delivery) });
+      return new Reply(202, { data: toDeliveryResponse(delivery) });
     },
   }),
   platformRoute({
@@ -95,7 +95,7 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliver what has failed or was skipped in a time, the oldest first, ten a second',
     params: idParams,
     body: replayBody,
-    response: singleSchema(replayShown),
+    response: singleSchema(replayResponseSchema),
     extraSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
     errors: { 409: 'The webhook is disabled.' },
     handle: async ({ params, body, context }) => {
@@ -110,9 +110,9 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhookStats',
     summary: 'How the deliveries of the last 24 hours have gone',
     params: idParams,
-    response: singleSchema(statsShown),
+    response: singleSchema(statsResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownStats(await webhookStats(deps, getCaller(context), params.id)),
+      data: toStatsResponse(await webhookStats(deps, getCaller(context), params.id)),
     }),
   }),
 ];

@@ -63,10 +63,10 @@ const deliveryFields = {
   completed_at: nullable(time),
 };
 
-export const deliveryShown = Type.Object(deliveryFields, { title: 'Delivery' });
-export type DeliveryShown = Static<typeof deliveryShown>;
+export const deliveryResponseSchema = Type.Object(deliveryFields, { title: 'Delivery' });
+export type DeliveryResponse = Static<typeof deliveryResponseSchema>;
 
-export const attemptShown = Type.Object(
+export const attemptResponseSchema = Type.Object(
   {
     number: Type.Integer({ minimum: 1 }),
     trigger: stringEnum(['schedule', 'retry', 'replay', 'test']),
@@ -78,7 +78,7 @@ export const attemptShown = Type.Object(
   },
   { title: 'Attempt' },
 );
-export type AttemptShown = Static<typeof attemptShown>;
+export type AttemptResponse = Static<typeof attemptResponseSchema>;
 
 export const deliveryDetails = Type.Object(
   {
@@ -95,17 +95,20 @@ export const deliveryDetails = Type.Object(
         { description: 'What the newest attempt has sent, the secret masked; null before the first.' },
       ),
     ),
-    attempts: Type.Array(attemptShown, { description: 'The newest 50, in their order.' }),
+    attempts: Type.Array(attemptResponseSchema, { description: 'The newest 50, in their order.' }),
   },
   { title: 'DeliveryDetails' },
 );
 export type DeliveryDetails = Static<typeof deliveryDetails>;
 
-export const replayShown = Type.Object({ queued: Type.Integer({ minimum: 0, maximum: 10_000 }) }, { title: 'Replay' });
+export const replayResponseSchema = Type.Object(
+  { queued: Type.Integer({ minimum: 0, maximum: 10_000 }) },
+  { title: 'Replay' },
+);
 
 const milliseconds = nullable(Type.Integer({ minimum: 0 }));
 
-export const statsShown = Type.Object(
+export const statsResponseSchema = Type.Object(
   {
     total: Type.Integer({ minimum: 0 }),
     succeeded: Type.Integer({ minimum: 0 }),
@@ -124,4 +127,4 @@ export const statsShown = Type.Object(
   },
   { title: 'WebhookStats' },
 );
-export type StatsShown = Static<typeof statsShown>;
+export type StatsResponse = Static<typeof statsResponseSchema>;

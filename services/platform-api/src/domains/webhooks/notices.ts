@@ -2,7 +2,7 @@ import type { notifyWebhookOwner } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Deps } from '../../platform/deps.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
-import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { lastLocationsIfKnown } from '../realtime/queries.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';
@@ -17,7 +17,7 @@ export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log
 export type Notice = Static<typeof notifyWebhookOwner.request>;
 
 /** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody can be told by mail: the owner is gone, has no address, or one that is refused. */
-export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
+export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
   const webhook = await anyWebhook(deps.records, notice.webhookId);
   if (webhook === null) return false;
   const description = descriptionOf(webhook, notice);

@@ -2,10 +2,10 @@ import { currentHealth, type WebhookHealth } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
 import { statusOf } from './rules.ts';
-import type { Webhook, WebhookShown } from './schema.ts';
+import type { Webhook, WebhookResponse } from './schema.ts';
 import { webhookRecordsOf } from './store.ts';
 
-const shown = (webhook: Webhook, health: WebhookHealth): WebhookShown => ({
+const response = (webhook: Webhook, health: WebhookHealth): WebhookResponse => ({
   ...toRecordResponse(webhook),
   url: webhook.url,
   name: webhook.name,
@@ -23,15 +23,18 @@ const shown = (webhook: Webhook, health: WebhookHealth): WebhookShown => ({
 });
 
 /** Webhooks with what deliveries have shown of them. */
-export async function shownWebhooks(
+export async function toWebhooksResponse(
   deps: Pick<Deps, 'database'>,
   webhooks: readonly Webhook[],
-): Promise<WebhookShown[]> {
+): Promise<WebhookResponse[]> {
   const health = await webhookRecordsOf(deps).findHealthByIds(webhooks.map(({ _id }) => _id));
-  return webhooks.map((webhook) => shown(webhook, currentHealth(webhook, health.get(webhook._id))));
+  return webhooks.map((webhook) => response(webhook, currentHealth(webhook, health.get(webhook._id))));
 }
 
 /** A webhook with what deliveries have shown of it. */
-export async function shownWebhook({ database }: Pick<Deps, 'database'>, webhook: Webhook): Promise<WebhookShown> {
-  return shown(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).findHealth(webhook._id)));
+export async function toWebhookResponse(
+  { database }: Pick<Deps, 'database'>,
+  webhook: Webhook,
+): Promise<WebhookResponse> {
+  return response(webhook, currentHealth(webhook, await webhookRecordsOf({ database }).findHealth(webhook._id)));
 }

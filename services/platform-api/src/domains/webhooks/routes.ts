@@ -16,8 +16,8 @@ import type { Deps } from '../../platform/deps.ts';
 import { toSorting } from '../../platform/fields.ts';
 import { idParams } from '../../platform/schemas.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
-import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
-import { shownWebhook, shownWebhooks } from './shown.ts';
+import { toWebhookResponse, toWebhooksResponse } from './responses.ts';
+import { createBody, regenerateBody, updateBody, webhookResponseSchema, webhookWithSecret } from './schema.ts';
 import {
   createWebhook,
   getWebhook,
@@ -41,14 +41,14 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'listWebhooks',
     summary: "The caller's webhooks",
     query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
-    response: pageSchema(webhookShown),
+    response: pageSchema(webhookResponseSchema),
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       const { items, total } = await listWebhooks(deps, getCaller(context), {
         sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageResponse({ items: await shownWebhooks(deps, items), total }, paging);
+      return pageResponse({ items: await toWebhooksResponse(deps, items), total }, paging);
     },
   }),
   platformRoute({
@@ -68,7 +68,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     handle: async ({ body, context }) => {
       const { webhook, secret } = await createWebhook(deps, getCaller(context), body);
       const location = { Location: `/api${base}/${webhook._id}` };
-      return new Reply(201, { data: { ...(await shownWebhook(deps, webhook)), secret } }, location);
+      return new Reply(201, { data: { ...(await toWebhookResponse(deps, webhook)), secret } }, location);
     },
   }),
   platformRoute({
@@ -78,9 +78,9 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhook',
     summary: 'One webhook',
     params: idParams,
-    response: singleSchema(webhookShown),
+    response: singleSchema(webhookResponseSchema),
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await getWebhook(deps, getCaller(context), params.id)),
+      data: await toWebhookResponse(deps, await getWebhook(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -91,10 +91,10 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Change a webhook; enabled: true ends a disabling and its counters',
     params: idParams,
     body: updateBody,
-    response: singleSchema(webhookShown),
+    response: singleSchema(webhookResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => ({
-      data: await shownWebhook(
+      data: await toWebhookResponse(
         deps,
         await updateWebhook(deps, getCaller(context), params.id, body, parseIfMatch(context)),
       ),
@@ -107,10 +107,13 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'deleteWebhook',
     summary: 'Remove a webhook; what it still waits for is canceled',
     params: idParams,
-    response: singleSchema(webhookShown),
+    response: singleSchema(webhookResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await removeWebhook(deps, getCaller(context), params.id, parseIfMatch(context))),
+      data: await toWebhookResponse(
+        deps,
+        await removeWebhook(deps, getCaller(context), params.id, parseIfMatch(context)),
+      ),
     }),
   }),
   platformRoute({
@@ -126,7 +129,7 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     response: singleSchema(webhookWithSecret),
     handle: async ({ params, body, context }) => {
       const { webhook, secret } = await regenerateSecret(deps, getCaller(context), params.id, body);
-      return { data: { ...(await shownWebhook(deps, webhook)), secret } };
+      return { data: { ...(await toWebhookResponse(deps, webhook)), secret } };
     },
   }),
   ...deliveryRoutes(deps),

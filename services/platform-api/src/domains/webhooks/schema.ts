@@ -73,8 +73,8 @@ const shownFields = {
   last_failure_at: nullable(time),
 };
 
-export const webhookShown = Type.Object(shownFields, { title: 'Webhook' });
-export type WebhookShown = Static<typeof webhookShown>;
+export const webhookResponseSchema = Type.Object(shownFields, { title: 'Webhook' });
+export type WebhookResponse = Static<typeof webhookResponseSchema>;
 
 /** Shown once: when the secret is made. */
 export const webhookWithSecret = Type.Object(

@@ -71,9 +71,9 @@ describe('POST /api/user-webhooks', () => {
       version: 1,
     });
     expect(headers.get('location')).toBe(`${path}/${String(webhook['id'])}`);
-    for (const answer of [await client.get(path), await client.get(`${path}/${String(webhook['id'])}`)]) {
-      expect(answer.status).toBe(200);
-      expect(JSON.stringify(answer.body)).not.toContain('top-secret');
+    for (const response of [await client.get(path), await client.get(`${path}/${String(webhook['id'])}`)]) {
+      expect(response.status).toBe(200);
+      expect(JSON.stringify(response.body)).not.toContain('top-secret');
     }
   });
 

@@ -90,8 +90,8 @@ describe('every alarm of a terminal is one notification, listed or unknown', () 
     const vehicle = { ...context.vehicle, driverId: null };
     const [sos] = raisedBy({ bits: [0] });
     if (sos === undefined) throw new Error('nothing was raised');
-    const shown = { shownImei: null, address: null };
-    const content = contentOf({ vehicle, raised: { ...sos, type: 'from_tomorrow' } }, 'en', shown);
+    const response = { shownImei: null, address: null };
+    const content = contentOf({ vehicle, raised: { ...sos, type: 'from_tomorrow' } }, 'en', response);
     expect(content).toMatchObject({ type: 'unknown_alarm', severity: 'info', title: kindOf('unknown_alarm')?.title });
     expect(JSON.parse(content.attributes)).toEqual({ bit: 0, reported_type: 'from_tomorrow' });
   });
