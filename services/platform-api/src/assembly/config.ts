@@ -8,11 +8,11 @@ import {
 } from '@fleet/service-kit';
 import { checkMediaSettings, mediaSettings } from '../domains/media/settings.ts';
 import { partnerSettings } from '../domains/partners/settings.ts';
-import { attachmentSettings } from '../events/attachment-settings.ts';
+import { attachmentSettings } from '../event-consumers/attachment-settings.ts';
 import { mailSettings, readSmtpServer } from '../mail/settings.ts';
 import { checkMapSettings, mapSettings } from '../maps/settings.ts';
+import { checkSenderSettings, senderSettings } from '../notification-delivery/settings.ts';
 import { ruleSettings } from '../rules/settings.ts';
-import { checkSenderSettings, senderSettings } from '../senders/settings.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
 

@@ -1,8 +1,8 @@
 import type { Lifecycle, Registry } from '@fleet/service-kit';
-import { startAttachments } from '../events/attachments.ts';
-import { startEvents } from '../events/start.ts';
+import { startAttachments } from '../event-consumers/attachments.ts';
+import { startEvents } from '../event-consumers/start.ts';
+import { startSenders } from '../notification-delivery/start.ts';
 import type { Deps } from '../platform/deps.ts';
-import { startSenders } from '../senders/start.ts';
 import { startTelemetry } from '../telemetry/start.ts';
 
 /** Starts the role `telemetry`: reads reports and events, raises notifications and sends them. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { wantedNotifications } from '../domains/notifications/preferences.ts';
 import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
-import { removeEndedShares, sharedVehicles } from '../domains/sharing/use-cases.ts';
+import { removeEndedShares, sharedVehicles } from '../domains/vehicle-shares/use-cases.ts';
 import { webhooksOf } from '../domains/webhooks/store.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 

@@ -2,8 +2,8 @@ import { deletePreferences as forgetVehiclePreferences } from '../domains/notifi
 import { removePushTokens } from '../domains/notifications/push-tokens.ts';
 import { deletePreferences } from '../domains/preferences/use-cases.ts';
 import { endLinksOfUser } from '../domains/share-links/use-cases.ts';
-import { endSharesOfUser } from '../domains/sharing/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
+import { endSharesOfUser } from '../domains/vehicle-shares/use-cases.ts';
 import { passVehicles } from '../domains/vehicles/use-cases.ts';
 import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';

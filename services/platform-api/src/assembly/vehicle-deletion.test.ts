@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { openDriverSession } from '../domains/drivers/sessions.ts';
 import { driverCollection } from '../domains/drivers/store.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';

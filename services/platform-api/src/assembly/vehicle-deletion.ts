@@ -3,12 +3,12 @@ import { endDriverSessions } from '../domains/drivers/sessions.ts';
 import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
 import { releaseMediaOf } from '../domains/media/removal.ts';
 import { deletePreferences } from '../domains/notifications/preferences.ts';
-import { dropVehicleFromRoutes } from '../domains/routes/queries.ts';
+import { dropVehicleFromRoutes } from '../domains/planned-routes/queries.ts';
 import { endLinksOfVehicle } from '../domains/share-links/use-cases.ts';
-import { endSharesOfVehicle } from '../domains/sharing/use-cases.ts';
+import { endSharesOfVehicle } from '../domains/vehicle-shares/use-cases.ts';
 import type { VehicleDeleted } from '../domains/vehicles/deleted.ts';
 import { dropVehicleFromWebhooks } from '../domains/webhooks/use-cases.ts';
-import { forgetAttachments } from '../events/attachment-requests.ts';
+import { forgetAttachments } from '../event-consumers/attachment-requests.ts';
 import type { Deps } from '../platform/deps.ts';
 import { deleteTerminalState } from '../telemetry/state-store.ts';
 

@@ -12,8 +12,8 @@ import type { PartnerTelemetry } from '../domains/partners/telemetry.ts';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { MailQueue } from '../mail/mail-queue.ts';
 import type { MapServices } from '../maps/map-services.ts';
+import type { PlatformMessages } from '../notification-delivery/platform-messages.ts';
 import type { MessageSender } from '../providers/message-sender.ts';
-import type { PlatformMessages } from '../senders/platform-messages.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Background } from './background.ts';
 

@@ -1,6 +1,6 @@
 import type { Geofence } from '../domains/geofences/schema.ts';
 import type { Severity } from '../domains/notifications/types.ts';
-import type { StoredRoute } from '../domains/routes/schema.ts';
+import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import type { Report } from '../telemetry/report.ts';
 import type { RuleSettings } from './settings.ts';
 

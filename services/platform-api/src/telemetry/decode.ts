@@ -11,7 +11,7 @@ import {
   terminalKey,
   tryDecodeBody,
 } from '@fleet/jt808';
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 
 /** One position of a batch before the terminal's clock is known: everything but the time. */
 export interface DecodedReport {

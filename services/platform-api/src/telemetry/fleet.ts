@@ -1,8 +1,8 @@
 import { fleetChanged, subscribe } from '@fleet/bus';
 import { geofencesByVehicle } from '../domains/geofences/queries.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { activeRoutesByVehicle } from '../domains/routes/queries.ts';
-import type { StoredRoute } from '../domains/routes/schema.ts';
+import { activeRoutesByVehicle } from '../domains/planned-routes/queries.ts';
+import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehiclesByImei } from '../domains/vehicles/store.ts';
 import type { Deps } from '../platform/deps.ts';

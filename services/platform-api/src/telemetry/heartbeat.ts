@@ -1,4 +1,4 @@
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
 import type { DecodedHeartbeat } from './decode.ts';
 import type { Judged, Place } from './judge.ts';

@@ -1,5 +1,5 @@
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';

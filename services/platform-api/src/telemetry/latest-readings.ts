@@ -1,4 +1,4 @@
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { VehicleState } from './vehicle-state.ts';
 
 /** Values that a partner's device may report in positions and in heartbeats; null if missing. */

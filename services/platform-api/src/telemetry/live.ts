@@ -1,7 +1,7 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
-import { toLocationResponse } from '../domains/realtime/responses.ts';
-import { lastHeardMs, stateOf } from '../domains/realtime/rules.ts';
-import { publishLive } from '../events/live.ts';
+import { toLocationResponse } from '../domains/last-positions/responses.ts';
+import { lastHeardMs, stateOf } from '../domains/last-positions/rules.ts';
+import { publishLive } from '../event-consumers/live.ts';
 import type { Moved } from './unit.ts';
 
 /**

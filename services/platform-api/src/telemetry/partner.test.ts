@@ -7,10 +7,10 @@ import {
 } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
+import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
-import { PresenceStore } from '../events/presence-store.ts';
+import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
 

@@ -1,5 +1,5 @@
 import type { AdditionalItem } from '@fleet/jt808';
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 
 /** One decoded position of a terminal or a partner. */
 export interface Report {

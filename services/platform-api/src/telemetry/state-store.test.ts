@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { readLastLocations } from '../domains/realtime/store.ts';
+import { readLastLocations } from '../domains/last-positions/store.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';

@@ -1,9 +1,9 @@
 import { type AttachmentsRequested, readTelemetryBatch, type StreamMessage } from '@fleet/bus';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Amended } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';

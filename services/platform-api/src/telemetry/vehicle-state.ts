@@ -1,5 +1,5 @@
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState } from '../domains/positions/odometer.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { LatestReadings } from './latest-readings.ts';

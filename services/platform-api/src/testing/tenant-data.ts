@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { WebhookRepository } from '@fleet/storage';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { countBytes, insertMedia } from '../domains/media/store.ts';
 import { mediaUrl } from '../domains/media/urls.ts';
 import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/store.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
 import { mediaPodId } from './media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';

@@ -5,7 +5,7 @@ import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ClientOptions } from 'ws';
 import { Principals } from '../access/principals.ts';
-import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import { LiveClient } from '../testing/live-client.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { startWebsocket } from './start.ts';

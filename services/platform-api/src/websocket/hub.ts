@@ -1,7 +1,7 @@
 import { AppError } from '@fleet/service-kit';
 import type { WebSocket } from 'ws';
 import type { Principals } from '../access/principals.ts';
-import { readWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { readWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import { openLinkSocket, stillLive } from '../domains/share-links/opening.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
 import type { Deps } from '../platform/deps.ts';

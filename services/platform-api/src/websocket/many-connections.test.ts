@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
-import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import type { User } from '../domains/users/schema.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import { maxConnections } from './registry.ts';

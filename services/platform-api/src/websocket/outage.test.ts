@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { testPosition } from '../testing/positions.ts';

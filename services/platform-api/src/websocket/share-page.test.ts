@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { linksIn } from '../domains/share-links/store.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Data, PlatformWorld } from '../testing/platform-world.ts';

@@ -1,4 +1,4 @@
-import type { LocationResponse } from '../domains/realtime/responses.ts';
+import type { LocationResponse } from '../domains/last-positions/responses.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';

@@ -5,7 +5,7 @@ import { urlsFor } from '../domains/media/urls.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
 import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import type { SharePermission } from '../domains/sharing/schema.ts';
+import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
 import type { Deps } from '../platform/deps.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { create } from '../assembly/service.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Answer, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';

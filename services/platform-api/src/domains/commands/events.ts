@@ -1,6 +1,6 @@
 import type { Bus } from '@fleet/bus';
-import { publishLive } from '../../events/live.ts';
-import { raiseHappenings } from '../../events/parts.ts';
+import { publishLive } from '../../event-consumers/live.ts';
+import { raiseHappenings } from '../../event-consumers/parts.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { toCommandResponse } from './responses.ts';

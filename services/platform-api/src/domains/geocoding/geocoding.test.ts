@@ -6,7 +6,7 @@ import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import { sweepAddresses } from './store.ts';
 
 jest.setTimeout(60_000);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { lastLocationOf as location } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 
 jest.setTimeout(60_000);
 

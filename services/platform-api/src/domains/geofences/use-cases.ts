@@ -9,7 +9,7 @@ import { type Change, type Filter, substringFilter } from '../../store/account-r
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocationsIfKnown } from '../realtime/queries.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { GeofenceAssignments } from './geofence-assignments.ts';

@@ -1,4 +1,4 @@
-import { raiseHappenings } from '../../events/parts.ts';
+import { raiseHappenings } from '../../event-consumers/parts.ts';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Vehicle } from '../vehicles/schema.ts';

@@ -5,7 +5,7 @@ import { toSorting } from '../../platform/fields.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
-import { sharedVehicle } from '../sharing/use-cases.ts';
+import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishMedia } from './record.ts';

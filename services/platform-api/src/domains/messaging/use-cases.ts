@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { AppError, getRawBody, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import { findCaller } from '../../access/caller.ts';
+import type { TakenText } from '../../notification-delivery/platform-messages.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { omitUndefined } from '../../platform/fields.ts';
 import { isForm } from '../../platform/forms.ts';
 import { normalizePhone } from '../../platform/phone.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
-import type { TakenText } from '../../senders/platform-messages.ts';
 import type { Filter, NewAccountRecord, Scope } from '../../store/account-repository.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { normalEmail } from '../users/rules.ts';

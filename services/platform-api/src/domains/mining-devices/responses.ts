@@ -1,7 +1,7 @@
 import { parseAttributes } from '../../platform/fields.ts';
 import { formatTime, toRecordResponse } from '../../platform/schemas.ts';
-import { toLocationResponse } from '../realtime/responses.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import { toLocationResponse } from '../last-positions/responses.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import type { MiningDevice, MiningDeviceResponse } from './schema.ts';
 
 export const toMiningDeviceResponse = (device: MiningDevice, nowMs = Date.now()): MiningDeviceResponse => ({

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
-import { locationResponseSchema } from '../realtime/responses.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 

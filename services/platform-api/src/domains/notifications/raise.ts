@@ -10,9 +10,9 @@ import {
   publish,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
+import { AgedCache } from '../../notification-delivery/aged-cache.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Amended } from '../../rules/rule.ts';
-import { AgedCache } from '../../senders/aged-cache.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { vehicleStates } from '../vehicles/states.ts';
 import { ownersOfVehicles } from '../vehicles/store.ts';

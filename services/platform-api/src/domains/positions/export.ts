@@ -1,4 +1,4 @@
-import type { LocationResponse } from '../realtime/responses.ts';
+import type { LocationResponse } from '../last-positions/responses.ts';
 
 /** A history as a file: its parts in order, so that it is written as it is made. */
 export interface HistoryFile {

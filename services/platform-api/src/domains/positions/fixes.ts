@@ -1,5 +1,5 @@
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 
 /** What a position says of where a vehicle was. */
 export type Fix = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp'>;

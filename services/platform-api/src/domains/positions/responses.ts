@@ -1,6 +1,6 @@
 import { encodePolyline } from '../../geometry/polyline.ts';
+import { type LocationResponse, toLocationResponse } from '../last-positions/responses.ts';
 import type { Happened } from '../notifications/counts.ts';
-import { type LocationResponse, toLocationResponse } from '../realtime/responses.ts';
 import { placeOf } from './fixes.ts';
 import type { Point, TripResponse } from './schema.ts';
 import type { Trip } from './trips.ts';

@@ -5,8 +5,8 @@ import { testEnv } from '../../../../../libs/service-kit/src/testing/server-proc
 import { loadConfig } from '../../assembly/config.ts';
 import { RecordStore } from '../../store/record-store.ts';
 import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { configOf } from '../preferences/store.ts';
-import type { LastLocation } from '../realtime/schema.ts';
 import { sweepPositions, thinned } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
 import { timeParameter } from '../../platform/timestamps.ts';
-import { locationResponseSchema } from '../realtime/responses.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 
 /** A position of a vehicle that was reported. */
 export interface Point {

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
-import { vehicleStates } from '../realtime/schema.ts';
+import { vehicleStates } from '../last-positions/schema.ts';
 
 /** What a share link shows. */
 export const linkPermissions = ['location', 'live_video'] as const;

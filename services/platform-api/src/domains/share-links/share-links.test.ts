@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import { appendPositions } from '../positions/store.ts';
-import type { LastLocation } from '../realtime/schema.ts';
-import { writeLastLocation } from '../realtime/store.ts';
 import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
 import { linksIn } from './store.ts';
 

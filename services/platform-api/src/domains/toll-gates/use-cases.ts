@@ -7,7 +7,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { sortItems, toSorting } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import { type Filter, substringFilter } from '../../store/account-repository.ts';
-import { pathOfRoute } from '../routes/queries.ts';
+import { pathOfRoute } from '../planned-routes/queries.ts';
 import { alongPath } from './rules.ts';
 import type { ListTollGatesQuery, TollGate, TollGateResponse } from './schema.ts';
 import { allGates, pageOfGates, within } from './store.ts';

@@ -2,7 +2,7 @@ import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import { text } from '../../platform/fields.ts';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
-import { locationResponseSchema } from '../realtime/responses.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
 
 /** A terminal that connects and belongs to no vehicle; `_id` is the canonical number. */
 export interface UnassignedDevice {

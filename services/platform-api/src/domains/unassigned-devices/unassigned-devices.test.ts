@@ -1,13 +1,13 @@
 import { publish, sessionChanged } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { keepRegistrations } from '../../events/device-details.ts';
-import { Presence } from '../../events/presence.ts';
+import { keepRegistrations } from '../../event-consumers/device-details.ts';
+import { Presence } from '../../event-consumers/presence.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Account } from '../accounts/schema.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import type { UnassignedDevice } from './schema.ts';
 import { findUnassigned, maxUnassigned, retentionMs, saveUnassigned, trimUnassigned } from './store.ts';
 import { recordUnassigned, sweepUnassigned } from './use-cases.ts';

@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox';
 import { color, nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
-import { locationResponseSchema } from '../realtime/responses.ts';
-import { vehicleStates } from '../realtime/schema.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import { vehicleStates } from '../last-positions/schema.ts';
 
 /** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
 export interface VehicleGroup extends AccountRecord {

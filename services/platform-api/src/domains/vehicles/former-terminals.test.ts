@@ -4,7 +4,7 @@ import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { cancelWaitingCommands } from '../commands/use-cases.ts';
-import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
+import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
 import type { Vehicle } from './schema.ts';
 

@@ -8,7 +8,7 @@ import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofencesIn } from '../geofences/store.ts';
-import { linkRoutes } from '../routes/links.ts';
+import { linkRoutes } from '../planned-routes/links.ts';
 import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
 import { createVehicle, updateVehicle } from './changes.ts';
 

@@ -1,4 +1,4 @@
-import type { LocationResponse } from '../realtime/responses.ts';
+import type { LocationResponse } from '../last-positions/responses.ts';
 import { locationNow, vehicleStates } from './states.ts';
 import { vehiclesIn } from './store.ts';
 import type { Parts } from './use-cases.ts';

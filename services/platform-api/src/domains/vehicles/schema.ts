@@ -4,8 +4,8 @@ import { attributes, nullableField, searchText, stringEnum, text, trimmedText } 
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { subscriptionResponse } from '../billing/schema.ts';
-import { locationResponseSchema } from '../realtime/responses.ts';
-import { vehicleStates as vehicleStateNames } from '../realtime/schema.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import { vehicleStates as vehicleStateNames } from '../last-positions/schema.ts';
 
 export const vehicleTypes = [
   'car',

@@ -1,9 +1,9 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
-import { lastLocationsIfKnown } from '../realtime/queries.ts';
-import { toLocationResponse } from '../realtime/responses.ts';
-import { lastHeardMs, stateOf } from '../realtime/rules.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { toLocationResponse } from '../last-positions/responses.ts';
+import { lastHeardMs, stateOf } from '../last-positions/rules.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import type { DeviceShown, VehicleResponse } from './schema.ts';
 
 /** What is known of a terminal at this moment. */

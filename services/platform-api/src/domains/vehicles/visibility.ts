@@ -3,8 +3,8 @@ import type { Caller } from '../../access/caller.ts';
 import { isPermitted } from '../../access/roles.ts';
 import type { ReadScope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
-import { type SharePermission, sharePermissions } from '../sharing/schema.ts';
-import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../sharing/use-cases.ts';
+import { type SharePermission, sharePermissions } from '../vehicle-shares/schema.ts';
+import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../vehicle-shares/use-cases.ts';
 import type { Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 

@@ -2,7 +2,7 @@ import type { notifyWebhookOwner } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Deps } from '../../platform/deps.ts';
 import { MessageRefusedError } from '../../providers/message-sender.ts';
-import { lastLocationsIfKnown } from '../realtime/queries.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';

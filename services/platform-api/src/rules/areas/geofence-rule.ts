@@ -1,5 +1,5 @@
 import type { Geofence, GeofenceEvent } from '../../domains/geofences/schema.ts';
-import type { LastLocation } from '../../domains/realtime/schema.ts';
+import type { LastLocation } from '../../domains/last-positions/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
 import { type Area, codeLength, depthAt, marginM } from './area.ts';

@@ -1,6 +1,6 @@
-import type { StoredRoute } from '../../domains/routes/schema.ts';
+import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
-import { isNearPath, routePathOf } from '../routes/path.ts';
+import { isNearPath, routePathOf } from '../route-deviation/path.ts';
 import type { RuleContext } from '../rule.ts';
 import { type Area, depthAt } from './area.ts';
 import { areasOf } from './areas.ts';

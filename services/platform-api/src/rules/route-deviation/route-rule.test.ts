@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { StoredRoute, Waypoint } from '../../domains/routes/schema.ts';
+import type { StoredRoute, Waypoint } from '../../domains/planned-routes/schema.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { away, contextOf, routeOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
 import { progressOf, type RouteState, routeRule } from './route-rule.ts';

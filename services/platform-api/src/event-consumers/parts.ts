@@ -1,5 +1,5 @@
+import { lastLocationsIfKnown } from '../domains/last-positions/queries.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
-import { lastLocationsIfKnown } from '../domains/realtime/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { Deps } from '../platform/deps.ts';
 

@@ -1,6 +1,6 @@
 import { type Bus, fleetChanged, publish } from '@fleet/bus';
 import type { Static } from 'typebox';
-import type { Share } from '../domains/sharing/schema.ts';
+import type { Share } from '../domains/vehicle-shares/schema.ts';
 import type { RecordChange, RecordStore } from '../store/record-store.ts';
 import { publishLive } from './live.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionChanged, subscribe } from '@fleet/bus';
 import { type DeviceState, readDevices } from '@fleet/storage';
+import { lastHeardMs } from '../domains/last-positions/rules.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
+import { readLastLocations } from '../domains/last-positions/store.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
-import { lastHeardMs } from '../domains/realtime/rules.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';

@@ -3,7 +3,7 @@ import { driverReport, queryAttributesResponse, terminalRegistration } from '@fl
 import { createReservation } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StoredRoute } from '../../domains/routes/schema.ts';
+import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { distanceToLineM, type FlatLine, toFlatLine } from '../../geometry/flat-lines.ts';
 import { degreeM, distanceM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
 import { toPairs } from '../../platform/coordinates.ts';

@@ -1,6 +1,6 @@
-import type { LastLocation } from '../../domains/realtime/schema.ts';
-import type { Progress } from '../../domains/routes/rules.ts';
-import type { RouteEvent, StoredRoute } from '../../domains/routes/schema.ts';
+import type { LastLocation } from '../../domains/last-positions/schema.ts';
+import type { Progress } from '../../domains/planned-routes/rules.ts';
+import type { RouteEvent, StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';

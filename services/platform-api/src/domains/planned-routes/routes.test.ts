@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
-import { routeRule } from '../../rules/routes/route-rule.ts';
+import { routeRule } from '../../rules/route-deviation/route-rule.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 
 jest.setTimeout(60_000);
 
