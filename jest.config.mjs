@@ -12,7 +12,7 @@ const shared = {
   },
   moduleNameMapper: {
     '^@fleet/([^/]+)$': '<rootDir>/libs/$1/src/index.ts',
-    '^@fleet/(service-kit)/([^/]+)$': '<rootDir>/libs/$1/src/$2.ts',
+    '^@fleet/(service-kit)/([^/]+)$': '<rootDir>/libs/$1/src/http/$2.ts',
   },
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/(?!unit-groups/)', '/\\.data/'],
 };

@@ -28,7 +28,7 @@ function isZombie(pid) {
   }
 }
 
-/** A new launcher may already have its own file in the place of the dead one's. */
+/** A new launcher may already have its own file instead of the dead one's. */
 function removeIfStillOf(pid, file) {
   try {
     if (String(JSON.parse(readFileSync(file, 'utf8')).pid) === pid) rmSync(file, { force: true });

@@ -1,25 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { LightFleet } from '@fleet/terminal-simulator';
+import { LoadFleet } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
 import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
 import { AlarmReceiver } from './testing/alarm-receiver.ts';
-import { AlarmedVehicle, type AlarmTold, inOrder, places, toldBy, wordAlarms } from './testing/alarmed-vehicle.ts';
-import { healthy, kill, restarted } from './testing/faults.ts';
-import { type Call, countStatuses, Fleet } from './testing/fleet.ts';
-import { PlatformClient, type Shown } from './testing/platform-client.ts';
+import {
+  AlarmedVehicle,
+  type AlarmReceipt,
+  positions,
+  sortReceipts,
+  toReceipts,
+  wordAlarms,
+} from './testing/alarmed-vehicle.ts';
+import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
+import { type CommandCall, countStatuses, Fleet } from './testing/fleet.ts';
+import { type DedicatedHarness, startHarness } from './testing/harness.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { SeededRandom } from './testing/seeded-random.ts';
-import { locationName, storedLocations } from './testing/stored-locations.ts';
-import { until } from './testing/until.ts';
-import { type OwnWorld, startWorld } from './testing/world.ts';
+import { formatLocationName, readStoredLocations } from './testing/stored-locations.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 // Everything is killed in turn, twice, and comes back on a machine that is busy.
 jest.setTimeout(campaignTimeoutMs(1_200_000));
 
 /** ALARM_FAULTS_SEED: other kills and pauses; `random` for some that nobody has seen. */
-const wantedSeed = process.env['ALARM_FAULTS_SEED'] ?? '22031369';
-const seed = wantedSeed === 'random' ? Date.now() % 0x1_0000_0000 : Number(wantedSeed);
+const seedSetting = process.env['ALARM_FAULTS_SEED'] ?? '22031369';
+const seed = seedSetting === 'random' ? Date.now() % 0x1_0000_0000 : Number(seedSetting);
 const processes = [
   'webhook-dispatcher',
   'platform-telemetry',
@@ -48,9 +55,9 @@ const recoveryMs = 240_000;
 const startedAtMs = Date.now();
 
 let receiver: AlarmReceiver;
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let client: PlatformClient;
-let load: LightFleet;
+let load: LoadFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;
 let commandFleet: Fleet;
 /** Whether something is killed still. */
@@ -58,7 +65,7 @@ const kills = { areOver: false };
 
 beforeAll(async () => {
   receiver = await AlarmReceiver.start(selfSigned());
-  world = await startWorld({
+  harness = await startHarness({
     ...receiver.settings,
     RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
     RATE_LIMIT_PLATFORM_BURST: '10000',
@@ -66,53 +73,53 @@ beforeAll(async () => {
     REQUEST_LIMIT_MS: '25000',
     WEBHOOK_RETRY_WAITS_MS: '1000,1000,1000,2000,2000,5000,5000,5000',
   });
-  client = await PlatformClient.logIn(world);
-  await client.data('/user-webhooks', { url: receiver.url });
-  const started = (name: keyof typeof vehicles): Promise<AlarmedVehicle[]> =>
+  client = await PlatformClient.logIn(harness);
+  await client.requestData('/user-webhooks', { url: receiver.url });
+  const startVehicles = (name: keyof typeof vehicles): Promise<AlarmedVehicle[]> =>
     Promise.all(
-      Array.from({ length: vehicles[name] }, (_unused, at) => AlarmedVehicle.start(world, client, `${name} ${at}`)),
+      Array.from({ length: vehicles[name] }, (_unused, at) => AlarmedVehicle.start(harness, client, `${name} ${at}`)),
     );
-  fleet = { word: await started('word'), sos: await started('sos'), items: await started('items') };
-  await client.data('/geofences', {
+  fleet = { word: await startVehicles('word'), sos: await startVehicles('sos'), items: await startVehicles('items') };
+  await client.requestData('/geofences', {
     name: 'Yard',
     type: 'circle',
-    coordinates: [[places.inside, places.longitude]],
-    radius_m: places.radiusM,
+    coordinates: [[positions.inside, positions.longitude]],
+    radius_m: positions.radiusM,
     vehicles: fleet.items.map(({ id }) => id),
   });
   // The first fix says on which side of the edge it stands.
   await Promise.all(fleet.items.map((vehicle) => vehicle.report()));
   load = await startLoad();
-  commandFleet = await Fleet.start(world, commanded.terminals, { reportIntervalMs: 1_000 });
+  commandFleet = await Fleet.start(harness, commanded.terminals, { reportIntervalMs: 1_000 });
 }, 300_000);
 
 afterAll(async () => {
   await load?.stop();
-  await world?.stop();
+  await harness?.stop();
   await receiver?.stop();
 }, 120_000);
 
-async function startLoad(): Promise<LightFleet> {
+async function startLoad(): Promise<LoadFleet> {
   const firstPhone = `138${String(process.pid % 10_000).padStart(4, '0')}00000`;
-  const light = new LightFleet({ ...world.product.runtime.jt808, ...background, firstPhone, connectRate: 50 });
+  const light = new LoadFleet({ ...harness.product.runtime.jt808, ...background, firstPhone, connectRate: 50 });
   for (let at = 0; at < light.phones.length; at += 10)
     await Promise.all(
-      light.phones.slice(at, at + 10).map((imei) => client.data('/vehicles', { vehicle_no: `L${imei}`, imei })),
+      light.phones.slice(at, at + 10).map((imei) => client.requestData('/vehicles', { vehicle_no: `L${imei}`, imei })),
     );
   light.start();
-  await until('all terminals to be online', () => light.counters.online === background.terminals, 120_000);
+  await waitFor('all terminals to be online', () => light.counters.online === background.terminals, 120_000);
   return light;
 }
 
 /** A pause that is short once nothing is killed any more. */
-const pause = (random: SeededRandom, lowMs: number, highMs: number): Promise<void> =>
+const pauseRandomly = (random: SeededRandom, lowMs: number, highMs: number): Promise<void> =>
   sleep(kills.areOver ? 100 : random.between(lowMs, highMs));
 
 /** Each bit of the alarm word once, in any order. */
 async function raiseBits(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   for (const bit of random.shuffled(wordAlarms.keys())) {
     await vehicle.raise(bit);
-    await pause(random, 500, 4_000);
+    await pauseRandomly(random, 500, 4_000);
   }
 }
 
@@ -120,9 +127,9 @@ async function raiseBits(vehicle: AlarmedVehicle, random: SeededRandom): Promise
 async function pressSos(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   do {
     await vehicle.raise(0);
-    await pause(random, 0, 1_000);
+    await pauseRandomly(random, 0, 1_000);
     await vehicle.report();
-    await pause(random, 500, 5_000);
+    await pauseRandomly(random, 500, 5_000);
   } while (!kills.areOver);
 }
 
@@ -130,7 +137,7 @@ async function pressSos(vehicle: AlarmedVehicle, random: SeededRandom): Promise<
 async function raiseItems(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   const ends = new Map<string, () => Promise<void>>();
   const alarm = (kind: 'adas' | 'dsm') => [
-    async () => void ends.set(kind, await vehicle.activeSafety(kind)),
+    async () => void ends.set(kind, await vehicle.startSafetyAlarm(kind)),
     async () => ends.get(kind)?.(),
   ];
   const steps = random.interleaved([
@@ -141,7 +148,7 @@ async function raiseItems(vehicle: AlarmedVehicle, random: SeededRandom): Promis
   ]);
   for (const step of steps) {
     await step();
-    await pause(random, 2_000, 10_000);
+    await pauseRandomly(random, 2_000, 10_000);
   }
   await vehicle.report();
 }
@@ -151,26 +158,26 @@ async function killRound(random: SeededRandom, round: number): Promise<void> {
   const killed = new Map<string, number>();
   const names: readonly string[] = round % 2 === 1 ? [...processes, ...others] : processes;
   for (const name of random.shuffled(names)) {
-    await until(`${name} to run`, () => world.product.runtime.processes[name] !== undefined, recoveryMs);
-    killed.set(name, kill(world, name));
+    await waitFor(`${name} to run`, () => harness.product.runtime.processes[name] !== undefined, recoveryMs);
+    killed.set(name, killProcess(harness, name));
     const [isHealed, waitMs] = [random.next() < 0.4, random.between(100, 4_000)];
     // What fails can be done again.
     process.stdout.write(`killed ${name}, then ${isHealed ? 'waited for health' : `${waitMs.toFixed(0)} ms`}\n`);
-    if (isHealed) await allHealthy(killed);
+    if (isHealed) await waitUntilAllHealthy(killed);
     else await sleep(waitMs);
   }
-  await allHealthy(killed);
+  await waitUntilAllHealthy(killed);
 }
 
-async function allHealthy(killed: ReadonlyMap<string, number>): Promise<void> {
-  for (const [name, pid] of killed) await restarted(world, name, pid, recoveryMs);
-  await healthy(world, recoveryMs);
-  const answers = (): Promise<boolean> =>
-    client.ask('/auth/me').then(
+async function waitUntilAllHealthy(killed: ReadonlyMap<string, number>): Promise<void> {
+  for (const [name, pid] of killed) await waitForRestart(harness, name, pid, recoveryMs);
+  await waitUntilHealthy(harness, recoveryMs);
+  const checkPlatformApi = (): Promise<boolean> =>
+    client.request('/auth/me').then(
       () => true,
       () => false,
     );
-  await until('the Platform API to answer', answers, recoveryMs);
+  await waitFor('the Platform API to answer', checkPlatformApi, recoveryMs);
 }
 
 async function killAll(): Promise<void> {
@@ -184,19 +191,19 @@ async function killAll(): Promise<void> {
 }
 
 /** Sends commands as long as something is killed, and returns how they ended. */
-async function sendCommands(random: SeededRandom): Promise<Call[]> {
-  const calls: Promise<Call>[] = [];
+async function sendCommands(random: SeededRandom): Promise<CommandCall[]> {
+  const calls: Promise<CommandCall>[] = [];
   for (let sent = 0; !kills.areOver && sent < commanded.terminals * commanded.commands; sent += 1) {
     const terminal = commandFleet.terminals[sent % commanded.terminals];
     if (terminal === undefined) throw new Error('no terminal takes commands');
-    calls.push(commandFleet.callOne(terminal, 1 + Math.floor(sent / commanded.terminals)));
-    await pause(random, 100, 900);
+    calls.push(commandFleet.sendCommand(terminal, 1 + Math.floor(sent / commanded.terminals)));
+    await pauseRandomly(random, 100, 900);
   }
   return Promise.all(calls);
 }
 
 /** Commands that were sent twice, or whose answer does not fit what the terminal got. */
-const wrongCommands = (calls: readonly Call[]): object[] =>
+const findWrongCommands = (calls: readonly CommandCall[]): object[] =>
   calls
     .map((call) => ({ phone: call.phone, no: call.no, status: call.status, frames: call.frames() }))
     .filter(({ status, frames }) => frames > 1 || (status === 200 && frames === 0) || (status === 404 && frames > 0));
@@ -205,14 +212,14 @@ const wrongCommands = (calls: readonly Call[]): object[] =>
 async function compareLocations(
   vehicle: AlarmedVehicle,
 ): Promise<{ acknowledged: number; lost: string[]; twice: number }> {
-  const acknowledged = vehicle.terminal.acknowledgedReports.map(locationName);
+  const acknowledged = vehicle.terminal.acknowledgedReports.map(formatLocationName);
   const window = { fromMs: startedAtMs - 600_000, toMs: Date.now() + 600_000 };
-  const limitMs = performance.now() + recoveryMs;
+  const deadlineMs = performance.now() + recoveryMs;
   for (;;) {
-    const names = await storedLocations(client, vehicle.id, window);
+    const names = await readStoredLocations(client, vehicle.id, window);
     const stored = new Set(names);
     const lost = acknowledged.filter((name) => !stored.has(name));
-    if (lost.length === 0 || performance.now() > limitMs)
+    if (lost.length === 0 || performance.now() > deadlineMs)
       return { acknowledged: acknowledged.length, lost, twice: names.length - stored.size };
     await sleep(1_000);
   }
@@ -221,14 +228,14 @@ async function compareLocations(
 const allVehicles = (): AlarmedVehicle[] => Object.values(fleet).flat();
 
 /** Waits until the platform lists what it has to, or for long; shows the difference. */
-async function expectTold(vehicle: AlarmedVehicle): Promise<void> {
-  const expected = vehicle.expected();
-  const told = async (): Promise<AlarmTold[]> => toldBy(await vehicle.notifications(client));
-  const limitMs = performance.now() + recoveryMs;
-  const isToldOrLate = async (): Promise<boolean> =>
-    isDeepStrictEqual(await told(), expected) || performance.now() > limitMs;
-  await until('the alarms of a vehicle', isToldOrLate, 2 * recoveryMs);
-  expect(await told()).toEqual(expected);
+async function expectReceipts(vehicle: AlarmedVehicle): Promise<void> {
+  const expected = vehicle.getExpectedReceipts();
+  const readReceipts = async (): Promise<AlarmReceipt[]> => toReceipts(await vehicle.listNotifications(client));
+  const deadlineMs = performance.now() + recoveryMs;
+  const isReceivedOrLate = async (): Promise<boolean> =>
+    isDeepStrictEqual(await readReceipts(), expected) || performance.now() > deadlineMs;
+  await waitFor('the alarms of a vehicle', isReceivedOrLate, 2 * recoveryMs);
+  expect(await readReceipts()).toEqual(expected);
 }
 
 /** Ids of deliveries by notification. */
@@ -242,19 +249,20 @@ function deliveryIds(): Map<number, Set<string>> {
 }
 
 /** Notifications of all vehicles. */
-const listed = async (): Promise<Shown[]> =>
-  (await Promise.all(allVehicles().map((vehicle) => vehicle.notifications(client)))).flat();
-const idsOf = (notifications: readonly Shown[]): Set<number> => new Set(notifications.map(({ id }) => Number(id)));
+const listNotifications = async (): Promise<PlatformRecord[]> =>
+  (await Promise.all(allVehicles().map((vehicle) => vehicle.listNotifications(client)))).flat();
+const toIds = (notifications: readonly PlatformRecord[]): Set<number> =>
+  new Set(notifications.map(({ id }) => Number(id)));
 
 /** One line of what there was. */
-function summary(ids: ReadonlySet<number>, reported: number): string {
-  const alarms = allVehicles().flatMap((vehicle) => vehicle.expected());
+function formatSummary(ids: ReadonlySet<number>, reported: number): string {
+  const alarms = allVehicles().flatMap((vehicle) => vehicle.getExpectedReceipts());
   const risen = alarms.reduce((sum, { count }) => sum + count, 0);
-  const made = receiver.delivered.filter(({ envelope }) => ids.has(Number(envelope.payload.notification.id)));
-  const deliveries = new Set(made.map(({ id }) => id)).size;
+  const received = receiver.delivered.filter(({ envelope }) => ids.has(Number(envelope.payload.notification.id)));
+  const deliveries = new Set(received.map(({ id }) => id)).size;
   return (
     `${risen} alarms acknowledged, ${ids.size} notifications (${risen - ids.size} folded), ${deliveries} deliveries ` +
-    `(${made.length - deliveries} repeats by id), beside ${reported} reports of ${background.terminals} terminals; ` +
+    `(${received.length - deliveries} repeats by id), beside ${reported} reports of ${background.terminals} terminals; ` +
     `ALARM_FAULTS_SEED=${seed}\n`
   );
 }
@@ -271,27 +279,27 @@ describe('alarms, locations and commands while processes are killed', () => {
     last += 1;
     const commands = sendCommands(new SeededRandom(last));
     await Promise.all([killAll(), ...each('word', raiseBits), ...each('sos', pressSos), ...each('items', raiseItems)]);
-    await until('the others to be online again', () => load.counters.online === background.terminals, recoveryMs);
+    await waitFor('the others to be online again', () => load.counters.online === background.terminals, recoveryMs);
     const reported = load.counters.reportsAcknowledged - reportedBefore;
     expect(reported).toBeGreaterThan(background.terminals);
 
-    for (const vehicle of allVehicles()) await expectTold(vehicle);
-    const ids = idsOf(await listed());
+    for (const vehicle of allVehicles()) await expectReceipts(vehicle);
+    const ids = toIds(await listNotifications());
     const isDelivered = (): boolean => [...ids].every((id) => receiver.notificationIds.has(id));
-    await until('a delivery of every notification', isDelivered, recoveryMs);
-    process.stdout.write(summary(ids, reported));
+    await waitFor('a delivery of every notification', isDelivered, recoveryMs);
+    process.stdout.write(formatSummary(ids, reported));
     const calls = await commands;
-    expect(wrongCommands(calls)).toEqual([]);
+    expect(findWrongCommands(calls)).toEqual([]);
     const locations = await Promise.all(allVehicles().map(compareLocations));
     const acknowledged = locations.reduce((sum, compared) => sum + compared.acknowledged, 0);
     process.stdout.write(`commands by status ${JSON.stringify(countStatuses(calls))}, ${acknowledged} locations\n`);
     expect(locations.filter(({ lost, twice }) => lost.length > 0 || twice > 0)).toEqual([]);
     expect(countStatuses(calls)[200]).toBeGreaterThan(0);
     // Nothing has been added meanwhile, and some alarms were folded.
-    const notifications = await listed();
-    const expected = allVehicles().flatMap((vehicle) => vehicle.expected());
-    expect(idsOf(notifications)).toEqual(ids);
-    expect(toldBy(notifications)).toEqual(inOrder(expected));
+    const notifications = await listNotifications();
+    const expected = allVehicles().flatMap((vehicle) => vehicle.getExpectedReceipts());
+    expect(toIds(notifications)).toEqual(ids);
+    expect(toReceipts(notifications)).toEqual(sortReceipts(expected));
     expect(expected.some(({ type, count }) => type === 'sos' && count > 1)).toBe(true);
     expect([...deliveryIds().values()].filter(({ size }) => size !== 1)).toEqual([]);
   });

@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto';
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { call, openBus, revokeKey } from '@fleet/bus';
+import { openBus, request, revokeKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
-import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
+import { type ApiRequest, createApiSender, deviceCommands } from './testing/device-api.ts';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
-import { until } from './testing/until.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: World;
+let harness: ProductHarness;
 let terminal: SimulatedTerminal;
 let key: string;
 
 beforeAll(async () => {
   // At this level a service says the most.
-  world = await startWorld({ DEVICE_API_AUTH: 'key', LOG_LEVEL: 'trace' });
-  terminal = await world.terminal();
-  key = world.product.runtime.device_api.api_key;
+  harness = await startHarness({ DEVICE_API_AUTH: 'key', LOG_LEVEL: 'trace' });
+  terminal = await harness.startTerminal();
+  key = harness.product.runtime.device_api.api_key;
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 const api = (path: string, headers: Record<string, string> = {}): Promise<HttpReply> =>
-  send(world.product.runtime.base_url, `/api/v1${path}`, { headers });
-const ask = apiOf(() => world);
+  send(harness.product.runtime.base_url, `/api/v1${path}`, { headers });
+const sendRequest = createApiSender(() => harness);
 const withKey = (value: string): Record<string, string> => ({ 'x-api-key': value });
 const secured = (): string[] => [
   `/wakeup?imei=${terminal.phone}`,
@@ -37,7 +37,7 @@ const secured = (): string[] => [
 ];
 /** All others that are not open. */
 const alsoSecured = (): ApiRequest[] => [
-  ...deviceCommands.map(({ request }) => request(terminal.phone)),
+  ...deviceCommands.map(({ request: keyRequest }) => keyRequest(terminal.phone)),
   { path: `/history/stream.flv?imei=${terminal.phone}&channel=1` },
   { path: `/videos/list?imei=${terminal.phone}` },
   { path: `/videos?video_id=${'f'.repeat(24)}` },
@@ -50,7 +50,7 @@ const wrongKey = (): string => `${key.slice(0, -3)}${key.endsWith('xyz') ? 'abc'
 
 describe('a product that asks for an API key', () => {
   it('says so in what it writes for scripts', () => {
-    expect(world.product.runtime.device_api.auth).toBe('key');
+    expect(harness.product.runtime.device_api.auth).toBe('key');
     expect(key).toMatch(/^fk_[A-Za-z0-9_-]{43}$/);
   });
 
@@ -62,11 +62,13 @@ describe('a product that asks for an API key', () => {
       // Only the header counts.
       expectApiError(await api(`${path}&x-api-key=${wrongKey()}`, { authorization: `Bearer ${key}` }), 401);
     }
-    for (const request of alsoSecured()) {
-      expect(expectApiError(await ask(request), 401)).toContain('x-api-key');
-      expect(expectApiError(await ask(request, { headers: withKey(wrongKey()) }), 401)).toContain('not valid');
+    for (const keyRequest of alsoSecured()) {
+      expect(expectApiError(await sendRequest(keyRequest), 401)).toContain('x-api-key');
+      expect(expectApiError(await sendRequest(keyRequest, { headers: withKey(wrongKey()) }), 401)).toContain(
+        'not valid',
+      );
     }
-    for (const { messageId } of deviceCommands) expect(terminal.received(messageId)).toEqual([]);
+    for (const { messageId } of deviceCommands) expect(terminal.receivedFrames(messageId)).toEqual([]);
   });
 
   it('asks for the key before it looks at parameters, and before 404 of a device', async () => {
@@ -80,7 +82,7 @@ describe('a product that asks for an API key', () => {
     expect((await api(wake, withKey(key))).text).toBe('{"result":"success"}');
     expect((await api(start, withKey(key))).text).toBe('{"response_id":"0x9101","result":"success"}');
     const camera = `/health/camera?imei=${terminal.phone}&channel=1`;
-    await until('the camera to stream', async () => (await api(camera)).status === 200);
+    await waitFor('the camera to stream', async () => (await api(camera)).status === 200);
     expect((await api(pause, withKey(key))).text).toBe('{"response_id":"0x9102","result":"success"}');
     expectApiError(await api(watch, withKey(key)), 404);
     expectApiError(await api('/wakeup?imei=013900000001', withKey(key)), 404);
@@ -95,7 +97,7 @@ describe('a product that asks for an API key', () => {
   });
 
   it('guards the platform by the same key', async () => {
-    const { base_url: base } = world.product.runtime;
+    const { base_url: base } = harness.product.runtime;
     for (const headers of [{}, withKey(wrongKey())])
       expect((await send(base, '/api/nothing', { headers })).status).toBe(401);
     expect((await send(base, '/api/nothing', { headers: withKey(key) })).status).toBe(404);
@@ -105,56 +107,58 @@ describe('a product that asks for an API key', () => {
     await api(`/realtime/stream.flv?imei=${terminal.phone}&channel=3&token=${key}`, withKey(key));
     await api(`/wakeup?imei=${terminal.phone}`, withKey(key));
 
-    const { mongodb_url: mongodbUrl, redis_url: redisUrl } = world.product.runtime.backends;
-    const documents = await wholeDatabase(mongodbUrl);
+    const { mongodb_url: mongodbUrl, redis_url: redisUrl } = harness.product.runtime.backends;
+    const documents = await dumpDatabase(mongodbUrl);
     expect(documents).toContain(sha256(key));
     expect(documents).not.toContain(key);
-    expect(await wholeRedis(redisUrl)).not.toContain(key);
+    expect(await dumpRedis(redisUrl)).not.toContain(key);
 
-    const { dataDir } = world.product;
+    const { dataDir } = harness.product;
     // What the launcher writes for the one who has started it, readable by nobody else.
-    const known = [join(dataDir, 'runtime.json'), join(dataDir, 'secrets.json')];
-    const files = filesBelow(dataDir);
+    const expectedFiles = [join(dataDir, 'runtime.json'), join(dataDir, 'secrets.json')];
+    const files = listFiles(dataDir);
     expect(
       files.filter((file) => file.endsWith('device-api.log')).map((file) => readFileSync(file).length > 0),
     ).toEqual([true]);
-    expect(files.filter((file) => contentOf(file).includes(key)).toSorted()).toEqual(known);
+    expect(files.filter((file) => readContent(file).includes(key)).toSorted()).toEqual(expectedFiles);
   });
 
   // The last: no key is left then.
   it('refuses a revoked key within five seconds, for good', async () => {
     const [wake = ''] = secured();
     expect((await api(wake, withKey(key))).status).toBe(200);
-    const { nats_url: natsUrl } = world.product.runtime.backends;
+    const { nats_url: natsUrl } = harness.product.runtime.backends;
     const bus = await openBus(natsUrl, { name: 'test', log: createLogger('test', 'silent') });
     try {
-      const request = { keySha256: sha256(key) };
-      const asked = { timeoutMs: 5_000, correlationId: 'test' };
-      expect(await call(bus, revokeKey, { keySha256: sha256(wrongKey()) }, asked)).toEqual({ revoked: false });
+      const keyRequest = { keySha256: sha256(key) };
+      const requestOptions = { timeoutMs: 5_000, correlationId: 'test' };
+      expect(await request(bus, revokeKey, { keySha256: sha256(wrongKey()) }, requestOptions)).toEqual({
+        revoked: false,
+      });
       expect((await api(wake, withKey(key))).status).toBe(200);
-      expect(await call(bus, revokeKey, request, asked)).toEqual({ revoked: true });
+      expect(await request(bus, revokeKey, keyRequest, requestOptions)).toEqual({ revoked: true });
     } finally {
       await bus.close();
     }
-    await until('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
+    await waitFor('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
 
-    // A platform-api that starts anew gets the same key from its environment, and does not bring it back to life.
-    const { processes } = world.product.runtime;
+    // A platform-api that starts again gets the same key from its environment, and does not bring it back to life.
+    const { processes } = harness.product.runtime;
     const pid = processes['platform-api'];
     if (pid === undefined) throw new Error('platform-api does not run');
     process.kill(pid, 'SIGKILL');
-    await until('another platform-api', () => {
-      const now = world.product.runtime.processes['platform-api'];
+    await waitFor('another platform-api', () => {
+      const now = harness.product.runtime.processes['platform-api'];
       return now !== undefined && now !== pid;
     });
-    const { health } = world.product.runtime;
+    const { health } = harness.product.runtime;
     const isReady = async (): Promise<boolean> => {
-      const answer = await fetch(`${health['platform-api']}/readyz`).catch(() => undefined);
-      return answer?.status === 200;
+      const response = await fetch(`${health['platform-api']}/readyz`).catch(() => undefined);
+      return response?.status === 200;
     };
-    await until('platform-api to be ready', isReady, 60_000);
+    await waitFor('platform-api to be ready', isReady, 60_000);
     // Nobody can vouch for a key while platform-api is away: that is 503, never 200.
-    await until('an answer', async () => {
+    await waitFor('an answer', async () => {
       const { status } = await api(wake, withKey(key));
       expect([401, 503]).toContain(status);
       return status === 401;
@@ -162,7 +166,7 @@ describe('a product that asks for an API key', () => {
   }, 120_000);
 });
 
-async function wholeDatabase(url: string): Promise<string> {
+async function dumpDatabase(url: string): Promise<string> {
   const client = new MongoClient(url, { directConnection: true });
   try {
     const collections = await client.db().listCollections().toArray();
@@ -175,7 +179,7 @@ async function wholeDatabase(url: string): Promise<string> {
   }
 }
 
-async function wholeRedis(url: string): Promise<string> {
+async function dumpRedis(url: string): Promise<string> {
   const client = createClient({ url });
   await client.connect();
   try {
@@ -195,7 +199,7 @@ async function wholeRedis(url: string): Promise<string> {
 }
 
 /** Databases replace and remove files of theirs at any time. */
-function contentOf(file: string): Buffer {
+function readContent(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch {
@@ -204,14 +208,14 @@ function contentOf(file: string): Buffer {
   }
 }
 
-const filesBelow = (folder: string): string[] =>
-  entriesOf(folder).flatMap((entry) => {
+const listFiles = (folder: string): string[] =>
+  listEntries(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return filesBelow(path);
+    if (entry.isDirectory()) return listFiles(path);
     return entry.isFile() ? [path] : [];
   });
 
-function entriesOf(folder: string): Dirent[] {
+function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {

@@ -7,32 +7,32 @@ import {
   type SimulatedTerminal,
 } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { kill, restarted } from './testing/faults.ts';
-import { PlatformClient, type Shown } from './testing/platform-client.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, newPhone, type OwnWorld, type TerminalSetup } from './testing/world.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, leaseHarness, type TerminalSetup, uniquePhone } from './testing/harness.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 // Files take their seconds, and a platform that asks again its minute.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let client: PlatformClient;
 let picture: Buffer;
 let film: Buffer;
 
 beforeAll(async () => {
-  world = await borrowWorld();
-  client = await PlatformClient.logIn(world);
-  const { ffmpeg } = world.product.runtime.backends;
+  harness = await leaseHarness();
+  client = await PlatformClient.logIn(harness);
+  const { ffmpeg } = harness.product.runtime.backends;
   const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=15,noise=alls=40:allf=t'];
   const mp4 = ['-t', '3', '-c:v', 'libx264', '-b:v', '3M', '-movflags', 'frag_keyframe+empty_moov', '-f', 'mp4', '-'];
   picture = await runFfmpeg(ffmpeg, [...noise, '-frames:v', '1', '-q:v', '2', '-f', 'mjpeg', '-']);
   film = await runFfmpeg(ffmpeg, [...noise, ...mp4]);
 }, 240_000);
 
-afterAll(() => world?.stop(), 90_000);
+afterAll(() => harness?.stop(), 90_000);
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -43,13 +43,17 @@ interface Driver {
 }
 
 async function driver(setup: TerminalSetup = {}): Promise<Driver> {
-  const imei = setup.phone ?? newPhone();
-  const { id } = await client.data('/vehicles', { vehicle_no: `A ${imei.slice(-5)}`, imei });
-  return { id: Number(id), imei, terminal: await world.terminal({ phone: imei, attachmentRetryMs: 500, ...setup }) };
+  const imei = setup.phone ?? uniquePhone();
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `A ${imei.slice(-5)}`, imei });
+  return {
+    id: Number(id),
+    imei,
+    terminal: await harness.startTerminal({ phone: imei, attachmentRetryMs: 500, ...setup }),
+  };
 }
 
 /** A driver on the phone, with a picture of the driver and a film of the road. */
-function onThePhone({ terminal }: Driver, more: Partial<SafetyAlarm> = {}): SafetyAlarmRecord {
+function usePhone({ terminal }: Driver, more: Partial<SafetyAlarm> = {}): SafetyAlarmRecord {
   const files: AlarmFile[] = [
     { content: picture, type: 0, channel: 65 },
     { content: film, type: 2, channel: 1 },
@@ -61,19 +65,21 @@ function onThePhone({ terminal }: Driver, more: Partial<SafetyAlarm> = {}): Safe
 const fromMs = Date.now() - 3_600_000;
 
 /** Its notification, once so many files are linked to it. */
-const linked = ({ id }: Driver, type = 'dsm_phone', count = 2): Promise<Shown> =>
-  until(
+const waitForLinked = ({ id }: Driver, type = 'dsm_phone', count = 2): Promise<PlatformRecord> =>
+  waitFor(
     `${count} files of ${type}`,
     async () => {
       const path = `/notifications/vehicle-notifications/${id}?from=${fromMs}`;
-      const list = (await client.ask(path))['data'] as Shown[];
-      return list.find((each) => each['notification_type'] === type && (each['media'] as Shown[]).length === count);
+      const list = (await client.request(path))['data'] as PlatformRecord[];
+      return list.find(
+        (each) => each['notification_type'] === type && (each['media'] as PlatformRecord[]).length === count,
+      );
     },
     arriveMs,
   );
 
-async function download({ media }: Shown): Promise<{ kind: unknown; type: string | null; hash: string }[]> {
-  const files = (media as Shown[]).map(async ({ kind, url }) => {
+async function download({ media }: PlatformRecord): Promise<{ kind: unknown; type: string | null; hash: string }[]> {
+  const files = (media as PlatformRecord[]).map(async ({ kind, url }) => {
     const response = await fetch(String(url));
     expect(response.status).toBe(200);
     const hash = sha256(Buffer.from(await response.arrayBuffer()));
@@ -88,72 +94,74 @@ const whole = () => [
 ];
 
 /** Every file of the vehicle's alarms: none is there twice. */
-const stored = async ({ id }: Driver): Promise<Shown[]> =>
-  (await client.all(`/vehicles/${id}/list-dashcam-media`)).filter(({ source }) => source === 'alarm');
+const listStored = async ({ id }: Driver): Promise<PlatformRecord[]> =>
+  (await client.listAll(`/vehicles/${id}/list-dashcam-media`)).filter(({ source }) => source === 'alarm');
 
 describe('files of an alarm', () => {
   it('are asked for, arrive, and open from the notification', async () => {
     const car = await driver();
-    const alarm = onThePhone(car);
-    const notification = await linked(car);
+    const alarm = usePhone(car);
+    const notification = await waitForLinked(car);
     expect(notification).toMatchObject({ imei: car.imei, severity: 'critical' });
     expect(await download(notification)).toEqual(whole());
     expect(alarm.uploads).toMatchObject([{ state: 'completed', attempts: 1, error: null }]);
-    expect(alarm.uploads[0]?.server).toEqual(world.product.runtime.attachments);
-    const [first, second] = (await stored(car)).toSorted((a, b) => Number(a['channel_id']) - Number(b['channel_id']));
+    expect(alarm.uploads[0]?.server).toEqual(harness.product.runtime.attachments);
+    const [first, second] = (await listStored(car)).toSorted(
+      (a, b) => Number(a['channel_id']) - Number(b['channel_id']),
+    );
     expect([first, second]).toMatchObject([
       { kind: 'video', channel_id: 1, size_bytes: film.length, notification_id: notification['id'] },
       { kind: 'image', channel_id: 65, size_bytes: picture.length, notification_id: notification['id'] },
     ]);
     const takenAt = Date.parse(`${alarm.report.time}+08:00`);
     expect(Math.abs(Date.parse(String(first?.['taken_at'])) - takenAt)).toBeLessThanOrEqual(2_000);
-    expect(car.terminal.received(0x9208)).toHaveLength(1);
+    expect(car.terminal.receivedFrames(0x9208)).toHaveLength(1);
   });
 
   it('of a terminal of 2019 with the long tag of another province, and of one that skips steps', async () => {
     const [long, odd] = await Promise.all([
-      driver({ phone: newPhone(20) }),
-      driver({ attachmentSkipsInfo: true, attachmentRepeatsDone: true, attachmentOrder: 'reversed' }),
+      driver({ phone: uniquePhone(20) }),
+      driver({ attachmentSkipsInfo: true, attachmentRepeatsComplete: true, attachmentOrder: 'reversed' }),
     ]);
-    onThePhone(long, { tagBytes: 40 });
-    onThePhone(odd, { kind: 'adas', type: 1 });
-    expect(await download(await linked(long))).toEqual(whole());
-    expect(await download(await linked(odd, 'adas_forward_collision'))).toEqual(whole());
+    usePhone(long, { tagBytes: 40 });
+    usePhone(odd, { kind: 'adas', type: 1 });
+    expect(await download(await waitForLinked(long))).toEqual(whole());
+    expect(await download(await waitForLinked(odd, 'adas_forward_collision'))).toEqual(whole());
   });
 
   it('come whole when chunks are lost and the connection breaks in the middle of a file', async () => {
     const car = await driver({
       attachmentLostChunks: [1, 3],
-      attachmentBreaks: [
+      attachmentFaults: [
         { how: 'reset', afterBytes: 200_000 },
         { how: 'finish', afterBytes: 150_000 },
       ],
     });
-    const { uploads } = onThePhone(car);
-    expect(await download(await linked(car))).toEqual(whole());
+    const { uploads } = usePhone(car);
+    expect(await download(await waitForLinked(car))).toEqual(whole());
     expect(uploads).toMatchObject([{ state: 'completed', attempts: 3 }]);
     expect(uploads[0]?.files.some(({ resends }) => resends > 0)).toBe(true);
-    expect(await stored(car)).toHaveLength(2);
+    expect(await listStored(car)).toHaveLength(2);
   });
 
   it('come whole and once when upload-ftp is killed in the middle of a file', async () => {
     const car = await driver({ attachmentBytesPerSecond: 300_000, attachmentRetries: 100 });
-    const { uploads } = onThePhone(car);
-    await until('half of the film', () => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, arriveMs);
-    const former = kill(world, 'upload-ftp');
-    await restarted(world, 'upload-ftp', former);
-    const notification = await linked(car);
+    const { uploads } = usePhone(car);
+    await waitFor('half of the film', () => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, arriveMs);
+    const former = killProcess(harness, 'upload-ftp');
+    await waitForRestart(harness, 'upload-ftp', former);
+    const notification = await waitForLinked(car);
     expect(await download(notification)).toEqual(whole());
     expect(uploads[0]?.attempts).toBeGreaterThan(1);
-    expect(await stored(car)).toHaveLength(2);
+    expect(await listStored(car)).toHaveLength(2);
   });
 
   it('are asked for again when the terminal has given up', async () => {
-    const car = await driver({ attachmentRetries: 0, attachmentBreaks: [{ how: 'reset', afterBytes: 200_000 }] });
-    const { uploads } = onThePhone(car);
-    await until('it to give up', () => uploads[0]?.state === 'failed', arriveMs);
-    expect(await download(await linked(car))).toEqual(whole());
+    const car = await driver({ attachmentRetries: 0, attachmentFaults: [{ how: 'reset', afterBytes: 200_000 }] });
+    const { uploads } = usePhone(car);
+    await waitFor('it to give up', () => uploads[0]?.state === 'failed', arriveMs);
+    expect(await download(await waitForLinked(car))).toEqual(whole());
     expect(uploads).toMatchObject([{ state: 'failed' }, { state: 'completed' }]);
-    expect(await stored(car)).toHaveLength(2);
+    expect(await listStored(car)).toHaveLength(2);
   });
 });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
-import { until } from './testing/until.ts';
-import { shareWorld, type World } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 /** No look-ups outside: the browser has a page on loopback to play and nothing else to do. */
 const quiet = [
@@ -27,19 +27,19 @@ interface PlayerState {
   soundBytes: number;
 }
 
-let world: World;
+let harness: ProductHarness;
 let browser: BrowserContext;
 const profile = mkdtempSync(join(tmpdir(), 'fleet-browser-'));
 
 beforeAll(async () => {
   const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
-  world = await shareWorld();
+  harness = await joinSharedHarness();
   browser = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: quiet });
 }, 180_000);
 
 afterAll(async () => {
   await browser?.close();
-  await world?.stop();
+  await harness?.stop();
   rmSync(profile, { recursive: true, force: true });
 }, 60_000);
 
@@ -48,17 +48,17 @@ describe('a browser with a plain mpegts.js player', () => {
   it.each(['g711a', 'adpcm', 'g726', 'aac', 'none'] as const)(
     'plays a camera with %s sound',
     async (audio) => {
-      const terminal = await world.terminal({ look: { audio } });
+      const terminal = await harness.startTerminal({ video: { audio } });
       const query = `imei=${terminal.phone}&channel=1`;
-      expect((await world.get(`/realtime/start-stream?${query}`)).status).toBe(200);
-      const player = await servePlayer(`${world.product.runtime.base_url}/api/v1/realtime/stream.flv?${query}`);
+      expect((await harness.get(`/realtime/start-stream?${query}`)).status).toBe(200);
+      const player = await servePlayer(`${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?${query}`);
       const page = await browser.newPage();
       await page.goto(player.url);
-      const look = (): Promise<PlayerState> => page.evaluate<PlayerState>(readPlayer);
-      const state = await until(
+      const readState = (): Promise<PlayerState> => page.evaluate<PlayerState>(readPlayer);
+      const state = await waitFor(
         'three seconds of moving pictures',
         async () => {
-          const now = await look();
+          const now = await readState();
           return now.errors.length > 0 || (now.currentTime > 3 && now.pictures > 30) ? now : undefined;
         },
         40_000,

@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodedFrameHashes } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { kill, restarted } from './testing/faults.ts';
-import { until } from './testing/until.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { borrowWorld, type OwnWorld } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let folder: string;
 beforeAll(async () => {
-  world = await borrowWorld();
+  harness = await leaseHarness();
   folder = mkdtempSync(join(tmpdir(), 'fleet-downloads-'));
 }, 180_000);
 afterAll(async () => {
-  await world.stop();
+  await harness.stop();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
+const readBytes = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 /** MD5 of each picture of a file. */
 async function pictures(name: string, bytes: Buffer): Promise<string[]> {
@@ -33,18 +33,18 @@ async function pictures(name: string, bytes: Buffer): Promise<string[]> {
 
 describe('the video of an upload', () => {
   it('is what the camera sent, in one piece or in parts, also after upload-ftp has died', async () => {
-    const camera = await UploadCamera.start(world, { uploadFiles: 'perRecording' });
-    const clip = camera.clip(1, { count: 2 });
-    const files = await camera.files(clip);
+    const camera = await UploadCamera.start(harness, { uploadFiles: 'perRecording' });
+    const clip = camera.getClip(1, { count: 2 });
+    const files = await camera.readFiles(clip);
     const whole = Buffer.concat(files.map(({ content }) => content));
     expect(files).toHaveLength(2);
     const videoId = await camera.upload(clip);
-    await camera.becomes(videoId, 'completed');
+    await camera.waitForStatus(videoId, 'completed');
 
     const response = await camera.download(videoId);
     expect(response.headers.get('content-type')).toBe('video/mp4');
-    expect(response.headers.get('content-disposition')).toContain((await camera.show(videoId)).filename);
-    expect((await bytesOf(response)).equals(whole)).toBe(true);
+    expect(response.headers.get('content-disposition')).toContain((await camera.getUpload(videoId)).filename);
+    expect((await readBytes(response)).equals(whole)).toBe(true);
     const edge = files[0]?.content.length ?? 0;
     const part = await camera.download(videoId, {
       range: `bytes=${edge - 10}-${edge + 9}`,
@@ -54,43 +54,43 @@ describe('the video of an upload', () => {
       206,
       `bytes ${edge - 10}-${edge + 9}/${whole.length}`,
     ]);
-    expect((await bytesOf(part)).equals(whole.subarray(edge - 10, edge + 10))).toBe(true);
+    expect((await readBytes(part)).equals(whole.subarray(edge - 10, edge + 10))).toBe(true);
     const beyond = await camera.download(videoId, { range: `bytes=${whole.length}-` });
     expect([beyond.status, await beyond.json()]).toMatchObject([416, { status: 416 }]);
 
-    await restarted(world, 'upload-ftp', kill(world, 'upload-ftp'));
-    await until('the download to work again', async () => {
+    await waitForRestart(harness, 'upload-ftp', killProcess(harness, 'upload-ftp'));
+    await waitFor('the download to work again', async () => {
       const again = await camera.download(videoId);
-      const bytes = await bytesOf(again);
+      const bytes = await readBytes(again);
       return again.status === 200 ? bytes.equals(whole) : undefined;
     });
   });
 
   it('is an MP4 with the same pictures, made once and deleted with the upload', async () => {
-    const camera = await UploadCamera.start(world, { uploadFiles: 'perRecording' });
-    const clip = camera.clip(3, { count: 2 });
+    const camera = await UploadCamera.start(harness, { uploadFiles: 'perRecording' });
+    const clip = camera.getClip(3, { count: 2 });
     const videoId = await camera.upload(clip);
-    await camera.becomes(videoId, 'completed');
-    const answers = await Promise.all([1, 2, 3].map(() => camera.download(videoId, {}, 'mp4')));
-    const bodies = await Promise.all(answers.map(bytesOf));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(new Set(answers.map(({ headers }) => headers.get('etag'))).size).toBe(1);
+    await camera.waitForStatus(videoId, 'completed');
+    const responses = await Promise.all([1, 2, 3].map(() => camera.download(videoId, {}, 'mp4')));
+    const bodies = await Promise.all(responses.map(readBytes));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(responses.map(({ headers }) => headers.get('etag'))).size).toBe(1);
     expect(bodies.every((body) => body.equals(bodies[0] ?? Buffer.alloc(0)))).toBe(true);
 
-    const sent = await camera.files(clip);
+    const sent = await camera.readFiles(clip);
     const each = await Promise.all(sent.map(({ content }, index) => pictures(`sent-${index}.mp4`, content)));
     expect(await pictures('joined.mp4', bodies[0] ?? Buffer.alloc(0))).toEqual(each.flat());
 
     expect((await readdir(camera.directory(videoId))).toSorted()).toEqual(['clip.mp4', 'files']);
-    expect((await camera.remove(videoId)).status).toBe(200);
+    expect((await camera.deleteUpload(videoId)).status).toBe(200);
     expect((await camera.download(videoId, {}, 'mp4')).status).toBe(404);
     await expect(readdir(camera.directory(videoId))).rejects.toThrow(/ENOENT/);
   });
 
-  it('can not be had before it is complete', async () => {
-    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 60_000 });
-    const videoId = await camera.upload(camera.clip(2));
-    await camera.received(videoId);
+  it('cannot be had before it is complete', async () => {
+    const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 60_000 });
+    const videoId = await camera.upload(camera.getClip(2));
+    await camera.waitForBytes(videoId);
     for (const format of ['original', 'mp4']) {
       const response = await camera.download(videoId, {}, format);
       expect([response.status, await response.json()]).toMatchObject([409, { status: 409 }]);

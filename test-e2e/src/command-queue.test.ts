@@ -1,11 +1,11 @@
 import { textMessage } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { kill, restarted } from './testing/faults.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, getJson, newPhone, type OwnWorld } from './testing/world.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, getJson, leaseHarness, uniquePhone } from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let headers: Record<string, string>;
 
 const password = 'correct horse battery';
@@ -14,76 +14,76 @@ interface Body {
   readonly data: Record<string, unknown>;
 }
 
-/** Asks the Platform API; while it starts anew there is no answer. */
-async function ask(
+/** Asks the Platform API; while it starts again there is no answer. */
+async function request(
   path: string,
   body?: object,
 ): Promise<{ status: number; data: Record<string, unknown> } | undefined> {
   const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
-  const answer = await getJson(`${world.product.runtime.base_url}/api${path}`, init).catch(() => undefined);
-  return answer && { status: answer.status, data: (answer.body as Partial<Body>).data ?? {} };
+  const response = await getJson(`${harness.product.runtime.base_url}/api${path}`, init).catch(() => undefined);
+  return response && { status: response.status, data: (response.body as Partial<Body>).data ?? {} };
 }
 
 beforeAll(async () => {
-  world = await borrowWorld();
+  harness = await leaseHarness();
   const body = { name: 'E2E', email: `queue-${process.pid}@fleet.example`, password, account_name: 'Queue' };
   headers = { 'content-type': 'application/json' };
-  const registered = await ask('/auth/register', body);
+  const registered = await request('/auth/register', body);
   const token = String(registered?.data['access_token']);
   headers = { ...headers, authorization: `Bearer ${token}` };
-  const key = await ask('/api-keys', { name: 'e2e' });
+  const key = await request('/api-keys', { name: 'e2e' });
   headers = { ...headers, 'x-api-key': String(key?.data['key']) };
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 let vehicles = 0;
-async function vehicle(imei: string): Promise<string> {
+async function createVehicle(imei: string): Promise<string> {
   vehicles += 1;
-  const made = await ask('/vehicles', { vehicle_no: `QUEUE ${vehicles}`, imei });
-  expect(made?.status).toBe(201);
-  return `/vehicles/${String(made?.data['id'])}/commands`;
+  const created = await request('/vehicles', { vehicle_no: `QUEUE ${vehicles}`, imei });
+  expect(created?.status).toBe(201);
+  return `/vehicles/${String(created?.data['id'])}/commands`;
 }
 
-async function queue(path: string, type: string, params: object = {}): Promise<string> {
-  const made = await ask(path, { type, params });
-  expect(made?.status).toBe(202);
-  return `${path}/${String(made?.data['command_id'])}`;
+async function queueCommand(path: string, type: string, params: object = {}): Promise<string> {
+  const created = await request(path, { type, params });
+  expect(created?.status).toBe(202);
+  return `${path}/${String(created?.data['command_id'])}`;
 }
 
-const becomes = (path: string, status: string): Promise<unknown> =>
-  until(`${path} to be ${status}`, async () => (await ask(path))?.data['status'] === status, 90_000);
+const waitForStatus = (path: string, status: string): Promise<unknown> =>
+  waitFor(`${path} to be ${status}`, async () => (await request(path))?.data['status'] === status, 90_000);
 
-const frames = (terminal: SimulatedTerminal): number => terminal.received(textMessage.id).length;
+const frames = (terminal: SimulatedTerminal): number => terminal.receivedFrames(textMessage.id).length;
 
 describe('the command queue', () => {
   it('holds a command until its terminal comes, and shows what it answers', async () => {
-    const phone = newPhone();
-    const path = await vehicle(phone);
-    const text = await queue(path, 'text', { text: 'Hello' });
-    const asked = await queue(path, 'query_attributes');
-    const where = await queue(path, 'locate');
-    expect((await ask(text))?.data['status']).toBe('queued');
-    const terminal = await world.terminal({ phone });
-    for (const one of [text, asked, where]) await becomes(one, 'acknowledged');
+    const phone = uniquePhone();
+    const path = await createVehicle(phone);
+    const text = await queueCommand(path, 'text', { text: 'Hello' });
+    const attributesPath = await queueCommand(path, 'query_attributes');
+    const where = await queueCommand(path, 'locate');
+    expect((await request(text))?.data['status']).toBe('queued');
+    const terminal = await harness.startTerminal({ phone });
+    for (const one of [text, attributesPath, where]) await waitForStatus(one, 'acknowledged');
     expect(frames(terminal)).toBe(1);
-    expect((await ask(text))?.data).toMatchObject({ message_id: '0x8300', result: 'success', attempts: 1 });
-    expect((await ask(asked))?.data).toMatchObject({ answer: { message_id: '0x0107' } });
-    expect((await ask(where))?.data).toMatchObject({ answer: { message_id: '0x0201' } });
+    expect((await request(text))?.data).toMatchObject({ message_id: '0x8300', result: 'success', attempts: 1 });
+    expect((await request(attributesPath))?.data).toMatchObject({ answer: { message_id: '0x0107' } });
+    expect((await request(where))?.data).toMatchObject({ answer: { message_id: '0x0201' } });
   }, 120_000);
 
   it('sends once what is under way when platform-api dies', async () => {
-    const phone = newPhone();
-    const path = await vehicle(phone);
-    const terminal = await world.terminal({ phone });
-    terminal.behave({ kind: 'slow', delayMs: 20_000 }, textMessage.id);
-    const text = await queue(path, 'text', { text: 'Once' });
+    const phone = uniquePhone();
+    const path = await createVehicle(phone);
+    const terminal = await harness.startTerminal({ phone });
+    terminal.setBehaviour({ kind: 'slow', delayMs: 20_000 }, textMessage.id);
+    const text = await queueCommand(path, 'text', { text: 'Once' });
     await terminal.waitForCommand(textMessage.id);
-    await becomes(text, 'sent');
-    const former = kill(world, 'platform-api');
-    await restarted(world, 'platform-api', former);
-    await becomes(text, 'acknowledged');
+    await waitForStatus(text, 'sent');
+    const former = killProcess(harness, 'platform-api');
+    await waitForRestart(harness, 'platform-api', former);
+    await waitForStatus(text, 'acknowledged');
     expect(frames(terminal)).toBe(1);
-    expect((await ask(text))?.data).toMatchObject({ attempts: 1, result: 'success' });
+    expect((await request(text))?.data).toMatchObject({ attempts: 1, result: 'success' });
   }, 180_000);
 });

@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { createRecordings, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
-import { type FuzzOptions, fuzz, shownCounts } from './testing/fuzzer.ts';
-import { startStreamCutter } from './testing/stream-cutter.ts';
-import { until } from './testing/until.ts';
-import { type Answer, getJson, newPhone, startWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { startConnectionDropper } from './testing/connection-dropper.ts';
+import { type FuzzOptions, formatCounts, fuzz } from './testing/fuzzer.ts';
+import {
+  type ApiResponse,
+  getJson,
+  type ProductHarness,
+  startHarness,
+  type TerminalSetup,
+  uniquePhone,
+} from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 /** FUZZ_SEED tries other requests, FUZZ_EXAMPLES more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -15,9 +22,9 @@ const exampleImei = '013800138000';
 const minuteMs = 60_000;
 /** Where the recordings of all devices end. */
 const untilMs = Math.floor(Date.now() / minuteMs) * minuteMs;
-const minutesBefore = (minutes: number): string => new Date(untilMs - minutes * minuteMs).toISOString();
+const subtractMinutes = (minutes: number): string => new Date(untilMs - minutes * minuteMs).toISOString();
 
-let world: World;
+let harness: ProductHarness;
 let settings: Pick<FuzzOptions, 'known' | 'operations'>;
 
 /** Success for 0x8105: a terminal that did as it is told would be away for the rest of the test, or dial anywhere. */
@@ -33,47 +40,47 @@ function staysHere(message: PlatformMessage): { messageId: number; body: Buffer 
 function camera(setup: TerminalSetup = {}): Promise<SimulatedTerminal> {
   const plan = { channels: [1, 2], seconds: 60, bitrateKbps: 100 };
   const recordings = [
-    ...makeRecordings({ ...plan, count: 1, until: new Date('2026-08-01T11:00:00+08:00') }),
-    ...makeRecordings({ ...plan, count: 10, until: new Date(untilMs) }),
+    ...createRecordings({ ...plan, count: 1, until: new Date('2026-08-01T11:00:00+08:00') }),
+    ...createRecordings({ ...plan, count: 10, until: new Date(untilMs) }),
   ];
-  return world.terminal({ respond: staysHere, mediaHost: '127.0.0.1', recordings, ...setup });
+  return harness.startTerminal({ respond: staysHere, mediaHost: '127.0.0.1', recordings, ...setup });
 }
 
 async function startDevices(): Promise<string[]> {
   const good = [
     await camera({ phone: exampleImei, edition: '2013' }),
-    await camera({ phone: newPhone(20), edition: '2019' }),
+    await camera({ phone: uniquePhone(20), edition: '2019' }),
   ];
   const refusing = await camera();
-  refusing.behave({ kind: 'refusing', result: 1 });
+  refusing.setBehaviour({ kind: 'refusing', result: 1 });
   const silent = await camera();
-  silent.behave({ kind: 'silent' });
+  silent.setBehaviour({ kind: 'silent' });
   const garbled = await camera();
-  garbled.behave({ kind: 'garbage', form: 'cutBody' });
+  garbled.setBehaviour({ kind: 'garbage', form: 'cutBody' });
   const often = [...good, ...good, ...good].map(({ phone }) => phone);
-  return [...often, refusing.phone, silent.phone, garbled.phone, newPhone()];
+  return [...often, refusing.phone, silent.phone, garbled.phone, uniquePhone()];
 }
 
-const seeUpload = async (id: string): Promise<{ status: string }> =>
-  (await world.get(`/videos?video_id=${id}`)).body as { status: string };
+const waitForUpload = async (id: string): Promise<{ status: string }> =>
+  (await harness.get(`/videos?video_id=${id}`)).body as { status: string };
 
 async function requestUpload({ phone }: SimulatedTerminal, minutesAgo: number): Promise<string> {
-  const span = `start_time=${minutesBefore(minutesAgo)}&end_time=${minutesBefore(minutesAgo - 1)}`;
-  const { status, body } = await world.get(`/videos/upload?imei=${phone}&channel=1&${span}`);
+  const span = `start_time=${subtractMinutes(minutesAgo)}&end_time=${subtractMinutes(minutesAgo - 1)}`;
+  const { status, body } = await harness.get(`/videos/upload?imei=${phone}&channel=1&${span}`);
   expect({ status, body }).toMatchObject({ status: 200, body: { result: 'success' } });
   return (body as { video_id: string }).video_id;
 }
 
 /** Ids of uploads in each status. */
-async function makeUploads(): Promise<string[]> {
-  const act = (id: string, action: number): Promise<Answer> =>
-    world.get(`/videos/control?video_id=${id}&action=${action}`);
+async function createUploads(): Promise<string[]> {
+  const act = (id: string, action: number): Promise<ApiResponse> =>
+    harness.get(`/videos/control?video_id=${id}&action=${action}`);
   const slow = { uploadBytesPerSecond: 1_000 };
   const ids: string[] = [];
   const fast = await camera();
   for (let minutes = 9; minutes > 5; minutes -= 1) {
     const id = await requestUpload(fast, minutes);
-    await until('an upload to be complete', async () => (await seeUpload(id)).status === 'completed');
+    await waitFor('an upload to be complete', async () => (await waitForUpload(id)).status === 'completed');
     ids.push(id);
   }
   const cancelled = await camera(slow);
@@ -91,7 +98,7 @@ async function makeUploads(): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  world = await startWorld({
+  harness = await startHarness({
     DEVICE_REPLY_TIMEOUT_MS: '1000',
     UPLOAD_CONTROL_TIMEOUT_MS: '1000',
     REQUEST_LIMIT_MS: '5000',
@@ -101,7 +108,7 @@ beforeAll(async () => {
     // Hosts that are made up are refused, so that no camera dials out of this machine.
     DEVICE_HOST_ALLOWLIST: '127.0.0.1',
   });
-  const { jt1078, ftp } = world.product.runtime;
+  const { jt1078, ftp } = harness.product.runtime;
   const channel = { values: [1, 2], share: 0.7 };
   const known = {
     imei: { values: await startDevices(), share: 0.8 },
@@ -111,12 +118,12 @@ beforeAll(async () => {
     host: { values: ['127.0.0.1'], share: 0.9 },
     tcp_port: { values: [jt1078.live_port], share: 0.9 },
     port: { values: [ftp.port], share: 0.9 },
-    start_time: { values: [9, 8, 7].map(minutesBefore), share: 0.8 },
-    end_time: { values: [6, 5, 4].map(minutesBefore), share: 0.8 },
-    drag_playback_time: { values: [minutesBefore(6)], share: 0.5 },
-    video_id: { values: [...(await makeUploads()), 'f'.repeat(24)], share: 0.8 },
+    start_time: { values: [9, 8, 7].map(subtractMinutes), share: 0.8 },
+    end_time: { values: [6, 5, 4].map(subtractMinutes), share: 0.8 },
+    drag_playback_time: { values: [subtractMinutes(6)], share: 0.5 },
+    video_id: { values: [...(await createUploads()), 'f'.repeat(24)], share: 0.8 },
   };
-  const ofRecordings = {
+  const recordingValues = {
     resource_type: { values: [0, 3], share: 0.9 },
     stream_type: { values: [1], share: 0.9 },
     memory_type: { values: [1], share: 0.9 },
@@ -132,23 +139,23 @@ beforeAll(async () => {
     // Times in the right order, and in a century of the camera's clock; a seek has a time, an upload a network.
     listRecordings: { hasFurtherRules },
     controlHistoryStream: { hasFurtherRules },
-    requestUpload: { hasFurtherRules, known: { ...ofRecordings, alarm: { values: [0], share: 0.8 } } },
+    requestUpload: { hasFurtherRules, known: { ...recordingValues, alarm: { values: [0], share: 0.8 } } },
     startHistoryStream: {
       hasFurtherRules,
-      known: { ...ofRecordings, tcp_port: { values: [jt1078.history_port], share: 0.9 } },
+      known: { ...recordingValues, tcp_port: { values: [jt1078.history_port], share: 0.9 } },
     },
   };
   settings = { known, operations };
 }, 300_000);
 
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => harness?.stop(), 60_000);
 
 /** Plays a recording again whenever it has ended or was stopped, so that there is something to watch. */
-async function keepPlaying(signal: AbortSignal): Promise<void> {
-  const span = `start_time=${minutesBefore(9)}&end_time=${minutesBefore(1)}`;
+async function playRepeatedly(signal: AbortSignal): Promise<void> {
+  const span = `start_time=${subtractMinutes(9)}&end_time=${subtractMinutes(1)}`;
   const what = `${span}&resource_type=3&stream_type=1&memory_type=1`;
   while (!signal.aborted) {
-    await world.get(`/history/start-stream?imei=${exampleImei}&channel=1&${what}`);
+    await harness.get(`/history/start-stream?imei=${exampleImei}&channel=1&${what}`);
     await sleep(500);
   }
 }
@@ -163,7 +170,7 @@ interface Schema {
 
 /** The document with this product's addresses for examples: those that it shows are of nobody, and refused. */
 function withOwnAddresses(document: Document): Document {
-  const { jt1078, ftp } = world.product.runtime;
+  const { jt1078, ftp } = harness.product.runtime;
   const copy = structuredClone(document);
   const own = { host: '127.0.0.1', port: ftp.port, tcp_port: jt1078.live_port };
   const change = (schemas: Record<string, Schema | undefined>, values: Record<string, unknown>): void => {
@@ -183,8 +190,8 @@ function withOwnAddresses(document: Document): Document {
 }
 
 const doors = {
-  'the Device API': () => [world.product.runtime.base_url, '/api/v1/openapi.json'] as const,
-  'the video service': () => [world.product.runtime.video_url, '/openapi.json'] as const,
+  'the Device API': () => [harness.product.runtime.base_url, '/api/v1/openapi.json'] as const,
+  'the video service': () => [harness.product.runtime.video_url, '/openapi.json'] as const,
 };
 
 describe('requests of every kind that the OpenAPI document allows or forbids', () => {
@@ -192,14 +199,14 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
     'find nothing but what the document says, at %s',
     async (name, door) => {
       const [base, path] = door();
-      const cutter = await startStreamCutter(base);
+      const dropper = await startConnectionDropper(base);
       const document = (await getJson(`${base}${path}`)).body as Document;
       const done = new AbortController();
-      const playing = keepPlaying(done.signal);
+      const playing = playRepeatedly(done.signal);
       try {
-        const shown = withOwnAddresses(document);
-        const result = await fuzz({ document: shown, baseUrl: cutter.url, seed, examples, ...settings });
-        console.log(`Contract fuzz of ${name}, seed ${seed}: ${shownCounts(result)}`);
+        const adjustedDocument = withOwnAddresses(document);
+        const result = await fuzz({ document: adjustedDocument, baseUrl: dropper.url, seed, examples, ...settings });
+        console.log(`Contract fuzz of ${name}, seed ${seed}: ${formatCounts(result)}`);
         if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
         const described = Object.entries(document.paths).flatMap(([at, methods]) =>
           Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
@@ -213,7 +220,7 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
       } finally {
         done.abort();
         await playing;
-        await cutter.stop();
+        await dropper.stop();
       }
     },
     campaignTimeoutMs(600_000),

@@ -1,4 +1,4 @@
-import { describeShownCommands } from './testing/shown-commands.ts';
+import { describeDocumentedCommands } from './testing/documented-commands.ts';
 
 // What else it says is held by services/device-api/src/partner-document.test.ts.
-describeShownCommands({ document: 'docs/device-api.md', minSteps: 30, limitMs: 120_000 });
+describeDocumentedCommands({ document: 'docs/device-api.md', minSteps: 30, timeoutMs: 120_000 });

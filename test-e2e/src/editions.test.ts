@@ -1,24 +1,24 @@
 import type { Edition } from '@fleet/jt808';
 import type { PlatformMessage, SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { generalAnswer } from './testing/answers.ts';
-import { apiOf, deviceAnswer, json, span } from './testing/device-api.ts';
+import { createApiSender, parseReply, span, toDeviceResponse } from './testing/device-api.ts';
+import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { expectApiError } from './testing/http.ts';
-import { recordingOf, type ShownUpload } from './testing/idle-camera.ts';
-import { until } from './testing/until.ts';
-import { newPhone, shareWorld, type World } from './testing/world.ts';
+import { createRecording, type UploadResponse } from './testing/idle-camera.ts';
+import { createGeneralResponse } from './testing/responses.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 // Every endpoint with every edition, and with every way to write a terminal's number. Bodies are those of the standards' tables, byte by byte.
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await shareWorld();
+  harness = await joinSharedHarness();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const api = apiOf(() => world);
+const api = createApiSender(() => harness);
 const post = (path: string, body: unknown): ReturnType<typeof api> => api({ method: 'POST', path, body });
 const ascii = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 const { startTime, endTime, query: spanQuery } = span();
@@ -27,8 +27,8 @@ const spanHex = [startTime, endTime].map((time) => time.slice(2).replaceAll(/\D/
 const noAlarm = '00'.repeat(8);
 
 /** Takes commands and controls of uploads without obeying them. */
-const yes = (message: PlatformMessage) =>
-  [0x8105, 0x9206, 0x9207].includes(message.messageId) ? [generalAnswer(message)] : undefined;
+const acceptCommand = (message: PlatformMessage) =>
+  [0x8105, 0x9206, 0x9207].includes(message.messageId) ? [createGeneralResponse(message)] : undefined;
 
 interface Device {
   readonly edition: Edition;
@@ -38,7 +38,7 @@ interface Device {
   readonly wakeUp: number;
 }
 
-const deviceOf = (edition: Edition, phone: string, spellings: readonly string[]): Device => ({
+const createDevice = (edition: Edition, phone: string, spellings: readonly string[]): Device => ({
   edition,
   phone,
   spellings: [phone, ...spellings],
@@ -47,14 +47,14 @@ const deviceOf = (edition: Edition, phone: string, spellings: readonly string[])
 
 function devices(): [name: string, Device][] {
   const padded = (phone: string): string => phone.padStart(20, '0');
-  const [old, zero, middle, short] = [newPhone(), newPhone().replace('1', '0'), newPhone(), newPhone()];
-  const long = newPhone().padStart(20, '5');
+  const [old, zero, middle, short] = [uniquePhone(), uniquePhone().replace('1', '0'), uniquePhone(), uniquePhone()];
+  const long = uniquePhone().padStart(20, '5');
   return [
-    ['2011, 12 digits', deviceOf('2011', old, [padded(old)])],
-    ['2011, 12 digits of which the first is 0', deviceOf('2011', zero, [padded(zero)])],
-    ['2013, 12 digits', deviceOf('2013', middle, [padded(middle)])],
-    ['2019, 20 digits of which the first are 0', deviceOf('2019', padded(short), [short])],
-    ['2019, 20 digits', deviceOf('2019', long, [])],
+    ['2011, 12 digits', createDevice('2011', old, [padded(old)])],
+    ['2011, 12 digits of which the first is 0', createDevice('2011', zero, [padded(zero)])],
+    ['2013, 12 digits', createDevice('2013', middle, [padded(middle)])],
+    ['2019, 20 digits of which the first are 0', createDevice('2019', padded(short), [short])],
+    ['2019, 20 digits', createDevice('2019', long, [])],
   ];
 }
 
@@ -62,36 +62,40 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
   let terminal: SimulatedTerminal;
 
   beforeAll(async () => {
-    terminal = await world.terminal({ edition, phone, respond: yes, recordings: [recordingOf()] });
+    terminal = await harness.startTerminal({ edition, phone, respond: acceptCommand, recordings: [createRecording()] });
   }, 90_000);
 
-  const bodies = (messageId: number): string[] => terminal.received(messageId).map(({ body }) => body.toString('hex'));
+  const bodies = (messageId: number): string[] =>
+    terminal.receivedFrames(messageId).map(({ body }) => body.toString('hex'));
   const each = <T>(value: T): T[] => spellings.map(() => value);
 
   it('/health/device and /health/camera', async () => {
     for (const imei of spellings) {
-      expect(json(await api(`/health/device?imei=${imei}`))).toEqual([200, { healthy: true }]);
-      expect(json(await api(`/health/camera?imei=${imei}&channel=1`))).toEqual([503, { healthy: false }]);
+      expect(parseReply(await api(`/health/device?imei=${imei}`))).toEqual([200, { healthy: true }]);
+      expect(parseReply(await api(`/health/camera?imei=${imei}&channel=1`))).toEqual([503, { healthy: false }]);
     }
   });
 
   it('/wakeup', async () => {
-    for (const imei of spellings) expect(json(await api(`/wakeup?imei=${imei}`))).toEqual([200, { result: 'success' }]);
+    for (const imei of spellings)
+      expect(parseReply(await api(`/wakeup?imei=${imei}`))).toEqual([200, { result: 'success' }]);
     expect(bodies(wakeUp)).toEqual(each(''));
   });
 
   it('/send-control-command', async () => {
     const parameters = '0;;cmnet;;;fleet.example.com;7808;0;60';
     for (const imei of spellings)
-      expect(json(await post(`/send-control-command?imei=${imei}`, { command: 2, parameters }))).toEqual(
-        deviceAnswer(0x8105),
+      expect(parseReply(await post(`/send-control-command?imei=${imei}`, { command: 2, parameters }))).toEqual(
+        toDeviceResponse(0x8105),
       );
     expect(bodies(0x8105)).toEqual(each(`02${ascii(parameters)}`));
   });
 
   it('/send-text', async () => {
     for (const imei of spellings)
-      expect(json(await post(`/send-text?imei=${imei}`, { text: '请靠边停车 stop' }))).toEqual(deviceAnswer(0x8300));
+      expect(parseReply(await post(`/send-text?imei=${imei}`, { text: '请靠边停车 stop' }))).toEqual(
+        toDeviceResponse(0x8300),
+      );
     // Without options an emergency: bit 0, or 10 in bits 0 and 1 and the type byte of edition 2019.
     const head = edition === '2019' ? '0201' : '01';
     expect(bodies(0x8300)).toEqual(each(`${head}c7ebbfbfb1dfcda3b3b52073746f70`));
@@ -101,18 +105,18 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
     // Asked once: by the other spelling it is the channel that streams already.
     for (const imei of spellings) {
       const path = `/realtime/start-stream?imei=${imei}&channel=1`;
-      expect(json(await api(path))).toEqual(deviceAnswer(0x9101));
+      expect(parseReply(await api(path))).toEqual(toDeviceResponse(0x9101));
     }
-    const { host, live_port: port } = world.product.runtime.jt1078;
+    const { host, live_port: port } = harness.product.runtime.jt1078;
     const server = host.length.toString(16).padStart(2, '0') + ascii(host) + port.toString(16).padStart(4, '0');
     expect(bodies(0x9101)).toEqual([`${server}0000010000`]);
-    await until('the camera to stream', async () => {
-      const looks = await Promise.all(spellings.map((imei) => api(`/health/camera?imei=${imei}&channel=1`)));
-      return looks.every(({ status }) => status === 200);
+    await waitFor('the camera to stream', async () => {
+      const healthReplies = await Promise.all(spellings.map((imei) => api(`/health/camera?imei=${imei}&channel=1`)));
+      return healthReplies.every(({ status }) => status === 200);
     });
     for (const [index, imei] of spellings.entries()) {
       const path = `/realtime/control-stream?imei=${imei}&channel=1&ctrl_instruction=1&stream_type=${index}`;
-      expect(json(await api(path))).toEqual(deviceAnswer(0x9102));
+      expect(parseReply(await api(path))).toEqual(toDeviceResponse(0x9102));
     }
     expect(bodies(0x9102)).toEqual(spellings.map((_imei, index) => `0101000${index}`));
     expect((await api(`/realtime/control-stream?imei=${phone}&channel=1&ctrl_instruction=0`)).status).toBe(200);
@@ -120,7 +124,7 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
 
   it('/history/list-videos', async () => {
     for (const imei of spellings) {
-      const [status, body] = json(await api(`/history/list-videos?imei=${imei}&channel=1&${spanQuery}`));
+      const [status, body] = parseReply(await api(`/history/list-videos?imei=${imei}&channel=1&${spanQuery}`));
       expect([status, body]).toEqual([
         200,
         {
@@ -146,43 +150,46 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
   it('/history/start-stream and control-stream', async () => {
     const what = 'resource_type=3&stream_type=1&memory_type=1&playback_mode=1&fast_forward_rewind_times=2';
     for (const imei of spellings)
-      expect(json(await api(`/history/start-stream?imei=${imei}&channel=1&${spanQuery}&${what}`))).toEqual(
-        deviceAnswer(0x9201),
+      expect(parseReply(await api(`/history/start-stream?imei=${imei}&channel=1&${spanQuery}&${what}`))).toEqual(
+        toDeviceResponse(0x9201),
       );
-    const { host, history_port: port } = world.product.runtime.jt1078;
+    const { host, history_port: port } = harness.product.runtime.jt1078;
     const server = host.length.toString(16).padStart(2, '0') + ascii(host) + port.toString(16).padStart(4, '0');
     expect(bodies(0x9201)).toEqual([`${server}0000010301010102${spanHex}`]);
-    const place = startTime.replace(/:00$/, ':05');
-    const seek = `playback_control=5&drag_playback_time=${place}%2B08:00`;
+    const seekPosition = startTime.replace(/:00$/, ':05');
+    const seek = `playback_control=5&drag_playback_time=${seekPosition}%2B08:00`;
     for (const [index, control] of [seek, 'playback_control=2'].entries()) {
       const imei = spellings[index % spellings.length];
-      expect(json(await api(`/history/control-stream?imei=${imei}&channel=1&${control}`))).toEqual(
-        deviceAnswer(0x9202),
+      expect(parseReply(await api(`/history/control-stream?imei=${imei}&channel=1&${control}`))).toEqual(
+        toDeviceResponse(0x9202),
       );
     }
-    expect(bodies(0x9202)).toEqual([`010500${place.slice(2).replaceAll(/\D/g, '')}`, '010200000000000000']);
+    expect(bodies(0x9202)).toEqual([`010500${seekPosition.slice(2).replaceAll(/\D/g, '')}`, '010200000000000000']);
   });
 
   it('/videos/upload, list and control', async () => {
     const ids = new Set<string>();
     for (const [index, imei] of spellings.entries()) {
-      const [status, body] = json(await api(`/videos/upload?imei=${imei}&channel=1&${spanQuery}`));
-      const { video_id: videoId, ...answer } = body as { video_id: string };
+      const [status, body] = parseReply(await api(`/videos/upload?imei=${imei}&channel=1&${spanQuery}`));
+      const { video_id: videoId, ...response } = body as { video_id: string };
       ids.add(videoId);
       // By the other spelling it is the clip that has an upload already.
-      expect([status, answer]).toEqual([200, { response_id: '0x9206', result: index === 0 ? 'success' : 'uploading' }]);
+      expect([status, response]).toEqual([
+        200,
+        { response_id: '0x9206', result: index === 0 ? 'success' : 'uploading' },
+      ]);
     }
     expect(ids.size).toBe(1);
     const [videoId = ''] = ids;
-    expect(uploadRequestOf(terminal)).toEqual({
-      server: world.product.runtime.ftp.host,
-      port: world.product.runtime.ftp.port,
+    expect(decodeUploadRequest(terminal)).toEqual({
+      server: harness.product.runtime.ftp.host,
+      port: harness.product.runtime.ftp.port,
       username: expect.stringMatching(/^[A-Za-z0-9]+$/),
       password: expect.stringMatching(/^[A-Za-z0-9]{22,}$/),
       path: '/',
       rest: `01${spanHex}${noAlarm}03000007`,
     });
-    const upload: ShownUpload = {
+    const upload: UploadResponse = {
       video_id: videoId,
       imei: phone,
       channel: 1,
@@ -192,10 +199,10 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
       status: 'uploading',
     };
     for (const imei of spellings)
-      expect(json(await api(`/videos/list?imei=${imei}`))).toEqual([200, { total: 1, videos: [upload] }]);
-    const serial = terminal.received(0x9206)[0]?.serial ?? -1;
+      expect(parseReply(await api(`/videos/list?imei=${imei}`))).toEqual([200, { total: 1, videos: [upload] }]);
+    const serial = terminal.receivedFrames(0x9206)[0]?.serial ?? -1;
     for (const [action, status] of ['paused', 'uploading', 'cancelled'].entries())
-      expect(json(await api(`/videos/control?video_id=${videoId}&action=${action}`))).toEqual([
+      expect(parseReply(await api(`/videos/control?video_id=${videoId}&action=${action}`))).toEqual([
         200,
         { ...upload, status },
       ]);
@@ -205,8 +212,8 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
 });
 
 /** The fields of the only 0x9206, JT/T 1078-2016 table 26. */
-function uploadRequestOf(terminal: SimulatedTerminal): Record<string, unknown> {
-  const [first, ...others] = terminal.received(0x9206);
+function decodeUploadRequest(terminal: SimulatedTerminal): Record<string, unknown> {
+  const [first, ...others] = terminal.receivedFrames(0x9206);
   if (first === undefined || others.length > 0) throw new Error('not asked once');
   const { body } = first;
   let at = 0;
@@ -223,8 +230,8 @@ function uploadRequestOf(terminal: SimulatedTerminal): Record<string, unknown> {
 }
 
 const editions = ['2011', '2013', '2019'] as const;
-const startEdition = (edition: Edition, respond?: typeof yes): Promise<SimulatedTerminal> =>
-  world.terminal({ edition, phone: newPhone(edition === '2019' ? 20 : 12), respond });
+const startEdition = (edition: Edition, respond?: typeof acceptCommand): Promise<SimulatedTerminal> =>
+  harness.startTerminal({ edition, phone: uniquePhone(edition === '2019' ? 20 : 12), respond });
 
 describe.each(editions)('texts to edition %s', (edition) => {
   let terminal: SimulatedTerminal;
@@ -234,7 +241,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
   }, 90_000);
 
   const send = (body: object): ReturnType<typeof api> => post(`/send-text?imei=${terminal.phone}`, body);
-  const last = (): string | undefined => terminal.received(0x8300).at(-1)?.body.toString('hex');
+  const last = (): string | undefined => terminal.receivedFrames(0x8300).at(-1)?.body.toString('hex');
   /** What stands before the text. */
   const headBytes = edition === '2019' ? 2 : 1;
 
@@ -252,13 +259,13 @@ describe.each(editions)('texts to edition %s', (edition) => {
           central_navigation_info: has(16),
         };
         const text_type = type === 'none' ? null : type;
-        expect(json(await send({ text: 'A', text_type, options }))).toEqual(deviceAnswer(0x8300));
-        const shown = (has(2) ? 4 : 0) + (has(4) ? 8 : 0) + (has(8) ? 16 : 0);
+        expect(parseReply(await send({ text: 'A', text_type, options }))).toEqual(toDeviceResponse(0x8300));
+        const displayBits = (has(2) ? 4 : 0) + (has(4) ? 8 : 0) + (has(8) ? 16 : 0);
         const low2019 = has(1) ? 2 : importance[type];
         const head =
           edition === '2019'
-            ? hex(shown + low2019) + (type === 'Service' ? '02' : '01')
-            : hex(shown + (has(1) ? 1 : 0));
+            ? hex(displayBits + low2019) + (type === 'Service' ? '02' : '01')
+            : hex(displayBits + (has(1) ? 1 : 0));
         expect([bits, type, last()]).toEqual([bits, type, `${head}41`]);
       }
   }, 60_000);
@@ -272,7 +279,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ['，,。.', 'a3ac2ca1a32e'],
     ['\r\n\t;', '0d0a093b'],
   ])('are GBK: %j', async (text, hex) => {
-    expect(json(await send({ text }))).toEqual(deviceAnswer(0x8300));
+    expect(parseReply(await send({ text }))).toEqual(toDeviceResponse(0x8300));
     expect(last()?.slice(2 * headBytes)).toBe(hex);
   });
 
@@ -282,8 +289,8 @@ describe.each(editions)('texts to edition %s', (edition) => {
       ['车'.repeat(512), 'b3b5'.repeat(512)],
       [`x${'€'.repeat(511)}y`, `78${'a2e3'.repeat(511)}79`],
     ];
-    const answers = longest.map(([text]) => send({ text }).then(json));
-    for (const answer of await Promise.all(answers)) expect(answer).toEqual(deviceAnswer(0x8300));
+    const replies = longest.map(([text]) => send({ text }).then(parseReply));
+    for (const response of await Promise.all(replies)) expect(response).toEqual(toDeviceResponse(0x8300));
     // As the terminal has joined them.
     for (const [, hex] of longest)
       await terminal.waitForCommand(0x8300, ({ body }) => body.toString('hex', headBytes) === hex);
@@ -297,9 +304,9 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ['letters of half width, and others', 'ｶ Å é', /text .*ｶ \(U\+FF76\), Å \(U\+00C5\)\.$/],
     ['half a character', '\ud83d', /text .*U\+D83D/],
   ])('are refused where GBK or the length does not take them: %s', async (_what, text, named) => {
-    const before = terminal.received(0x8300).length;
+    const before = terminal.receivedFrames(0x8300).length;
     expect(expectApiError(await send({ text }), 400)).toMatch(named);
-    expect(terminal.received(0x8300)).toHaveLength(before);
+    expect(terminal.receivedFrames(0x8300)).toHaveLength(before);
   });
 });
 
@@ -308,19 +315,21 @@ describe.each(editions)('control commands to edition %s', (edition) => {
     const terminal = await startEdition(edition);
     const result = edition === '2019' && ![2, 4, 5].includes(command) ? 'unsupported' : 'success';
     const reply = await post(`/send-control-command?imei=${terminal.phone}`, { command });
-    expect(json(reply)).toEqual(deviceAnswer(0x8105, result));
-    expect(terminal.received(0x8105).map(({ body }) => body.toString('hex'))).toEqual([`0${command}`]);
+    expect(parseReply(reply)).toEqual(toDeviceResponse(0x8105, result));
+    expect(terminal.receivedFrames(0x8105).map(({ body }) => body.toString('hex'))).toEqual([`0${command}`]);
   });
 
   it('0 and 8 to 255 go out as they are, with and without parameters', async () => {
-    const terminal = await startEdition(edition, yes);
+    const terminal = await startEdition(edition, acceptCommand);
     const path = `/send-control-command?imei=${terminal.phone}`;
     for (const command of [0, ...Array.from({ length: 248 }, (_unused, index) => index + 8)]) {
       const parameters = [null, 'as;123;zxc;123;', '车;'][command % 3];
-      expect(json(await post(path, { command, parameters }))).toEqual(deviceAnswer(0x8105));
+      expect(parseReply(await post(path, { command, parameters }))).toEqual(toDeviceResponse(0x8105));
       const hex = ['', ascii('as;123;zxc;123;'), 'b3b53b'][command % 3];
-      expect(terminal.received(0x8105).at(-1)?.body.toString('hex')).toBe(command.toString(16).padStart(2, '0') + hex);
+      expect(terminal.receivedFrames(0x8105).at(-1)?.body.toString('hex')).toBe(
+        command.toString(16).padStart(2, '0') + hex,
+      );
     }
-    expect(terminal.received(0x8105)).toHaveLength(249);
+    expect(terminal.receivedFrames(0x8105)).toHaveLength(249);
   }, 60_000);
 });

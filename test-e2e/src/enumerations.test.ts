@@ -2,30 +2,31 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { PlatformMessage, Recording, SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { generalAnswer } from './testing/answers.ts';
-import { apiOf, deviceAnswer, deviceCommands, json, span } from './testing/device-api.ts';
+import { createApiSender, deviceCommands, parseReply, span, toDeviceResponse } from './testing/device-api.ts';
+import { joinSharedHarness, type ProductHarness, type TerminalSetup } from './testing/harness.ts';
 import { expectApiError } from './testing/http.ts';
-import { recordingOf } from './testing/idle-camera.ts';
-import { shareWorld, type TerminalSetup, type World } from './testing/world.ts';
+import { createRecording } from './testing/idle-camera.ts';
+import { createGeneralResponse } from './testing/responses.ts';
 
 // The enumerations of interface.md, each value on its way to the terminal. The numbers are the same there; where they stand is that of JT/T 1078-2016.
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await shareWorld();
+  harness = await joinSharedHarness();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const api = apiOf(() => world);
+const api = createApiSender(() => harness);
 
 /** Says yes to every command; only lists of recordings it answers as a good one. */
-const saysYes = (message: PlatformMessage) => (message.messageId === 0x9205 ? undefined : [generalAnswer(message)]);
-const agreeable = (setup: TerminalSetup = {}): Promise<SimulatedTerminal> =>
-  world.terminal({ channels: 16, media: 'neverConnect', respond: saysYes, ...setup });
+const acceptCommand = (message: PlatformMessage) =>
+  message.messageId === 0x9205 ? undefined : [createGeneralResponse(message)];
+const startAgreeableTerminal = (setup: TerminalSetup = {}): Promise<SimulatedTerminal> =>
+  harness.startTerminal({ channels: 16, media: 'neverConnect', respond: acceptCommand, ...setup });
 
-interface Use {
+interface UseCase {
   /** Name of the row in interface.md, and what the reference of the protocol calls the values. */
   readonly row: string;
   readonly reference: string;
@@ -49,7 +50,7 @@ const speeds = '1 1x, 2 2x, 3 4x, 4 8x, 5 16x';
 const channel = (index: number): string => `&channel=${index + 1}`;
 const clip = (index: number): string => `&channel=1&${span(index).query}`;
 
-const start: Omit<Use, 'row' | 'reference' | 'values' | 'parameter' | 'at'> = {
+const start: Omit<UseCase, 'row' | 'reference' | 'values' | 'parameter' | 'at'> = {
   endpoint: '/history/start-stream',
   messageId: 0x9201,
   others: (index) => channel(index) + history('none'),
@@ -72,7 +73,7 @@ const liveStream = {
   parameter: 'stream_type',
 };
 
-const uses: readonly Use[] = [
+const uses: readonly UseCase[] = [
   {
     ...historyControl,
     row: 'playback_control',
@@ -165,9 +166,9 @@ const named = uses.map(
 );
 
 /** What is answered where a terminal says yes and holds no recording. */
-function yesTo(messageId: number): [number, unknown] {
+function toExpectedSuccess(messageId: number): [number, unknown] {
   if (messageId === 0x9205) return [200, { total_resources: 0, resources: [] }];
-  if (messageId !== 0x9206) return deviceAnswer(messageId);
+  if (messageId !== 0x9206) return toDeviceResponse(messageId);
   return [200, { response_id: '0x9206', result: 'success', video_id: expect.any(String) }];
 }
 
@@ -180,10 +181,10 @@ async function endUpload([, body]: [number, unknown]): Promise<void> {
 }
 
 /** Asserts that a terminal which says yes was asked, and leaves it free. */
-async function expectTaken(messageId: number, path: string): Promise<void> {
-  const answer = json(await api(path));
-  expect(answer).toEqual(yesTo(messageId));
-  await endUpload(answer);
+async function expectAccepted(messageId: number, path: string): Promise<void> {
+  const response = parseReply(await api(path));
+  expect(response).toEqual(toExpectedSuccess(messageId));
+  await endUpload(response);
 }
 
 describe('each value reaches the terminal, and the next ones outside are 400', () => {
@@ -191,52 +192,52 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
     '%s',
     async (_name, use) => {
       const { endpoint, parameter, others, values, messageId, at } = use;
-      const terminal = await agreeable();
+      const terminal = await startAgreeableTerminal();
       const path = (value: number, index: number): string =>
         `${endpoint}?imei=${terminal.phone}${others(index)}&${parameter}=${value}`;
       for (const [index, value] of values.entries()) {
-        await expectTaken(messageId, path(value, index));
-        const got = terminal.received(messageId);
+        await expectAccepted(messageId, path(value, index));
+        const got = terminal.receivedFrames(messageId);
         expect([value, got.length, got.at(-1)?.body.at(at)]).toEqual([value, index + 1, value]);
       }
       for (const value of [Math.min(...values) - 1, Math.max(...values) + 1, 255])
         expect(expectApiError(await api(path(value, values.length)), 400)).toContain(parameter);
-      expect(terminal.received(messageId)).toHaveLength(values.length);
+      expect(terminal.receivedFrames(messageId)).toHaveLength(values.length);
     },
     60_000,
   );
 
   it('action of /videos/control', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     const request = await api(`/videos/upload?imei=${terminal.phone}${clip(0)}`);
     const { video_id: videoId } = JSON.parse(request.text) as { video_id: string };
-    const serial = terminal.received(0x9206)[0]?.serial;
-    const ask = (action: number) => api(`/videos/control?video_id=${videoId}&action=${action}`);
+    const serial = terminal.receivedFrames(0x9206)[0]?.serial;
+    const sendAction = (action: number) => api(`/videos/control?video_id=${videoId}&action=${action}`);
     for (const [action, status] of [
       [0, 'paused'],
       [1, 'uploading'],
       [2, 'cancelled'],
     ] as const) {
-      expect(json(await ask(action))).toMatchObject([200, { video_id: videoId, status }]);
-      const got = terminal.received(0x9207);
+      expect(parseReply(await sendAction(action))).toMatchObject([200, { video_id: videoId, status }]);
+      const got = terminal.receivedFrames(0x9207);
       expect([got.length, got.at(-1)?.body.readUInt16BE(0), got.at(-1)?.body.at(2)]).toEqual([
         action + 1,
         serial,
         action,
       ]);
     }
-    for (const action of [-1, 3]) expect(expectApiError(await ask(action), 400)).toContain('action');
-    expect(terminal.received(0x9207)).toHaveLength(3);
+    for (const action of [-1, 3]) expect(expectApiError(await sendAction(action), 400)).toContain('action');
+    expect(terminal.receivedFrames(0x9207)).toHaveLength(3);
   });
 });
 
 describe('what has no part in a command stands there as 0', () => {
   it('the speed, but with fast forward and rewind; the place of a seek, but with a seek', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     const more = 'fast_forward_rewind_times=4&drag_playback_time=2026-08-01T10:00:00%2B08:00';
     for (const control of [0, 1, 2, 3, 4, 5, 6]) {
       await api(`/history/control-stream?imei=${terminal.phone}&channel=1&playback_control=${control}&${more}`);
-      const rest = terminal.received(0x9202).at(-1)?.body.subarray(2).toString('hex');
+      const rest = terminal.receivedFrames(0x9202).at(-1)?.body.subarray(2).toString('hex');
       expect([control, rest]).toEqual([
         control,
         (control === 3 || control === 4 ? '04' : '00') + (control === 5 ? '260801100000' : '000000000000'),
@@ -245,16 +246,19 @@ describe('what has no part in a command stands there as 0', () => {
     for (const mode of [0, 1, 2, 3, 4]) {
       const path = `/history/start-stream?imei=${terminal.phone}${channel(mode)}${history('none')}`;
       await api(`${path}&playback_mode=${mode}&fast_forward_rewind_times=5`);
-      expect([mode, terminal.received(0x9201).at(-1)?.body.at(-13)]).toEqual([mode, mode === 1 || mode === 2 ? 5 : 0]);
+      expect([mode, terminal.receivedFrames(0x9201).at(-1)?.body.at(-13)]).toEqual([
+        mode,
+        mode === 1 || mode === 2 ? 5 : 0,
+      ]);
     }
   });
 
   it('what to stop, but with a stop; the stream to switch to, but with a switch', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     for (const control of [0, 1, 2, 3, 4]) {
       const more = `ctrl_instruction=${control}&close_stream_type=2&stream_type=1`;
       await api(`/realtime/control-stream?imei=${terminal.phone}&channel=200&${more}`);
-      const rest = terminal.received(0x9102).at(-1)?.body.toString('hex');
+      const rest = terminal.receivedFrames(0x9102).at(-1)?.body.toString('hex');
       expect(rest).toBe(`c80${control}${control === 0 ? '02' : '00'}${control === 1 ? '01' : '00'}`);
     }
   });
@@ -262,19 +266,19 @@ describe('what has no part in a command stands there as 0', () => {
 
 describe('left out', () => {
   it('every optional parameter is its default of interface.md', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     const imei = `imei=${terminal.phone}&channel=1`;
-    for (const { request } of deviceCommands) await endUpload(json(await api(request(terminal.phone))));
+    for (const { request } of deviceCommands) await endUpload(parseReply(await api(request(terminal.phone))));
     await api(`/realtime/control-stream?${imei}&ctrl_instruction=0`);
     await api(`/history/control-stream?${imei}&playback_control=3`);
     const tail = (messageId: number, bytes: number): string | undefined =>
-      terminal.received(messageId).at(-1)?.body.subarray(-bytes).toString('hex');
+      terminal.receivedFrames(messageId).at(-1)?.body.subarray(-bytes).toString('hex');
     const { startTime, endTime } = span();
     const times = [startTime, endTime].map((time) => time.slice(2).replaceAll(/\D/g, '')).join('');
     const noAlarm = '00'.repeat(8);
     // Ports: our own by TCP, none by UDP. Then channel, data type, stream type.
     const port = (name: 'live_port' | 'history_port'): string =>
-      world.product.runtime.jt1078[name].toString(16).padStart(4, '0');
+      harness.product.runtime.jt1078[name].toString(16).padStart(4, '0');
     expect(tail(0x9101, 7)).toBe(`${port('live_port')}0000010000`);
     expect(tail(0x9102, 4)).toBe('01000000');
     expect(tail(0x9205, 24)).toBe(`01${times}${noAlarm}030000`);
@@ -289,39 +293,39 @@ describe('as the caller says', () => {
     value.length.toString(16).padStart(2, '0') + Buffer.from(value).toString('hex');
 
   it('host and ports of the media server, live and with a recording, and of the FTP server', async () => {
-    const terminal = await agreeable();
-    const wishes: [host: string, tcpPort: number, udpPort: number][] = [
+    const terminal = await startAgreeableTerminal();
+    const addressOptions: [host: string, tcpPort: number, udpPort: number][] = [
       ['10.0.0.1', 65_535, 1],
       ['media.partner.example', 1, 65_535],
       ['2001:db8::7', 0, 9000],
     ];
-    for (const [index, [host, tcpPort, udpPort]] of wishes.entries()) {
+    for (const [index, [host, tcpPort, udpPort]] of addressOptions.entries()) {
       const ports = [tcpPort, udpPort].map((port) => port.toString(16).padStart(4, '0')).join('');
       for (const { endpoint, others, messageId } of [live, start]) {
         const address = `&host=${host}&tcp_port=${tcpPort}&udp_port=${udpPort}`;
-        await expectTaken(messageId, `${endpoint}?imei=${terminal.phone}${others(index)}${address}`);
-        const body = terminal.received(messageId).at(-1)?.body.toString('hex');
+        await expectAccepted(messageId, `${endpoint}?imei=${terminal.phone}${others(index)}${address}`);
+        const body = terminal.receivedFrames(messageId).at(-1)?.body.toString('hex');
         expect(body?.startsWith(`${text(host)}${ports}0${index + 1}`)).toBe(true);
       }
       const ftp = `&host=${host}&port=${udpPort}`;
-      await expectTaken(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}${ftp}`);
-      const body = terminal.received(0x9206).at(-1)?.body.toString('hex');
+      await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}${ftp}`);
+      const body = terminal.receivedFrames(0x9206).at(-1)?.body.toString('hex');
       expect(body?.startsWith(text(host) + udpPort.toString(16).padStart(4, '0'))).toBe(true);
     }
   });
 
   it('every channel from 0 to 255', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     const imei = `imei=${terminal.phone}`;
     for (const number of [0, 1, 37, 128, 255]) {
       const last = (messageId: number, at: number): number | undefined =>
-        terminal.received(messageId).at(-1)?.body.at(at);
-      await expectTaken(0x9102, `/realtime/control-stream?${imei}&channel=${number}&ctrl_instruction=2`);
-      await expectTaken(0x9202, `/history/control-stream?${imei}&channel=${number}&playback_control=1`);
-      await expectTaken(0x9205, `/history/list-videos?${imei}&channel=${number}&${span().query}`);
-      await expectTaken(0x9101, `/realtime/start-stream?${imei}&channel=${number}`);
-      await expectTaken(0x9201, `/history/start-stream?${imei}&channel=${number}${history('none')}`);
-      await expectTaken(0x9206, `/videos/upload?${imei}&channel=${number}&${span().query}`);
+        terminal.receivedFrames(messageId).at(-1)?.body.at(at);
+      await expectAccepted(0x9102, `/realtime/control-stream?${imei}&channel=${number}&ctrl_instruction=2`);
+      await expectAccepted(0x9202, `/history/control-stream?${imei}&channel=${number}&playback_control=1`);
+      await expectAccepted(0x9205, `/history/list-videos?${imei}&channel=${number}&${span().query}`);
+      await expectAccepted(0x9101, `/realtime/start-stream?${imei}&channel=${number}`);
+      await expectAccepted(0x9201, `/history/start-stream?${imei}&channel=${number}${history('none')}`);
+      await expectAccepted(0x9206, `/videos/upload?${imei}&channel=${number}&${span().query}`);
       const sent = [
         last(0x9102, 0),
         last(0x9202, 0),
@@ -338,26 +342,26 @@ describe('as the caller says', () => {
 describe('bitmasks', () => {
   it('alarm is a full 64-bit number, in a query and in a list', async () => {
     const masks = [0n, 1n, 0x8000_0000n, 0x1_0000_0000n, 2n ** 53n + 1n, 2n ** 64n - 1n];
-    const recordings = masks.map((alarmFlags, index) => recordingOf(index, { alarmFlags }));
-    const terminal = await agreeable({ recordings });
+    const recordings = masks.map((alarmFlags, index) => createRecording(index, { alarmFlags }));
+    const terminal = await startAgreeableTerminal({ recordings });
     for (const [index, mask] of masks.entries()) {
       const query = `imei=${terminal.phone}&channel=1&start_time=2026-08-01T00:00:00Z&end_time=2026-08-02T00:00:00Z`;
       const reply = await api(`/history/list-videos?${query}&alarm=${mask}`);
-      expect(terminal.received(0x9205).at(-1)?.body.readBigUInt64BE(13)).toBe(mask);
-      const shown = [...reply.text.matchAll(/"alarm":(\d+)/g)].map(([, digits]) => BigInt(digits ?? ''));
-      expect(shown).toEqual(masks.filter((one) => mask === 0n || (one & mask) !== 0n));
-      await expectTaken(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}&alarm=${mask}`);
-      expect(terminal.received(0x9206).at(-1)?.body.subarray(-12).readBigUInt64BE(0)).toBe(mask);
+      expect(terminal.receivedFrames(0x9205).at(-1)?.body.readBigUInt64BE(13)).toBe(mask);
+      const alarmMasks = [...reply.text.matchAll(/"alarm":(\d+)/g)].map(([, digits]) => BigInt(digits ?? ''));
+      expect(alarmMasks).toEqual(masks.filter((one) => mask === 0n || (one & mask) !== 0n));
+      await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(index)}&alarm=${mask}`);
+      expect(terminal.receivedFrames(0x9206).at(-1)?.body.subarray(-12).readBigUInt64BE(0)).toBe(mask);
     }
   });
 
   it('wifi, lan and mobile_network are the bits of the conditions', async () => {
-    const terminal = await agreeable();
+    const terminal = await startAgreeableTerminal();
     for (const bits of [1, 2, 3, 4, 5, 6, 7]) {
       const may = (bit: number): boolean => (bits & bit) !== 0;
       const networks = `&wifi=${may(1)}&lan=${may(2)}&mobile_network=${may(4)}`;
-      await expectTaken(0x9206, `/videos/upload?imei=${terminal.phone}${clip(bits)}${networks}`);
-      expect(terminal.received(0x9206).at(-1)?.body.at(-1)).toBe(bits);
+      await expectAccepted(0x9206, `/videos/upload?imei=${terminal.phone}${clip(bits)}${networks}`);
+      expect(terminal.receivedFrames(0x9206).at(-1)?.body.at(-1)).toBe(bits);
     }
   });
 });
@@ -367,9 +371,11 @@ describe('shown', () => {
     const kinds = [0, 1, 2].map(
       (kind): Partial<Recording> => ({ mediaType: kind, streamType: kind, storageType: kind }),
     );
-    const terminal = await agreeable({ recordings: kinds.map((kind, index) => recordingOf(index, kind)) });
+    const terminal = await startAgreeableTerminal({
+      recordings: kinds.map((kind, index) => createRecording(index, kind)),
+    });
     const query = `imei=${terminal.phone}&channel=0&start_time=2026-08-01T00:00:00Z&end_time=2026-08-02T00:00:00Z`;
-    const [status, body] = json(await api(`/history/list-videos?${query}`));
+    const [status, body] = parseReply(await api(`/history/list-videos?${query}`));
     expect(status).toBe(200);
     const { resources } = body as { resources: Record<string, number>[] };
     // Listed are pictures with and without sound: what is sound alone was not asked for.
@@ -377,7 +383,7 @@ describe('shown', () => {
       [0, 0, 0],
       [2, 2, 2],
     ]);
-    terminal.recordings.splice(0, 3, recordingOf(0, { streamType: 3 }));
+    terminal.recordings.splice(0, 3, createRecording(0, { streamType: 3 }));
     expect(expectApiError(await api(`/history/list-videos?${query}`), 502)).toContain('stream type 3');
   });
 
@@ -387,11 +393,11 @@ describe('shown', () => {
     [2, 'incorrectInfo'],
     [3, 'unsupported'],
   ] as const)('result %d of each command is %s', async (result, name) => {
-    const terminal = await agreeable({ respond: (message) => [generalAnswer(message, result)] });
+    const terminal = await startAgreeableTerminal({ respond: (message) => [createGeneralResponse(message, result)] });
     // The list is no such answer, a wake-up says success whatever the device says, and an upload that is refused is 502.
     const others = deviceCommands.filter(({ messageId }) => ![0x8201, 0x9205, 0x9206].includes(messageId));
     for (const { request, messageId } of others)
-      expect(json(await api(request(terminal.phone)))).toEqual(deviceAnswer(messageId, name));
+      expect(parseReply(await api(request(terminal.phone)))).toEqual(toDeviceResponse(messageId, name));
   });
 });
 

@@ -1,57 +1,58 @@
 import { encodeBody, resourceList } from '@fleet/jt808';
 import {
-  makeRecordings,
+  createRecordings,
   type PlatformMessage,
   type Recording,
   type SimulatedTerminal,
   type TerminalMessage,
 } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { editions, recording } from './testing/playback.ts';
-import { until } from './testing/until.ts';
+import { leaseHarness, type ProductHarness, shortWaitSettings, uniquePhone } from './testing/harness.ts';
+import { createRecording, editions } from './testing/playback.ts';
 import { createVehicle } from './testing/vehicle.ts';
-import { borrowWorld, newPhone, shortWaitSettings, type World } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await borrowWorld(shortWaitSettings);
+  harness = await leaseHarness(shortWaitSettings);
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 const day = '2026-08-01T';
 const disk: Record<string, Recording> = {
-  plain: recording(`${day}10:00:00`, `${day}10:10:00`),
-  sub: recording(`${day}10:10:00`, `${day}10:20:00`, { streamType: 2, alarmFlags: 1n }),
-  backup: recording(`${day}10:20:00`, `${day}10:30:00`, {
+  plain: createRecording(`${day}10:00:00`, `${day}10:10:00`),
+  sub: createRecording(`${day}10:10:00`, `${day}10:20:00`, { streamType: 2, alarmFlags: 1n }),
+  backup: createRecording(`${day}10:20:00`, `${day}10:30:00`, {
     storageType: 2,
     mediaType: 2,
     alarmFlags: 2n ** 63n + 2n,
     fileSizeBytes: 4_294_967_295,
   }),
-  sound: recording(`${day}10:30:00`, `${day}10:40:00`, { mediaType: 1, alarmFlags: 2n ** 32n }),
-  second: recording(`${day}10:00:00`, `${day}10:10:00`, { channel: 2, alarmFlags: 2n ** 64n - 1n }),
+  sound: createRecording(`${day}10:30:00`, `${day}10:40:00`, { mediaType: 1, alarmFlags: 2n ** 32n }),
+  second: createRecording(`${day}10:00:00`, `${day}10:10:00`, { channel: 2, alarmFlags: 2n ** 64n - 1n }),
 };
 const wholeDay = 'start_time=2026-08-01T00:00:00%2B08:00&end_time=2026-08-02T00:00:00%2B08:00';
 
-const list = (imei: string, query = `channel=1&${wholeDay}`) => world.get(`/history/list-videos?imei=${imei}&${query}`);
+const list = (imei: string, query = `channel=1&${wholeDay}`) =>
+  harness.get(`/history/list-videos?imei=${imei}&${query}`);
 
-interface Shown {
+interface VideoResource {
   logical_channel_no: number;
   playback_start_time: string;
 }
 
 /** The names of the recordings in an answer. */
-async function names(imei: string, query: string): Promise<string[]> {
+async function listNames(imei: string, query: string): Promise<string[]> {
   const { status, body } = await list(imei, query);
   expect(status).toBe(200);
-  const { total_resources, resources } = body as { total_resources: number; resources: Shown[] };
+  const { total_resources, resources } = body as { total_resources: number; resources: VideoResource[] };
   expect(total_resources).toBe(resources.length);
-  return resources.map((shown) => {
+  return resources.map((entry) => {
     const found = Object.entries(disk).find(
       ([, { channel, startTime }]) =>
-        channel === shown.logical_channel_no && `${startTime}+08:00` === shown.playback_start_time,
+        channel === entry.logical_channel_no && `${startTime}+08:00` === entry.playback_start_time,
     );
     return found?.[0] ?? 'unknown';
   });
@@ -61,7 +62,7 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
   let terminal: SimulatedTerminal;
   beforeAll(async () => {
     const recordings = Object.values(disk);
-    terminal = await world.terminal({ edition, phone: newPhone(digits), recordings });
+    terminal = await harness.startTerminal({ edition, phone: uniquePhone(digits), recordings });
   }, 90_000);
 
   it.each([
@@ -89,7 +90,7 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
     ['channel=1&resource_type=2&stream_type=1&memory_type=2&alarm=2', ['backup']],
     ['channel=1&resource_type=2&stream_type=2', []],
   ])('lists by %s', async (query, expected) => {
-    expect(await names(terminal.phone, `${query}&${wholeDay}`)).toEqual(expected);
+    expect(await listNames(terminal.phone, `${query}&${wholeDay}`)).toEqual(expected);
   });
 
   it.each([
@@ -98,11 +99,11 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
     ['2026-07-31T21:20:00-05:00', '2026-07-31T21:20:01.999-05:00', ['backup']],
     ['2026-08-01T10:40:00%2B08:00', '2026-08-01T11:00:00%2B08:00', []],
   ])('lists from %s to %s', async (start, end, expected) => {
-    expect(await names(terminal.phone, `channel=1&start_time=${start}&end_time=${end}`)).toEqual(expected);
+    expect(await listNames(terminal.phone, `channel=1&start_time=${start}&end_time=${end}`)).toEqual(expected);
   });
 
   it('shows every field, alarms to the last digit', async () => {
-    const url = `${world.product.runtime.base_url}/api/v1/history/list-videos?imei=${terminal.phone}&channel=1&${wholeDay}`;
+    const url = `${harness.product.runtime.base_url}/api/v1/history/list-videos?imei=${terminal.phone}&channel=1&${wholeDay}`;
     const text = await (await fetch(`${url}&memory_type=2`)).text();
     expect(text).toContain('"alarm":9223372036854775810');
     expect(JSON.parse(text)).toEqual({
@@ -128,11 +129,11 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
   it('plays nothing from where nothing is recorded', async () => {
     const span = 'start_time=2026-08-03T00:00:00Z&end_time=2026-08-03T01:00:00Z';
     const what = `imei=${terminal.phone}&channel=1&resource_type=0&stream_type=1&memory_type=1&${span}`;
-    expect(await world.get(`/history/start-stream?${what}`)).toMatchObject({
+    expect(await harness.get(`/history/start-stream?${what}`)).toMatchObject({
       status: 200,
       body: { response_id: '0x9201', result: 'failure' },
     });
-    expect((await world.get(`/history/stream.flv?imei=${terminal.phone}&channel=1`)).status).toBe(404);
+    expect((await harness.get(`/history/stream.flv?imei=${terminal.phone}&channel=1`)).status).toBe(404);
   });
 });
 
@@ -145,11 +146,11 @@ describe('a long list', () => {
       until: new Date('2026-08-01T04:00:00Z'),
       bitrateKbps: 500,
     };
-    const terminal = await world.terminal({ recordings: makeRecordings(plan), edition: '2013' });
+    const terminal = await harness.startTerminal({ recordings: createRecordings(plan), edition: '2013' });
     const span = 'start_time=2026-07-01T00:00:00Z&end_time=2026-09-01T00:00:00Z';
     const { status, body } = await list(terminal.phone, `channel=0&${span}`);
     expect(status).toBe(200);
-    const { total_resources, resources } = body as { total_resources: number; resources: Shown[] };
+    const { total_resources, resources } = body as { total_resources: number; resources: VideoResource[] };
     expect(total_resources).toBe(5_000);
     expect(new Set(resources.map((one) => `${one.logical_channel_no} ${one.playback_start_time}`)).size).toBe(5_000);
   }, 60_000);
@@ -157,40 +158,40 @@ describe('a long list', () => {
 
 describe('a camera with a clock of its own', () => {
   it('is asked and shown in it, by its record', async () => {
-    const phone = newPhone();
-    const recordings = [recording(`${day}10:00:00`, `${day}10:10:00`)];
-    const terminal = await world.terminal({ phone, zoneMinutes: -210, recordings });
+    const phone = uniquePhone();
+    const recordings = [createRecording(`${day}10:00:00`, `${day}10:10:00`)];
+    const terminal = await harness.startTerminal({ phone, zoneMinutes: -210, recordings });
     const span = 'start_time=2026-08-01T13:25:00Z&end_time=2026-08-01T13:35:00Z';
     expect(await list(phone, `channel=1&${span}`)).toMatchObject({ status: 200, body: { total_resources: 0 } });
-    await createVehicle(world, phone, '-03:30');
-    const shown = await until('the record to count', async () => {
+    await createVehicle(harness, phone, '-03:30');
+    const entry = await waitFor('the record to count', async () => {
       const { body } = await list(phone, `channel=1&${span}`);
       return (body as { total_resources: number }).total_resources === 1 && body;
     });
-    expect(shown).toMatchObject({
+    expect(entry).toMatchObject({
       resources: [{ playback_start_time: '2026-08-01T10:00:00-03:30', playback_end_time: '2026-08-01T10:10:00-03:30' }],
     });
     // On the wire: 10:00 local is 13:30 UTC.
     const what = 'resource_type=0&stream_type=1&memory_type=1&start_time=2026-08-01T13:30:00Z';
-    const start = await world.get(
+    const start = await harness.get(
       `/history/start-stream?imei=${phone}&channel=1&${what}&end_time=2026-08-01T21:31:00%2B08:00`,
     );
     expect(start).toMatchObject({ status: 200, body: { response_id: '0x9201', result: 'success' } });
-    expect(terminal.received(0x9201)[0]?.body.subarray(-12).toString('hex')).toBe('260801100000260801100100');
+    expect(terminal.receivedFrames(0x9201)[0]?.body.subarray(-12).toString('hex')).toBe('260801100000260801100100');
     const seek = '&playback_control=5&drag_playback_time=2026-08-01T13:30:30Z';
-    await world.get(`/history/control-stream?imei=${phone}&channel=1${seek}`);
-    expect(terminal.received(0x9202)[0]?.body.toString('hex')).toBe('010500260801100030');
+    await harness.get(`/history/control-stream?imei=${phone}&channel=1${seek}`);
+    expect(terminal.receivedFrames(0x9202)[0]?.body.toString('hex')).toBe('010500260801100030');
     // Outside its own years, though not of the caller's.
     expect(await list(phone, 'channel=1&start_time=2000-01-01T00:00:00Z&end_time=2000-02-01T00:00:00Z')).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining('UTC-03:30') },
     });
-    await world.get(`/history/control-stream?imei=${phone}&channel=1&playback_control=2`);
+    await harness.get(`/history/control-stream?imei=${phone}&channel=1&playback_control=2`);
   }, 60_000);
 });
 
 describe('what is no list', () => {
-  const general = ({ messageId, serial }: PlatformMessage, result: number): TerminalMessage => {
+  const createGeneralResponse = ({ messageId, serial }: PlatformMessage, result: number): TerminalMessage => {
     const body = Buffer.alloc(5, result);
     body.writeUInt16BE(serial, 0);
     body.writeUInt16BE(messageId, 2);
@@ -199,28 +200,28 @@ describe('what is no list', () => {
   const item = { ...disk['plain'], fileSize: 1 } as Parameters<
     typeof encodeBody<typeof resourceList>
   >[1]['items'][number];
-  const listOf = ({ serial }: PlatformMessage, total: number, more = {}): TerminalMessage => ({
+  const encodeList = ({ serial }: PlatformMessage, total: number, more = {}): TerminalMessage => ({
     messageId: 0x1205,
     body: encodeBody(resourceList, { replySerial: serial, total, items: [{ ...item, ...more }] }, '2013'),
   });
   it.each<[string, number, RegExp, (message: PlatformMessage) => TerminalMessage[]]>([
-    ['a refusal', 502, /refused to list its recordings/, (message) => [general(message, 1)]],
-    ['an unknown command', 502, /unsupported/, (message) => [general(message, 3)]],
-    ['fewer recordings than announced', 502, /incomplete: 1 of 7 came/, (message) => [listOf(message, 7)]],
+    ['a refusal', 502, /refused to list its recordings/, (message) => [createGeneralResponse(message, 1)]],
+    ['an unknown command', 502, /unsupported/, (message) => [createGeneralResponse(message, 3)]],
+    ['fewer recordings than announced', 502, /incomplete: 1 of 7 came/, (message) => [encodeList(message, 7)]],
     [
       'a time that is none',
       502,
       /no valid time/,
-      (message) => [listOf(message, 1, { endTime: { bcd: '269901100000' } })],
+      (message) => [encodeList(message, 1, { endTime: { bcd: '269901100000' } })],
     ],
-    ['a promise alone', 504, /did not reply/, (message) => [general(message, 0)]],
+    ['a promise alone', 504, /did not reply/, (message) => [createGeneralResponse(message, 0)]],
     ['silence', 504, /did not reply/, () => []],
   ])(
     '%s is %i with a sentence',
-    async (_what, status, sentence, answer) => {
-      const terminal = await world.terminal({
+    async (_what, status, sentence, respond) => {
+      const terminal = await harness.startTerminal({
         edition: '2013',
-        respond: (message) => (message.messageId === 0x9205 ? answer(message) : undefined),
+        respond: (message) => (message.messageId === 0x9205 ? respond(message) : undefined),
       });
       expect(await list(terminal.phone)).toMatchObject({
         status,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { editions, expectSmooth, Playback, stepsOf, timeAt } from './testing/playback.ts';
-import { until } from './testing/until.ts';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
+import { editions, expectSmooth, formatTimeParameter, getSteps, Playback } from './testing/playback.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 const success = { status: 200, body: { response_id: '0x9201', result: 'success' } };
 const controlled = { status: 200, body: { response_id: '0x9202', result: 'success' } };
@@ -11,98 +11,98 @@ const dataTimeoutMs = 4_000;
 /** The clock goes by arrival: a machine that is busy makes pictures wait for each other. */
 const busyMs = 4_000;
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await startWorld({ MEDIA_DATA_TIMEOUT_MS: String(dataTimeoutMs), FIRST_PACKET_WAIT_MS: '3000' });
+  harness = await startHarness({ MEDIA_DATA_TIMEOUT_MS: String(dataTimeoutMs), FIRST_PACKET_WAIT_MS: '3000' });
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const pictures = (viewer: Viewer, count: number): Promise<unknown> =>
-  until(`${count} pictures`, () => viewer.pictures.length >= count, 40_000);
+const waitForPictures = (viewer: Viewer, count: number): Promise<unknown> =>
+  waitFor(`${count} pictures`, () => viewer.pictures.length >= count, 40_000);
 
 describe('a recording', () => {
   it.each(editions.flatMap((edition) => (['list', 'general', 'both'] as const).map((by) => [...edition, by] as const)))(
     'of a terminal of edition %s with %i digits that answers by %s plays to its end, picture by picture',
     async (edition, digits, playbackAnswer) => {
-      const playback = await Playback.of(world, 3, { edition, digits, playbackAnswer });
-      expect(await playback.flvStatus()).toBe(404);
+      const playback = await Playback.create(harness, 3, { edition, digits, playbackResponse: playbackAnswer });
+      expect(await playback.fetchFlvStatus()).toBe(404);
       expect(await playback.start()).toMatchObject(success);
       const viewer = playback.watch();
-      await pictures(viewer, 5);
+      await waitForPictures(viewer, 5);
       // A second start changes nothing, whatever it asks for.
       expect(await playback.start('&playback_mode=2&fast_forward_rewind_times=5')).toMatchObject(success);
-      expect(playback.terminal.received(0x9201)).toHaveLength(1);
-      await playback.hasEnded(viewer);
+      expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
+      await playback.expectEnd(viewer);
       expect(playback.stream.sentVideoFrames).toHaveLength(45);
       expect(playback.stream.endReason).toBe('endOfRecording');
-      await playback.expectAllShown(viewer);
+      await playback.expectAllPictures(viewer);
       expectSmooth(viewer, 100);
       // And again, at once.
       expect(await playback.start()).toMatchObject(success);
-      expect(playback.terminal.received(0x9201)).toHaveLength(2);
-      await playback.hasEnded(playback.watch());
+      expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(2);
+      await playback.expectEnd(playback.watch());
     },
     90_000,
   );
 
   it('has its sound', async () => {
-    const playback = await Playback.of(world, 4);
+    const playback = await Playback.create(harness, 4);
     await playback.start();
     const viewer = playback.watch('');
-    await playback.hasEnded(viewer);
+    await playback.expectEnd(viewer);
     expect(viewer.header).toEqual({ video: true, audio: true });
     expect(viewer.sounds.length).toBeGreaterThan(15);
-    await playback.expectAllShown(viewer);
+    await playback.expectAllPictures(viewer);
   }, 60_000);
 
   it('goes beside live video of the same channel, and each ends by itself', async () => {
-    const playback = await Playback.of(world, 120);
+    const playback = await Playback.create(harness, 120);
     const query = `imei=${playback.terminal.phone}&channel=1`;
-    expect((await world.get(`/realtime/start-stream?${query}`)).body).toEqual({
+    expect((await harness.get(`/realtime/start-stream?${query}`)).body).toEqual({
       response_id: '0x9101',
       result: 'success',
     });
-    const live = new Viewer(`${world.product.runtime.base_url}/api/v1/realtime/stream.flv?${query}&audio=none`);
-    await pictures(live, 10);
+    const live = new Viewer(`${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?${query}&audio=none`);
+    await waitForPictures(live, 10);
     await playback.start();
     const viewer = playback.watch();
-    await pictures(viewer, 10);
+    await waitForPictures(viewer, 10);
     const liveBefore = live.pictures.length;
-    await pictures(live, liveBefore + 10);
+    await waitForPictures(live, liveBefore + 10);
     expect(await playback.control(2)).toMatchObject(controlled);
-    await playback.hasEnded(viewer);
-    await pictures(live, live.pictures.length + 10);
+    await playback.expectEnd(viewer);
+    await waitForPictures(live, live.pictures.length + 10);
     expect(live.ended).toBeUndefined();
     await playback.start();
     const again = playback.watch();
-    await pictures(again, 5);
-    await world.get(`/realtime/control-stream?${query}&ctrl_instruction=0`);
-    await until('the end of live video', () => live.ended !== undefined);
-    await pictures(again, again.pictures.length + 10);
+    await waitForPictures(again, 5);
+    await harness.get(`/realtime/control-stream?${query}&ctrl_instruction=0`);
+    await waitFor('the end of live video', () => live.ended !== undefined);
+    await waitForPictures(again, again.pictures.length + 10);
     await playback.control(2);
-    await playback.hasEnded(again);
+    await playback.expectEnd(again);
   }, 90_000);
 
   it('over UDP ends when the camera has sent nothing for a while', async () => {
-    const playback = await Playback.of(world, 3);
-    const udpPort = world.product.runtime.jt1078.history_port;
+    const playback = await Playback.create(harness, 3);
+    const udpPort = harness.product.runtime.jt1078.history_port;
     expect(await playback.start(`&tcp_port=0&udp_port=${udpPort}`)).toMatchObject(success);
     const viewer = playback.watch();
-    await playback.hasEnded(viewer);
+    await playback.expectEnd(viewer);
     expect(playback.stream.protocol).toBe('udp');
-    await playback.expectAllShown(viewer);
+    await playback.expectAllPictures(viewer);
   }, 60_000);
 
-  it('that goes to a foreign media server counts as streaming and can not be watched here', async () => {
-    const playback = await Playback.of(world, 3, { media: 'neverConnect' });
+  it('that goes to a foreign media server counts as streaming and cannot be watched here', async () => {
+    const playback = await Playback.create(harness, 3, { media: 'neverConnect' });
     expect(await playback.start('&host=media.example&tcp_port=1078')).toMatchObject(success);
-    expect(playback.terminal.received(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
+    expect(playback.terminal.receivedFrames(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
     expect(await playback.start()).toMatchObject(success);
-    expect(playback.terminal.received(0x9201)).toHaveLength(1);
+    expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
     const viewer = playback.watch();
-    await until('an answer', () => viewer.status !== undefined);
+    await waitFor('an answer', () => viewer.status !== undefined);
     expect(viewer.status).toBe(502);
     viewer.leave();
   }, 60_000);
@@ -122,13 +122,13 @@ describe('playback modes', () => {
   ])(
     '%s: all that the camera sends is shown, one after the other, to a clean end',
     async (_what, mode, seconds, count) => {
-      const playback = await Playback.of(world, seconds);
+      const playback = await Playback.create(harness, seconds);
       expect(await playback.start(mode)).toMatchObject(success);
       const viewer = playback.watch();
-      await playback.hasEnded(viewer);
+      await playback.expectEnd(viewer);
       expect(playback.stream.sentVideoFrames).toHaveLength(count);
-      await playback.expectAllShown(viewer);
-      expect(stepsOf(viewer).every((step) => step > 0 && step <= busyMs)).toBe(true);
+      await playback.expectAllPictures(viewer);
+      expect(getSteps(viewer).every((step) => step > 0 && step <= busyMs)).toBe(true);
     },
     90_000,
   );
@@ -136,31 +136,31 @@ describe('playback modes', () => {
 
 describe('a pause', () => {
   it('stops the pictures for longer than a stream may be silent, and goes on without a hole', async () => {
-    const playback = await Playback.of(world, 10);
+    const playback = await Playback.create(harness, 10);
     await playback.start();
     const viewer = playback.watch();
-    await pictures(viewer, 20);
+    await waitForPictures(viewer, 20);
     expect(await playback.control(1)).toMatchObject(controlled);
     expect(playback.stream.state).toBe('paused');
     const pausedAtMs = performance.now();
-    await until('a long silence', () => performance.now() - pausedAtMs > dataTimeoutMs + 2_000);
+    await waitFor('a long silence', () => performance.now() - pausedAtMs > dataTimeoutMs + 2_000);
     const before = viewer.pictures.length;
     expect(viewer.ended).toBeUndefined();
-    expect(await playback.flvStatus()).toBe(200);
+    expect(await playback.fetchFlvStatus()).toBe(200);
     expect(await playback.control(0)).toMatchObject(controlled);
-    await pictures(viewer, before + 10);
-    await playback.hasEnded(viewer);
-    await playback.expectAllShown(viewer);
+    await waitForPictures(viewer, before + 10);
+    await playback.expectEnd(viewer);
+    await playback.expectAllPictures(viewer);
     expectSmooth(viewer, 150);
   }, 90_000);
 });
 
 describe('a seek', () => {
   it('goes on and back, with no hole and no lost picture', async () => {
-    const playback = await Playback.of(world, 3_600);
+    const playback = await Playback.create(harness, 3_600);
     await playback.start();
     const viewer = playback.watch();
-    await pictures(viewer, 20);
+    await waitForPictures(viewer, 20);
     for (const [seconds, tag] of [
       [1_800, 'far on'],
       [1_803, 'a little on'],
@@ -168,32 +168,34 @@ describe('a seek', () => {
       [10, 'far back'],
     ] as const) {
       const before = viewer.pictures.length;
-      expect(await playback.control(5, `&drag_playback_time=${timeAt(seconds)}`)).toMatchObject(controlled);
-      await until(`to be there: ${tag}`, () => Math.abs(playback.position - seconds) < 8);
-      await pictures(viewer, before + 25);
+      expect(await playback.control(5, `&drag_playback_time=${formatTimeParameter(seconds)}`)).toMatchObject(
+        controlled,
+      );
+      await waitFor(`to be there: ${tag}`, () => Math.abs(playback.position - seconds) < 8);
+      await waitForPictures(viewer, before + 25);
     }
     expect(await playback.control(2)).toMatchObject(controlled);
-    await playback.hasEnded(viewer);
-    await playback.expectAllShown(viewer);
+    await playback.expectEnd(viewer);
+    await playback.expectAllPictures(viewer);
     expectSmooth(viewer, 250);
   }, 120_000);
 
   it('beyond the end ends the playback', async () => {
-    const playback = await Playback.of(world, 60);
+    const playback = await Playback.create(harness, 60);
     await playback.start();
     const viewer = playback.watch();
-    await pictures(viewer, 10);
-    expect(await playback.control(5, `&drag_playback_time=${timeAt(3_600)}`)).toMatchObject(controlled);
-    await playback.hasEnded(viewer);
+    await waitForPictures(viewer, 10);
+    expect(await playback.control(5, `&drag_playback_time=${formatTimeParameter(3_600)}`)).toMatchObject(controlled);
+    await playback.expectEnd(viewer);
   }, 60_000);
 
   it('without a time is 400, and nothing happens', async () => {
-    const playback = await Playback.of(world, 60);
+    const playback = await Playback.create(harness, 60);
     expect(await playback.control(5)).toMatchObject({
       status: 400,
       body: { status: 400, error: expect.stringContaining('drag_playback_time') },
     });
-    expect(playback.terminal.received(0x9202)).toEqual([]);
+    expect(playback.terminal.receivedFrames(0x9202)).toEqual([]);
   }, 60_000);
 });
 
@@ -205,33 +207,33 @@ describe('another speed', () => {
   ])(
     'by %s shows the pictures when they come, and play is the normal speed again',
     async (_what, how, times, direction) => {
-      const playback = await Playback.of(world, 7_200);
+      const playback = await Playback.create(harness, 7_200);
       await playback.start();
       const viewer = playback.watch();
-      await pictures(viewer, 20);
-      await playback.control(5, `&drag_playback_time=${timeAt(3_600)}`);
-      await until('the middle', () => Math.abs(playback.position - 3_600) < 5);
+      await waitForPictures(viewer, 20);
+      await playback.control(5, `&drag_playback_time=${formatTimeParameter(3_600)}`);
+      await waitFor('the middle', () => Math.abs(playback.position - 3_600) < 5);
       expect(await playback.control(how, times)).toMatchObject(controlled);
       const from = viewer.pictures.length;
-      const [beganMs, beganAt] = [performance.now(), playback.position];
-      await until('six seconds', () => performance.now() - beganMs > 6_000);
-      const [tookMs, shown] = [performance.now() - beganMs, viewer.pictures.slice(from)];
-      expect((playback.position - beganAt) * direction).toBeGreaterThan(how === 6 ? 3 : 20);
-      const spanMs = (shown.at(-1)?.timestampMs ?? 0) - (shown[0]?.timestampMs ?? 0);
+      const [startedMs, startedAt] = [performance.now(), playback.position];
+      await waitFor('six seconds', () => performance.now() - startedMs > 6_000);
+      const [tookMs, playedPictures] = [performance.now() - startedMs, viewer.pictures.slice(from)];
+      expect((playback.position - startedAt) * direction).toBeGreaterThan(how === 6 ? 3 : 20);
+      const spanMs = (playedPictures.at(-1)?.timestampMs ?? 0) - (playedPictures[0]?.timestampMs ?? 0);
       // The viewer's clock goes as real time does, not eight times as fast: it neither races nor waits.
       expect(spanMs).toBeGreaterThan(0.5 * tookMs);
       expect(spanMs).toBeLessThan(1.5 * tookMs);
 
       expect(await playback.control(0)).toMatchObject(controlled);
       const normalFrom = viewer.pictures.length;
-      await pictures(viewer, normalFrom + 60);
+      await waitForPictures(viewer, normalFrom + 60);
       const normal = viewer.pictures.slice(-40);
       const normalMs = (normal.at(-1)?.timestampMs ?? 0) - (normal[0]?.timestampMs ?? 0);
       expect(normalMs).toBeGreaterThan(39 * 60);
       expect(normalMs).toBeLessThan(39 * 75);
       await playback.control(2);
-      await playback.hasEnded(viewer);
-      await playback.expectAllShown(viewer);
+      await playback.expectEnd(viewer);
+      await playback.expectAllPictures(viewer);
       expectSmooth(viewer, busyMs);
     },
     120_000,

@@ -1,24 +1,24 @@
 import { createConnection } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { healthy, kill, restarted } from './testing/faults.ts';
-import { type Call, countStatuses, Fleet, faultsOf } from './testing/fleet.ts';
-import { until } from './testing/until.ts';
-import { type OwnWorld, startWorld } from './testing/world.ts';
+import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
+import { type CommandCall, countStatuses, Fleet, findFaults } from './testing/fleet.ts';
+import { type DedicatedHarness, startHarness } from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  world = await startWorld({ DEVICE_REPLY_TIMEOUT_MS: '20000', REQUEST_LIMIT_MS: '25000' });
-  fleet = await Fleet.start(world, 20);
+  harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '20000', REQUEST_LIMIT_MS: '25000' });
+  fleet = await Fleet.start(harness, 20);
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 /** True when nobody takes connections on the terminals' port. */
 const isClosed = (): Promise<boolean> =>
   new Promise((resolve) => {
-    const { host, port } = world.product.runtime.jt808;
+    const { host, port } = harness.product.runtime.jt808;
     const socket = createConnection({ host, port }, () => {
       socket.destroy();
       resolve(false);
@@ -26,109 +26,111 @@ const isClosed = (): Promise<boolean> =>
     socket.on('error', () => resolve(true));
   });
 
-const expectAllWell = async (no: number): Promise<void> => {
-  await fleet.areOnline();
-  await healthy(world);
-  expect(countStatuses(await Promise.all(fleet.call(no)))).toEqual({ 200: 20 });
-  await fleet.haveReported();
-  const { lost, kept } = await fleet.compareWithJetStream();
+const expectNoLoss = async (no: number): Promise<void> => {
+  await fleet.waitUntilOnline();
+  await waitUntilHealthy(harness);
+  expect(countStatuses(await Promise.all(fleet.sendCommands(no)))).toEqual({ 200: 20 });
+  await fleet.waitUntilAcknowledged();
+  const { lost, storedCount } = await fleet.compareWithJetStream();
   expect(lost).toEqual([]);
-  expect(kept).toBeGreaterThan(20);
+  expect(storedCount).toBeGreaterThan(20);
 };
 
 describe('a gateway that is killed', () => {
   it('loses no acknowledged report, sends no command twice, and every call ends with the late answer or a stated error', async () => {
-    fleet.answer('nextSession', 1);
-    fleet.answer('never', 2);
-    const [late, never] = [fleet.call(1), fleet.call(2)];
-    await fleet.haveReceived(1, 2);
+    fleet.setResponseTiming('nextSession', 1);
+    fleet.setResponseTiming('never', 2);
+    const [late, never] = [fleet.sendCommands(1), fleet.sendCommands(2)];
+    await fleet.waitUntilReceived(1, 2);
     // The kill meets these anywhere on their way.
-    const burst = fleet.call(3, 4, 5);
-    await until('a command of the burst', () => fleet.terminals.some((terminal) => fleet.frames(terminal, 3) > 0));
-    const former = kill(world, 'jt808-gateway');
+    const burst = fleet.sendCommands(3, 4, 5);
+    await waitFor('a command of the burst', () =>
+      fleet.terminals.some((terminal) => fleet.countFrames(terminal, 3) > 0),
+    );
+    const previousPid = killProcess(harness, 'jt808-gateway');
 
-    expect(faultsOf(await Promise.all(late), [200])).toEqual([]);
-    expect(faultsOf(await Promise.all(never), [504])).toEqual([]);
-    expect(faultsOf(await Promise.all(burst), [200, 404, 504])).toEqual([]);
-    await restarted(world, 'jt808-gateway', former);
-    await expectAllWell(6);
+    expect(findFaults(await Promise.all(late), [200])).toEqual([]);
+    expect(findFaults(await Promise.all(never), [504])).toEqual([]);
+    expect(findFaults(await Promise.all(burst), [200, 404, 504])).toEqual([]);
+    await waitForRestart(harness, 'jt808-gateway', previousPid);
+    await expectNoLoss(6);
   }, 180_000);
 
   it('costs no command that is sent while it is away: terminals come back within the wait', async () => {
-    const former = kill(world, 'jt808-gateway');
-    const isAway = async (): Promise<boolean> =>
-      (await isClosed()) || world.product.runtime.processes['jt808-gateway'] !== former;
-    await until('the gateway to be away', isAway);
-    const calls = fleet.call(12);
+    const previousPid = killProcess(harness, 'jt808-gateway');
+    const isUnavailable = async (): Promise<boolean> =>
+      (await isClosed()) || harness.product.runtime.processes['jt808-gateway'] !== previousPid;
+    await waitFor('the gateway to be away', isUnavailable);
+    const calls = fleet.sendCommands(12);
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 20 });
-    expect(faultsOf(await Promise.all(calls), [200])).toEqual([]);
-    await restarted(world, 'jt808-gateway', former);
-    await expectAllWell(13);
+    expect(findFaults(await Promise.all(calls), [200])).toEqual([]);
+    await waitForRestart(harness, 'jt808-gateway', previousPid);
+    await expectNoLoss(13);
   }, 180_000);
 
   it('and killed again while terminals come back, is whole in the end', async () => {
-    const first = kill(world, 'jt808-gateway');
-    await restarted(world, 'jt808-gateway', first);
-    await until('a terminal to be back', () => fleet.terminals.some((terminal) => terminal.isOnline), 60_000);
-    const calls = fleet.call(7);
-    const second = kill(world, 'jt808-gateway');
-    expect(faultsOf(await Promise.all(calls), [200, 404, 504])).toEqual([]);
-    await restarted(world, 'jt808-gateway', second);
-    await expectAllWell(8);
+    const first = killProcess(harness, 'jt808-gateway');
+    await waitForRestart(harness, 'jt808-gateway', first);
+    await waitFor('a terminal to be back', () => fleet.terminals.some((terminal) => terminal.isOnline), 60_000);
+    const calls = fleet.sendCommands(7);
+    const second = killProcess(harness, 'jt808-gateway');
+    expect(findFaults(await Promise.all(calls), [200, 404, 504])).toEqual([]);
+    await waitForRestart(harness, 'jt808-gateway', second);
+    await expectNoLoss(8);
   }, 180_000);
 });
 
 describe('a gateway that is told to stop', () => {
   it('waits for the answers of commands in flight, and lets the terminals go without losing a report', async () => {
-    fleet.answer('onRelease', 9, 10);
-    const calls = fleet.call(9, 10);
-    await fleet.haveReceived(9, 10);
-    const former = kill(world, 'jt808-gateway', 'SIGTERM');
-    await until('the gateway to take no more terminals', isClosed);
+    fleet.setResponseTiming('onRelease', 9, 10);
+    const calls = fleet.sendCommands(9, 10);
+    await fleet.waitUntilReceived(9, 10);
+    const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
+    await waitFor('the gateway to take no more terminals', isClosed);
     fleet.release();
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 40 });
-    await restarted(world, 'jt808-gateway', former);
-    await expectAllWell(11);
+    await waitForRestart(harness, 'jt808-gateway', previousPid);
+    await expectNoLoss(11);
   }, 180_000);
 
   it('waits for devices that take seconds, and loses no command that comes meanwhile', async () => {
-    fleet.answer('onRelease', 14);
-    const late = fleet.call(14);
-    await fleet.haveReceived(14);
-    const former = kill(world, 'jt808-gateway', 'SIGTERM');
-    await until('the gateway to take no more terminals', isClosed);
+    fleet.setResponseTiming('onRelease', 14);
+    const late = fleet.sendCommands(14);
+    await fleet.waitUntilReceived(14);
+    const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
+    await waitFor('the gateway to take no more terminals', isClosed);
     const stoppedAt = performance.now();
-    const meanwhile: Promise<Call>[] = [];
-    await until('five seconds of a stop', () => {
-      const terminal = fleet.terminals[meanwhile.length % fleet.terminals.length];
-      if (terminal !== undefined && meanwhile.length < 40) meanwhile.push(fleet.callOne(terminal, 15));
+    const concurrentCalls: Promise<CommandCall>[] = [];
+    await waitFor('five seconds of a stop', () => {
+      const terminal = fleet.terminals[concurrentCalls.length % fleet.terminals.length];
+      if (terminal !== undefined && concurrentCalls.length < 40) concurrentCalls.push(fleet.sendCommand(terminal, 15));
       return performance.now() - stoppedAt > 5_000;
     });
     fleet.release();
-    meanwhile.push(...fleet.call(16));
+    concurrentCalls.push(...fleet.sendCommands(16));
     expect(countStatuses(await Promise.all(late))).toEqual({ 200: 20 });
-    const others = await Promise.all(meanwhile);
+    const others = await Promise.all(concurrentCalls);
     expect(countStatuses(others)).toEqual({ 200: 60 });
-    await restarted(world, 'jt808-gateway', former);
-    await expectAllWell(17);
+    await waitForRestart(harness, 'jt808-gateway', previousPid);
+    await expectNoLoss(17);
   }, 180_000);
 
   it('is followed by one that takes the commands of the gap, and a terminal that left by itself is 404 at once', async () => {
-    const gone = await world.terminal({ reconnect: false });
-    await gone.stop();
-    const path = `/realtime/control-stream?imei=${gone.phone}&channel=1&ctrl_instruction=2`;
-    await until(
+    const disconnected = await harness.startTerminal({ reconnect: false });
+    await disconnected.stop();
+    const path = `/realtime/control-stream?imei=${disconnected.phone}&channel=1&ctrl_instruction=2`;
+    await waitFor(
       'the terminal to be gone',
-      async () => (await world.get(`/health/device?imei=${gone.phone}`)).status === 503,
+      async () => (await harness.get(`/health/device?imei=${disconnected.phone}`)).status === 503,
     );
-    const former = kill(world, 'jt808-gateway', 'SIGTERM');
-    await restarted(world, 'jt808-gateway', former);
-    const calls = fleet.call(18);
+    const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
+    await waitForRestart(harness, 'jt808-gateway', previousPid);
+    const calls = fleet.sendCommands(18);
     const startedAt = performance.now();
-    expect((await world.get(path)).status).toBe(404);
+    expect((await harness.get(path)).status).toBe(404);
     // Far from the minute in which one that lost its gateway may come back.
     expect(performance.now() - startedAt).toBeLessThan(20_000);
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 20 });
-    await expectAllWell(19);
+    await expectNoLoss(19);
   }, 180_000);
 });

@@ -1,75 +1,75 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { healthy, kill, restarted } from './testing/faults.ts';
+import { killProcess, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { isApiError } from './testing/fleet.ts';
-import { until } from './testing/until.ts';
+import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { borrowWorld, type OwnWorld } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 
 beforeAll(async () => {
-  world = await borrowWorld();
+  harness = await leaseHarness();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 const query = (terminal: SimulatedTerminal, channel = 1): string => `imei=${terminal.phone}&channel=${channel}`;
 
 const watch = (terminal: SimulatedTerminal): Viewer =>
-  new Viewer(`${world.product.runtime.base_url}/api/v1/realtime/stream.flv?${query(terminal)}`);
+  new Viewer(`${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?${query(terminal)}`);
 
-const startStream = (terminal: SimulatedTerminal) => world.get(`/realtime/start-stream?${query(terminal)}`);
+const startStream = (terminal: SimulatedTerminal) => harness.get(`/realtime/start-stream?${query(terminal)}`);
 
 /** Starts live video and waits for its first picture. */
 const play = async (terminal: SimulatedTerminal): Promise<Viewer> => {
   expect(await startStream(terminal)).toMatchObject({ status: 200 });
   const viewer = watch(terminal);
-  await until('a picture', () => viewer.pictures.length > 0);
+  await waitFor('a picture', () => viewer.pictures.length > 0);
   return viewer;
 };
 
 describe('a media pod that is killed while its streams are watched', () => {
   it('ends the viewers, and the very next start-stream brings the picture back, however soon it comes', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     const viewer = await play(terminal);
-    const former = kill(world, 'jt1078-media');
-    await until('the end of the response', () => viewer.ended !== undefined);
+    const previousPid = killProcess(harness, 'jt1078-media');
+    await waitFor('the end of the response', () => viewer.ended !== undefined);
 
     // The claim of the dead pod still stands in Redis: it must not pass for a stream. 503: no other pod was there in time.
-    const answer = await until('an answer from the camera', async () => {
+    const startBody = await waitFor('an answer from the camera', async () => {
       const { status, body } = await startStream(terminal);
       expect([200, 503]).toContain(status);
       return status === 200 && body;
     });
-    expect(answer).toEqual({ response_id: '0x9101', result: 'success' });
-    expect(terminal.received(0x9101)).toHaveLength(2);
+    expect(startBody).toEqual({ response_id: '0x9101', result: 'success' });
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
     const again = watch(terminal);
-    await until('a picture from the new pod', () => again.pictures.length > 0);
+    await waitFor('a picture from the new pod', () => again.pictures.length > 0);
     again.leave();
-    await restarted(world, 'jt1078-media', former);
-    await healthy(world);
+    await waitForRestart(harness, 'jt1078-media', previousPid);
+    await waitUntilHealthy(harness);
   }, 180_000);
 
   it('leaves no entry behind: the camera is not streaming, its viewer is told so, and nothing is stuck', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     const viewer = await play(terminal);
     const killedAt = performance.now();
-    const former = kill(world, 'jt1078-media');
-    await until('the end of the response', () => viewer.ended !== undefined);
-    await until(
+    const previousPid = killProcess(harness, 'jt1078-media');
+    await waitFor('the end of the response', () => viewer.ended !== undefined);
+    await waitFor(
       'the entry to be gone',
-      async () => (await world.get(`/health/camera?${query(terminal)}`)).status === 503,
+      async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
     );
     expect(performance.now() - killedAt).toBeLessThan(20_000);
-    const refused = await world.get(`/realtime/stream.flv?${query(terminal)}`);
+    const refused = await harness.get(`/realtime/stream.flv?${query(terminal)}`);
     expect(refused.status).toBe(404);
     expect(isApiError(refused.body, 404)).toBe(true);
 
-    await restarted(world, 'jt1078-media', former);
-    await healthy(world);
+    await waitForRestart(harness, 'jt1078-media', previousPid);
+    await waitUntilHealthy(harness);
     const again = await play(terminal);
-    expect(terminal.received(0x9101)).toHaveLength(2);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
     again.leave();
   }, 180_000);
 });

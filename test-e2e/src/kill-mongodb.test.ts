@@ -1,41 +1,41 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { healthy, kill, restarted, takeAway } from './testing/faults.ts';
+import { killProcess, stopBackend, waitForRestart, waitUntilHealthy } from './testing/faults.ts';
 import { countStatuses, Fleet } from './testing/fleet.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, type OwnWorld } from './testing/world.ts';
+import { type DedicatedHarness, leaseHarness } from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let fleet: Fleet;
 let services: Record<string, number>;
 
 /** Processes that must not be touched by what happens to the database. */
-const servicesNow = (): Record<string, number> => {
-  const { mongodb: _mongodb, ...others } = world.product.runtime.processes;
+const getServices = (): Record<string, number> => {
+  const { mongodb: _mongodb, ...others } = harness.product.runtime.processes;
   return others;
 };
 
 beforeAll(async () => {
-  world = await borrowWorld();
-  fleet = await Fleet.start(world, 5);
-  services = servicesNow();
+  harness = await leaseHarness();
+  fleet = await Fleet.start(harness, 5);
+  services = getServices();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 describe('a database', () => {
   it('that is killed costs no command, and comes back by itself', async () => {
-    const former = kill(world, 'mongodb');
-    expect(countStatuses(await Promise.all(fleet.call(1)))).toEqual({ 200: 5 });
-    await restarted(world, 'mongodb', former);
-    await healthy(world);
-    expect(servicesNow()).toEqual(services);
+    const previousPids = killProcess(harness, 'mongodb');
+    expect(countStatuses(await Promise.all(fleet.sendCommands(1)))).toEqual({ 200: 5 });
+    await waitForRestart(harness, 'mongodb', previousPids);
+    await waitUntilHealthy(harness);
+    expect(getServices()).toEqual(services);
   }, 120_000);
 
   it('that stays away is what /health says, while terminals report and take commands', async () => {
-    const outage = await takeAway(world, 'mongodb');
-    const health = await until('/health to say so', async () => {
-      const answer = await world.get('/health');
-      return answer.status === 503 && answer;
+    const outage = await stopBackend(harness, 'mongodb');
+    const health = await waitFor('/health to say so', async () => {
+      const response = await harness.get('/health');
+      return response.status === 503 && response;
     });
     expect(health.body).toMatchObject({
       healthy: false,
@@ -47,11 +47,11 @@ describe('a database', () => {
         jt1078_server: true,
       },
     });
-    expect(countStatuses(await Promise.all(fleet.call(2, 3)))).toEqual({ 200: 10 });
-    await fleet.haveReported();
+    expect(countStatuses(await Promise.all(fleet.sendCommands(2, 3)))).toEqual({ 200: 10 });
+    await fleet.waitUntilAcknowledged();
     const [terminal] = fleet.terminals;
-    expect(await world.get(`/health/device?imei=${terminal?.phone}`)).toMatchObject({ status: 200 });
-    await outage.giveBack();
-    expect(servicesNow()).toEqual(services);
+    expect(await harness.get(`/health/device?imei=${terminal?.phone}`)).toMatchObject({ status: 200 });
+    await outage.restore();
+    expect(getServices()).toEqual(services);
   }, 120_000);
 });

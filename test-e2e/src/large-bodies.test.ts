@@ -3,15 +3,15 @@ import { Agent, get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { shareWorld, type World } from './testing/world.ts';
+import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 
 jest.setTimeout(120_000);
 
-let world: World;
+let harness: ProductHarness;
 beforeAll(async () => {
-  world = await shareWorld();
+  harness = await joinSharedHarness();
 }, 600_000);
-afterAll(() => world?.stop());
+afterAll(() => harness?.stop());
 
 const megabyte = 'x'.repeat(1024 * 1024);
 const megabytes = 8;
@@ -39,7 +39,7 @@ async function sendLarge(base: string, path: string, form: Form, more = ''): Pro
   return text.replace('HTTP/1.1 100 Continue\r\n\r\n', '');
 }
 
-const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
+const parseStatus = (text: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
 const forms: readonly Form[] = ['a length', 'chunks', '100 Continue'];
 
 /** Requests to both APIs that are refused, and with which status. */
@@ -61,12 +61,12 @@ function getStatus(agent: Agent, url: string): Promise<number> {
 
 describe('a large body', () => {
   it('gets its response through the proxy, and disturbs no other client', async () => {
-    const { base_url: base } = world.product.runtime;
+    const { base_url: base } = harness.product.runtime;
     const agent = new Agent({ keepAlive: true, maxSockets: 4 });
     const large = refused.flatMap(([path, expected]) =>
       forms.map(async (form) => {
         const text = await sendLarge(base, path, form);
-        return { path, form, expected, status: statusOf(text), closes: /^connection: close\r$/im.test(text) };
+        return { path, form, expected, status: parseStatus(text), closes: /^connection: close\r$/im.test(text) };
       }),
     );
     const others = Array.from({ length: 160 }, (_unused, index) =>
@@ -78,17 +78,17 @@ describe('a large body', () => {
   });
 
   it('gets its response from every service of its own', async () => {
-    const { health, video_url: video } = world.product.runtime;
+    const { health, video_url: video } = harness.product.runtime;
     for (const base of [...Object.values(health), video]) {
       const text = await sendLarge(base, '/nowhere', 'a length', 'Connection: close\r\n');
-      expect([base, statusOf(text)]).toEqual([base, 404]);
+      expect([base, parseStatus(text)]).toEqual([base, 404]);
     }
   });
 });
 
 describe('the OpenAPI document of both APIs', () => {
   it.each(['/api/openapi.json', '/api/v1/openapi.json'])('comes compressed through the proxy: %s', async (path) => {
-    const url = world.product.runtime.base_url + path;
+    const url = harness.product.runtime.base_url + path;
     const [response] = await once(get(url, { headers: { 'accept-encoding': 'br' } }), 'response');
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);

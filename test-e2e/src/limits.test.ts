@@ -1,19 +1,19 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ApiRequest, apiOf, deviceCommands } from './testing/device-api.ts';
-import { takeAway } from './testing/faults.ts';
+import { type ApiRequest, createApiSender, deviceCommands } from './testing/device-api.ts';
+import { stopBackend } from './testing/faults.ts';
+import { type DedicatedHarness, startHarness, uniquePhone } from './testing/harness.ts';
 import { expectApiError, type HttpReply, send } from './testing/http.ts';
 import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
-import { until } from './testing/until.ts';
-import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-const requestLimitMs = 3_000;
+const requestTimeoutMs = 3_000;
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 
 beforeAll(async () => {
-  world = await startWorld({
-    REQUEST_LIMIT_MS: String(requestLimitMs),
+  harness = await startHarness({
+    REQUEST_LIMIT_MS: String(requestTimeoutMs),
     RATE_LIMIT_READS_PER_SECOND: '1',
     RATE_LIMIT_READS_BURST: '5',
     RATE_LIMIT_COMMANDS_PER_MINUTE: '20',
@@ -24,27 +24,31 @@ beforeAll(async () => {
   });
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const api = apiOf(() => world);
+const api = createApiSender(() => harness);
 let addresses = 1;
 /** A caller from an address that nobody else has: reads and health are counted by it. */
-function newCaller(): (request: string | ApiRequest) => Promise<HttpReply> {
+function createCaller(): (request: string | ApiRequest) => Promise<HttpReply> {
   addresses += 1;
   const from = `127.0.${Math.floor(addresses / 250)}.${addresses % 250}`;
   return (request) => api(request, { from });
 }
 
-const headersOf = ({ headers }: HttpReply): Record<'limit' | 'remaining' | 'reset', number> => ({
+const parseRateHeaders = ({ headers }: HttpReply): Record<'limit' | 'remaining' | 'reset', number> => ({
   limit: Number(headers['x-ratelimit-limit']),
   remaining: Number(headers['x-ratelimit-remaining']),
   reset: Number(headers['x-ratelimit-reset']),
 });
 
 /** Sends requests at once, more than there are tokens, and asserts what the limit makes of them. */
-async function expectLimit(burst: number, ask: () => Promise<HttpReply>, allowedStatus: number): Promise<HttpReply> {
+async function expectLimit(
+  burst: number,
+  sendRequest: () => Promise<HttpReply>,
+  allowedStatus: number,
+): Promise<HttpReply> {
   // Tokens come back while the requests are under way: some more than the burst may pass, never all.
-  const replies = await Promise.all(Array.from({ length: burst * 4 }, ask));
+  const replies = await Promise.all(Array.from({ length: burst * 4 }, sendRequest));
   const refused = replies.filter((reply) => reply.status === 429);
   const allowed = replies.filter((reply) => reply.status === allowedStatus);
   expect(allowed.length + refused.length).toBe(replies.length);
@@ -53,39 +57,39 @@ async function expectLimit(burst: number, ask: () => Promise<HttpReply>, allowed
   const now = Date.now() / 1000;
   for (const reply of refused) {
     expectApiError(reply, 429);
-    const { limit, remaining, reset } = headersOf(reply);
+    const { limit, remaining, reset } = parseRateHeaders(reply);
     expect([limit, remaining]).toEqual([burst, 0]);
     const retryAfter = Number(reply.headers['retry-after']);
     expect(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 60).toBe(true);
     expect(reset).toBeGreaterThan(now - 60);
     expect(reset).toBeLessThan(now + 120);
   }
-  for (const reply of allowed) expect(headersOf(reply).limit).toBe(burst);
+  for (const reply of allowed) expect(parseRateHeaders(reply).limit).toBe(burst);
   const [first] = refused;
   if (first === undefined) throw new Error('nothing was refused');
   return first;
 }
 
 /** Asks again after the time that the refusal has named. */
-async function askAfterWait(ask: () => Promise<HttpReply>, refused: HttpReply): Promise<HttpReply> {
+async function sendAfterWait(sendRequest: () => Promise<HttpReply>, refused: HttpReply): Promise<HttpReply> {
   const waitMs = Number(refused.headers['retry-after']) * 1000;
   await new Promise((resolve) => setTimeout(resolve, waitMs));
-  return ask();
+  return sendRequest();
 }
 
 /** Asks alone until it is refused, and again after the time of that refusal: nobody else takes what comes back by then. */
-async function expectServedAfterWait(ask: () => Promise<HttpReply>, status: number): Promise<void> {
-  const refused = await until('a refusal', async () => {
-    const reply = await ask();
+async function expectServedAfterWait(sendRequest: () => Promise<HttpReply>, status: number): Promise<void> {
+  const refused = await waitFor('a refusal', async () => {
+    const reply = await sendRequest();
     return reply.status === 429 ? reply : undefined;
   });
-  expect((await askAfterWait(ask, refused)).status).toBe(status);
+  expect((await sendAfterWait(sendRequest, refused)).status).toBe(status);
 }
 
 describe('429', () => {
   it('commands are limited for each device, and another device is not concerned', async () => {
-    const [one, other] = [await world.terminal(), await world.terminal()];
-    const ask = newCaller();
+    const [one, other] = [await harness.startTerminal(), await harness.startTerminal()];
+    const sendRequest = createCaller();
     const long = one.phone.padStart(20, '0');
     // Both forms of a number are one device, and all commands count together.
     const paths = [
@@ -93,103 +97,103 @@ describe('429', () => {
       `/wakeup?imei=${long}`,
       `/realtime/control-stream?imei=${one.phone}&channel=1&ctrl_instruction=2`,
     ];
-    let turn = 0;
-    await expectLimit(3, () => ask(paths[(turn += 1) % paths.length] ?? ''), 200);
-    expect((await ask(`/wakeup?imei=${other.phone}`)).status).toBe(200);
-    const written = (): number => one.received(0x8201).length + one.received(0x9102).length;
+    let pathIndex = 0;
+    await expectLimit(3, () => sendRequest(paths[(pathIndex += 1) % paths.length] ?? ''), 200);
+    expect((await sendRequest(`/wakeup?imei=${other.phone}`)).status).toBe(200);
+    const written = (): number => one.receivedFrames(0x8201).length + one.receivedFrames(0x9102).length;
     const before = written();
     // A token may be back by now; never as many as are asked for.
-    const more = await Promise.all(Array.from({ length: 6 }, () => newCaller()(`/wakeup?imei=${one.phone}`)));
+    const more = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${one.phone}`)));
     const served = more.filter(({ status }) => status === 200).length;
     expect(served).toBeLessThan(more.length);
     expect(served + more.filter(({ status }) => status === 429).length).toBe(more.length);
     expect(written()).toBe(before + served);
     // Whoever waits as long as he was told is served.
-    await expectServedAfterWait(() => ask(`/wakeup?imei=${one.phone}`), 200);
+    await expectServedAfterWait(() => sendRequest(`/wakeup?imei=${one.phone}`), 200);
   }, 60_000);
 
   it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
     'a command is counted, whether its device is connected or not: %s',
     async (_endpoint, { request }) => {
-      const imei = newPhone();
-      const refused = await expectLimit(3, () => newCaller()(request(imei)), 404);
+      const imei = uniquePhone();
+      const refused = await expectLimit(3, () => createCaller()(request(imei)), 404);
       // 20 in a minute: the next is allowed after three seconds at most.
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3);
     },
   );
 
   it('the control of an upload is a command to its device', async () => {
-    const idle = await IdleCamera.start(world);
+    const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     // To resume what is not paused costs no command to the camera, and counts as one.
-    const resume = (): Promise<HttpReply> => newCaller()(`/videos/control?video_id=${videoId}&action=1`);
+    const resume = (): Promise<HttpReply> => createCaller()(`/videos/control?video_id=${videoId}&action=1`);
     const replies = await Promise.all(Array.from({ length: 12 }, resume));
     expect(replies.every(({ status }) => [409, 429].includes(status))).toBe(true);
     expect(replies.some(({ status }) => status === 429)).toBe(true);
     // A token may be back by now; never as many as are asked for.
-    const wakes = await Promise.all(Array.from({ length: 6 }, () => newCaller()(`/wakeup?imei=${idle.phone}`)));
+    const wakes = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${idle.phone}`)));
     const refused = wakes.find(({ status }) => status === 429);
     if (refused === undefined) throw new Error('nothing was refused');
-    expect(expectApiError(refused, 429)).toContain('ask again in');
+    expect(expectApiError(refused, 429)).toContain('Retry in');
     await expectServedAfterWait(resume, 409);
   }, 60_000);
 
   it.each([
     ['GET /videos', { path: `/videos?video_id=${'f'.repeat(24)}` }, 404],
     ['DELETE /videos', { path: `/videos?video_id=${'f'.repeat(24)}`, method: 'DELETE' }, 404],
-    ['GET /videos/list', { path: `/videos/list?imei=${newPhone()}` }, 200],
+    ['GET /videos/list', { path: `/videos/list?imei=${uniquePhone()}` }, 200],
   ] as [string, ApiRequest, number][])('reads are limited for each address: %s', async (_name, request, status) => {
-    const ask = newCaller();
-    const refused = await expectLimit(5, () => ask(request), status);
+    const sendRequest = createCaller();
+    const refused = await expectLimit(5, () => sendRequest(request), status);
     expect(refused.headers['retry-after']).toBe('1');
-    expect((await newCaller()(request)).status).toBe(status);
-    expect((await askAfterWait(() => ask(request), refused)).status).toBe(status);
+    expect((await createCaller()(request)).status).toBe(status);
+    expect((await sendAfterWait(() => sendRequest(request), refused)).status).toBe(status);
   });
 
   it('requests with faults cost no command', async () => {
-    const terminal = await world.terminal();
-    const ask = newCaller();
+    const terminal = await harness.startTerminal();
+    const sendRequest = createCaller();
     const path = `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction`;
-    for (let times = 0; times < 10; times += 1) expect((await ask(`${path}=9`)).status).toBe(400);
-    expect(headersOf(await ask(`${path}=2`)).remaining).toBe(2);
+    for (let times = 0; times < 10; times += 1) expect((await sendRequest(`${path}=9`)).status).toBe(400);
+    expect(parseRateHeaders(await sendRequest(`${path}=2`)).remaining).toBe(2);
   }, 60_000);
 
   it('reads are limited for each address', async () => {
-    const [ask, askFromElsewhere] = [newCaller(), newCaller()];
+    const [sendRequest, sendFromElsewhere] = [createCaller(), createCaller()];
     // Another channel each time, so that the limit of a channel has no part in it.
     let channel = 0;
-    const path = (): string => `/realtime/stream.flv?imei=${newPhone()}&channel=${(channel += 1)}`;
-    const replies = await Promise.all(Array.from({ length: 20 }, () => ask(path())));
+    const path = (): string => `/realtime/stream.flv?imei=${uniquePhone()}&channel=${(channel += 1)}`;
+    const replies = await Promise.all(Array.from({ length: 20 }, () => sendRequest(path())));
     const refused = replies.filter((reply) => reply.status === 429);
     expect(refused.length).toBeGreaterThan(0);
-    for (const reply of refused) expect(headersOf(reply).limit).toBe(5);
+    for (const reply of refused) expect(parseRateHeaders(reply).limit).toBe(5);
     expect(replies.filter((reply) => reply.status === 404).length).toBeGreaterThanOrEqual(5);
-    expect((await askFromElsewhere(path())).status).toBe(404);
+    expect((await sendFromElsewhere(path())).status).toBe(404);
   }, 60_000);
 
   it('openings of a stream are limited for each channel, by whomever', async () => {
-    const imei = newPhone();
+    const imei = uniquePhone();
     // 404 counts as well: else it would be a way to ask without end.
-    const refused = await expectLimit(4, () => newCaller()(`/realtime/stream.flv?imei=${imei}&channel=1`), 404);
+    const refused = await expectLimit(4, () => createCaller()(`/realtime/stream.flv?imei=${imei}&channel=1`), 404);
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(15);
-    expect((await newCaller()(`/realtime/stream.flv?imei=${imei}&channel=2`)).status).toBe(404);
+    expect((await createCaller()(`/realtime/stream.flv?imei=${imei}&channel=2`)).status).toBe(404);
   }, 60_000);
 
-  it.each(['/health', `/health/device?imei=${newPhone()}`, `/health/camera?imei=${newPhone()}&channel=1`])(
+  it.each(['/health', `/health/device?imei=${uniquePhone()}`, `/health/camera?imei=${uniquePhone()}&channel=1`])(
     'health is limited for each address: %s',
     async (path) => {
-      const ask = newCaller();
-      await expectLimit(6, () => ask(path), path === '/health' ? 200 : 503);
-      expect((await newCaller()(path)).status).not.toBe(429);
+      const sendRequest = createCaller();
+      await expectLimit(6, () => sendRequest(path), path === '/health' ? 200 : 503);
+      expect((await createCaller()(path)).status).not.toBe(429);
     },
     60_000,
   );
 
-  it('a caller can not choose its address by a header', async () => {
+  it('a caller cannot choose its address by a header', async () => {
     const from = '127.0.99.1';
-    const ask = (forwarded: string): Promise<HttpReply> =>
-      send(world.product.runtime.base_url, '/api/v1/health', { from, headers: { 'x-forwarded-for': forwarded } });
-    const replies = await Promise.all(Array.from({ length: 24 }, (_unused, index) => ask(`10.0.0.${index}`)));
+    const sendRequest = (forwarded: string): Promise<HttpReply> =>
+      send(harness.product.runtime.base_url, '/api/v1/health', { from, headers: { 'x-forwarded-for': forwarded } });
+    const replies = await Promise.all(Array.from({ length: 24 }, (_unused, index) => sendRequest(`10.0.0.${index}`)));
     expect(replies.some((reply) => reply.status === 429)).toBe(true);
   }, 60_000);
 });
@@ -198,49 +202,49 @@ describe('503', () => {
   it('request ran past the limit of the server, whatever it is stuck in: each command to a device', async () => {
     // The wait for the device is longer than the limit here: the limit is what ends the request.
     const silent = async (): Promise<SimulatedTerminal> => {
-      const terminal = await world.terminal();
-      terminal.behave({ kind: 'silent' });
+      const terminal = await harness.startTerminal();
+      terminal.setBehaviour({ kind: 'silent' });
       return terminal;
     };
     const terminals = await Promise.all(deviceCommands.map(silent));
     const startedAt = performance.now();
     const replies = await Promise.all(
-      deviceCommands.map(({ request }, index) => newCaller()(request(terminals[index]?.phone ?? ''))),
+      deviceCommands.map(({ request }, index) => createCaller()(request(terminals[index]?.phone ?? ''))),
     );
     for (const reply of replies) expect(expectApiError(reply, 503)).toContain('limit of 3 seconds');
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(requestLimitMs - 50);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(requestTimeoutMs - 50);
     for (const [index, { messageId }] of deviceCommands.entries())
-      expect(terminals[index]?.received(messageId)).toHaveLength(1);
+      expect(terminals[index]?.receivedFrames(messageId)).toHaveLength(1);
   }, 60_000);
 
   it('while the broker is away, new commands are 503 soon, and health says so', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     const paths = [
       `/wakeup?imei=${terminal.phone}`,
       `/realtime/start-stream?imei=${terminal.phone}&channel=1`,
       `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=0`,
     ];
-    const broker = await takeAway(world, 'nats');
-    const health = await newCaller()('/health');
+    const broker = await stopBackend(harness, 'nats');
+    const health = await createCaller()('/health');
     expect([health.status, JSON.parse(health.text)]).toMatchObject([
       503,
       { healthy: false, components: { message_broker: false, state_store: true } },
     ]);
     const startedAt = performance.now();
-    const replies = await Promise.all(paths.map((path) => newCaller()(path)));
-    const sentence = 'Devices can not be reached at the moment: the message broker is away.';
+    const replies = await Promise.all(paths.map((path) => createCaller()(path)));
+    const sentence = 'Devices are unavailable at the moment: the message broker is down.';
     for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
     // Two seconds, in which a broker that only restarts would be back; on a busy machine a little more.
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     // Nobody can know whether any other device is connected.
-    expect(expectApiError(await newCaller()(`/wakeup?imei=${newPhone()}`), 503)).toBe(sentence);
-    await broker.giveBack();
+    expect(expectApiError(await createCaller()(`/wakeup?imei=${uniquePhone()}`), 503)).toBe(sentence);
+    await broker.restore();
     // The three commands have cost the three tokens, and it may have gone faster than one comes back.
-    const served = await until('a token', async () => {
-      const reply = await newCaller()(`/wakeup?imei=${terminal.phone}`);
+    const served = await waitFor('a token', async () => {
+      const reply = await createCaller()(`/wakeup?imei=${terminal.phone}`);
       return reply.status === 429 ? undefined : reply;
     });
     expect(served.status).toBe(200);
-    expect(terminal.received(0x9101)).toEqual([]);
+    expect(terminal.receivedFrames(0x9101)).toEqual([]);
   }, 120_000);
 });

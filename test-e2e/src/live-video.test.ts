@@ -1,128 +1,131 @@
 import { clipFrameHashes, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { pictureHashes, shareOfTone, sizesOf, soundOf } from './testing/decode.ts';
-import { until } from './testing/until.ts';
+import { decodePictureHashes, decodeSound, measureToneShare, readSizes } from './testing/decode.ts';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
 import { Viewer } from './testing/viewer.ts';
-import { startWorld, type World } from './testing/world.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 const idleStopMs = 2_000;
 const success = { response_id: '0x9101', result: 'success' };
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await startWorld({ MEDIA_IDLE_STOP_MS: String(idleStopMs) });
+  harness = await startHarness({ MEDIA_IDLE_STOP_MS: String(idleStopMs) });
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 const query = (terminal: SimulatedTerminal, more = ''): string => `imei=${terminal.phone}&channel=1${more}`;
 
 const watch = (terminal: SimulatedTerminal, options?: { paused?: boolean; more?: string }): Viewer =>
-  new Viewer(`${world.product.runtime.base_url}/api/v1/realtime/stream.flv?${query(terminal, options?.more)}`, options);
+  new Viewer(
+    `${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?${query(terminal, options?.more)}`,
+    options,
+  );
 
 const startLive = async (terminal: SimulatedTerminal, more = ''): Promise<void> => {
-  const answer = await world.get(`/realtime/start-stream?${query(terminal, more)}`);
-  expect(answer).toMatchObject({ status: 200, body: success });
+  const response = await harness.get(`/realtime/start-stream?${query(terminal, more)}`);
+  expect(response).toMatchObject({ status: 200, body: success });
 };
 
 /** Index in the looped clip at which these pictures follow one another without a gap; undefined when they do not. */
-function placeInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
+function findPositionInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
   return clip.findIndex((_hash, start) => pictures.every((hash, n) => hash === clip[(start + n) % clip.length]));
 }
 
 describe('live video', () => {
   it('shows the pictures that the camera encoded, and plays its sound, from the very moment start-stream has answered', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('four seconds of pictures', () => viewer.pictures.length >= 60);
+    await waitFor('four seconds of pictures', () => viewer.pictures.length >= 60);
     viewer.leave();
     expect(viewer.response?.headers['content-type']).toBe('video/x-flv');
     expect(viewer.header).toEqual({ video: true, audio: true });
 
     const clip = await terminal.options.clips?.(1, 'main');
     if (clip === undefined) throw new Error('the terminal has no camera');
-    const pictures = await pictureHashes(viewer.bytes);
+    const pictures = await decodePictureHashes(viewer.bytes);
     expect(pictures.length).toBeGreaterThanOrEqual(60);
     expect(new Set(pictures).size).toBeGreaterThan(50);
-    expect(placeInLoop(pictures, await clipFrameHashes(clip))).toBeGreaterThanOrEqual(0);
+    expect(findPositionInLoop(pictures, await clipFrameHashes(clip))).toBeGreaterThanOrEqual(0);
 
-    const sound = await soundOf(viewer.bytes);
+    const sound = await decodeSound(viewer.bytes);
     expect(sound.length).toBeGreaterThan(2 * 8000);
-    expect(shareOfTone(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
-    expect(shareOfTone(sound, clip.spec.toneHz * 2)).toBeLessThan(0.1);
+    expect(measureToneShare(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
+    expect(measureToneShare(sound, clip.spec.toneHz * 2)).toBeLessThan(0.1);
   }, 60_000);
 
   it('plays AAC without ADTS at the rate and channels that the terminal reports', async () => {
-    const terminal = await world.terminal({
-      look: { audio: 'aac-raw' },
+    const terminal = await harness.startTerminal({
+      video: { audio: 'aac-raw' },
       camera: { video: 'h264', audio: 'aac-raw' },
     });
     const clip = await terminal.options.clips?.(1, 'main');
     if (clip === undefined) throw new Error('the terminal has no camera');
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('three seconds of pictures', () => viewer.pictures.length >= 45);
+    await waitFor('three seconds of pictures', () => viewer.pictures.length >= 45);
     viewer.leave();
     expect(viewer.header).toEqual({ video: true, audio: true });
-    const sound = await soundOf(viewer.bytes);
+    const sound = await decodeSound(viewer.bytes);
     expect(sound.length).toBeGreaterThan(2 * 8000);
-    expect(shareOfTone(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
-    expect(terminal.received(0x9003)).toHaveLength(1);
+    expect(measureToneShare(sound, clip.spec.toneHz)).toBeGreaterThan(0.8);
+    expect(terminal.receivedFrames(0x9003)).toHaveLength(1);
   }, 60_000);
 
   it('answers "already streaming" without disturbing the camera', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('a picture', () => viewer.pictures.length > 0);
+    await waitFor('a picture', () => viewer.pictures.length > 0);
     await startLive(terminal);
     await Promise.all([startLive(terminal), startLive(terminal)]);
-    expect(terminal.received(0x9101)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
     expect(terminal.cameras.records).toHaveLength(1);
     viewer.leave();
   }, 30_000);
 
   it('sends one command to the camera for ten parallel requests', async () => {
-    const terminal = await world.terminal();
-    terminal.behave({ kind: 'slow', delayMs: 500 }, 0x9101);
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'slow', delayMs: 500 }, 0x9101);
     await Promise.all(Array.from({ length: 10 }, () => startLive(terminal)));
-    expect(terminal.received(0x9101)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
   }, 30_000);
 
   it('serves three viewers from one stream, and a slow one holds nobody up', async () => {
-    const terminal = await world.terminal({ look: { bitrateKbps: 4_000, fps: 25, gop: 25 } });
+    const terminal = await harness.startTerminal({ video: { bitrateKbps: 4_000, fps: 25, gop: 25 } });
     await startLive(terminal);
     const [first, second] = [watch(terminal), watch(terminal)];
     const slow = watch(terminal, { paused: true });
-    await until('ten seconds for both', () => first.pictures.length >= 250 && second.pictures.length >= 250, 40_000);
-    const stamps = (viewer: Viewer): number[] => viewer.pictures.slice(50, 250).map((tag) => tag.timestampMs);
+    await waitFor('ten seconds for both', () => first.pictures.length >= 250 && second.pictures.length >= 250, 40_000);
+    const getTimestamps = (viewer: Viewer): number[] => viewer.pictures.slice(50, 250).map((tag) => tag.timestampMs);
     for (const viewer of [first, second]) {
-      const steps = stamps(viewer).map((at, n, all) => (n === 0 ? 40 : at - (all[n - 1] ?? 0)));
+      const steps = getTimestamps(viewer).map((at, n, all) => (n === 0 ? 40 : at - (all[n - 1] ?? 0)));
       // No picture is missing: at 25 a second each is 40 ms after the one before.
       expect(Math.max(...steps)).toBeLessThanOrEqual(60);
     }
-    const bodies = (viewer: Viewer): string[] => viewer.pictures.map((tag) => tag.body.toString('base64'));
-    const [one, other] = [bodies(first), new Set(bodies(second))];
+    const getBodies = (viewer: Viewer): string[] => viewer.pictures.map((tag) => tag.body.toString('base64'));
+    const [one, other] = [getBodies(first), new Set(getBodies(second))];
     expect(one.slice(25, 250).every((body) => other.has(body))).toBe(true);
     // The slow one reads at last: what it gets starts at a key frame and is whole.
     slow.resume();
-    await until('a picture for the slow one', () => slow.pictures.length > 0 || slow.ended !== undefined);
+    await waitFor('a picture for the slow one', () => slow.pictures.length > 0 || slow.ended !== undefined);
     expect(slow.status).toBe(200);
     for (const viewer of [first, second, slow]) viewer.leave();
   }, 90_000);
 
   it('gives a late joiner a picture at once, long before the next key frame', async () => {
-    const terminal = await world.terminal({ look: { gop: 150, seconds: 20 } });
+    const terminal = await harness.startTerminal({ video: { gop: 150, seconds: 20 } });
     await startLive(terminal);
     const first = watch(terminal);
-    await until('two seconds of pictures', () => first.pictures.length >= 30);
+    await waitFor('two seconds of pictures', () => first.pictures.length >= 30);
     const [stream] = terminal.cameras.records;
     const keyFramesSent = (): number => stream?.sentVideoFrames.filter((frame) => frame.isKeyFrame).length ?? 0;
     const before = keyFramesSent();
     const late = watch(terminal);
-    await until('a picture for the late joiner', () => late.pictures.length > 0);
+    await waitFor('a picture for the late joiner', () => late.pictures.length > 0);
     expect(keyFramesSent()).toBe(before);
     expect(late.pictures[0]?.isKeyFrame).toBe(true);
     expect(late.pictures[0]?.timestampMs).toBeLessThan(1_000);
@@ -131,72 +134,74 @@ describe('live video', () => {
   }, 60_000);
 
   it('stops the camera by itself when the last viewer has left', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('a picture', () => viewer.pictures.length > 0);
-    expect(await world.get(`/health/camera?${query(terminal)}`)).toMatchObject({
+    await waitFor('a picture', () => viewer.pictures.length > 0);
+    expect(await harness.get(`/health/camera?${query(terminal)}`)).toMatchObject({
       status: 200,
       body: { healthy: true },
     });
-    expect(terminal.received(0x9102)).toHaveLength(0);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(0);
     viewer.leave();
     const stop = await terminal.waitForCommand(0x9102, () => true, idleStopMs + 10_000);
     // Channel 1, control 0 (stop), close type 0 (all), stream type 0: JT/T 1078-2016 table 18.
     expect(stop.body.toString('hex')).toBe('01000000');
-    await until(
+    await waitFor(
       'the channel to be free',
-      async () => (await world.get(`/health/camera?${query(terminal)}`)).status === 503,
+      async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
     );
-    expect((await world.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
-    await until('the camera to have stopped', () => terminal.cameras.records[0]?.state === 'ended');
+    expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
+    await waitFor('the camera to have stopped', () => terminal.cameras.records[0]?.state === 'ended');
   }, 60_000);
 
   it('ends the viewers and frees the channel when a partner stops the stream', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('a picture', () => viewer.pictures.length > 0);
-    const answer = await world.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=0')}`);
-    expect(answer).toMatchObject({ status: 200, body: { response_id: '0x9102', result: 'success' } });
-    await until('the end of the response', () => viewer.ended !== undefined);
+    await waitFor('a picture', () => viewer.pictures.length > 0);
+    const response = await harness.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=0')}`);
+    expect(response).toMatchObject({ status: 200, body: { response_id: '0x9102', result: 'success' } });
+    await waitFor('the end of the response', () => viewer.ended !== undefined);
     // The viewers hear of it before Redis does.
-    await until(
+    await waitFor(
       'the channel to be free',
-      async () => (await world.get(`/health/camera?${query(terminal)}`)).status === 503,
+      async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
     );
-    expect((await world.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
+    expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
     // And it can be started again at once.
     await startLive(terminal);
     const again = watch(terminal);
-    await until('a picture of the second stream', () => again.pictures.length > 0);
+    await waitFor('a picture of the second stream', () => again.pictures.length > 0);
     again.leave();
   }, 60_000);
 
   it('switches to the sub stream: the new size reaches the same viewer', async () => {
-    const terminal = await world.terminal();
+    const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await until('a picture', () => viewer.pictures.length > 0);
-    await world.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=1&stream_type=1')}`);
+    await waitFor('a picture', () => viewer.pictures.length > 0);
+    await harness.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=1&stream_type=1')}`);
     const headers = (): number => viewer.tags.filter((tag) => tag.type === 9 && tag.body[1] === 0).length;
-    await until('a second sequence header', () => headers() >= 2);
+    await waitFor('a second sequence header', () => headers() >= 2);
     viewer.leave();
-    expect(terminal.received(0x9102)).toHaveLength(1);
-    expect(sizesOf(viewer.bytes)).toEqual(['640x360', '352x288']);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
+    expect(readSizes(viewer.bytes)).toEqual(['640x360', '352x288']);
   }, 60_000);
 
   it('takes a stream over UDP', async () => {
-    const terminal = await world.terminal();
-    const udpPort = world.product.runtime.jt1078.live_port;
+    const terminal = await harness.startTerminal();
+    const udpPort = harness.product.runtime.jt1078.live_port;
     await startLive(terminal, `&tcp_port=0&udp_port=${udpPort}`);
     const viewer = watch(terminal);
-    await until('pictures', () => viewer.pictures.length >= 30);
+    await waitFor('pictures', () => viewer.pictures.length >= 30);
     viewer.leave();
     expect(terminal.cameras.records[0]?.protocol).toBe('udp');
     const clip = await terminal.options.clips?.(1, 'main');
     if (clip === undefined) throw new Error('the terminal has no camera');
-    expect(placeInLoop(await pictureHashes(viewer.bytes), await clipFrameHashes(clip))).toBeGreaterThanOrEqual(0);
+    expect(
+      findPositionInLoop(await decodePictureHashes(viewer.bytes), await clipFrameHashes(clip)),
+    ).toBeGreaterThanOrEqual(0);
   }, 60_000);
 
   it.each([
@@ -208,30 +213,34 @@ describe('live video', () => {
     'plays a terminal of edition %s with %d digits and %s sound',
     async (edition, digits, audio) => {
       const phone = digits === 20 ? `00000000${String(Date.now()).slice(-12)}` : undefined;
-      const terminal = await world.terminal({ edition, look: { audio }, ...(phone === undefined ? {} : { phone }) });
+      const terminal = await harness.startTerminal({
+        edition,
+        video: { audio },
+        ...(phone === undefined ? {} : { phone }),
+      });
       await startLive(terminal);
       const viewer = watch(terminal);
-      await until('pictures and sound', () => viewer.pictures.length >= 30 && viewer.sounds.length >= 20);
+      await waitFor('pictures and sound', () => viewer.pictures.length >= 30 && viewer.sounds.length >= 20);
       viewer.leave();
       const clip = await terminal.options.clips?.(1, 'main');
-      expect(shareOfTone(await soundOf(viewer.bytes), clip?.spec.toneHz ?? 0)).toBeGreaterThan(0.6);
+      expect(measureToneShare(await decodeSound(viewer.bytes), clip?.spec.toneHz ?? 0)).toBeGreaterThan(0.6);
     },
     60_000,
   );
 
   it('finds one device by both forms of its number', async () => {
-    const terminal = await world.terminal({ edition: '2013' });
+    const terminal = await harness.startTerminal({ edition: '2013' });
     const long = terminal.phone.padStart(20, '0');
-    expect(await world.get(`/health/device?imei=${long}`)).toMatchObject({ status: 200, body: { healthy: true } });
-    expect(await world.get(`/wakeup?imei=${long}`)).toMatchObject({ status: 200, body: { result: 'success' } });
+    expect(await harness.get(`/health/device?imei=${long}`)).toMatchObject({ status: 200, body: { healthy: true } });
+    expect(await harness.get(`/wakeup?imei=${long}`)).toMatchObject({ status: 200, body: { result: 'success' } });
   }, 30_000);
 
   it('calls a stream that goes to a foreign media server streaming, and its viewer gets 502, then 404 after 30 seconds', async () => {
-    const terminal = await world.terminal({ media: 'neverConnect' });
+    const terminal = await harness.startTerminal({ media: 'neverConnect' });
     await startLive(terminal, '&host=media.example&tcp_port=1078');
-    expect(terminal.received(0x9101)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
-    expect((await world.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(502);
+    expect(terminal.receivedFrames(0x9101)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
+    expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(502);
     await terminal.waitForCommand(0x9102, () => true, 45_000);
-    expect((await world.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
+    expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
   }, 90_000);
 });

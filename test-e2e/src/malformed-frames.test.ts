@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import { type Edition, encodeFrame, type Frame, FrameSplitter } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { counter } from './testing/metrics.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, type World } from './testing/world.ts';
+import { leaseHarness, type ProductHarness } from './testing/harness.ts';
+import { readCounter } from './testing/metrics.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 const protocol = resolve('../shared/protocol');
 const describeShared = existsSync(protocol) ? describe : describe.skip;
@@ -35,62 +35,62 @@ const read = <T>(name: string): T[] =>
 const malformed = read<Malformed>('jt808-malformed.json');
 const upward = read<Vector>('jt808-vectors.json').filter((vector) => vector.direction === 'up');
 
-let world: World;
+let harness: ProductHarness;
 let witness: SimulatedTerminal;
 let gatewayPid: number | undefined;
 
 beforeAll(async () => {
-  world = await borrowWorld();
-  gatewayPid = world.product.runtime.processes['jt808-gateway'];
-  witness = await world.terminal();
+  harness = await leaseHarness();
+  gatewayPid = harness.product.runtime.processes['jt808-gateway'];
+  witness = await harness.startTerminal();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const wake = async (phone: string): Promise<number> => (await world.get(`/wakeup?imei=${phone}`)).status;
+const wake = async (phone: string): Promise<number> => (await harness.get(`/wakeup?imei=${phone}`)).status;
 
 /** The gateway is the process that it was, and serves others. */
 async function expectUnharmed(): Promise<void> {
   expect(await wake(witness.phone)).toBe(200);
   expect(witness.isOnline).toBe(true);
-  expect(world.product.runtime.processes['jt808-gateway']).toBe(gatewayPid);
+  expect(harness.product.runtime.processes['jt808-gateway']).toBe(gatewayPid);
 }
 
 /** `[serial, message id, result]` of each 0x8001 that a terminal has had. */
 const acknowledgements = (terminal: SimulatedTerminal): [serial: number, id: number, result: number][] =>
   terminal
-    .received(0x8001)
+    .receivedFrames(0x8001)
     .map(({ body }) => [body.readUInt16BE(0), body.readUInt16BE(2), body[4] ?? -1] as [number, number, number]);
 
 /** All kinds of dropped frames together: they are counted when the connection is gone. */
-const dropped = (): Promise<number> => counter(world, 'jt808-gateway', 'gateway_frames_dropped_total');
+const dropped = (): Promise<number> => readCounter(harness, 'jt808-gateway', 'gateway_frames_dropped_total');
 
 describeShared('malformed frames on a real connection', () => {
   it.each(malformed.map((one) => [one.id, one.why, one] as const))(
     '%s: %s',
     async (_id, _why, { chunks, expected }) => {
-      const terminal = await world.terminal({ phone: '013912345678', reconnect: false, heartbeatMs: 0 });
+      const terminal = await harness.startTerminal({ phone: '013912345678', reconnect: false, heartbeatMs: 0 });
       const before = await dropped();
-      const ofLogin = acknowledgements(terminal).length;
-      const answers = () => acknowledgements(terminal).slice(ofLogin);
+      const loginCount = acknowledgements(terminal).length;
+      const listResponses = () => acknowledgements(terminal).slice(loginCount);
       for (const chunk of chunks) terminal.sendRaw(Buffer.from(chunk, 'hex'));
       const good = expected.frames.map((frame): [number, number] => [frame.serial, Number(frame.message_id)]);
       for (const [serial, id] of good) {
-        const reply = await until(`an answer to ${serial}`, () =>
-          answers().find((one) => one[0] === serial && one[1] === id),
+        const reply = await waitFor(`an answer to ${serial}`, () =>
+          listResponses().find((one) => one[0] === serial && one[1] === id),
         );
         // A code that was never given out is refused; all else is taken.
         expect(reply[2]).toBe(id === 0x0102 ? 1 : 0);
       }
       // The frames that stand between good ones are not answered, unless their header was good and only the body is at fault.
-      const wrong = answers().filter(([serial, id]) => !good.some((one) => one[0] === serial && one[1] === id));
+      const wrong = listResponses().filter(([serial, id]) => !good.some((one) => one[0] === serial && one[1] === id));
       expect(wrong.map(([, id, result]) => [id, result])).toEqual('bad_body' in expected.dropped ? [[0x0200, 2]] : []);
       // It keeps its connection and works.
       expect(terminal.isOnline).toBe(true);
       expect(await wake(terminal.phone)).toBe(200);
       await terminal.stop();
       const faults = Object.values(expected.dropped).reduce((sum, count) => sum + count, 0);
-      await until('the fault to be counted', async () => (await dropped()) === before + faults);
+      await waitFor('the fault to be counted', async () => (await dropped()) === before + faults);
       await expectUnharmed();
     },
     60_000,
@@ -107,14 +107,14 @@ const probe = encodeFrame({
 });
 
 /** Sends bytes on a connection of their own, in pieces of a size, and gives the number of answers once all has been read, or the connection closed. */
-async function pour(bytes: Buffer, pieceBytes: number): Promise<number> {
-  const { host, port } = world.product.runtime.jt808;
+async function sendInPieces(bytes: Buffer, pieceBytes: number): Promise<number> {
+  const { host, port } = harness.product.runtime.jt808;
   const socket = connect({ host, port, noDelay: true });
-  let answers = 0;
+  let responseCount = 0;
   let isOver = false;
   const splitter = new FrameSplitter();
   const onFrame = ({ messageId }: Frame): void => {
-    answers += 1;
+    responseCount += 1;
     if (messageId === 0x8004) isOver = true;
   };
   socket.on('data', (chunk: Buffer) => splitter.push(chunk, onFrame));
@@ -126,9 +126,9 @@ async function pour(bytes: Buffer, pieceBytes: number): Promise<number> {
     await write(socket, bytes.subarray(at, at + pieceBytes));
   // Twice: the first may end half a frame.
   await write(socket, Buffer.concat([probe, probe]));
-  await until('the gateway to have read everything', () => isOver);
+  await waitFor('the gateway to have read everything', () => isOver);
   socket.destroy();
-  return answers;
+  return responseCount;
 }
 
 const write = (socket: Socket, bytes: Buffer): Promise<void> =>
@@ -144,7 +144,7 @@ describeShared('the frames of real terminals', () => {
     'poured at the port without a log-in, %d bytes at a time',
     async (pieceBytes) => {
       // Each is refused, or a registration; ten failed log-ins would end the connection.
-      expect(await pour(Buffer.concat(frames), pieceBytes)).toBeGreaterThan(100);
+      expect(await sendInPieces(Buffer.concat(frames), pieceBytes)).toBeGreaterThan(100);
       await expectUnharmed();
     },
     60_000,
@@ -154,8 +154,11 @@ describeShared('the frames of real terminals', () => {
     const all = Buffer.concat(frames);
     for (let cut = 1; cut <= 20; cut += 1) {
       const at = Math.floor((all.length * cut) / 21);
-      expect(await pour(Buffer.concat([all.subarray(at), all.subarray(0, at)]), 5_000)).toBeGreaterThan(10);
-      await pour(Buffer.concat(frames.map((frame) => frame.subarray(0, Math.max(1, frame.length - cut)))), 5_000);
+      expect(await sendInPieces(Buffer.concat([all.subarray(at), all.subarray(0, at)]), 5_000)).toBeGreaterThan(10);
+      await sendInPieces(
+        Buffer.concat(frames.map((frame) => frame.subarray(0, Math.max(1, frame.length - cut)))),
+        5_000,
+      );
     }
     await expectUnharmed();
   }, 60_000);
@@ -165,23 +168,23 @@ describeShared('the frames of real terminals', () => {
     // Numbers with letters are none that a terminal of ours can have.
     for (const vector of upward.filter(({ expect: { phone } }) => /^(?!0+$)\d+$/.test(phone)))
       byNumber.set(vector.expect.phone, [...(byNumber.get(vector.expect.phone) ?? []), vector]);
-    const stored = (): Promise<number> => counter(world, 'jt808-gateway', 'gateway_reports_total');
+    const stored = (): Promise<number> => readCounter(harness, 'jt808-gateway', 'gateway_reports_total');
     const storedBefore = await stored();
     for (const [phone, vectors] of byNumber) {
-      const terminal = await world.terminal({
+      const terminal = await harness.startTerminal({
         phone,
         edition: vectors[0]?.edition,
         reconnect: { minMs: 50, maxMs: 200 },
       });
       for (const vector of vectors) terminal.sendRaw(Buffer.from(vector.frame, 'hex'));
-      // Some of them log out, or answer what was never asked; none may leave a terminal that can not come back.
+      // Some of them log out, or answer what was never asked; none may leave a terminal that cannot come back.
       const [last] = terminal.send({ messageId: 0x0002, body: Buffer.alloc(0) });
-      await until(`an answer behind the frames of ${phone}`, () =>
+      await waitFor(`an answer behind the frames of ${phone}`, () =>
         acknowledgements(terminal).some(([serial, id]) => serial === last?.serial && id === 0x0002),
       );
       terminal.dropConnection();
       await terminal.waitUntilOnline();
-      await until(`${phone} to take commands`, async () => (await wake(phone)) === 200);
+      await waitFor(`${phone} to take commands`, async () => (await wake(phone)) === 200);
       await terminal.stop();
     }
     expect(await stored()).toBeGreaterThan(storedBefore + 40);

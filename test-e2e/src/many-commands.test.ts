@@ -1,44 +1,44 @@
-import { LightFleet, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
+import { LoadFleet, type PlatformMessage, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { leaseHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
 import { type HttpReply, send } from './testing/http.ts';
-import { counter } from './testing/metrics.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, newPhone, type World } from './testing/world.ts';
+import { readCounter } from './testing/metrics.ts';
+import { waitFor } from './testing/wait-for.ts';
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await borrowWorld();
+  harness = await leaseHarness();
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const api = (path: string): Promise<HttpReply> => send(world.product.runtime.base_url, `/api/v1${path}`);
+const api = (path: string): Promise<HttpReply> => send(harness.product.runtime.base_url, `/api/v1${path}`);
 
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'] as const;
 
 /** Which result a terminal gives for a channel: no two commands of a terminal get the same, and no two neighbours agree. */
-const resultFor = (terminalNo: number, channel: number): number => (terminalNo + channel) % results.length;
+const getResult = (terminalNo: number, channel: number): number => (terminalNo + channel) % results.length;
 
 /** Keeps the commands of many terminals until they are let go, all at once and in another order. */
-class Holding {
-  readonly #kept: (() => void)[] = [];
+class HeldResponses {
+  readonly #pending: (() => void)[] = [];
 
   get size(): number {
-    return this.#kept.length;
+    return this.#pending.length;
   }
 
   /** For a terminal's `respond`: it says nothing for now. */
-  keep(answer: () => void): [] {
-    this.#kept.push(answer);
+  hold(respond: () => void): [] {
+    this.#pending.push(respond);
     return [];
   }
 
   /** Answers all, in an order that has nothing to do with the one in which they came. */
-  async letGo(): Promise<void> {
-    const order = this.#kept.map((answer, index) => ({ answer, rank: (index * 7919) % 211 }));
-    for (const { answer } of order.toSorted((one, other) => one.rank - other.rank)) {
-      answer();
+  async releaseAll(): Promise<void> {
+    const order = this.#pending.map((respond, index) => ({ answer: respond, rank: (index * 7919) % 211 }));
+    for (const { answer: respond } of order.toSorted((one, other) => one.rank - other.rank)) {
+      respond();
       // One at a time, so that answers of different terminals really arrive mixed.
       await new Promise(setImmediate);
     }
@@ -46,7 +46,7 @@ class Holding {
 }
 
 /** 0x0001 for a 0x9102, whose first byte is the channel. */
-function answerTo(message: PlatformMessage, result: number): { messageId: number; body: Buffer } {
+function createResponse(message: PlatformMessage, result: number): { messageId: number; body: Buffer } {
   const body = Buffer.alloc(5, result);
   body.writeUInt16BE(message.serial, 0);
   body.writeUInt16BE(message.messageId, 2);
@@ -55,17 +55,19 @@ function answerTo(message: PlatformMessage, result: number): { messageId: number
 
 describe('many commands in flight', () => {
   it('200 to 50 terminals at once: each caller gets the answer to his own command', async () => {
-    const held = new Holding();
+    const heldResponses = new HeldResponses();
     const terminals: SimulatedTerminal[] = await Promise.all(
       Array.from({ length: 50 }, async (_unused, terminalNo) => {
         const edition = (['2011', '2013', '2019'] as const)[terminalNo % 3];
-        const phone = newPhone(edition === '2019' ? 20 : 12);
-        const terminal: SimulatedTerminal = await world.terminal({
+        const phone = uniquePhone(edition === '2019' ? 20 : 12);
+        const terminal: SimulatedTerminal = await harness.startTerminal({
           edition,
           phone,
           channels: 0,
           respond: (message) =>
-            held.keep(() => void terminal.send(answerTo(message, resultFor(terminalNo, message.body[0] ?? 0)))),
+            heldResponses.hold(
+              () => void terminal.send(createResponse(message, getResult(terminalNo, message.body[0] ?? 0))),
+            ),
         });
         return terminal;
       }),
@@ -74,67 +76,67 @@ describe('many commands in flight', () => {
       [1, 2, 3, 4].map((channel) => ({ phone, terminalNo, channel })),
     );
     const label = { kind: 'controlLive', outcome: 'answered' };
-    const answered = () => counter(world, 'jt808-gateway', 'gateway_commands_total', label);
-    const stray = () => counter(world, 'jt808-gateway', 'gateway_stray_answers_total');
-    const [answeredBefore, strayBefore] = [await answered(), await stray()];
-    const asked = Promise.all(
+    const countResponded = () => readCounter(harness, 'jt808-gateway', 'gateway_commands_total', label);
+    const countStray = () => readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total');
+    const [respondedBefore, strayBefore] = [await countResponded(), await countStray()];
+    const pendingReplies = Promise.all(
       commands.map(({ phone, channel }) =>
         api(`/realtime/control-stream?imei=${phone}&channel=${channel}&ctrl_instruction=2`),
       ),
     );
-    await until('all 200 at the terminals', () => held.size === commands.length, 30_000);
-    await held.letGo();
+    await waitFor('all 200 at the terminals', () => heldResponses.size === commands.length, 30_000);
+    await heldResponses.releaseAll();
 
-    const replies = await asked;
+    const replies = await pendingReplies;
     expect(replies.map((reply) => [reply.status, JSON.parse(reply.text) as unknown])).toEqual(
       commands.map(({ terminalNo, channel }) => [
         200,
-        { response_id: '0x9102', result: results[resultFor(terminalNo, channel)] },
+        { response_id: '0x9102', result: results[getResult(terminalNo, channel)] },
       ]),
     );
     // Exactly one frame for each command, with a serial of its own.
     for (const terminal of terminals) {
-      const frames = terminal.received(0x9102);
+      const frames = terminal.receivedFrames(0x9102);
       expect(frames).toHaveLength(4);
       expect(new Set(frames.map((frame) => frame.body[0]))).toEqual(new Set([1, 2, 3, 4]));
       expect(new Set(frames.map((frame) => frame.serial)).size).toBe(4);
     }
-    expect(await answered()).toBe(answeredBefore + 200);
-    expect(await stray()).toBe(strayBefore);
+    expect(await countResponded()).toBe(respondedBefore + 200);
+    expect(await countStray()).toBe(strayBefore);
   }, 120_000);
 
   it('30 to one terminal, answered backwards', async () => {
-    const held = new Holding();
+    const heldResponses = new HeldResponses();
     const backwards: (() => void)[] = [];
-    const terminal: SimulatedTerminal = await world.terminal({
+    const terminal: SimulatedTerminal = await harness.startTerminal({
       channels: 0,
       respond: (message) => {
-        backwards.unshift(() => void terminal.send(answerTo(message, resultFor(0, message.body[0] ?? 0))));
-        return held.keep(() => backwards.shift()?.());
+        backwards.unshift(() => void terminal.send(createResponse(message, getResult(0, message.body[0] ?? 0))));
+        return heldResponses.hold(() => backwards.shift()?.());
       },
     });
     const channels = Array.from({ length: 30 }, (_unused, index) => index + 1);
-    const asked = Promise.all(
+    const pendingReplies = Promise.all(
       channels.map((channel) =>
         api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=3`),
       ),
     );
-    await until('all 30 at the terminal', () => held.size === channels.length);
-    await held.letGo();
-    expect((await asked).map((reply) => (JSON.parse(reply.text) as { result: string }).result)).toEqual(
-      channels.map((channel) => results[resultFor(0, channel)]),
+    await waitFor('all 30 at the terminal', () => heldResponses.size === channels.length);
+    await heldResponses.releaseAll();
+    expect((await pendingReplies).map((reply) => (JSON.parse(reply.text) as { result: string }).result)).toEqual(
+      channels.map((channel) => results[getResult(0, channel)]),
     );
   }, 60_000);
 
   it('500 to 100 light terminals: one frame and one answer each', async () => {
-    const { host, port } = world.product.runtime.jt808;
-    const fleet = new LightFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: newPhone() });
+    const { host, port } = harness.product.runtime.jt808;
+    const fleet = new LoadFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: uniquePhone() });
     fleet.start();
     try {
-      await until('the fleet to be online', () => fleet.counters.online === 100, 60_000);
-      await until('the last to take commands', async () => {
-        const answers = await Promise.all(fleet.phones.map((phone) => api(`/health/device?imei=${phone}`)));
-        return answers.every((reply) => reply.status === 200);
+      await waitFor('the fleet to be online', () => fleet.counters.online === 100, 60_000);
+      await waitFor('the last to take commands', async () => {
+        const replies = await Promise.all(fleet.phones.map((phone) => api(`/health/device?imei=${phone}`)));
+        return replies.every((reply) => reply.status === 200);
       });
       const replies = await Promise.all(
         fleet.phones.flatMap((phone) =>

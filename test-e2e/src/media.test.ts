@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { encodeBody, multimediaData } from '@fleet/jt808';
 import { runFfmpeg, type SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { kill, restarted } from './testing/faults.ts';
-import { PlatformClient, type Shown } from './testing/platform-client.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, newPhone, type OwnWorld } from './testing/world.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harness.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 // Pictures in many parts, and services that are killed meanwhile.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let client: PlatformClient;
 let picture: Buffer;
 let taken = 0;
 
 beforeAll(async () => {
-  world = await borrowWorld();
-  client = await PlatformClient.logIn(world);
-  const { ffmpeg } = world.product.runtime.backends;
+  harness = await leaseHarness();
+  client = await PlatformClient.logIn(harness);
+  const { ffmpeg } = harness.product.runtime.backends;
   const frame = [
     '-f',
     'lavfi',
@@ -35,7 +35,7 @@ beforeAll(async () => {
   picture = await runFfmpeg(ffmpeg, frame);
 }, 240_000);
 
-afterAll(() => world?.stop(), 90_000);
+afterAll(() => harness?.stop(), 90_000);
 
 interface Driver {
   readonly id: number;
@@ -44,13 +44,13 @@ interface Driver {
 }
 
 async function driver(): Promise<Driver> {
-  const imei = newPhone();
-  const { id } = await client.data('/vehicles', { vehicle_no: `M ${imei.slice(-5)}`, imei });
-  return { id: Number(id), imei, terminal: await world.terminal({ phone: imei }) };
+  const imei = uniquePhone();
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `M ${imei.slice(-5)}`, imei });
+  return { id: Number(id), imei, terminal: await harness.startTerminal({ phone: imei }) };
 }
 
 /** 0x0801: another picture of a channel; its bytes. */
-function send({ terminal }: Driver, channel = 1): Buffer {
+function sendPicture({ terminal }: Driver, channel = 1): Buffer {
   taken += 1;
   // No two pictures are the same: bytes behind the end of a JPEG are nothing to those who show it.
   const data = Buffer.concat([picture, Buffer.from(`picture ${taken}`)]);
@@ -60,7 +60,7 @@ function send({ terminal }: Driver, channel = 1): Buffer {
     format: 0,
     eventCode: 0,
     channel,
-    location: terminal.context().vehicle.location(),
+    location: terminal.createHandlerContext().vehicle.location(),
     data,
   };
   const { edition } = terminal.options;
@@ -68,16 +68,16 @@ function send({ terminal }: Driver, channel = 1): Buffer {
   return data;
 }
 
-const mediaOf = ({ id }: Driver): Promise<Shown[]> => client.all(`/vehicles/${id}/list-dashcam-media`);
-const capturesOf = ({ id }: Driver): Promise<Shown[]> =>
-  client.all(`/notifications?vehicle_id=${id}&type=media_captured`);
+const listMedia = ({ id }: Driver): Promise<PlatformRecord[]> => client.listAll(`/vehicles/${id}/list-dashcam-media`);
+const listCaptures = ({ id }: Driver): Promise<PlatformRecord[]> =>
+  client.listAll(`/notifications?vehicle_id=${id}&type=media_captured`);
 
 /** The files of a vehicle, once there are so many. */
-const arrived = (of: Driver, count: number): Promise<Shown[]> =>
-  until(
+const waitForMedia = (of: Driver, count: number): Promise<PlatformRecord[]> =>
+  waitFor(
     `${count} pictures`,
     async () => {
-      const media = await mediaOf(of).catch(() => []);
+      const media = await listMedia(of).catch(() => []);
       return media.length >= count && media;
     },
     arriveMs,
@@ -85,7 +85,7 @@ const arrived = (of: Driver, count: number): Promise<Shown[]> =>
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-async function bytesOf(media: Shown): Promise<Buffer> {
+async function readBytes(media: PlatformRecord): Promise<Buffer> {
   const response = await fetch(String(media['url']));
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   return Buffer.from(await response.arrayBuffer());
@@ -94,8 +94,8 @@ async function bytesOf(media: Shown): Promise<Buffer> {
 describe('a picture that a terminal sends', () => {
   it('is listed with its vehicle and its notification, and opens by its URL', async () => {
     const car = await driver();
-    const sent = send(car, 2);
-    const [media] = await arrived(car, 1);
+    const sent = sendPicture(car, 2);
+    const [media] = await waitForMedia(car, 1);
     if (media === undefined) throw new Error('there is no picture');
     expect(media).toMatchObject({
       vehicle_id: car.id,
@@ -106,9 +106,9 @@ describe('a picture that a terminal sends', () => {
       mime_type: 'image/jpeg',
       size_bytes: sent.length,
     });
-    expect(sha256(await bytesOf(media))).toBe(sha256(sent));
+    expect(sha256(await readBytes(media))).toBe(sha256(sent));
     const url = String(media['url']);
-    expect(url.startsWith(world.product.runtime.base_url)).toBe(true);
+    expect(url.startsWith(harness.product.runtime.base_url)).toBe(true);
     const part = await fetch(url, { headers: { range: 'bytes=10-19' } });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${sent.length}`]);
     expect(Buffer.from(await part.arrayBuffer())).toEqual(sent.subarray(10, 20));
@@ -119,20 +119,20 @@ describe('a picture that a terminal sends', () => {
       String(sent.length),
     ]);
     expect(head.headers.get('content-disposition')).toMatch(/^attachment; filename="image-.*\.jpg"$/);
-    const [captured] = await until('the notification to show it', async () => {
-      const found = await capturesOf(car);
+    const [captured] = await waitFor('the notification to show it', async () => {
+      const found = await listCaptures(car);
       return (found[0]?.['media'] as unknown[] | undefined)?.length === 1 && found;
     });
-    expect(captured?.['id']).toBe((await mediaOf(car))[0]?.['notification_id']);
-    const [file] = (captured?.['media'] ?? []) as Shown[];
-    expect(sha256(await bytesOf(file ?? {}))).toBe(sha256(sent));
+    expect(captured?.['id']).toBe((await listMedia(car))[0]?.['notification_id']);
+    const [file] = (captured?.['media'] ?? []) as PlatformRecord[];
+    expect(sha256(await readBytes(file ?? {}))).toBe(sha256(sent));
   });
 
   it('is nobody else’s, and its URL opens nothing else', async () => {
     const car = await driver();
-    send(car);
-    const [media] = await arrived(car, 1);
-    const { base_url: base } = world.product.runtime;
+    sendPicture(car);
+    const [media] = await waitForMedia(car, 1);
+    const { base_url: base } = harness.product.runtime;
     const json = { 'content-type': 'application/json' };
     const email = `other-${car.imei}@fleet.example`;
     const body = JSON.stringify({ name: 'Other', email, password: 'correct horse battery', account_name: 'Other' });
@@ -143,14 +143,14 @@ describe('a picture that a terminal sends', () => {
     const key = await fetch(`${base}/api/api-keys`, { method: 'POST', headers: bearer, body: keyBody });
     const { data } = (await key.json()) as { data: { key: string } };
     const headers = { ...bearer, 'x-api-key': data.key };
-    const statusOf = async (method: string, path: string, more = {}): Promise<number> =>
+    const fetchStatus = async (method: string, path: string, more = {}): Promise<number> =>
       (await fetch(`${base}/api${path}`, { method, headers, ...more })).status;
     const one = `/dashcam-media/${String(media?.['id'])}`;
-    expect(await statusOf('GET', `/vehicles/${car.id}/list-dashcam-media`)).toBe(404);
-    expect(await statusOf('PUT', one, { body: JSON.stringify({ protected: true }) })).toBe(404);
-    expect(await statusOf('DELETE', one)).toBe(404);
+    expect(await fetchStatus('GET', `/vehicles/${car.id}/list-dashcam-media`)).toBe(404);
+    expect(await fetchStatus('PUT', one, { body: JSON.stringify({ protected: true }) })).toBe(404);
+    expect(await fetchStatus('DELETE', one)).toBe(404);
     // The signature alone counts, whoever asks.
-    expect(await statusOf('GET', `${one}/file`)).toBe(401);
+    expect(await fetchStatus('GET', `${one}/file`)).toBe(401);
     const changed = (name: string, change: (value: string) => string): string => {
       const url = new URL(String(media?.['url']));
       url.searchParams.set(name, change(url.searchParams.get(name) ?? ''));
@@ -167,15 +167,15 @@ describe('a picture that a terminal sends', () => {
 
   it('can be removed, for good', async () => {
     const car = await driver();
-    send(car);
-    const [media] = await arrived(car, 1);
-    const { base_url: base, demo } = world.product.runtime;
+    sendPicture(car);
+    const [media] = await waitForMedia(car, 1);
+    const { base_url: base, demo } = harness.product.runtime;
     const login = { identifier: demo.email, password: demo.password };
-    const { access_token: token } = await client.data('/auth/login', login);
+    const { access_token: token } = await client.requestData('/auth/login', login);
     const headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(token)}` };
     const removed = await fetch(`${base}/api/dashcam-media/${String(media?.['id'])}`, { method: 'DELETE', headers });
     expect(removed.status).toBe(200);
-    expect(await mediaOf(car)).toEqual([]);
+    expect(await listMedia(car)).toEqual([]);
     expect((await fetch(String(media?.['url']))).status).toBe(404);
   });
 });
@@ -185,27 +185,27 @@ describe('pictures while services die', () => {
     'are each there once, though %s is killed',
     async (service) => {
       const car = await driver();
-      const sent = [send(car), send(car)];
-      const former = kill(world, service);
-      sent.push(send(car));
-      await restarted(world, service, former);
-      sent.push(send(car));
-      const media = await arrived(car, sent.length);
-      await until(
+      const sent = [sendPicture(car), sendPicture(car)];
+      const former = killProcess(harness, service);
+      sent.push(sendPicture(car));
+      await waitForRestart(harness, service, former);
+      sent.push(sendPicture(car));
+      const media = await waitForMedia(car, sent.length);
+      await waitFor(
         'every file to be there',
         async () => {
-          const found = await Promise.all((await mediaOf(car)).map((each) => bytesOf(each).catch(() => null)));
+          const found = await Promise.all((await listMedia(car)).map((each) => readBytes(each).catch(() => null)));
           return found.every((bytes) => bytes !== null);
         },
         arriveMs,
       );
-      const hashes = await Promise.all((await mediaOf(car)).map(async (each) => sha256(await bytesOf(each))));
+      const hashes = await Promise.all((await listMedia(car)).map(async (each) => sha256(await readBytes(each))));
       expect(hashes.toSorted()).toEqual(sent.map(sha256).toSorted());
       expect(media).toHaveLength(sent.length);
-      const captures = await until(
+      const captures = await waitFor(
         'a notification for each',
         async () => {
-          const found = await capturesOf(car);
+          const found = await listCaptures(car);
           return (
             found.every((each) => (each['media'] as unknown[]).length === 1) && found.length >= sent.length && found
           );

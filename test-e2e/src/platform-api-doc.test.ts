@@ -1,3 +1,3 @@
-import { describeShownCommands } from './testing/shown-commands.ts';
+import { describeDocumentedCommands } from './testing/documented-commands.ts';
 
-describeShownCommands({ document: 'docs/platform-api.md', minSteps: 40, limitMs: 150_000 });
+describeDocumentedCommands({ document: 'docs/platform-api.md', minSteps: 40, timeoutMs: 150_000 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/testing/campaign-size.ts';
-import { fuzz, type KnownValues, shownCounts } from './testing/fuzzer.ts';
-import { getJson, startWorld, type World } from './testing/world.ts';
+import { formatCounts, fuzz, type KnownValues } from './testing/fuzzer.ts';
+import { getJson, type ProductHarness, startHarness } from './testing/harness.ts';
 
 /** FUZZ_SEED tries other requests, PLATFORM_FUZZ_EXAMPLES more of them. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -29,19 +29,19 @@ interface Document {
   paths: Record<string, Record<string, { operationId: string; parameters: Parameter[]; security?: unknown[] }>>;
 }
 
-let world: World;
+let harness: ProductHarness;
 let headers: Record<string, string>;
 const ids: Record<string, number> = {};
 let slug = '';
 
 async function post(path: string, body: object): Promise<Record<string, unknown> & { id: number }> {
-  const { status, body: answer } = await getJson(`${world.product.runtime.base_url}/api${path}`, {
+  const { status, body: response } = await getJson(`${harness.product.runtime.base_url}/api${path}`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  expect({ status: status < 300, answer }).toEqual({ status: true, answer });
-  return (answer as { data: Record<string, unknown> & { id: number } }).data;
+  expect({ status: status < 300, response }).toEqual({ status: true, response });
+  return (response as { data: Record<string, unknown> & { id: number } }).data;
 }
 
 const limits = ['PLATFORM_PER_MINUTE', 'PLATFORM_BURST', 'LOGIN_PER_MINUTE', 'CODES_PER_HOUR', 'GEOCODE_PER_MINUTE'];
@@ -54,8 +54,10 @@ const more = [
 ];
 
 beforeAll(async () => {
-  world = await startWorld(Object.fromEntries([...limits, ...more].map((name) => [`RATE_LIMIT_${name}`, '1000000'])));
-  const { demo } = world.product.runtime;
+  harness = await startHarness(
+    Object.fromEntries([...limits, ...more].map((name) => [`RATE_LIMIT_${name}`, '1000000'])),
+  );
+  const { demo } = harness.product.runtime;
   const logIn = async (): Promise<void> => {
     const { access_token: token } = await post('/auth/login', { identifier: demo.email, password: demo.password });
     headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(token)}` };
@@ -74,7 +76,7 @@ beforeAll(async () => {
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   headers['x-api-key'] = String((await post('/api-keys', { name: 'own', scopes, can_mint_tokens: true }))['key']);
 }, 240_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => harness?.stop(), 60_000);
 
 /** The document with records of this product for examples, and without what is left out. */
 function withOwnRecords(document: Document): Document {
@@ -100,7 +102,7 @@ describe('requests of every kind that the document of the Platform API allows or
   it(
     'find nothing but what the document says',
     async () => {
-      const { base_url: baseUrl } = world.product.runtime;
+      const { base_url: baseUrl } = harness.product.runtime;
       const document = withOwnRecords((await getJson(`${baseUrl}/api/openapi.json`)).body as Document);
       const known: KnownValues = {
         vehicleId: { values: [ids['vehicle'] ?? 0], share: 0.8 },
@@ -111,7 +113,7 @@ describe('requests of every kind that the document of the Platform API allows or
       };
       const settings = { seed, examples, known, operations: {}, headers, settingsFile: 'platform.toml' };
       const result = await fuzz({ document, baseUrl, ...settings });
-      console.log(`Contract fuzz of the Platform API, seed ${seed}: ${shownCounts(result)}`);
+      console.log(`Contract fuzz of the Platform API, seed ${seed}: ${formatCounts(result)}`);
       if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
       const described = Object.entries(document.paths).flatMap(([at, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { calledAs, type InterfaceRow, interfaceRows } from './testing/interface-tables.ts';
-import { shareWorld, type World } from './testing/world.ts';
+import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+import { type InterfaceRow, readInterfaceRows, toCallPattern } from './testing/interface-tables.ts';
 
 interface Reply {
   status: number;
@@ -12,7 +12,7 @@ interface Data {
   readonly [field: string]: unknown;
 }
 
-let world: World;
+let harness: ProductHarness;
 let headers: Record<string, string>;
 
 async function call(
@@ -21,7 +21,7 @@ async function call(
   body?: unknown,
   own: Record<string, string> = headers,
 ): Promise<Reply> {
-  const response = await fetch(`${world.product.runtime.base_url}/api${path}`, {
+  const response = await fetch(`${harness.product.runtime.base_url}/api${path}`, {
     method,
     headers: { ...own, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -29,43 +29,43 @@ async function call(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-const dataOf = ({ body }: Reply): Data => (body as { data: Data }).data;
+const getData = ({ body }: Reply): Data => (body as { data: Data }).data;
 
-async function made(path: string, body: object): Promise<Data> {
+async function createRecord(path: string, body: object): Promise<Data> {
   const reply = await call('POST', path, body);
   expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 201 });
-  return dataOf(reply);
+  return getData(reply);
 }
 
 beforeAll(async () => {
-  world = await shareWorld();
-  const { demo } = world.product.runtime;
+  harness = await joinSharedHarness();
+  const { demo } = harness.product.runtime;
   const login = { identifier: demo.email, password: demo.password };
   const reply = await call('POST', '/auth/login', login, {});
   expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 200 });
-  headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(dataOf(reply)['access_token'])}` };
+  headers = { 'x-api-key': demo.api_key, authorization: `Bearer ${String(getData(reply)['access_token'])}` };
 }, 180_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => harness?.stop(), 60_000);
 
 describe('the demo account, through the reverse proxy', () => {
   it('makes, lists, changes, shares and deletes a vehicle', async () => {
-    const vehicle = await made('/vehicles', { vehicle_no: 'KL 07 AB 1', vehicle_type: 'truck' });
+    const vehicle = await createRecord('/vehicles', { vehicle_no: 'KL 07 AB 1', vehicle_type: 'truck' });
     const listed = await call('GET', '/vehicles?query=kl07ab1');
     expect(listed.body).toMatchObject({ data: [{ id: vehicle.id }], meta: { pagination: { total: 1 } } });
     const at = `/vehicles/${vehicle.id}`;
-    expect(dataOf(await call('PUT', at, { name: 'Lorry' }))).toMatchObject({ name: 'Lorry', version: 2 });
+    expect(getData(await call('PUT', at, { name: 'Lorry' }))).toMatchObject({ name: 'Lorry', version: 2 });
 
-    const link = await made('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
+    const link = await createRecord('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
     const shared = `/public/share-links/${String(link['slug'])}`;
     expect((await call('GET', shared, undefined, {})).body).toMatchObject({ data: { vehicle: { name: 'Lorry' } } });
 
-    expect(dataOf(await call('DELETE', at))).toMatchObject({ id: vehicle.id, name: 'Lorry' });
+    expect(getData(await call('DELETE', at))).toMatchObject({ id: vehicle.id, name: 'Lorry' });
     expect((await call('DELETE', at)).status).toBe(404);
     expect((await call('GET', shared, undefined, {})).status).toBeGreaterThanOrEqual(404);
   });
 
   it('finds the documents of both APIs and one page over them', async () => {
-    const { base_url: base } = world.product.runtime;
+    const { base_url: base } = harness.product.runtime;
     for (const [path, title] of [
       ['/api/openapi.json', 'Platform API'],
       ['/api/v1/openapi.json', 'Device API'],
@@ -82,17 +82,17 @@ type Row = readonly [method: string, path: string, body?: object | undefined, st
 
 /** Records that the rows name. */
 async function records() {
-  const vehicle = await made('/vehicles', { vehicle_no: 'ROWS 1' });
+  const vehicle = await createRecord('/vehicles', { vehicle_no: 'ROWS 1' });
   const phone = '+14155550142';
-  const user = await made('/users', { name: 'Guest', phone_number: phone, role: 'viewer' });
+  const user = await createRecord('/users', { name: 'Guest', phone_number: phone, role: 'viewer' });
   const share = { secondaryUser: user.id, vehicles: [vehicle.id] };
-  const driver = await made('/drivers', { name: 'Row' });
-  const group = await made('/vehicle-groups', { name: 'Rows' });
-  const geofence = await made('/geofences', { name: 'Rows', ...square });
-  const route = await made('/routes', { name: 'Rows', ...way });
-  const webhook = await made('/user-webhooks', { url: 'https://93.184.216.34/rows' });
-  const mining = await made('/mining-devices', { imei: '013800138555' });
-  const link = await made('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
+  const driver = await createRecord('/drivers', { name: 'Row' });
+  const group = await createRecord('/vehicle-groups', { name: 'Rows' });
+  const geofence = await createRecord('/geofences', { name: 'Rows', ...square });
+  const route = await createRecord('/routes', { name: 'Rows', ...way });
+  const webhook = await createRecord('/user-webhooks', { url: 'https://93.184.216.34/rows' });
+  const mining = await createRecord('/mining-devices', { imei: '013800138555' });
+  const link = await createRecord('/share-links', { vehicle_id: vehicle.id, expires_in_hours: 1 });
   return { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link };
 }
 
@@ -113,8 +113,8 @@ const square = {
 
 type Records = Awaited<ReturnType<typeof records>>;
 
-function rowsOf(made: Records): readonly Row[] {
-  const { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link } = made;
+function createRows(records: Records): readonly Row[] {
+  const { vehicle, phone, share, driver, group, geofence, route, webhook, mining, link } = records;
   return [
     ['POST', '/vehicle/search-user-for-share', { phoneNumber: phone }],
     ['POST', '/vehicle/share-vehicles', share],
@@ -211,7 +211,7 @@ interface Document {
 }
 
 /** Names of parameters and fields, and the second names that descriptions tell of. */
-function namesOf({ parameters, requestBody }: Operation, { components }: Document): string[] {
+function listNames({ parameters, requestBody }: Operation, { components }: Document): string[] {
   const named = (name: string, description = ''): string[] => [
     name,
     ...[...description.matchAll(/`(\w+)`/g)].map(([, other = '']) => other),
@@ -228,14 +228,14 @@ function namesOf({ parameters, requestBody }: Operation, { components }: Documen
   return [...parameters.flatMap(({ name, description }) => named(name, description)), ...bodies];
 }
 
-const interfaces = interfaceRows();
+const interfaces = readInterfaceRows();
 const describeShared = interfaces.length > 0 ? describe : describe.skip;
 /** Answered by the device API, for partners. */
 const isOfPartners = ({ path }: InterfaceRow): boolean => path === '/api/device/sendInstruct';
 
 describeShared('interface.md', () => {
   it('has no row that the document lacks, and no parameter or field of one', async () => {
-    const document = (await (await fetch(`${world.product.runtime.base_url}/api/openapi.json`)).json()) as Document;
+    const document = (await (await fetch(`${harness.product.runtime.base_url}/api/openapi.json`)).json()) as Document;
     const template = (path: string): string => path.replaceAll(/:\w+|\{\w+\}/g, '*');
     const operations = new Map(
       Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -248,7 +248,7 @@ describeShared('interface.md', () => {
         const operation = operations.get(`${row.method} ${template(row.path)}`);
         if (operation === undefined) return [`${row.method} ${row.path}`];
         // Any body may be wrapped in `data`.
-        const known = new Set(['data', ...namesOf(operation, document)]);
+        const known = new Set(['data', ...listNames(operation, document)]);
         return row.names.filter((name) => !known.has(name)).map((name) => `${row.method} ${row.path}: ${name}`);
       });
     expect(missing).toEqual([]);
@@ -258,10 +258,10 @@ describeShared('interface.md', () => {
     const id = { id: 1 };
     const named = { vehicle: id, driver: id, group: id, geofence: id, route: id, webhook: id, mining: id, link: id };
     const share = { secondaryUser: 1, vehicles: [1] };
-    const rows = rowsOf({ ...named, share, phone: '+14155550142' });
+    const rows = createRows({ ...named, share, phone: '+14155550142' });
     const walked = [...rows.map(([method, path]) => ({ method, path: `/api${path}` })), ...withoutHeaders];
     const missing = interfaces.filter(
-      (row) => !walked.some(({ method, path }) => method === row.method && calledAs(row).test(path)),
+      (row) => !walked.some(({ method, path }) => method === row.method && toCallPattern(row).test(path)),
     );
     expect(missing).toEqual([]);
     expect(interfaces.length).toBeGreaterThan(60);
@@ -279,7 +279,7 @@ const withoutHeaders = [
 
 describe("the rows of the interface's tables", () => {
   it('are each there, for both headers alone', async () => {
-    const rows = rowsOf(await records());
+    const rows = createRows(await records());
     const key = { 'x-api-key': headers['x-api-key'] ?? '' };
     const token = { authorization: headers['authorization'] ?? '' };
     const found: unknown[] = [];
@@ -325,7 +325,7 @@ describe('the samples of roads and toll gates that a local start brings', () => 
 
   it('answers with roads and gates, not with straight lines and nothing', async () => {
     const snapped = await call('POST', '/routes/snap-to-road', { coordinates: beside });
-    expect(dataOf(snapped)).toMatchObject({
+    expect(getData(snapped)).toMatchObject({
       provider: 'embedded',
       points: [{ matched: true, road_name: 'Binhe Avenue' }, {}, {}],
     });
@@ -337,7 +337,7 @@ describe('the samples of roads and toll gates that a local start brings', () => 
       { lat: 22.5411, lng: 114.0506 },
       { lat: 22.5279, lng: 114.0668 },
     ];
-    const route = await made('/routes', { name: 'Over sample roads', waypoints });
+    const route = await createRecord('/routes', { name: 'Over sample roads', waypoints });
     expect(route).toMatchObject({ path_source: 'provider' });
     const along = await call('GET', `/toll-gates?route_id=${route.id}`);
     expect(along.body).toMatchObject({

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { makeRecordings } from '@fleet/terminal-simulator';
+import { createRecordings } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { startStreamCutter } from './testing/stream-cutter.ts';
-import { until } from './testing/until.ts';
-import { shareWorld, type World } from './testing/world.ts';
+import { startConnectionDropper } from './testing/connection-dropper.ts';
+import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 interface Item {
   name: string;
@@ -17,51 +17,51 @@ const collection = JSON.parse(readFileSync(resolve('services/device-api/postman-
 };
 /** What a partner fills in, and what the collection's one script takes over from an answer. */
 const variables = new Map(collection.variable.map(({ key, value }) => [key, value]));
-const filledIn = (text: string): string =>
+const fillIn = (text: string): string =>
   text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => variables.get(name) ?? '');
 
-let world: World;
+let harness: ProductHarness;
 beforeAll(async () => {
-  world = await shareWorld();
+  harness = await joinSharedHarness();
 }, 180_000);
-afterAll(() => world?.stop(), 60_000);
+afterAll(() => harness?.stop(), 60_000);
 
 async function run({ event, request }: Item): Promise<number> {
-  const response = await fetch(filledIn(request.url.raw), {
+  const response = await fetch(fillIn(request.url.raw), {
     method: request.method,
-    headers: (request.header ?? []).map(({ key, value }): [string, string] => [key, filledIn(value)]),
-    ...(request.body === undefined ? {} : { body: filledIn(request.body.raw) }),
+    headers: (request.header ?? []).map(({ key, value }): [string, string] => [key, fillIn(value)]),
+    ...(request.body === undefined ? {} : { body: fillIn(request.body.raw) }),
   });
-  const answer = await response.text();
-  if (event !== undefined) variables.set('video_id', (JSON.parse(answer) as { video_id: string }).video_id);
+  const responseText = await response.text();
+  if (event !== undefined) variables.set('video_id', (JSON.parse(responseText) as { video_id: string }).video_id);
   return response.status;
 }
 
 it('every request of the Postman collection is answered as it says, one after the other', async () => {
   const end = new Date();
-  const terminal = await world.terminal({
-    recordings: makeRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
+  const terminal = await harness.startTerminal({
+    recordings: createRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
     uploadBytesPerSecond: 1_000,
     // The example of a control command is a restart, which would take the terminal away.
     restartMs: 10,
   });
-  const cutter = await startStreamCutter(world.product.runtime.base_url);
+  const dropper = await startConnectionDropper(harness.product.runtime.base_url);
   const ago = (minutes: number): string => new Date(end.getTime() - minutes * 60_000).toISOString();
-  const own = { base_url: cutter.url, imei: terminal.phone, start_time: ago(8), end_time: ago(6) };
+  const own = { base_url: dropper.url, imei: terminal.phone, start_time: ago(8), end_time: ago(6) };
   for (const [name, value] of Object.entries(own)) variables.set(name, value);
   const statuses: [string, number][] = [];
   try {
     for (const { item } of collection.item)
       for (const one of item) {
-        const { pathname } = new URL(filledIn(one.request.url.raw));
-        const logins = terminal.sent(0x0102).length;
+        const { pathname } = new URL(fillIn(one.request.url.raw));
+        const logins = terminal.sentFrames(0x0102).length;
         statuses.push([`${one.request.method} ${pathname}`, await run(one)]);
         if (pathname.endsWith('/send-control-command'))
-          await until('the terminal to come back', () => terminal.sent(0x0102).length > logins);
+          await waitFor('the terminal to come back', () => terminal.sentFrames(0x0102).length > logins);
         await terminal.waitUntilOnline(20_000);
       }
   } finally {
-    await cutter.stop();
+    await dropper.stop();
   }
   expect(statuses).toEqual([
     ['GET /api/v1/health', 200],

@@ -14,9 +14,9 @@ import {
 } from '@fleet/jt808';
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { recording } from './testing/playback.ts';
-import { until } from './testing/until.ts';
-import { getJson, newPhone, shareWorld, type World } from './testing/world.ts';
+import { getJson, joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { createRecording } from './testing/playback.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
@@ -27,9 +27,9 @@ interface Reply {
 type Headers = Record<string, string>;
 
 /** A partner's server, as the vendor's hub is one. */
-class Hub {
+class FakeHub {
   readonly forms: Record<string, string>[] = [];
-  answer: { code: number; msg?: string; data?: unknown } = { code: 0, msg: 'success' };
+  response: { code: number; msg?: string; data?: unknown } = { code: 0, msg: 'success' };
   readonly #server: Server;
 
   constructor() {
@@ -39,7 +39,7 @@ class Hub {
       request.on('end', () => {
         const form = new URLSearchParams(Buffer.concat(chunks).toString());
         this.forms.push({ path: `${request.method} ${request.url}`, ...Object.fromEntries(form) });
-        response.end(JSON.stringify(this.answer));
+        response.end(JSON.stringify(this.response));
       });
     });
   }
@@ -59,61 +59,61 @@ class Hub {
   }
 }
 
-const hub = new Hub();
+const hub = new FakeHub();
 let hubUrl: string;
-let world: World;
+let harness: ProductHarness;
 let headers: Headers;
 let token: string;
 
 beforeAll(async () => {
   hubUrl = await hub.start();
-  world = await shareWorld();
-  headers = await newAccount('Partner');
-  token = String((await made('/partners', { name: 'Their platform' }))['token']);
+  harness = await joinSharedHarness();
+  headers = await createAccount('Partner');
+  token = String((await createRecord('/partners', { name: 'Their platform' }))['token']);
 }, 180_000);
 afterAll(async () => {
-  await world?.stop();
+  await harness?.stop();
   await hub.stop();
 }, 60_000);
 
-async function platform(method: string, path: string, body: unknown, own: Headers = headers) {
+async function requestPlatform(method: string, path: string, body: unknown, own: Headers = headers) {
   const init = { method, headers: { 'content-type': 'application/json', ...own } };
-  const url = `${world.product.runtime.base_url}/api${path}`;
-  const answer = await getJson(url, body === undefined ? init : { ...init, body: JSON.stringify(body) });
-  return { status: answer.status, body: answer.body as { data: Record<string, unknown> } };
+  const url = `${harness.product.runtime.base_url}/api${path}`;
+  const response = await getJson(url, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+  return { status: response.status, body: response.body as { data: Record<string, unknown> } };
 }
 
-async function made(path: string, body: object, own: Headers = headers): Promise<Record<string, unknown>> {
-  const answer = await platform('POST', path, body, own);
-  expect({ path, ...answer }).toMatchObject({ status: path.endsWith('/commands') ? 202 : 201 });
-  return answer.body.data;
+async function createRecord(path: string, body: object, own: Headers = headers): Promise<Record<string, unknown>> {
+  const response = await requestPlatform('POST', path, body, own);
+  expect({ path, ...response }).toMatchObject({ status: path.endsWith('/commands') ? 202 : 201 });
+  return response.body.data;
 }
 
 let accounts = 0;
-async function newAccount(name: string): Promise<Headers> {
+async function createAccount(name: string): Promise<Headers> {
   accounts += 1;
   const email = `instruct-${process.pid}-${accounts}@fleet.example`;
   const user = { name, email, password: 'correct horse battery', account_name: name };
-  const registered = await made('/auth/register', user, {});
+  const registered = await createRecord('/auth/register', user, {});
   const bearer = { authorization: `Bearer ${String(registered['access_token'])}` };
-  const key = await made('/api-keys', { name: 'e2e' }, bearer);
+  const key = await createRecord('/api-keys', { name: 'e2e' }, bearer);
   return { ...bearer, 'x-api-key': String(key['key']) };
 }
 
 let vehicles = 0;
-async function vehicle(imei: string, own: Headers = headers): Promise<string> {
+async function createVehicle(imei: string, own: Headers = headers): Promise<string> {
   vehicles += 1;
-  return String((await made('/vehicles', { vehicle_no: `INSTR ${vehicles}`, imei }, own))['id']);
+  return String((await createRecord('/vehicles', { vehicle_no: `INSTR ${vehicles}`, imei }, own))['id']);
 }
 
 /** A terminal of the partner's account. */
-async function terminalOf(own: Headers = headers): Promise<SimulatedTerminal> {
-  const phone = newPhone();
-  await vehicle(phone, own);
-  return world.terminal({
+async function startTerminal(own: Headers = headers): Promise<SimulatedTerminal> {
+  const phone = uniquePhone();
+  await createVehicle(phone, own);
+  return harness.startTerminal({
     phone,
     edition: '2019',
-    recordings: [recording('2026-08-01T10:00:00', '2026-08-01T10:05:00')],
+    recordings: [createRecording('2026-08-01T10:00:00', '2026-08-01T10:05:00')],
   });
 }
 
@@ -133,13 +133,13 @@ async function send(imei: string, proNo: number, content: unknown, more: Headers
     sync: 'true',
     ...more,
   };
-  const url = `${world.product.runtime.base_url}/api/device/sendInstruct`;
+  const url = `${harness.product.runtime.base_url}/api/device/sendInstruct`;
   const { status, body } = await getJson(url, { method: 'POST', body: new URLSearchParams(fields) });
   return { status, body: body as Reply['body'] };
 }
 
-const last = <D extends MessageDefinition>(terminal: SimulatedTerminal, definition: D) => {
-  const frame = terminal.received(definition.id).at(-1);
+const getLastFrame = <D extends MessageDefinition>(terminal: SimulatedTerminal, definition: D) => {
+  const frame = terminal.receivedFrames(definition.id).at(-1);
   if (frame === undefined) throw new Error(`the terminal got no ${definition.name}`);
   return decodeBody(definition, frame.body, terminal.options.edition);
 };
@@ -150,7 +150,7 @@ const span = { beginTime: '260801100000', endTime: '260801100500' };
 describe("a partner's client", () => {
   let terminal: SimulatedTerminal;
   beforeAll(async () => {
-    terminal = await terminalOf();
+    terminal = await startTerminal();
   });
 
   it('sends texts by 128 and 33536', async () => {
@@ -159,30 +159,32 @@ describe("a partner's client", () => {
       [33_536, '请回来'],
     ] as const) {
       expect(await send(terminal.phone, proNo, text)).toMatchObject(success);
-      expect(last(terminal, textMessage)).toMatchObject({ text });
+      expect(getLastFrame(terminal, textMessage)).toMatchObject({ text });
     }
   });
 
   it('sets parameters by 33027 and controls by 33029', async () => {
     expect(await send(terminal.phone, 33_027, { paramCount: '1', '1': '45' })).toMatchObject(success);
-    expect(last(terminal, setParameters)).toMatchObject({ params: [{ id: 1, bytes: Buffer.from('0000002d', 'hex') }] });
+    expect(getLastFrame(terminal, setParameters)).toMatchObject({
+      params: [{ id: 1, bytes: Buffer.from('0000002d', 'hex') }],
+    });
     // It restarts.
-    const other = await terminalOf();
+    const other = await startTerminal();
     expect(await send(other.phone, 33_029, { command: 4 })).toMatchObject(success);
-    expect(last(other, terminalControl)).toMatchObject({ command: 4 });
+    expect(getLastFrame(other, terminalControl)).toMatchObject({ command: 4 });
   });
 
   it('takes a picture by 34817', async () => {
-    const answer = await send(terminal.phone, 34_817, { channel: '1' });
-    expect(answer).toMatchObject(success);
-    expect(last(terminal, cameraShoot)).toMatchObject({ channel: 1, command: 1 });
+    const response = await send(terminal.phone, 34_817, { channel: '1' });
+    expect(response).toMatchObject(success);
+    expect(getLastFrame(terminal, cameraShoot)).toMatchObject({ channel: 1, command: 1 });
   });
 
   it('starts live video by 37121, which is here to be watched, and stops it by 37122', async () => {
     expect(await send(terminal.phone, 37_121, { channel: '1', dataType: '0', codeStreamType: '0' })).toMatchObject(
       success,
     );
-    const flv = `${world.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`;
+    const flv = `${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`;
     const viewer = new AbortController();
     const response = await fetch(flv, { signal: viewer.signal });
     expect(response.status).toBe(200);
@@ -194,7 +196,7 @@ describe("a partner's client", () => {
     ).toBe('FLV');
     viewer.abort();
     expect(await send(terminal.phone, 37_122, { channel: '1', cmd: '0', dataType: '0' })).toMatchObject(success);
-    await until('the stream to end', async () => (await fetch(flv, { method: 'HEAD' })).status === 404);
+    await waitFor('the stream to end', async () => (await fetch(flv, { method: 'HEAD' })).status === 404);
   });
 
   it('plays a recording by 37377 and controls it by 37378', async () => {
@@ -208,10 +210,10 @@ describe("a partner's client", () => {
       forwardRewind: 0,
     };
     expect(await send(terminal.phone, 37_377, content)).toMatchObject(success);
-    expect(last(terminal, playbackRequest)).toMatchObject({ channel: 1, startTime: '2026-08-01T10:00:00' });
+    expect(getLastFrame(terminal, playbackRequest)).toMatchObject({ channel: 1, startTime: '2026-08-01T10:00:00' });
     const seek = { channel: 1, playCtrl: 5, forwardRewind: 0, beginTime: '260801100200' };
     expect(await send(terminal.phone, 37_378, seek)).toMatchObject(success);
-    expect(last(terminal, playbackControl)).toMatchObject({ control: 5, seekTime: '2026-08-01T10:02:00' });
+    expect(getLastFrame(terminal, playbackControl)).toMatchObject({ control: 5, seekTime: '2026-08-01T10:02:00' });
     expect(await send(terminal.phone, 37_378, { channel: 1, playCtrl: 2, beginTime: '' })).toMatchObject(success);
   });
 
@@ -219,7 +221,7 @@ describe("a partner's client", () => {
     const { status, body } = await send(terminal.phone, 37_381, { channel: 1, ...span, alarmFlag: 0 });
     expect({ status, body }).toMatchObject({ ...success, body: { data: { total_resources: 1 } } });
     expect(body.data?.['resources']).toMatchObject([{ playback_start_time: '2026-08-01T10:00:00+08:00' }]);
-    expect(last(terminal, queryResourceList)).toMatchObject({ channel: 1, startTime: '2026-08-01T10:00:00' });
+    expect(getLastFrame(terminal, queryResourceList)).toMatchObject({ channel: 1, startTime: '2026-08-01T10:00:00' });
   });
 
   it('has a clip uploaded by 37382, here or to a server that it names', async () => {
@@ -227,7 +229,10 @@ describe("a partner's client", () => {
     const ours = await send(terminal.phone, 37_382, clip);
     expect(ours).toMatchObject(success);
     const videoId = String(ours.body.data?.['video_id']);
-    await until('the upload to be listed', async () => (await world.get(`/videos?video_id=${videoId}`)).status === 200);
+    await waitFor(
+      'the upload to be listed',
+      async () => (await harness.get(`/videos?video_id=${videoId}`)).status === 200,
+    );
     const theirs = {
       serverAddress: '127.0.0.1',
       port: 9,
@@ -236,9 +241,9 @@ describe("a partner's client", () => {
       fileUploadPath: '/x',
     };
     // A camera uploads one clip at a time.
-    const other = await terminalOf();
+    const other = await startTerminal();
     expect(await send(other.phone, 37_382, { ...clip, ...theirs })).toMatchObject(success);
-    expect(last(other, fileUploadRequest)).toMatchObject({
+    expect(getLastFrame(other, fileUploadRequest)).toMatchObject({
       server: '127.0.0.1',
       username: 'their-user',
       path: '/x',
@@ -250,11 +255,11 @@ describe("a partner's client", () => {
       status: 401,
       body: { code: 1004 },
     });
-    const gone = await made('/partners', { name: 'Gone' });
-    const own = { token: String(gone['token']) };
+    const deletedPartner = await createRecord('/partners', { name: 'Gone' });
+    const own = { token: String(deletedPartner['token']) };
     expect(await send(terminal.phone, 33_536, 'Hello', own)).toMatchObject(success);
-    expect((await platform('DELETE', `/partners/${String(gone['id'])}`, undefined)).status).toBe(200);
-    await until(
+    expect((await requestPlatform('DELETE', `/partners/${String(deletedPartner['id'])}`, undefined)).status).toBe(200);
+    await waitFor(
       'the token to be forgotten',
       async () => (await send(terminal.phone, 33_536, 'Hello', own)).status === 401,
       6_000,
@@ -267,73 +272,73 @@ describe("a partner's client", () => {
   });
 
   it('is told 300 for a device that is away, and for one of another account', async () => {
-    const away = newPhone();
-    await vehicle(away);
-    const foreign = await terminalOf(await newAccount('Stranger'));
-    const unknown = await world.terminal();
-    for (const imei of [away, foreign.phone, unknown.phone, newPhone()])
+    const offlinePhone = uniquePhone();
+    await createVehicle(offlinePhone);
+    const foreign = await startTerminal(await createAccount('Stranger'));
+    const unknown = await harness.startTerminal();
+    for (const imei of [offlinePhone, foreign.phone, unknown.phone, uniquePhone()])
       expect(await send(imei, 33_536, 'Hello')).toMatchObject({ status: 200, body: { code: 300 } });
-    expect([foreign, unknown].map((each) => each.received(textMessage.id).length)).toEqual([0, 0]);
+    expect([foreign, unknown].map((each) => each.receivedFrames(textMessage.id).length)).toEqual([0, 0]);
   });
 
   it('is told 301 for a device that is silent, and 302 for one that refuses', async () => {
-    terminal.behave({ kind: 'silent' }, textMessage.id);
+    terminal.setBehaviour({ kind: 'silent' }, textMessage.id);
     expect(await send(terminal.phone, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({
       status: 200,
       body: { code: 301 },
     });
     expect(await send(terminal.phone, 33_536, 'Hello', { sync: 'false' })).toMatchObject(success);
-    terminal.behave({ kind: 'refusing', result: 1 }, textMessage.id);
+    terminal.setBehaviour({ kind: 'refusing', result: 1 }, textMessage.id);
     expect(await send(terminal.phone, 33_536, 'Hello')).toMatchObject({
       status: 200,
       body: { code: 302, data: { result: 'failure' } },
     });
-    terminal.behaveWell();
+    terminal.resetBehaviour();
   });
 
   it('leaves a command for a device that is away', async () => {
-    const phone = newPhone();
-    const id = await vehicle(phone);
+    const phone = uniquePhone();
+    const id = await createVehicle(phone);
     const waiting = await send(phone, 33_536, 'When you are back', { offlineFlag: 'true' });
     expect(waiting).toMatchObject({ status: 200, body: { code: 0, data: { result: 'queued', _code: '300' } } });
-    const back = await world.terminal({ phone });
-    await until('the text', () => back.received(textMessage.id).length === 1, 60_000);
+    const back = await harness.startTerminal({ phone });
+    await waitFor('the text', () => back.receivedFrames(textMessage.id).length === 1, 60_000);
     const path = `/vehicles/${id}/commands/${String(waiting.body.data?.['command_id'])}`;
-    await until(
+    await waitFor(
       'the answer',
-      async () => (await platform('GET', path, undefined)).body.data['status'] === 'acknowledged',
+      async () => (await requestPlatform('GET', path, undefined)).body.data['status'] === 'acknowledged',
     );
   });
 
   it('may send critical commands only at the level critical', async () => {
-    const other = await terminalOf();
-    const away = newPhone();
-    await vehicle(away);
+    const other = await startTerminal();
+    const offlinePhone = uniquePhone();
+    await createVehicle(offlinePhone);
     const critical = [
       [33_029, { command: 5 }],
       [33_027, { '19': 'evil.example' }],
       [33_536, 'SERVER,0,evil.example,7000,0#'],
     ] as const;
-    const before = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
-    for (const imei of [other.phone, away])
+    const before = [terminalControl, setParameters, textMessage].map(({ id }) => other.receivedFrames(id).length);
+    for (const imei of [other.phone, offlinePhone])
       for (const [proNo, content] of critical)
         expect(await send(imei, proNo, content, { offlineFlag: 'true' })).toMatchObject({
           status: 403,
           body: { code: 302 },
         });
-    const partner = await made('/partners', { name: 'Trusted', command_level: 'critical' });
+    const partner = await createRecord('/partners', { name: 'Trusted', command_level: 'critical' });
     const trusted = { token: String(partner['token']) };
     expect(await send(other.phone, 33_536, 'SERVER,0,good.example,7000,0#', trusted)).toMatchObject(success);
-    const after = [terminalControl, setParameters, textMessage].map(({ id }) => other.received(id).length);
+    const after = [terminalControl, setParameters, textMessage].map(({ id }) => other.receivedFrames(id).length);
     expect(after).toEqual([before[0], before[1], (before[2] ?? 0) + 1]);
-    const { body } = await platform('GET', '/audit-log?action=partners.command_refused&limit=200', undefined);
-    const numbers = [other.phone, away].map((phone) => phone.replace(/^0+/, ''));
+    const { body } = await requestPlatform('GET', '/audit-log?action=partners.command_refused&limit=200', undefined);
+    const numbers = [other.phone, offlinePhone].map((phone) => phone.replace(/^0+/, ''));
     const refused = (body.data as unknown as { detail: { imei: string } }[]).map(({ detail }) => detail.imei);
     expect([refused.length, new Set(refused)]).toEqual([6, new Set(numbers)]);
   });
 
   it('is written down in the audit log', async () => {
-    const { body } = await platform('GET', '/audit-log?action=partners.command&limit=200', undefined);
+    const { body } = await requestPlatform('GET', '/audit-log?action=partners.command&limit=200', undefined);
     expect(body.data).toContainEqual(
       expect.objectContaining({ detail: { imei: terminal.phone.replace(/^0+/, ''), pro_no: 37_121 }, ip: '127.0.0.1' }),
     );
@@ -347,21 +352,24 @@ describe("a partner's device", () => {
     return `86${String(process.pid).padStart(8, '0')}${String(numbers).padStart(5, '0')}`;
   };
   const point = (deviceImei: string) => ({ deviceImei, lat: 22.577, lng: 113.916, gpsTime: new Date().toISOString() });
-  const push = (body: object, own: Headers) => platform('POST', '/devices/partner/pushgps', body, own);
+  const push = (body: object, own: Headers) => requestPlatform('POST', '/devices/partner/pushgps', body, own);
   /** The Device API takes the number of 15 digits in its form of 20. */
   const text = (imei: string) =>
-    world.get(`/send-text?imei=${imei.padStart(20, '0')}`, { method: 'POST', body: JSON.stringify({ text: 'Hello' }) });
+    harness.get(`/send-text?imei=${imei.padStart(20, '0')}`, {
+      method: 'POST',
+      body: JSON.stringify({ text: 'Hello' }),
+    });
   const accepted = { status: 200, body: { code: 0, data: { accepted: 1, duplicates: 0, rejected: [] } } };
 
   it('comes in with the token of the partner, and is commanded by the server on its record', async () => {
-    const partner = await made('/partners', { name: 'Hub', command_url: hubUrl, command_token: 'hub-secret' });
+    const partner = await createRecord('/partners', { name: 'Hub', command_url: hubUrl, command_token: 'hub-secret' });
     const imei = newImei();
-    const id = await vehicle(imei);
+    const id = await createVehicle(imei);
     expect((await text(imei)).status).toBe(404);
     expect(await push({ token: partner['token'], msgType: 'gps', data_list: [point(imei)] }, {})).toMatchObject(
       accepted,
     );
-    await until('the device to be known', async () => (await text(imei)).status === 200);
+    await waitFor('the device to be known', async () => (await text(imei)).status === 200);
     expect(hub.of(imei)[0]).toEqual({
       path: 'POST /api/device/sendInstruct',
       deviceImei: imei,
@@ -379,10 +387,10 @@ describe("a partner's device", () => {
     });
     const outcomes = [];
     for (const code of [0, 300, 301, 302, 1001, 1004, 500]) {
-      hub.answer = { code, msg: 'said the hub' };
+      hub.response = { code, msg: 'said the hub' };
       outcomes.push([code, (await text(imei)).status]);
     }
-    hub.answer = { code: 0 };
+    hub.response = { code: 0 };
     expect(outcomes).toEqual([
       [0, 200],
       [300, 404],
@@ -392,24 +400,24 @@ describe("a partner's device", () => {
       [1004, 502],
       [500, 502],
     ]);
-    const started = await world.get(`/realtime/start-stream?imei=${imei.padStart(20, '0')}&channel=2`);
+    const started = await harness.get(`/realtime/start-stream?imei=${imei.padStart(20, '0')}&channel=2`);
     expect(started).toMatchObject({ status: 200, body: { response_id: '0x9101', result: 'success' } });
     expect(JSON.parse(hub.of(imei).at(-1)?.['cmdContent'] ?? '')).toMatchObject({ channel: 2, videoIP: '127.0.0.1' });
-    const waiting = await made(`/vehicles/${id}/commands`, { type: 'locate' });
-    const queued = await made(`/vehicles/${id}/commands`, { type: 'text', params: { text: 'From the queue' } });
+    const waiting = await createRecord(`/vehicles/${id}/commands`, { type: 'locate' });
+    const queued = await createRecord(`/vehicles/${id}/commands`, { type: 'text', params: { text: 'From the queue' } });
     const status = async (command: Record<string, unknown>) =>
-      (await platform('GET', `/vehicles/${id}/commands/${String(command['command_id'])}`, undefined)).body.data[
+      (await requestPlatform('GET', `/vehicles/${id}/commands/${String(command['command_id'])}`, undefined)).body.data[
         'status'
       ];
-    await until('the queued text', async () => (await status(queued)) === 'acknowledged', 30_000);
+    await waitFor('the queued text', async () => (await status(queued)) === 'acknowledged', 30_000);
     expect(await status(waiting)).toBe('failed');
     expect(hub.of(imei).at(-1)).toMatchObject({ proNo: '33536', cmdContent: 'From the queue' });
   });
 
   it('comes in with both headers and the scope ingest too', async () => {
     const imei = newImei();
-    await vehicle(imei);
-    const key = await made('/api-keys', { name: 'ingest', scopes: ['ingest'] });
+    await createVehicle(imei);
+    const key = await createRecord('/api-keys', { name: 'ingest', scopes: ['ingest'] });
     const { authorization = '' } = headers;
     const both = { authorization, 'x-api-key': String(key['key']) };
     expect(await push({ data_list: [point(imei)] }, both)).toMatchObject(accepted);

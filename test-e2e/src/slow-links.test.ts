@@ -1,37 +1,37 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDelayedLink } from './testing/delayed-link.ts';
-import { PlatformClient, type Shown } from './testing/platform-client.ts';
-import { openSlicer } from './testing/slicer.ts';
-import { until } from './testing/until.ts';
-import { newPhone, shareWorld, type World } from './testing/world.ts';
+import { joinSharedHarness, type ProductHarness, uniquePhone } from './testing/harness.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { openTcpFragmenter } from './testing/tcp-fragmenter.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 const reportCount = 20;
 const latencyMs = 2_000;
 /** Of the terminals: more than the round trip, else they would never log in. */
 const replyTimeoutMs = 10_000;
 
-let world: World;
+let harness: ProductHarness;
 let client: PlatformClient;
 
 beforeAll(async () => {
-  world = await shareWorld();
-  client = await PlatformClient.logIn(world);
+  harness = await joinSharedHarness();
+  client = await PlatformClient.logIn(harness);
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
-const latitudeOf = (number: number): number => Math.round((22 + number / 1_000) * 1_000) / 1_000;
+const toLatitude = (number: number): number => Math.round((22 + number / 1_000) * 1_000) / 1_000;
 
 /** Starts a terminal of a vehicle behind a link; each of its reports is of another place. */
-async function vehicleBehind(port: number): Promise<{ id: number; terminal: SimulatedTerminal }> {
-  const phone = newPhone();
-  const { id } = await client.data('/vehicles', { vehicle_no: `SLOW ${phone}`, imei: phone });
+async function startDelayedVehicle(port: number): Promise<{ id: number; terminal: SimulatedTerminal }> {
+  const phone = uniquePhone();
+  const { id } = await client.requestData('/vehicles', { vehicle_no: `SLOW ${phone}`, imei: phone });
   let reports = 0;
   const at = () => {
     reports += 1;
     return {
-      latitudeDeg: latitudeOf(reports),
+      latitudeDeg: toLatitude(reports),
       longitudeDeg: 114,
       altitudeM: 10,
       speedKmh: 40,
@@ -41,7 +41,7 @@ async function vehicleBehind(port: number): Promise<{ id: number; terminal: Simu
     };
   };
   const link = { host: '127.0.0.1', port };
-  const terminal = await world.terminal({ ...link, phone, replyTimeoutMs, track: { name: 'steps', at } });
+  const terminal = await harness.startTerminal({ ...link, phone, replyTimeoutMs, track: { name: 'steps', at } });
   return { id: Number(id), terminal };
 }
 
@@ -52,20 +52,22 @@ async function sendReports(terminal: SimulatedTerminal): Promise<void> {
     terminal.reportBatch(3);
   }
   const isAcknowledged = (): boolean => terminal.reports.every(({ acknowledgedAtMs }) => acknowledgedAtMs !== null);
-  await until('every report to be acknowledged', isAcknowledged, 60_000);
+  await waitFor('every report to be acknowledged', isAcknowledged, 60_000);
 }
 
 /** Returns the latitudes of a vehicle's history, in order. */
-async function historyOf(id: number): Promise<number[]> {
-  const found = await client.ask(`/vehicles/${id}/locations?from=${Date.now() - 3_600_000}&to=${Date.now()}`);
-  return (found['data'] as Shown[]).map(({ latitude }) => Number(latitude)).toSorted((left, right) => left - right);
+async function readHistory(id: number): Promise<number[]> {
+  const found = await client.request(`/vehicles/${id}/locations?from=${Date.now() - 3_600_000}&to=${Date.now()}`);
+  return (found['data'] as PlatformRecord[])
+    .map(({ latitude }) => Number(latitude))
+    .toSorted((left, right) => left - right);
 }
 
 const links = [
-  { name: 'single bytes', open: () => openSlicer(world.product.runtime.jt808) },
+  { name: 'single bytes', open: () => openTcpFragmenter(harness.product.runtime.jt808) },
   {
     name: 'two seconds of latency',
-    open: () => openDelayedLink(world.product.runtime.jt808, latencyMs),
+    open: () => openDelayedLink(harness.product.runtime.jt808, latencyMs),
     isRepeating: true,
   },
 ] as const;
@@ -76,12 +78,12 @@ describe('acknowledged locations of a slow link', () => {
     async ({ open }) => {
       const link = await open();
       try {
-        const { id, terminal } = await vehicleBehind(link.port);
+        const { id, terminal } = await startDelayedVehicle(link.port);
         await sendReports(terminal);
-        const acknowledged = terminal.reports.map((_report, index) => latitudeOf(index + 1));
-        const isComplete = async (): Promise<boolean> => (await historyOf(id)).length >= acknowledged.length;
-        await until('every acknowledged location in the history', isComplete, 60_000);
-        expect(await historyOf(id)).toEqual(acknowledged);
+        const acknowledged = terminal.reports.map((_report, index) => toLatitude(index + 1));
+        const isComplete = async (): Promise<boolean> => (await readHistory(id)).length >= acknowledged.length;
+        await waitFor('every acknowledged location in the history', isComplete, 60_000);
+        expect(await readHistory(id)).toEqual(acknowledged);
         await terminal.stop();
       } finally {
         link.stop();

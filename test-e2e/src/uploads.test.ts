@@ -1,19 +1,25 @@
 import { existsSync } from 'node:fs';
 import { decodeBody, type Edition, fileUploadControl, fileUploadRequest } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from './testing/until.ts';
-import { defects, sha256, UploadCamera, uploadAction } from './testing/upload-camera.ts';
-import { borrowWorld, newPhone, shortWaitSettings, type TerminalSetup, type World } from './testing/world.ts';
+import {
+  leaseHarness,
+  type ProductHarness,
+  shortWaitSettings,
+  type TerminalSetup,
+  uniquePhone,
+} from './testing/harness.ts';
+import { findDefects, sha256, UploadCamera, uploadAction } from './testing/upload-camera.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(120_000);
 
-let world: World;
+let harness: ProductHarness;
 
 beforeAll(async () => {
-  world = await borrowWorld(shortWaitSettings);
+  harness = await leaseHarness(shortWaitSettings);
 }, 180_000);
 
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 
 /** Leaves some seconds for what is done in the middle of a file. */
 const slowly = { uploadBytesPerSecond: 60_000 };
@@ -23,10 +29,10 @@ const accepted = (videoId: string, result = 'success') => ({
 });
 const refusal = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
 
-const requestsOf = ({ terminal }: UploadCamera) =>
-  terminal.received(0x9206).map(({ body }) => decodeBody(fileUploadRequest, body, terminal.options.edition));
-const controlsOf = ({ terminal }: UploadCamera) =>
-  terminal.received(0x9207).map(({ body }) => decodeBody(fileUploadControl, body, terminal.options.edition));
+const decodeRequests = ({ terminal }: UploadCamera) =>
+  terminal.receivedFrames(0x9206).map(({ body }) => decodeBody(fileUploadRequest, body, terminal.options.edition));
+const decodeControls = ({ terminal }: UploadCamera) =>
+  terminal.receivedFrames(0x9207).map(({ body }) => decodeBody(fileUploadControl, body, terminal.options.edition));
 
 const editions: [string, Edition, 12 | 20][] = [
   ['2011', '2011', 12],
@@ -37,19 +43,19 @@ const editions: [string, Edition, 12 | 20][] = [
 
 describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
   const start = (setup: TerminalSetup = {}): Promise<UploadCamera> =>
-    UploadCamera.start(world, { edition, phone: newPhone(digits), ...setup });
+    UploadCamera.start(harness, { edition, phone: uniquePhone(digits), ...setup });
 
   it('uploads a clip once, byte for byte; it is listed, downloaded and deleted', async () => {
     const camera = await start();
-    const clip = camera.clip(1);
+    const clip = camera.getClip(1);
     const videoId = await camera.upload(clip);
-    await camera.becomes(videoId, 'completed');
-    expect(await defects(camera, clip, videoId)).toEqual([]);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
 
-    const shown = await camera.show(videoId);
+    const upload = await camera.getUpload(videoId);
     const time = (ms: number): string => `${new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19)}+08:00`;
-    const [file] = await camera.files(clip);
-    expect(shown).toEqual({
+    const [file] = await camera.readFiles(clip);
+    expect(upload).toEqual({
       video_id: videoId,
       imei: camera.terminal.phone,
       channel: 1,
@@ -59,26 +65,26 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
       status: 'completed',
       filename: file?.path,
     });
-    expect(await camera.request(clip)).toMatchObject(accepted(videoId, 'completed'));
-    expect(requestsOf(camera)).toHaveLength(1);
+    expect(await camera.requestClip(clip)).toMatchObject(accepted(videoId, 'completed'));
+    expect(decodeRequests(camera)).toHaveLength(1);
     // Lists show the number as it is sent: terminals of 2019 send twenty digits, whatever their number is.
-    const listed = { ...shown, imei: camera.terminal.phone.padStart(edition === '2019' ? 20 : 12, '0') };
-    expect(await camera.list()).toMatchObject({ status: 200, body: { total: 1, videos: [listed] } });
-    expect(await camera.list('&channel=2')).toMatchObject({ status: 200, body: { total: 0, videos: [] } });
+    const listed = { ...upload, imei: camera.terminal.phone.padStart(edition === '2019' ? 20 : 12, '0') };
+    expect(await camera.listUploads()).toMatchObject({ status: 200, body: { total: 1, videos: [listed] } });
+    expect(await camera.listUploads('&channel=2')).toMatchObject({ status: 200, body: { total: 0, videos: [] } });
 
     expect(existsSync(camera.directory(videoId))).toBe(true);
-    expect(await camera.remove(videoId)).toMatchObject({ status: 200, body: shown });
+    expect(await camera.deleteUpload(videoId)).toMatchObject({ status: 200, body: upload });
     expect(existsSync(camera.directory(videoId))).toBe(false);
-    expect(await camera.remove(videoId)).toMatchObject(refusal(404));
+    expect(await camera.deleteUpload(videoId)).toMatchObject(refusal(404));
     expect((await camera.download(videoId)).status).toBe(404);
-    expect(await camera.list()).toMatchObject({ body: { total: 0 } });
+    expect(await camera.listUploads()).toMatchObject({ body: { total: 0 } });
   });
 
   it('pauses, resumes and cancels in the middle of a file', async () => {
     const camera = await start(slowly);
-    const clip = camera.clip(2);
+    const clip = camera.getClip(2);
     const videoId = await camera.upload(clip);
-    await camera.received(videoId);
+    await camera.waitForBytes(videoId);
     expect(await camera.control(videoId, uploadAction.resume)).toMatchObject(refusal(409));
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject({
       status: 200,
@@ -86,30 +92,30 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
     });
     expect(camera.terminal.uploads.records[0]?.state).toBe('paused');
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject(refusal(409));
-    expect(await camera.request(clip)).toMatchObject(accepted(videoId, 'paused'));
-    expect(await camera.remove(videoId)).toMatchObject(refusal(403));
-    const paused = await camera.show(videoId);
+    expect(await camera.requestClip(clip)).toMatchObject(accepted(videoId, 'paused'));
+    expect(await camera.deleteUpload(videoId)).toMatchObject(refusal(403));
+    const paused = await camera.getUpload(videoId);
     expect(paused.filesize).toBeGreaterThan(0);
 
     const resumed = await camera.control(videoId, uploadAction.resume);
     expect(resumed).toMatchObject({ status: 200, body: { status: 'uploading' } });
-    expect(await camera.remove(videoId)).toMatchObject(refusal(403));
-    await camera.becomes(videoId, 'completed');
-    expect(await defects(camera, clip, videoId)).toEqual([]);
+    expect(await camera.deleteUpload(videoId)).toMatchObject(refusal(403));
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
     expect(await camera.control(videoId, uploadAction.cancel)).toMatchObject(refusal(409));
 
-    const other = await camera.upload(camera.clip(3));
-    await camera.received(other);
+    const other = await camera.upload(camera.getClip(3));
+    await camera.waitForBytes(other);
     const cancelled = await camera.control(other, uploadAction.cancel);
     expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled', filesize: 0 } });
     expect(cancelled.body).not.toHaveProperty('filename');
     expect(camera.terminal.uploads.records[1]?.state).toBe('cancelled');
-    await until('its files to be gone', async () => (await camera.stored(other)).length === 0);
-    expect(await camera.request(camera.clip(3))).toMatchObject(accepted(other, 'cancelled'));
-    expect(await camera.remove(other)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
+    await waitFor('its files to be gone', async () => (await camera.readStoredFiles(other)).length === 0);
+    expect(await camera.requestClip(camera.getClip(3))).toMatchObject(accepted(other, 'cancelled'));
+    expect(await camera.deleteUpload(other)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
 
-    const [first, second] = camera.terminal.received(0x9206).map(({ serial }) => serial);
-    expect(controlsOf(camera)).toEqual([
+    const [first, second] = camera.terminal.receivedFrames(0x9206).map(({ serial }) => serial);
+    expect(decodeControls(camera)).toEqual([
       { replySerial: first, control: 0 },
       { replySerial: first, control: 1 },
       { replySerial: second, control: 2 },
@@ -119,26 +125,26 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
 
 describe('a clip', () => {
   it('is the same by both forms of the number: shown as it was asked for, listed as the terminal sends it', async () => {
-    const camera = await UploadCamera.start(world, { phone: newPhone(20) });
-    const clip = camera.clip(0);
+    const camera = await UploadCamera.start(harness, { phone: uniquePhone(20) });
+    const clip = camera.getClip(0);
     const twelve = camera.terminal.phone.slice(-12);
-    const first = await camera.request(clip, '', twelve);
+    const first = await camera.requestClip(clip, '', twelve);
     const { video_id: videoId } = first.body as { video_id: string };
-    await camera.becomes(videoId, 'completed');
-    expect(await camera.request(clip)).toMatchObject(accepted(videoId, 'completed'));
-    expect(await camera.show(videoId)).toMatchObject({ imei: twelve });
-    const byTwelve = await world.get(`/videos/list?imei=${twelve}`);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await camera.requestClip(clip)).toMatchObject(accepted(videoId, 'completed'));
+    expect(await camera.getUpload(videoId)).toMatchObject({ imei: twelve });
+    const byTwelve = await harness.get(`/videos/list?imei=${twelve}`);
     expect(byTwelve).toMatchObject({
       body: { total: 1, videos: [{ video_id: videoId, imei: camera.terminal.phone }] },
     });
   });
 
   it('is another by channel, stream, storage, resource or alarm, and not by host, port or networks', async () => {
-    const camera = await UploadCamera.start(world);
-    const clip = camera.clip(0);
+    const camera = await UploadCamera.start(harness);
+    const clip = camera.getClip(0);
     const videoId = await camera.upload(clip, '&wifi=true&lan=false&mobile_network=false');
-    await camera.becomes(videoId, 'completed');
-    const same = await camera.request(clip, '&host=ftp.example.com&port=2100');
+    await camera.waitForStatus(videoId, 'completed');
+    const same = await camera.requestClip(clip, '&host=ftp.example.com&port=2100');
     expect(same).toMatchObject(accepted(videoId, 'completed'));
     const ids = [videoId];
     for (const more of [
@@ -148,26 +154,26 @@ describe('a clip', () => {
       '&alarm=0&resource_type=0&stream_type=1',
     ]) {
       ids.push(await camera.upload(clip, more));
-      await camera.becomes(ids.at(-1) ?? '', 'completed');
+      await camera.waitForStatus(ids.at(-1) ?? '', 'completed');
     }
-    ids.push(await camera.upload(camera.clip(0, { channel: 2 })));
-    await camera.becomes(ids.at(-1) ?? '', 'completed');
+    ids.push(await camera.upload(camera.getClip(0, { channel: 2 })));
+    await camera.waitForStatus(ids.at(-1) ?? '', 'completed');
     expect(new Set(ids).size).toBe(6);
-    expect(requestsOf(camera).map(({ conditions }) => conditions)).toEqual([1, 7, 7, 7, 7, 7]);
+    expect(decodeRequests(camera).map(({ conditions }) => conditions)).toEqual([1, 7, 7, 7, 7, 7]);
   });
 
   it('comes in several files when the camera makes several: their sum, the newest name, downloaded in order', async () => {
-    const camera = await UploadCamera.start(world, {
+    const camera = await UploadCamera.start(harness, {
       ...slowly,
       uploadFiles: 'perRecording',
       uploadDirectory: '2026-08-01/ch1',
       uploadFileName: ({ index }) => `part-${9 - index}.mp4`,
     });
-    const clip = camera.clip(0, { count: 2 });
+    const clip = camera.getClip(0, { count: 2 });
     const videoId = await camera.upload(clip);
-    expect(await camera.received(videoId)).toMatchObject({ filename: 'part-9.mp4' });
-    expect(await camera.becomes(videoId, 'completed')).toMatchObject({ filename: 'part-8.mp4' });
-    expect(await defects(camera, clip, videoId)).toEqual([]);
+    expect(await camera.waitForBytes(videoId)).toMatchObject({ filename: 'part-9.mp4' });
+    expect(await camera.waitForStatus(videoId, 'completed')).toMatchObject({ filename: 'part-8.mp4' });
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
   it.each([
@@ -176,19 +182,19 @@ describe('a clip', () => {
     ['a session that ends without QUIT', { uploadQuits: false }],
     ['its 0x1206 sent before the file is closed', { uploadNotice: 'early' }],
   ] as const)('comes over %s', async (_name, habits) => {
-    const camera = await UploadCamera.start(world, habits);
-    const clip = camera.clip(0);
+    const camera = await UploadCamera.start(harness, habits);
+    const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
-    await camera.becomes(videoId, 'completed');
-    expect(await defects(camera, clip, videoId)).toEqual([]);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
   it('is downloaded by ranges, and as MP4', async () => {
-    const camera = await UploadCamera.start(world);
-    const clip = camera.clip(0);
+    const camera = await UploadCamera.start(harness);
+    const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
-    await camera.becomes(videoId, 'completed');
-    const [file] = await camera.files(clip);
+    await camera.waitForStatus(videoId, 'completed');
+    const [file] = await camera.readFiles(clip);
     const part = await camera.download(videoId, { range: 'bytes=1000-1999' });
     expect(part.status).toBe(206);
     const bytes = new Uint8Array(await part.arrayBuffer());
@@ -198,142 +204,142 @@ describe('a clip', () => {
     expect(Buffer.from(await mp4.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp');
   });
 
-  it('shows its bytes as they arrive, fewer again when the camera begins anew, and can not be downloaded before its end', async () => {
-    const camera = await UploadCamera.start(world, {
+  it('shows its bytes as they arrive, fewer again when the camera begins again, and cannot be downloaded before its end', async () => {
+    const camera = await UploadCamera.start(harness, {
       ...slowly,
       uploadResume: 'fromZero',
       uploadRetryMs: 1500,
-      uploadBreaks: [{ how: 'reset', afterBytes: 200_000 }],
+      uploadFaults: [{ how: 'reset', afterBytes: 200_000 }],
     });
-    const clip = camera.clip(0);
-    const { body } = await camera.request(clip);
+    const clip = camera.getClip(0);
+    const { body } = await camera.requestClip(clip);
     const { video_id: videoId } = body as { video_id: string };
     const sizes: number[] = [];
     expect((await camera.download(videoId)).status).toBe(409);
-    await until('the second beginning', async () => {
-      const { filesize } = await camera.show(videoId);
+    await waitFor('the second beginning', async () => {
+      const { filesize } = await camera.getUpload(videoId);
       if (filesize !== sizes.at(-1)) sizes.push(filesize);
       return filesize < Math.max(...sizes);
     });
     expect(Math.max(...sizes)).toBeLessThanOrEqual(200_000);
-    await camera.becomes(videoId, 'completed');
-    expect(await defects(camera, clip, videoId)).toEqual([]);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
   it('goes to the host and port of the caller, while ours keeps the record', async () => {
-    const camera = await UploadCamera.start(world, { uploadRetryMs: 60_000 });
-    const videoId = await camera.upload(camera.clip(0), '&host=localhost&port=9');
-    expect(requestsOf(camera)).toMatchObject([{ server: 'localhost', port: 9, channel: 1, conditions: 7 }]);
-    expect(await camera.show(videoId)).toEqual(expect.not.objectContaining({ filename: expect.anything() }));
-    expect(await camera.show(videoId)).toMatchObject({ status: 'uploading', filesize: 0 });
+    const camera = await UploadCamera.start(harness, { uploadRetryMs: 60_000 });
+    const videoId = await camera.upload(camera.getClip(0), '&host=localhost&port=9');
+    expect(decodeRequests(camera)).toMatchObject([{ server: 'localhost', port: 9, channel: 1, conditions: 7 }]);
+    expect(await camera.getUpload(videoId)).toEqual(expect.not.objectContaining({ filename: expect.anything() }));
+    expect(await camera.getUpload(videoId)).toMatchObject({ status: 'uploading', filesize: 0 });
   });
 });
 
 describe('a camera that is busy', () => {
-  it('with one channel takes no clip of another; when that is paused it does, and can not resume meanwhile', async () => {
-    const camera = await UploadCamera.start(world, slowly);
-    const [first, second] = [camera.clip(0), camera.clip(1, { channel: 2 })];
+  it('with one channel takes no clip of another; when that is paused it does, and cannot resume meanwhile', async () => {
+    const camera = await UploadCamera.start(harness, slowly);
+    const [first, second] = [camera.getClip(0), camera.getClip(1, { channel: 2 })];
     const videoId = await camera.upload(first);
-    await camera.received(videoId);
-    expect(await camera.request(second)).toMatchObject(refusal(409));
-    expect(await camera.request(first)).toMatchObject(accepted(videoId, 'uploading'));
+    await camera.waitForBytes(videoId);
+    expect(await camera.requestClip(second)).toMatchObject(refusal(409));
+    expect(await camera.requestClip(first)).toMatchObject(accepted(videoId, 'uploading'));
     await camera.control(videoId, uploadAction.pause);
     const other = await camera.upload(second);
-    await camera.received(other);
+    await camera.waitForBytes(other);
     expect(await camera.control(videoId, uploadAction.resume)).toMatchObject(refusal(409));
-    expect(await camera.show(videoId)).toMatchObject({ status: 'paused' });
-    await camera.becomes(other, 'completed');
+    expect(await camera.getUpload(videoId)).toMatchObject({ status: 'paused' });
+    await camera.waitForStatus(other, 'completed');
     expect(await camera.control(videoId, uploadAction.resume)).toMatchObject({
       status: 200,
       body: { status: 'uploading' },
     });
-    await camera.becomes(videoId, 'completed');
-    expect(await defects(camera, first, videoId)).toEqual([]);
-    expect(await defects(camera, second, other)).toEqual([]);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, first, videoId)).toEqual([]);
+    expect(await findDefects(camera, second, other)).toEqual([]);
   });
 
   it('is free again after a cancel', async () => {
-    const camera = await UploadCamera.start(world, slowly);
-    const videoId = await camera.upload(camera.clip(0));
+    const camera = await UploadCamera.start(harness, slowly);
+    const videoId = await camera.upload(camera.getClip(0));
     await camera.control(videoId, uploadAction.cancel);
-    const other = await camera.upload(camera.clip(1));
-    expect(await camera.becomes(other, 'completed')).toMatchObject({ status: 'completed' });
+    const other = await camera.upload(camera.getClip(1));
+    expect(await camera.waitForStatus(other, 'completed')).toMatchObject({ status: 'completed' });
   });
 });
 
 describe('a camera that does not do what it is told', () => {
   it.each([1, 2, 3] as const)('refuses the upload with %i: 502, and no upload is left', async (result) => {
-    const camera = await UploadCamera.start(world);
-    camera.terminal.behave({ kind: 'refusing', result }, 0x9206);
-    expect(await camera.request(camera.clip(0))).toMatchObject(refusal(502));
-    expect(await camera.list()).toMatchObject({ body: { total: 0, videos: [] } });
-    camera.terminal.behaveWell(0x9206);
-    await camera.becomes(await camera.upload(camera.clip(0)), 'completed');
+    const camera = await UploadCamera.start(harness);
+    camera.terminal.setBehaviour({ kind: 'refusing', result }, 0x9206);
+    expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
+    expect(await camera.listUploads()).toMatchObject({ body: { total: 0, videos: [] } });
+    camera.terminal.resetBehaviour(0x9206);
+    await camera.waitForStatus(await camera.upload(camera.getClip(0)), 'completed');
   });
 
   it('answers rubbish: 502; says nothing: 504; is away: 404; none leaves an upload', async () => {
-    const camera = await UploadCamera.start(world);
-    camera.terminal.behave({ kind: 'garbage', form: 'cutBody' }, 0x9206);
-    expect(await camera.request(camera.clip(0))).toMatchObject(refusal(502));
-    camera.terminal.behave({ kind: 'silent' }, 0x9206);
-    expect(await camera.request(camera.clip(1))).toMatchObject(refusal(504));
+    const camera = await UploadCamera.start(harness);
+    camera.terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' }, 0x9206);
+    expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
+    camera.terminal.setBehaviour({ kind: 'silent' }, 0x9206);
+    expect(await camera.requestClip(camera.getClip(1))).toMatchObject(refusal(504));
     camera.terminal.hibernate();
-    await until('404', async () => (await camera.request(camera.clip(2))).status === 404);
-    expect(await camera.list()).toMatchObject({ body: { total: 0, videos: [] } });
+    await waitFor('404', async () => (await camera.requestClip(camera.getClip(2))).status === 404);
+    expect(await camera.listUploads()).toMatchObject({ body: { total: 0, videos: [] } });
     camera.terminal.receiveSms('wake up');
-    camera.terminal.behaveWell(0x9206);
+    camera.terminal.resetBehaviour(0x9206);
     await camera.terminal.waitUntilOnline(60_000);
-    const videoId = await until('the camera to be there again', async () => {
-      const { status, body } = await camera.request(camera.clip(2));
+    const videoId = await waitFor('the camera to be there again', async () => {
+      const { status, body } = await camera.requestClip(camera.getClip(2));
       return status === 200 ? (body as { video_id: string }).video_id : undefined;
     });
-    await camera.becomes(videoId, 'completed');
+    await camera.waitForStatus(videoId, 'completed');
   });
 
   it('refuses control: 200 with the upload unchanged; says nothing: 504; is away: 404', async () => {
-    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 20_000 });
-    const videoId = await camera.upload(camera.clip(0));
-    camera.terminal.behave({ kind: 'refusing', result: 1 }, 0x9207);
+    const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
+    const videoId = await camera.upload(camera.getClip(0));
+    camera.terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9207);
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject({
       status: 200,
       body: { status: 'uploading' },
     });
-    camera.terminal.behave({ kind: 'silent' }, 0x9207);
+    camera.terminal.setBehaviour({ kind: 'silent' }, 0x9207);
     expect(await camera.control(videoId, uploadAction.pause)).toMatchObject(refusal(504));
     camera.terminal.hibernate();
-    await until('404', async () => (await camera.control(videoId, uploadAction.cancel)).status === 404);
-    expect(await camera.show(videoId)).toMatchObject({ status: 'uploading' });
+    await waitFor('404', async () => (await camera.control(videoId, uploadAction.cancel)).status === 404);
+    expect(await camera.getUpload(videoId)).toMatchObject({ status: 'uploading' });
   });
 });
 
 describe('races', () => {
   it('a pause and a cancel at once give one winner and one 409', async () => {
-    const camera = await UploadCamera.start(world, { uploadBytesPerSecond: 20_000 });
-    const videoId = await camera.upload(camera.clip(0));
-    await camera.received(videoId);
-    camera.terminal.behave({ kind: 'slow', delayMs: 3_000 }, 0x9207);
-    const answers = await Promise.all([
+    const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
+    const videoId = await camera.upload(camera.getClip(0));
+    await camera.waitForBytes(videoId);
+    camera.terminal.setBehaviour({ kind: 'slow', delayMs: 3_000 }, 0x9207);
+    const responses = await Promise.all([
       camera.control(videoId, uploadAction.pause),
       camera.control(videoId, uploadAction.cancel),
     ]);
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
-    expect(controlsOf(camera)).toHaveLength(1);
-    const winner = answers.find(({ status }) => status === 200);
-    const { status } = await camera.show(videoId);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    expect(decodeControls(camera)).toHaveLength(1);
+    const winner = responses.find(({ status }) => status === 200);
+    const { status } = await camera.getUpload(videoId);
     expect(winner?.body).toMatchObject({ status });
   });
 });
 
 describe('ids that name nothing', () => {
   it.each(['0123456789abcdef01234567', 'ffffffffffffffffffffffff'])('%s is 404 for every endpoint', async (videoId) => {
-    expect(await world.get(`/videos?video_id=${videoId}`)).toMatchObject(refusal(404));
-    expect(await world.get(`/videos?video_id=${videoId}`, { method: 'DELETE' })).toMatchObject(refusal(404));
-    expect(await world.get(`/videos/control?video_id=${videoId}&action=0`)).toMatchObject(refusal(404));
-    expect(await world.get(`/videos/file?video_id=${videoId}`)).toMatchObject(refusal(404));
+    expect(await harness.get(`/videos?video_id=${videoId}`)).toMatchObject(refusal(404));
+    expect(await harness.get(`/videos?video_id=${videoId}`, { method: 'DELETE' })).toMatchObject(refusal(404));
+    expect(await harness.get(`/videos/control?video_id=${videoId}&action=0`)).toMatchObject(refusal(404));
+    expect(await harness.get(`/videos/file?video_id=${videoId}`)).toMatchObject(refusal(404));
   });
 
   it('a device without uploads has an empty list', async () => {
-    expect(await world.get(`/videos/list?imei=${newPhone()}`)).toMatchObject({
+    expect(await harness.get(`/videos/list?imei=${uniquePhone()}`)).toMatchObject({
       status: 200,
       body: { total: 0, videos: [] },
     });

@@ -9,30 +9,30 @@ import type { WebhookEnvelope } from '@fleet/webhook-receiver';
 import { createReceiver } from '@fleet/webhook-receiver/examples/express';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../libs/service-kit/src/testing/certificate.ts';
-import { kill, restarted } from './testing/faults.ts';
-import { PlatformClient, type Shown } from './testing/platform-client.ts';
-import { until } from './testing/until.ts';
-import { newPhone, type OwnWorld, startWorld } from './testing/world.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, startHarness, uniquePhone } from './testing/harness.ts';
+import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 jest.setTimeout(180_000);
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 /** A request as it came, and what becomes of it before the example sees it. */
-interface Came {
+interface ReceivedAttempt {
   readonly id: string;
   readonly attempt: number;
 }
 
-let world: OwnWorld;
+let harness: DedicatedHarness;
 let client: PlatformClient;
 let terminal: SimulatedTerminal;
 let dir: string;
 let server: Server;
-let hook: Shown;
+let hook: PlatformRecord;
 const taken: WebhookEnvelope[] = [];
-const came: Came[] = [];
-/** What is answered in the place of the example; `hold`: nothing. */
+const received: ReceivedAttempt[] = [];
+/** What is answered instead of the example; `hold`: nothing. */
 let instead: number | 'hold' | undefined;
 
 beforeAll(async () => {
@@ -42,13 +42,13 @@ beforeAll(async () => {
   const onNotification = (envelope: WebhookEnvelope): void => void taken.push(envelope);
   const example = createReceiver({ secrets: [secret], onNotification, onError: () => undefined });
   server = createServer({ cert, key }, (request, response) => {
-    came.push({ id: String(request.headers['webhook-id']), attempt: Number(request.headers['webhook-attempt']) });
+    received.push({ id: String(request.headers['webhook-id']), attempt: Number(request.headers['webhook-attempt']) });
     if (instead === undefined) example(request, response);
     else if (instead !== 'hold') response.writeHead(instead).end('not now');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  world = await startWorld({
+  harness = await startHarness({
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_CA_FILE: join(dir, 'ca.pem'),
     WEBHOOK_RETRY_WAITS_MS: '200,300',
@@ -59,16 +59,16 @@ beforeAll(async () => {
     RATE_LIMIT_PLATFORM_PER_MINUTE: '100000',
     RATE_LIMIT_PLATFORM_BURST: '100000',
   });
-  client = await PlatformClient.logIn(world);
+  client = await PlatformClient.logIn(harness);
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/fleet/hook?key=1`;
   const types = ['sos', 'collision', 'rollover', 'vehicle_theft'];
-  hook = await client.data('/user-webhooks', { url, secret, notification_types: types });
-  const imei = newPhone();
-  await client.data('/vehicles', { vehicle_no: 'HOOK 1', imei });
-  terminal = await world.terminal({ phone: imei });
+  hook = await client.requestData('/user-webhooks', { url, secret, notification_types: types });
+  const imei = uniquePhone();
+  await client.requestData('/vehicles', { vehicle_no: 'HOOK 1', imei });
+  terminal = await harness.startTerminal({ phone: imei });
 }, 180_000);
 afterAll(async () => {
-  await world?.stop();
+  await harness?.stop();
   server?.closeAllConnections();
   server?.close();
   rmSync(dir, { recursive: true, force: true });
@@ -76,22 +76,22 @@ afterAll(async () => {
 beforeEach(() => {
   instead = undefined;
   taken.length = 0;
-  came.length = 0;
+  received.length = 0;
 });
 
 const at = (path = ''): string => `/user-webhooks/${String(hook['id'])}${path}`;
-const deliveries = (query = ''): Promise<Shown[]> => client.all(at(`/deliveries${query}`));
+const deliveries = (query = ''): Promise<PlatformRecord[]> => client.listAll(at(`/deliveries${query}`));
 
 /** An alarm of a kind that has not been raised before: soon after one another, two of a kind are one. */
 async function raise(alarm: AlarmName): Promise<void> {
-  const known = (await deliveries()).length;
+  const deliveriesBefore = (await deliveries()).length;
   terminal.raiseAlarm(alarm);
-  await until('its delivery', async () => (await deliveries()).length > known, 60_000);
+  await waitFor('its delivery', async () => (await deliveries()).length > deliveriesBefore, 60_000);
 }
 
-const newest = async (): Promise<Shown> => (await deliveries())[0] ?? {};
-const settled = (status: string): Promise<Shown> =>
-  until(
+const newest = async (): Promise<PlatformRecord> => (await deliveries())[0] ?? {};
+const settled = (status: string): Promise<PlatformRecord> =>
+  waitFor(
     `the newest delivery to be ${status}`,
     async () => {
       const delivery = await newest();
@@ -102,18 +102,18 @@ const settled = (status: string): Promise<Shown> =>
 
 describe('a webhook over HTTPS', () => {
   it('is tested', async () => {
-    const attempt = await client.data(at('/test'), { notification_type: 'geofence' });
+    const attempt = await client.requestData(at('/test'), { notification_type: 'geofence' });
     expect(attempt).toMatchObject({ number: 1, trigger: 'test', status_code: 200, error_code: null });
-    await until('the test', () => taken.length > 0);
+    await waitFor('the test', () => taken.length > 0);
     expect(taken[0]?.payload.notification).toMatchObject({ notification_type: 'geofence', attributes: { test: true } });
     instead = 503;
-    expect(await client.data(at('/test'), {})).toMatchObject({ status_code: 503, response_body: 'not now' });
+    expect(await client.requestData(at('/test'), {})).toMatchObject({ status_code: 503, response_body: 'not now' });
     expect(await deliveries()).toEqual([]);
   });
 
   it('has an SOS of a terminal, with everything that the example checks', async () => {
     await raise('emergency');
-    const envelope = await until('the SOS', () => taken[0], 60_000);
+    const envelope = await waitFor('the SOS', () => taken[0], 60_000);
     const { notification, user } = envelope.payload;
     expect(notification).toMatchObject({ title: 'SOS', notification_type: 'sos', imei: terminal.phone });
     expect(notification).toMatchObject({
@@ -122,7 +122,7 @@ describe('a webhook over HTTPS', () => {
       server_timestamp: expect.any(Number),
       location: { latitude: expect.any(Number), longitude: expect.any(Number) },
     });
-    expect(user).toBe((await client.data('/auth/me'))['id']);
+    expect(user).toBe((await client.requestData('/auth/me'))['id']);
     expect(Object.keys(envelope.headers).toSorted()).toEqual([
       'Content-Length',
       'Content-Type',
@@ -133,8 +133,8 @@ describe('a webhook over HTTPS', () => {
     ]);
     expect(envelope).toMatchObject({ method: 'POST', path: '/fleet/hook', query: 'key=1' });
     const delivery = await settled('succeeded');
-    expect(came).toEqual([{ id: `msg_${String(delivery['delivery_id'])}`, attempt: 1 }]);
-    const details = await client.data(at(`/deliveries/${String(delivery['delivery_id'])}`));
+    expect(received).toEqual([{ id: `msg_${String(delivery['delivery_id'])}`, attempt: 1 }]);
+    const details = await client.requestData(at(`/deliveries/${String(delivery['delivery_id'])}`));
     expect(details).toMatchObject({
       notification_type: 'sos',
       imei: terminal.phone,
@@ -142,8 +142,8 @@ describe('a webhook over HTTPS', () => {
       attempts: [{ number: 1, trigger: 'schedule', status_code: 200 }],
     });
     expect(JSON.stringify(details)).not.toContain(secret);
-    await until('its health', async () => (await client.data(at()))['last_success_at'] !== null);
-    expect(await client.data(at())).toMatchObject({ status: 'active', consecutive_failures: 0 });
+    await waitFor('its health', async () => (await client.requestData(at()))['last_success_at'] !== null);
+    expect(await client.requestData(at())).toMatchObject({ status: 'active', consecutive_failures: 0 });
   });
 
   it('that fails is tried again, by itself, by hand, and by a replay', async () => {
@@ -152,23 +152,28 @@ describe('a webhook over HTTPS', () => {
     await raise('collision');
     const failed = await settled('failed');
     expect(failed).toMatchObject({ attempt_count: 3, next_attempt_at: null });
-    expect(new Set(came.map(({ id }) => id)).size).toBe(1);
-    expect(came.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-    await until('its failures', async () => (await client.data(at()))['consecutive_failures'] === 3);
-    expect(await client.data(at())).toMatchObject({ status: 'failing', failing_since: expect.any(String) });
+    expect(new Set(received.map(({ id }) => id)).size).toBe(1);
+    expect(received.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    await waitFor('its failures', async () => (await client.requestData(at()))['consecutive_failures'] === 3);
+    expect(await client.requestData(at())).toMatchObject({ status: 'failing', failing_since: expect.any(String) });
     instead = undefined;
-    await client.data(at(`/deliveries/${String(failed['delivery_id'])}/retry`), {});
+    await client.requestData(at(`/deliveries/${String(failed['delivery_id'])}/retry`), {});
     expect(await settled('succeeded')).toMatchObject({ delivery_id: failed['delivery_id'], attempt_count: 4 });
 
     instead = 500;
     await raise('rollover');
     await settled('failed');
     instead = undefined;
-    expect(await client.data(at('/replay'), { since })).toEqual({ queued: 1 });
+    expect(await client.requestData(at('/replay'), { since })).toEqual({ queued: 1 });
     const replayed = await settled('succeeded');
-    const { attempts } = await client.data(at(`/deliveries/${String(replayed['delivery_id'])}`));
-    expect((attempts as Shown[]).map(({ trigger }) => trigger)).toEqual(['schedule', 'schedule', 'schedule', 'replay']);
-    const stats = await client.data(at('/stats'));
+    const { attempts } = await client.requestData(at(`/deliveries/${String(replayed['delivery_id'])}`));
+    expect((attempts as PlatformRecord[]).map(({ trigger }) => trigger)).toEqual([
+      'schedule',
+      'schedule',
+      'schedule',
+      'replay',
+    ]);
+    const stats = await client.requestData(at('/stats'));
     expect(stats).toMatchObject({ failed: 0, pending: 0, success_rate: 1, p50_ms: expect.any(Number) });
     expect(stats['succeeded']).toBe(stats['total']);
   });
@@ -178,13 +183,13 @@ describe('a dispatcher that is killed', () => {
   it('in the middle of an attempt sends again, with the same id', async () => {
     instead = 'hold';
     await raise('stolen');
-    await until('the attempt', () => came.length > 0, 60_000);
-    const former = kill(world, 'webhook-dispatcher');
+    await waitFor('the attempt', () => received.length > 0, 60_000);
+    const former = killProcess(harness, 'webhook-dispatcher');
     instead = undefined;
-    await restarted(world, 'webhook-dispatcher', former);
+    await waitForRestart(harness, 'webhook-dispatcher', former);
     const delivery = await settled('succeeded');
-    expect(came.length).toBeGreaterThan(1);
-    expect(new Set(came.map(({ id }) => id))).toEqual(new Set([`msg_${String(delivery['delivery_id'])}`]));
+    expect(received.length).toBeGreaterThan(1);
+    expect(new Set(received.map(({ id }) => id))).toEqual(new Set([`msg_${String(delivery['delivery_id'])}`]));
     // What the killed one had begun is no attempt that ended.
     expect(delivery).toMatchObject({ attempt_count: 1 });
     expect(taken).toHaveLength(1);

@@ -1,9 +1,9 @@
 import type { SimulatedTerminal } from '@fleet/terminal-simulator';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { kill, restarted } from './testing/faults.ts';
-import { until } from './testing/until.ts';
-import { borrowWorld, getJson, newPhone, type OwnWorld } from './testing/world.ts';
+import { killProcess, waitForRestart } from './testing/faults.ts';
+import { type DedicatedHarness, getJson, leaseHarness, uniquePhone } from './testing/harness.ts';
+import { waitFor } from './testing/wait-for.ts';
 
 interface Message {
   readonly type: string;
@@ -31,12 +31,12 @@ class Client {
   of = (type: string): Message[] => this.messages.filter((message) => message.type === type);
 
   next = (type: string, isRight: (data: Message['data']) => boolean = () => true): Promise<Message> =>
-    until(`a ${type}`, () => this.of(type).find(({ data }) => isRight(data)), 60_000);
+    waitFor(`a ${type}`, () => this.of(type).find(({ data }) => isRight(data)), 60_000);
 }
 
 const clients: Client[] = [];
 const password = 'correct horse battery';
-let world: OwnWorld;
+let harness: DedicatedHarness;
 
 /** Somebody with an account of the own. */
 class Customer {
@@ -46,28 +46,31 @@ class Customer {
   static async register(name: string): Promise<Customer> {
     const customer = new Customer();
     const email = `${name}-${process.pid}@fleet.example`;
-    const registered = await customer.ask('/auth/register', { name, email, password, account_name: name });
+    const registered = await customer.request('/auth/register', { name, email, password, account_name: name });
     customer.headers['authorization'] = `Bearer ${String(registered['access_token'])}`;
-    customer.headers['x-api-key'] = String((await customer.ask('/api-keys', { name }))['key']);
+    customer.headers['x-api-key'] = String((await customer.request('/api-keys', { name }))['key']);
     return customer;
   }
 
-  async ask(path: string, body?: object): Promise<Record<string, unknown>> {
+  async request(path: string, body?: object): Promise<Record<string, unknown>> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const answer = await getJson(`${world.product.runtime.base_url}/api${path}`, { headers: this.headers, ...init });
-    expect([200, 201]).toContain(answer.status);
-    const all = answer.body as Record<string, unknown>;
+    const response = await getJson(`${harness.product.runtime.base_url}/api${path}`, {
+      headers: this.headers,
+      ...init,
+    });
+    expect([200, 201]).toContain(response.status);
+    const all = response.body as Record<string, unknown>;
     return (all['data'] as Record<string, unknown> | undefined) ?? all;
   }
 
   async vehicle(imei: string): Promise<number> {
     this.#vehicles += 1;
-    return Number((await this.ask('/vehicles', { vehicle_no: `LIVE ${this.#vehicles}`, imei }))['id']);
+    return Number((await this.request('/vehicles', { vehicle_no: `LIVE ${this.#vehicles}`, imei }))['id']);
   }
 
   /** A connection by the token and the address that the API gives. */
   async connect(): Promise<Client> {
-    const { token, ws_url: url } = await this.ask('/user/generate-websocket-token');
+    const { token, ws_url: url } = await this.request('/user/generate-websocket-token');
     return new Client(`${String(url)}?token=${String(token)}`);
   }
 }
@@ -78,13 +81,13 @@ let terminal: SimulatedTerminal;
 let vehicleId: number;
 
 beforeAll(async () => {
-  world = await borrowWorld();
+  harness = await leaseHarness();
   [ours, theirs] = [await Customer.register('ours'), await Customer.register('theirs')];
-  const phone = newPhone();
+  const phone = uniquePhone();
   vehicleId = await ours.vehicle(phone);
-  terminal = await world.terminal({ phone, reportIntervalMs: 500 });
+  terminal = await harness.startTerminal({ phone, reportIntervalMs: 500 });
 }, 180_000);
-afterAll(() => world.stop(), 60_000);
+afterAll(() => harness.stop(), 60_000);
 afterEach(() => {
   for (const { ws } of clients.splice(0)) ws.terminate();
 });
@@ -100,12 +103,12 @@ describe('the websocket', () => {
     expect(data).toMatchObject({ imei: terminal.phone, latitude: expect.any(Number), longitude: expect.any(Number) });
     // Twice a second is more than is told. By the server's clock: what a busy machine holds up comes to us all at once.
     const before = client.of('location').length;
-    await until('six more', () => client.of('location').length >= before + 6, 60_000);
+    await waitFor('six more', () => client.of('location').length >= before + 6, 60_000);
     const [first, , , , , last] = client.of('location').slice(before);
     expect((last?.ts ?? 0) - (first?.ts ?? 0)).toBeGreaterThan(3_500);
     terminal.raiseAlarm('emergency');
-    const { data: told } = await client.next('notification', (each) => each['notification_type'] === 'sos');
-    expect(told).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, user: expect.any(Number) });
+    const { data: notification } = await client.next('notification', (each) => each['notification_type'] === 'sos');
+    expect(notification).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, user: expect.any(Number) });
     const late = await ours.connect();
     const snapshot = await late.next('snapshot');
     expect(snapshot.data['locations']).toMatchObject([{ vehicle_id: vehicleId }]);
@@ -116,8 +119,8 @@ describe('the websocket', () => {
   }, 120_000);
 
   it('is followed by a share page without credentials', async () => {
-    const link = await ours.ask('/share-links', { vehicle_id: vehicleId, password: 'open sesame' });
-    const url = `${world.product.runtime.base_url}/api/public/share-links/${String(link['slug'])}`;
+    const link = await ours.request('/share-links', { vehicle_id: vehicleId, password: 'open sesame' });
+    const url = `${harness.product.runtime.base_url}/api/public/share-links/${String(link['slug'])}`;
     const { body } = await getJson(url, { headers: { 'x-share-password': 'open sesame' } });
     const page = new Client(String((body as { data: Record<string, unknown> }).data['ws_url']));
     const { data } = await page.next('location');
@@ -131,17 +134,17 @@ describe('the websocket', () => {
     client.ws.send(JSON.stringify({ type: 'subscribe', vehicles: [vehicleId], events: ['stream'] }));
     await client.next('subscribed');
     const query = `imei=${terminal.phone}&channel=1`;
-    expect(await world.get(`/realtime/start-stream?${query}`)).toMatchObject({ status: 200 });
+    expect(await harness.get(`/realtime/start-stream?${query}`)).toMatchObject({ status: 200 });
     const { data } = await client.next('stream', ({ status, width }) => status === 'streaming' && width !== null);
     expect(data).toMatchObject({ vehicle_id: vehicleId, imei: terminal.phone, channel_id: 1, stream_type: 'HIGH' });
     expect(data).toMatchObject({ video_codec: 'h264', viewers: 0, started_at: expect.stringMatching(/Z$/) });
-    const url = `${world.product.runtime.video_url}/${terminal.phone}/1/stream.flv`;
+    const url = `${harness.product.runtime.video_url}/${terminal.phone}/1/stream.flv`;
     expect(data['stream_url']).toBe(url);
     const { body } = await fetch(url);
     await client.next('stream', ({ viewers }) => viewers === 1);
     await body?.cancel();
-    await until('nobody to watch', () => client.of('stream').at(-1)?.data['viewers'] === 0);
-    expect(await world.get(`/realtime/control-stream?${query}&ctrl_instruction=0`)).toMatchObject({ status: 200 });
+    await waitFor('nobody to watch', () => client.of('stream').at(-1)?.data['viewers'] === 0);
+    expect(await harness.get(`/realtime/control-stream?${query}&ctrl_instruction=0`)).toMatchObject({ status: 200 });
     await client.next('stream', ({ status }) => status === 'stopped');
     expect(other.of('stream')).toEqual([]);
   }, 120_000);
@@ -151,16 +154,16 @@ describe('the websocket', () => {
     await client.next('snapshot', ({ final }) => final === true);
     terminal.raiseAlarm('fatigueDriving');
     const { data: last } = await client.next('notification', (each) => each['notification_type'] === 'fatigue_driving');
-    const former = kill(world, 'platform-api');
-    await until('the end of the connection', () => client.code !== undefined, 60_000);
+    const former = killProcess(harness, 'platform-api');
+    await waitFor('the end of the connection', () => client.code !== undefined, 60_000);
     terminal.raiseAlarm('collision');
-    await restarted(world, 'platform-api', former);
-    const back = await until(
+    await waitForRestart(harness, 'platform-api', former);
+    const back = await waitFor(
       'a connection again',
       async () => {
         const next = await ours.connect().catch(() => undefined);
         if (next === undefined) return undefined;
-        await until(
+        await waitFor(
           'it to stand or to end',
           () => next.ws.readyState === WebSocket.OPEN || next.code !== undefined,
           60_000,

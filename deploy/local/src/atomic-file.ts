@@ -11,7 +11,7 @@ export function writeJsonAtomically(path: string, value: unknown, mode = 0o644):
 }
 
 /** What the file holds; undefined when there is none, or when it is not JSON. */
-export function readJsonIfThere(path: string): unknown {
+export function readJsonIfExists(path: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonIfThere } from './atomic-file.ts';
+import { readJsonIfExists } from './atomic-file.ts';
 import { errorCode } from './start-error.ts';
 
 interface LockContent {
@@ -32,7 +32,7 @@ function isAlive(pid: number): boolean {
 }
 
 function readLock(dataDir: string): LockContent | undefined {
-  const value = readJsonIfThere(lockPath(dataDir));
+  const value = readJsonIfExists(lockPath(dataDir));
   if (typeof value !== 'object' || value === null || !('pid' in value) || typeof value.pid !== 'number')
     return undefined;
   const ticks = 'startedTicks' in value && typeof value.startedTicks === 'string' ? value.startedTicks : null;

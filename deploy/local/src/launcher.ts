@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inUrl, localAddress } from './addresses.ts';
 import { prepareBackends } from './backends/prepare-backends.ts';
-import { ownServers, startBackends } from './backends/start-backends.ts';
+import { listOwnServers, startBackends } from './backends/start-backends.ts';
 import { acquireLock } from './instance-lock.ts';
 import type { LaunchOptions } from './options.ts';
 import { claimPorts, describeTakenPort, findTakenPort, planPorts } from './ports.ts';
@@ -11,10 +11,10 @@ import { startReaper } from './reaper.ts';
 import { type Runtime, removeRuntime, runtimePath, writeRuntime } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
 import {
-  answersOk,
   demoEmail,
   deviceApiAuth,
   proxySpec,
+  respondsOk,
   type ServicesContext,
   serviceSpecs,
   serviceUrls,
@@ -42,7 +42,7 @@ async function checkPorts(
   stopping: AbortSignal,
 ): Promise<void> {
   const ports = planPorts(options.portOffset);
-  const claims = claimPorts(ports, options.host, ownServers(options.env));
+  const claims = claimPorts(ports, options.host, listOwnServers(options.env));
   let taken = await findTakenPort(claims);
   if (taken !== undefined && leftover) {
     await progress.step('Waiting for the processes of the start before, which was killed, to end', async () => {
@@ -91,7 +91,7 @@ function describeRuntime(context: ServicesContext, processes: Record<string, num
 
 async function waitUntilHealthy(baseUrl: string, progress: Progress, stopping: AbortSignal): Promise<void> {
   const deadline = performance.now() + healthyWaitMs;
-  while (!(await answersOk(`${baseUrl}/api/v1/health`))) {
+  while (!(await respondsOk(`${baseUrl}/api/v1/health`))) {
     if (performance.now() > deadline) {
       progress.line(`  Not every component is healthy yet; ${baseUrl}/api/v1/health says which.`);
       return;

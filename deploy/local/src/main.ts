@@ -1,7 +1,7 @@
 import { banner } from './banner.ts';
 import { launch, type Product } from './launcher.ts';
 import { readOptions } from './options.ts';
-import { whenParentEnds } from './parent-watch.ts';
+import { onParentExit } from './parent-watch.ts';
 import { createProgress } from './progress.ts';
 import { describeError } from './start-error.ts';
 
@@ -13,9 +13,9 @@ process.stdout.on('error', () => stopping.abort());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
 
 // Started by hand in the background, outliving the shell is what is wanted; under npm it is not.
-if (process.env['npm_lifecycle_event'] !== undefined) whenParentEnds(() => stopping.abort());
+if (process.env['npm_lifecycle_event'] !== undefined) onParentExit(() => stopping.abort());
 
-const whenStopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
 
 async function start(): Promise<Product | undefined> {
   try {
@@ -35,7 +35,7 @@ const product = await start();
 if (product !== undefined) {
   progress.line(banner(product.runtime));
   progress.line(`Ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
-  await whenStopped;
+  await stopped;
   await progress.step('Stopping everything', () => product.stop());
 }
 // stdin may still be open, and would keep the process.

@@ -36,7 +36,7 @@ export function planPorts(offset: number): Ports {
   return Object.fromEntries(entries) as Ports;
 }
 
-const httpDoors: readonly PortName[] = [
+const httpPortNames: readonly PortName[] = [
   'proxy',
   'video',
   'platformApi',
@@ -54,7 +54,7 @@ export const blockedHttpPort = 10_080;
 /** Whether an offset moves one of the HTTP doors to a port that no browser opens. */
 export function hitsBlockedPort(offset: number): boolean {
   const ports = planPorts(offset);
-  return httpDoors.some((name) => ports[name] === blockedHttpPort);
+  return httpPortNames.some((name) => ports[name] === blockedHttpPort);
 }
 
 /** One port that a start needs for itself. */
@@ -65,7 +65,7 @@ export interface PortClaim {
   protocol: 'tcp' | 'udp';
 }
 
-const publicDoors: [PortName, string][] = [
+const publicPorts: [PortName, string][] = [
   ['proxy', 'the reverse proxy'],
   ['video', 'the video service'],
   ['deviceApi', 'device-api'],
@@ -79,7 +79,7 @@ const publicDoors: [PortName, string][] = [
   ['attachments', 'attachments of alarms'],
 ];
 
-const loopbackDoors: [PortName, string][] = [
+const loopbackPorts: [PortName, string][] = [
   ['platformApi', 'platform-api'],
   ['webhookHttp', 'webhook-dispatcher (HTTP)'],
   ['platformTelemetry', 'platform-telemetry (HTTP)'],
@@ -98,8 +98,8 @@ export function claimPorts(
     protocol: 'tcp',
   });
   const claims = [
-    ...publicDoors.map(([name, purpose]) => claim(host, name, purpose)),
-    ...loopbackDoors.map(([name, purpose]) => claim('127.0.0.1', name, purpose)),
+    ...publicPorts.map(([name, purpose]) => claim(host, name, purpose)),
+    ...loopbackPorts.map(([name, purpose]) => claim('127.0.0.1', name, purpose)),
     ...backends.map((name) => claim('127.0.0.1', name, `the embedded backend ${name}`)),
   ];
   for (const name of ['mediaLive', 'mediaHistory'] as const) {
@@ -130,7 +130,7 @@ function bindUdp(host: string, port: number): Promise<void> {
   });
 }
 
-/** The first claim that can not be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
+/** The first claim that cannot be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
 export async function findTakenPort(
   claims: readonly PortClaim[],
 ): Promise<{ claim: PortClaim; reason: string } | undefined> {
@@ -144,7 +144,7 @@ export async function findTakenPort(
   return undefined;
 }
 
-/** One sentence about a port that can not be had, and the way out. */
+/** One sentence about a port that cannot be had, and the way out. */
 export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason: string }): string {
   const where = `${claim.protocol.toUpperCase()} port ${claim.port} on ${claim.host}`;
   if (reason === 'EADDRINUSE') {
@@ -152,7 +152,7 @@ export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason:
   }
   if (reason === 'EADDRNOTAVAIL')
     return `This machine has no address ${claim.host}: set HOST to one of its own addresses.`;
-  return `${where} (${claim.purpose}) can not be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
+  return `${where} (${claim.purpose}) cannot be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
 }
 
 // Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports.
@@ -171,13 +171,13 @@ function shuffledOffsets(): number[] {
     .map(({ offset }) => offset);
 }
 
-const noneFree = (): Error =>
+const noFreePortsError = (): Error =>
   new Error(`No port offset from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has all its ports free`);
 
 /** Returns an offset whose ports are all free just now, for tests that run beside other checkouts. */
 export async function findFreeOffset(): Promise<number> {
   for (const offset of shuffledOffsets()) if (await isFree(offset)) return offset;
-  throw noneFree();
+  throw noFreePortsError();
 }
 
 /** An offset that no other start gets before `release`, which is to be called once its ports are bound. */
@@ -187,7 +187,7 @@ export interface ClaimedOffset {
 }
 
 /** Returns a port from 7200 to 7209, where no product has one. Offsets that are 1000 apart share it. */
-const claimPortOf = (offset: number): number => 7_200 + ((offset / 100) % 10);
+const getLockPort = (offset: number): number => 7_200 + ((offset / 100) % 10);
 
 /** Binds a port as a lock between processes, which the system releases when they die. Returns undefined where another process has it. */
 function bindLock(port: number): Promise<ClaimedOffset['release'] | undefined> {
@@ -203,10 +203,10 @@ function bindLock(port: number): Promise<ClaimedOffset['release'] | undefined> {
 /** Claims an offset whose ports are all free, so that products which start at the same time get different ones. */
 export async function claimFreeOffset(): Promise<ClaimedOffset> {
   for (const offset of shuffledOffsets()) {
-    const release = await bindLock(claimPortOf(offset));
+    const release = await bindLock(getLockPort(offset));
     if (release === undefined) continue;
     if (await isFree(offset)) return { offset, release };
     await release();
   }
-  throw noneFree();
+  throw noFreePortsError();
 }

@@ -6,7 +6,7 @@ export interface Progress {
 
 const heartbeatMs = 5_000;
 /** Quicker steps are not worth a second line. */
-const worthTellingMs = 1_000;
+const reportThresholdMs = 1_000;
 
 export function createProgress(write: (text: string) => void): Progress {
   const line = (text: string): void => write(`${text}\n`);
@@ -19,7 +19,7 @@ export function createProgress(write: (text: string) => void): Progress {
       const heartbeat = setInterval(() => line(`  ${title}: ${seconds()} s so far`), heartbeatMs);
       try {
         const result = await work();
-        if (performance.now() - startedAt >= worthTellingMs) line(`  ${title}: done in ${seconds()} s`);
+        if (performance.now() - startedAt >= reportThresholdMs) line(`  ${title}: done in ${seconds()} s`);
         return result;
       } finally {
         clearInterval(heartbeat);

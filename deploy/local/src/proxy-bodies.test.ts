@@ -1,7 +1,15 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { AppError, apiErrors, createApi, createApp, createLogger, defineRoute, listen } from '@fleet/service-kit';
+import {
+  AppError,
+  createApi,
+  createApp,
+  createErrorHandlers,
+  createLogger,
+  defineRoute,
+  listen,
+} from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createReverseProxy } from './proxy.ts';
 
@@ -28,7 +36,7 @@ async function startService(): Promise<Service> {
   const guard = async (_route: unknown, { request }: { request: { get(name: string): string | undefined } }) => {
     if (request.get('x-api-key') === undefined) throw new AppError('api_key_missing', 'An API key is required.');
   };
-  app.use(createApi({ log, routes: [small], bodyLimitBytes: 16 * 1024, guard }), ...apiErrors(log));
+  app.use(createApi({ log, routes: [small], bodyLimitBytes: 16 * 1024, guard }), ...createErrorHandlers(log));
   return listen(app, { host: '127.0.0.1', port: 0 });
 }
 
@@ -39,7 +47,7 @@ async function startProxy(target: string, reports: string[]): Promise<Server> {
   return proxy;
 }
 
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+const getPort = (server: Server): number => (server.address() as AddressInfo).port;
 
 function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
@@ -106,7 +114,7 @@ describe('bodies that a service refuses', () => {
   ];
 
   it.each(kinds)('are read to the end, and the response reaches their clients: %s', async (_what, expected, parts) => {
-    const text = await exchange(portOf(proxy), parts);
+    const text = await exchange(getPort(proxy), parts);
     expect(statuses(text)).toEqual(expected);
     expect(text).toMatch(/^connection: close\r$/im);
     expect(text).toMatch(/"status":4\d\d/);
@@ -115,10 +123,10 @@ describe('bodies that a service refuses', () => {
   it('do not disturb the requests of other clients', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 4 });
     const refused = kinds.map(([, expected, parts]) =>
-      exchange(portOf(proxy), parts).then((text) => [statuses(text), expected]),
+      exchange(getPort(proxy), parts).then((text) => [statuses(text), expected]),
     );
     const others = Array.from({ length: 160 }, () =>
-      send(agent, portOf(proxy), { method: 'POST', path: '/api/v1/send-text', body: 'x'.repeat(1_000) }),
+      send(agent, getPort(proxy), { method: 'POST', path: '/api/v1/send-text', body: 'x'.repeat(1_000) }),
     );
     expect(new Set(await Promise.all(others))).toEqual(new Set([200]));
     for (const [received, expected] of await Promise.all(refused)) expect(received).toEqual(expected);
@@ -148,17 +156,17 @@ describe('a connection of the pool that the service closes', () => {
     });
     service.listen(0, '127.0.0.1');
     await once(service, 'listening');
-    proxy = await startProxy(`http://127.0.0.1:${portOf(service)}`, reports);
+    proxy = await startProxy(`http://127.0.0.1:${getPort(service)}`, reports);
   });
   afterAll(() => Promise.all([stop(proxy), stop(service)]));
 
   /** Sends a request that the service resets; the one before it has left a connection in the pool. */
   async function sendReset(method: string, body = ''): Promise<number> {
     const agent = new Agent({ keepAlive: true });
-    await send(agent, portOf(proxy), { method: 'GET', path: '/' });
+    await send(agent, getPort(proxy), { method: 'GET', path: '/' });
     seen.length = 0;
     isClosing = true;
-    const status = await send(agent, portOf(proxy), { method, path: '/', body });
+    const status = await send(agent, getPort(proxy), { method, path: '/', body });
     agent.destroy();
     return status;
   }
@@ -181,10 +189,10 @@ describe('a connection of the pool that the service closes', () => {
 
   it('is 502 where the new connection is reset as well', async () => {
     const agent = new Agent({ keepAlive: true });
-    await send(agent, portOf(proxy), { method: 'GET', path: '/' });
+    await send(agent, getPort(proxy), { method: 'GET', path: '/' });
     const destroyAll = (req: IncomingMessage): void => void req.socket.destroy();
     service.prependListener('request', destroyAll);
-    expect(await send(agent, portOf(proxy), { method: 'GET', path: '/' })).toBe(502);
+    expect(await send(agent, getPort(proxy), { method: 'GET', path: '/' })).toBe(502);
     service.off('request', destroyAll);
     agent.destroy();
     expect(reports.splice(0)).toEqual(['GET /: ECONNRESET']);

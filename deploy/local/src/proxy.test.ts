@@ -112,7 +112,7 @@ describe('the reverse proxy', () => {
   });
 
   it('ends the request to the service when the client goes', async () => {
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       onDeviceApi = (_req, res) => {
         res.write('x');
         res.once('close', () => resolve());
@@ -120,7 +120,7 @@ describe('the reverse proxy', () => {
     });
     const response = await open('/api/v1/realtime/stream.flv');
     response.destroy();
-    await gone;
+    await disconnected;
     expect(reports).toEqual([]);
   });
 
@@ -129,7 +129,7 @@ describe('the reverse proxy', () => {
     const waiting = new Promise<void>((resolve) => {
       arrived = resolve;
     });
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       onDeviceApi = (_req, res) => {
         res.once('close', () => resolve());
         arrived();
@@ -139,7 +139,7 @@ describe('the reverse proxy', () => {
     const failed = once(client, 'error');
     await waiting;
     client.destroy(new Error('the client gives up'));
-    await Promise.all([gone, failed]);
+    await Promise.all([disconnected, failed]);
     expect(reports).toEqual([]);
   });
 
@@ -216,8 +216,8 @@ describe('websockets', () => {
     socket.write(upgrade(path));
     return {
       write: (message) => socket.write(message),
-      read: async (wanted) => {
-        while (!wanted.test(text)) await once(socket, 'data');
+      read: async (pattern) => {
+        while (!pattern.test(text)) await once(socket, 'data');
         return text;
       },
       end: async () => {
@@ -229,7 +229,7 @@ describe('websockets', () => {
   }
 
   it('reach platform-api both ways, and end together', async () => {
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       platformApi.once('upgrade', (_req, socket) => {
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
         socket.on('data', (chunk: Buffer) => socket.write(`echo ${chunk.toString()}`));
@@ -245,7 +245,7 @@ describe('websockets', () => {
     client.write('ping');
     expect(await client.read(/echo ping/)).toContain('echo ping');
     await client.end();
-    await gone;
+    await disconnected;
     expect(reports).toEqual([]);
   });
 
@@ -268,27 +268,28 @@ describe('websockets', () => {
     async (_what, path, before, expected) => {
       await before();
       const plain = `GET ${path} HTTP/1.1\r\nHost: x\r\n`;
-      const answer = await all(`${plain}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${plain}\r\n`);
-      expect(answer).toMatch(expected);
-      expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
-      expect(answer).toMatch(/^connection: close\r$/im);
+      const responseText = await all(`${plain}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${plain}\r\n`);
+      expect(responseText).toMatch(expected);
+      expect(responseText.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+      expect(responseText).toMatch(/^connection: close\r$/im);
     },
   );
 
   it('are no tunnels: CONNECT ends the connection, and reaches no service', async () => {
-    const asked: unknown[] = [];
+    const forwardedUrls: unknown[] = [];
     for (const server of [deviceApi, platformApi])
-      for (const event of ['connect', 'request']) server.on(event, (req: IncomingMessage) => asked.push(req.url));
+      for (const event of ['connect', 'request'])
+        server.on(event, (req: IncomingMessage) => forwardedUrls.push(req.url));
     expect(await all('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n')).toBe('');
-    expect([asked, reports]).toEqual([[], []]);
+    expect([forwardedUrls, reports]).toEqual([[], []]);
   });
 
   it('answers 502 with an ApiError when platform-api is down', async () => {
     await close(platformApi);
     const client = dial('/ws');
-    const answer = await client.read(/\}$/);
-    expect(answer).toMatch(/^HTTP\/1.1 502 /);
-    expect(answer).toContain('"status":502');
+    const responseText = await client.read(/\}$/);
+    expect(responseText).toMatch(/^HTTP\/1.1 502 /);
+    expect(responseText).toContain('"status":502');
     await client.end();
     expect(reports).toEqual(['GET /ws: ECONNREFUSED']);
   });

@@ -11,7 +11,7 @@ export interface ProxyTargets {
   platformApi: string;
 }
 
-/** The vendor hub's command channel (platform-contract.md, section 18), which partners' clients find at this path alone. */
+/** The vendor hub's command channel (docs/reference/partners.md), which partners' clients find at this path alone. */
 const partnerCommandPath = '/api/device/sendInstruct';
 
 /** The one path rule, which the Ingress has too: the Device API under /api/v1 and the partner command channel, everything else to platform-api. */
@@ -41,7 +41,7 @@ const offered = Symbol('offered');
 const hasOffered = Symbol('hasOffered');
 
 /** As in the services: of what clients offer to speak a websocket alone is taken up, and not HTTP/2 over plain text. Nobody makes tunnels: Node closes on CONNECT. */
-class WebsocketOrPlain extends IncomingMessage {
+class UpgradableRequest extends IncomingMessage {
   [offered] = false;
   [hasOffered] = false;
 
@@ -56,7 +56,7 @@ class WebsocketOrPlain extends IncomingMessage {
 }
 
 /** As in the services: what came behind an offer in one piece is lost to the parser, so the connection ends with the answer. */
-const isLastOnConnection = (req: IncomingMessage): boolean => req instanceof WebsocketOrPlain && req[hasOffered];
+const isLastOnConnection = (req: IncomingMessage): boolean => req instanceof UpgradableRequest && req[hasOffered];
 
 /**
  * Ends a connection that closes with this response after the rest of the request: many clients read only when they have sent everything. What follows the
@@ -79,9 +79,9 @@ function dropForwardedHeaders(req: IncomingMessage): void {
   }
 }
 
-function answerBadGateway(res: ServerResponse | Socket): void {
+function sendBadGateway(res: ServerResponse | Socket): void {
   if (res instanceof ServerResponse) {
-    // Half an answer can not be taken back: the caller must see that it broke off.
+    // Half an answer cannot be taken back: the caller must see that it broke off.
     if (res.headersSent || res.destroyed) {
       res.destroy();
       return;
@@ -92,10 +92,10 @@ function answerBadGateway(res: ServerResponse | Socket): void {
       .end(badGateway);
     return;
   }
-  res.end(rawAnswer('502 Bad Gateway', badGateway));
+  res.end(createRawResponse('502 Bad Gateway', badGateway));
 }
 
-const rawAnswer = (status: string, body: string): string =>
+const createRawResponse = (status: string, body: string): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 
 /** The one address of the local start: streams are piped as they come, and an end on either side reaches the other. */
@@ -113,9 +113,9 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     if (res instanceof ServerResponse && !res.headersSent && repeatable.isRepeated(req, error))
       return forward(req, res);
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
-    if (res instanceof ServerResponse || res instanceof Socket) answerBadGateway(res);
+    if (res instanceof ServerResponse || res instanceof Socket) sendBadGateway(res);
   });
-  // Without this a viewer would wait for ever on the open half of a stream whose service has died.
+  // Without this a viewer would wait forever on the open half of a stream whose service has died.
   proxy.on('proxyRes', (proxyRes, req, res) => {
     // Is about the service's connection, not about the client's.
     delete proxyRes.headers['keep-alive'];
@@ -144,7 +144,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false;
     if (await repeatable.store(req)) forward(req, res, agent);
   };
-  const options = { maxHeaderSize, IncomingMessage: WebsocketOrPlain, ServerResponse: DrainingResponse };
+  const options = { maxHeaderSize, IncomingMessage: UpgradableRequest, ServerResponse: DrainingResponse };
   const server = createServer(options, (req, res) => void serve(req, res));
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
@@ -154,7 +154,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     else socket.destroy();
   });
   server.on('clientError', (_error, socket) => {
-    if (socket.writable && !isEnding(socket)) socket.end(rawAnswer('400 Bad Request', badRequest));
+    if (socket.writable && !isEnding(socket)) socket.end(createRawResponse('400 Bad Request', badRequest));
     else socket.destroy();
   });
   // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.

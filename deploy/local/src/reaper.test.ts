@@ -56,7 +56,7 @@ describe('the reaper', () => {
     const spared = sleeper();
     const reaper = startReaper([]);
     reaper.watch(spared.pid ?? 0);
-    reaper.forget(spared.pid ?? 0);
+    reaper.unwatch(spared.pid ?? 0);
     await reaper.close();
     expect([spared.exitCode, spared.signalCode]).toEqual([null, null]);
   });

@@ -4,7 +4,7 @@ import { reaperScript } from './paths.ts';
 /** The launcher's side of reaper.mjs, which ends the children when the launcher is killed outright. */
 export interface Reaper {
   watch(processGroup: number): void;
-  forget(processGroup: number): void;
+  unwatch(processGroup: number): void;
   /** Lets the helper end; nothing may be watched any more. */
   close(): Promise<void>;
 }
@@ -24,23 +24,23 @@ export function startReaper(filesToRemove: readonly string[]): Reaper {
     child.once('exit', () => {
       if (closing) return;
       helper = spawnHelper();
-      for (const group of groups) tell(`+${group}`);
+      for (const group of groups) sendLine(`+${group}`);
     });
     return child;
   }
 
-  const tell = (line: string): void => {
+  const sendLine = (line: string): void => {
     if (helper.stdin?.writable === true) helper.stdin.write(`${line}\n`);
   };
 
   return {
     watch(processGroup) {
       groups.add(processGroup);
-      tell(`+${processGroup}`);
+      sendLine(`+${processGroup}`);
     },
-    forget(processGroup) {
+    unwatch(processGroup) {
       groups.delete(processGroup);
-      tell(`-${processGroup}`);
+      sendLine(`-${processGroup}`);
     },
     async close() {
       closing = true;

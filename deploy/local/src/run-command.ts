@@ -30,8 +30,8 @@ export function runCommand(
   });
 }
 
-/** What a short program prints; undefined when it can not be run or fails. */
-export function outputOf(command: string, args: readonly string[]): Promise<string | undefined> {
+/** What a short program prints; undefined when it cannot be run or fails. */
+export function readOutput(command: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const chunks: Buffer[] = [];

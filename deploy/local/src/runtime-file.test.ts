@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const runtimeOf = (processes: Record<string, number>): Runtime => ({
+const createRuntime = (processes: Record<string, number>): Runtime => ({
   pid: 1,
   started_at: '2026-01-01T00:00:00.000Z',
   data_dir: dataDir,
@@ -35,8 +35,8 @@ const runtimeOf = (processes: Record<string, number>): Runtime => ({
 
 describe('runtime.json', () => {
   it('is replaced as a whole, leaves no temporary file, and is for its owner alone', () => {
-    writeRuntime(runtimeOf({ gateway: 1 }));
-    writeRuntime(runtimeOf({ gateway: 2 }));
+    writeRuntime(createRuntime({ gateway: 1 }));
+    writeRuntime(createRuntime({ gateway: 2 }));
     expect(readRuntime(dataDir)?.processes).toEqual({ gateway: 2 });
     expect(readdirSync(dataDir)).toEqual(['runtime.json']);
     expect(statSync(runtimePath(dataDir)).mode & 0o777).toBe(0o600);
@@ -44,7 +44,7 @@ describe('runtime.json', () => {
 
   it('is absent before a start and after a stop', () => {
     expect(readRuntime(dataDir)).toBeUndefined();
-    writeRuntime(runtimeOf({}));
+    writeRuntime(createRuntime({}));
     removeRuntime(dataDir);
     removeRuntime(dataDir);
     expect(existsSync(runtimePath(dataDir))).toBe(false);

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonIfThere, writeJsonAtomically } from './atomic-file.ts';
+import { readJsonIfExists, writeJsonAtomically } from './atomic-file.ts';
 
 export interface SimulatedTerminal {
   imei: string;
@@ -43,6 +43,6 @@ export const writeRuntime = (runtime: Runtime): void =>
 export const removeRuntime = (dataDir: string): void => rmSync(runtimePath(dataDir), { force: true });
 
 export function readRuntime(dataDir: string): Runtime | undefined {
-  const value = readJsonIfThere(runtimePath(dataDir));
+  const value = readJsonIfExists(runtimePath(dataDir));
   return typeof value === 'object' && value !== null ? (value as Runtime) : undefined;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { readJsonIfThere, writeJsonAtomically } from './atomic-file.ts';
+import { readJsonIfExists, writeJsonAtomically } from './atomic-file.ts';
 
 /** What only this data folder knows: made at the first start, then kept, so that keys and device codes stay valid. */
 export interface Secrets {
@@ -17,7 +17,7 @@ export interface Secrets {
 
 const random = (bytes: number): string => randomBytes(bytes).toString('base64url');
 
-const makers: Record<keyof Secrets, () => string> = {
+const generators: Record<keyof Secrets, () => string> = {
   gatewayAuthSecret: () => random(32),
   mediaSigningSecret: () => random(32),
   clipsSigningSecret: () => random(32),
@@ -30,13 +30,14 @@ const makers: Record<keyof Secrets, () => string> = {
 /** Reads `secrets.json`, making whatever it lacks. */
 export function loadSecrets(dataDir: string): Secrets {
   const path = join(dataDir, 'secrets.json');
-  const stored = readJsonIfThere(path);
-  const known = typeof stored === 'object' && stored !== null ? (stored as Partial<Record<string, unknown>>) : {};
-  const complete = Object.entries(makers).map(([name, make]) => {
-    const value = known[name];
-    return [name, typeof value === 'string' && value !== '' ? value : make()];
+  const stored = readJsonIfExists(path);
+  const storedSecrets =
+    typeof stored === 'object' && stored !== null ? (stored as Partial<Record<string, unknown>>) : {};
+  const entries = Object.entries(generators).map(([name, generate]) => {
+    const value = storedSecrets[name];
+    return [name, typeof value === 'string' && value !== '' ? value : generate()];
   });
-  const secrets = Object.fromEntries(complete) as Secrets;
+  const secrets = Object.fromEntries(entries) as Secrets;
   if (JSON.stringify(secrets) !== JSON.stringify(stored)) writeJsonAtomically(path, secrets, 0o600);
   return secrets;
 }

@@ -4,7 +4,7 @@ import { readOptions } from './options.ts';
 import { planPorts } from './ports.ts';
 import { proxySpec, type ServicesContext, serviceSpecs, serviceUrls } from './services.ts';
 
-function contextOf(env: NodeJS.ProcessEnv): ServicesContext {
+function createContext(env: NodeJS.ProcessEnv): ServicesContext {
   return {
     options: readOptions([], env),
     ports: planPorts(0),
@@ -27,13 +27,13 @@ function contextOf(env: NodeJS.ProcessEnv): ServicesContext {
   };
 }
 
-function envOf(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  return serviceSpecs(contextOf(env)).find((spec) => spec.name === name)?.env ?? {};
+function getEnv(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return serviceSpecs(createContext(env)).find((spec) => spec.name === name)?.env ?? {};
 }
 
 describe('what the services are started with', () => {
   it('are six, one of them as two processes, each with the backends, a port of its own and no one else’s POD_ID', () => {
-    const specs = serviceSpecs(contextOf({ POD_ID: 'shared', HTTP_PORT: '1' }));
+    const specs = serviceSpecs(createContext({ POD_ID: 'shared', HTTP_PORT: '1' }));
     expect(new Set(specs.map(({ args }) => args.at(-1))).size).toBe(6);
     expect(new Set(specs.map(({ name }) => name)).size).toBe(7);
     expect(new Set(specs.map(({ env }) => env['HTTP_PORT'])).size).toBe(7);
@@ -44,54 +44,54 @@ describe('what the services are started with', () => {
   });
 
   it('passes the settings of the environment on', () => {
-    expect(envOf('device-api', { DEVICE_REPLY_TIMEOUT_MS: '500' })['DEVICE_REPLY_TIMEOUT_MS']).toBe('500');
+    expect(getEnv('device-api', { DEVICE_REPLY_TIMEOUT_MS: '500' })['DEVICE_REPLY_TIMEOUT_MS']).toBe('500');
   });
 
   it('leaves a gateway that is replaced its whole time for commands, and hurries it when everything stops', () => {
-    const gateway = serviceSpecs(contextOf({})).find(({ name }) => name === 'jt808-gateway');
+    const gateway = serviceSpecs(createContext({})).find(({ name }) => name === 'jt808-gateway');
     expect(gateway?.env['DRAIN_COMMANDS_MS']).toBeUndefined();
-    expect(gateway?.hurryAfterMs).toBeLessThan(10_000);
+    expect(gateway?.forceStopAfterMs).toBeLessThan(10_000);
   });
 
   it('gives secrets only to those that need them', () => {
-    expect(envOf('jt808-gateway')['GATEWAY_AUTH_SECRET']).toBe('g');
-    expect(envOf('device-api')['GATEWAY_AUTH_SECRET']).toBeUndefined();
-    expect(envOf('jt1078-media')['MEDIA_SIGNING_SECRET']).toBe(envOf('device-api')['MEDIA_SIGNING_SECRET']);
-    expect(envOf('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
-    expect(envOf('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
-    expect(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(envOf('device-api')['CLIPS_SIGNING_SECRET']);
+    expect(getEnv('jt808-gateway')['GATEWAY_AUTH_SECRET']).toBe('g');
+    expect(getEnv('device-api')['GATEWAY_AUTH_SECRET']).toBeUndefined();
+    expect(getEnv('jt1078-media')['MEDIA_SIGNING_SECRET']).toBe(getEnv('device-api')['MEDIA_SIGNING_SECRET']);
+    expect(getEnv('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
+    expect(getEnv('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
+    expect(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(getEnv('device-api')['CLIPS_SIGNING_SECRET']);
     // It asks for pictures and clips by URLs of its own.
-    expect(envOf('platform-api')['CLIPS_SIGNING_SECRET']).toBe(envOf('upload-ftp')['CLIPS_SIGNING_SECRET']);
-    expect(envOf('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
-    expect(envOf('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
+    expect(getEnv('platform-api')['CLIPS_SIGNING_SECRET']).toBe(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']);
+    expect(getEnv('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
+    expect(getEnv('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
     // It opens the secrets that platform-api seals.
-    expect(envOf('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');
-    expect(envOf('device-api')['ENCRYPTION_KEY']).toBeUndefined();
+    expect(getEnv('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');
+    expect(getEnv('device-api')['ENCRYPTION_KEY']).toBeUndefined();
   });
 
   it('gives the Platform API the samples of roads and toll gates, unless others are named', () => {
     for (const name of ['ROAD_NETWORK_FILE', 'TOLL_GATES_FILE']) {
-      expect(existsSync(envOf('platform-api')[name] ?? '')).toBe(true);
-      expect(envOf('platform-api', { [name]: '/mnt/own' })[name]).toBe('/mnt/own');
-      expect(envOf('platform-api', { [name]: '' })[name]).toBe('');
-      expect(envOf('device-api')[name]).toBeUndefined();
+      expect(existsSync(getEnv('platform-api')[name] ?? '')).toBe(true);
+      expect(getEnv('platform-api', { [name]: '/mnt/own' })[name]).toBe('/mnt/own');
+      expect(getEnv('platform-api', { [name]: '' })[name]).toBe('');
+      expect(getEnv('device-api')[name]).toBeUndefined();
     }
   });
 
   it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {
-    expect(envOf('device-api')['DEVICE_API_AUTH']).toBe('off');
+    expect(getEnv('device-api')['DEVICE_API_AUTH']).toBe('off');
     const open = { HOST: '0.0.0.0' };
-    expect(envOf('device-api', open)).toMatchObject({ DEVICE_API_AUTH: 'key', HOST: '0.0.0.0' });
-    expect(envOf('device-api', open)['MEDIA_PUBLIC_HOST']).not.toBe('0.0.0.0');
-    expect(envOf('platform-api', open)['HOST']).toBe('127.0.0.1');
-    expect(envOf('device-api', { ...open, DEVICE_API_AUTH: 'off', MEDIA_PUBLIC_HOST: 'cams.example' })).toMatchObject({
+    expect(getEnv('device-api', open)).toMatchObject({ DEVICE_API_AUTH: 'key', HOST: '0.0.0.0' });
+    expect(getEnv('device-api', open)['MEDIA_PUBLIC_HOST']).not.toBe('0.0.0.0');
+    expect(getEnv('platform-api', open)['HOST']).toBe('127.0.0.1');
+    expect(getEnv('device-api', { ...open, DEVICE_API_AUTH: 'off', MEDIA_PUBLIC_HOST: 'cams.example' })).toMatchObject({
       DEVICE_API_AUTH: 'off',
       MEDIA_PUBLIC_HOST: 'cams.example',
     });
   });
 
   it('points the proxy at addresses that can be dialled', () => {
-    const context = contextOf({ HOST: '0.0.0.0' });
+    const context = createContext({ HOST: '0.0.0.0' });
     expect(serviceUrls(context)['device-api']).toBe('http://127.0.0.1:8083');
     expect(proxySpec(context).env).toMatchObject({
       HOST: '0.0.0.0',

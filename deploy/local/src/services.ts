@@ -28,11 +28,11 @@ interface ServicePlan {
   /** Whether partners or terminals reach it by themselves; the others stay on loopback behind the proxy. */
   isPublic: boolean;
   env: Record<string, string>;
-  hurryAfterMs?: number;
+  forceStopAfterMs?: number;
 }
 
 /** Somebody waits for Ctrl-C: a device that sleeps does not hold it up for as long as a gateway that is replaced waits for it. */
-const gatewayHurryAfterMs = 3_000;
+const gatewayForceStopAfterMs = 3_000;
 
 /** Whether the Device API asks for a key: off on loopback, as the services decide for themselves when nothing is set. */
 export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
@@ -43,7 +43,7 @@ export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
 
 /** The six services, one of them as two processes, with what is particular to each; all else comes from `serviceSpecs`. */
 export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
-  const told = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
+  const getPublicHost = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
   const reached = inUrl(localAddress(options.host));
   const mediaHttp = `http://${reached}:${ports.mediaHttp}`;
@@ -70,7 +70,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         JT808_PORT: String(ports.jt808),
         GATEWAY_AUTH_SECRET: secrets.gatewayAuthSecret,
       },
-      hurryAfterMs: gatewayHurryAfterMs,
+      forceStopAfterMs: gatewayForceStopAfterMs,
     },
     {
       name: 'jt1078-media',
@@ -85,7 +85,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       env: {
         ...media,
         VIDEO_HTTP_PORT: String(ports.video),
-        MEDIA_PUBLIC_HOST: told('MEDIA_PUBLIC_HOST'),
+        MEDIA_PUBLIC_HOST: getPublicHost('MEDIA_PUBLIC_HOST'),
         MEDIA_SIGNING_SECRET: secrets.mediaSigningSecret,
         CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
         DEVICE_API_AUTH: deviceApiAuth(options),
@@ -111,7 +111,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       isPublic: true,
       env: {
         FTP_PORT: String(ports.ftp),
-        FTP_PUBLIC_HOST: told('FTP_PUBLIC_HOST'),
+        FTP_PUBLIC_HOST: getPublicHost('FTP_PUBLIC_HOST'),
         FTP_PASV_MIN: String(ports.ftpPasvMin),
         FTP_PASV_MAX: String(ports.ftpPasvMax),
         ATTACHMENT_PORT: String(ports.attachments),
@@ -132,7 +132,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
 }
 
 /** The status that a look finds; undefined when nobody answers. */
-async function statusOf(url: string): Promise<number | undefined> {
+async function fetchStatus(url: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
     await response.body?.cancel();
@@ -143,7 +143,7 @@ async function statusOf(url: string): Promise<number | undefined> {
   }
 }
 
-export const answersOk = async (url: string): Promise<boolean> => (await statusOf(url)) === 200;
+export const respondsOk = async (url: string): Promise<boolean> => (await fetchStatus(url)) === 200;
 
 const serviceTier = 1;
 const proxyTier = 2;
@@ -182,9 +182,9 @@ export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
       HTTP_PORT: String(plan.httpPort),
     },
     logFile: join(logDir, `${plan.name}.log`),
-    isReady: () => answersOk(`${bases[plan.name]}/readyz`),
+    isReady: () => respondsOk(`${bases[plan.name]}/readyz`),
     readyTimeoutMs,
-    ...(plan.hurryAfterMs === undefined ? {} : { hurryAfterMs: plan.hurryAfterMs }),
+    ...(plan.forceStopAfterMs === undefined ? {} : { forceStopAfterMs: plan.forceStopAfterMs }),
   }));
 }
 
@@ -205,7 +205,7 @@ export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext):
     },
     logFile: join(logDir, 'reverse-proxy.log'),
     // Any answer that comes from behind it, from a path that counts against no caller's limit.
-    isReady: async () => ![undefined, 502].includes(await statusOf(`${base}/livez`)),
+    isReady: async () => ![undefined, 502].includes(await fetchStatus(`${base}/livez`)),
     readyTimeoutMs,
   };
 }

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonIfThere } from './atomic-file.ts';
+import { readJsonIfExists } from './atomic-file.ts';
 import { repoRoot } from './paths.ts';
 import type { SimulatedTerminal } from './runtime-file.ts';
-import { answersOk, demoTerminals } from './services.ts';
+import { demoTerminals, respondsOk } from './services.ts';
 import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 
@@ -20,28 +20,28 @@ export interface FleetContext {
 
 const simulatorTier = 3;
 const readyTimeoutMs = 90_000;
-const lookEveryMs = 1_000;
+const pollIntervalMs = 1_000;
 const script = join(repoRoot, 'libs', 'terminal-simulator', 'dist', 'cli.js');
 
 const reportPath = (dataDir: string): string => join(dataDir, 'simulated-fleet.json');
 
 /** The terminals that the simulator says it runs; undefined before it has said so. */
 export function readFleet(dataDir: string): SimulatedTerminal[] | undefined {
-  const value = readJsonIfThere(reportPath(dataDir));
+  const value = readJsonIfExists(reportPath(dataDir));
   return Array.isArray(value) ? (value as SimulatedTerminal[]) : undefined;
 }
 
 /** Asks for each terminal until it is connected, and no more often than a second: these looks count against the caller's limit. */
-function fleetWatch(context: FleetContext): () => Promise<boolean> {
+function createFleetProbe(context: FleetContext): () => Promise<boolean> {
   const connected = new Set<string>();
-  let nextLookAt = 0;
+  let nextPollAt = 0;
   return async () => {
     const fleet = readFleet(context.dataDir);
-    if (fleet === undefined || fleet.length === 0 || performance.now() < nextLookAt) return false;
-    nextLookAt = performance.now() + lookEveryMs;
+    if (fleet === undefined || fleet.length === 0 || performance.now() < nextPollAt) return false;
+    nextPollAt = performance.now() + pollIntervalMs;
     for (const { imei } of fleet) {
       if (connected.has(imei)) continue;
-      if (await answersOk(`${context.deviceApiUrl}/api/v1/health/device?imei=${imei}`)) connected.add(imei);
+      if (await respondsOk(`${context.deviceApiUrl}/api/v1/health/device?imei=${imei}`)) connected.add(imei);
     }
     return connected.size === fleet.length;
   };
@@ -64,7 +64,7 @@ export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
     args: [script, 'fleet', ...server, '--phones', demoTerminals.join(','), '--channels', '2', '--report-file', report],
     env: { ...context.env, FFMPEG_PATH: context.ffmpeg },
     logFile: join(context.logDir, 'terminal-simulator.log'),
-    isReady: fleetWatch(context),
+    isReady: createFleetProbe(context),
     readyTimeoutMs,
   };
 }

@@ -1,4 +1,4 @@
-/** A start that can not go on: one sentence that says what to do, and what a log had to say, if anything. */
+/** A start that cannot go on: one sentence that says what to do, and what a log had to say, if anything. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly details: string;

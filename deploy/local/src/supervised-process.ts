@@ -17,7 +17,7 @@ export interface ProcessSpec {
   isReady: () => Promise<boolean>;
   readyTimeoutMs: number;
   /** At the stop, the time after which a second SIGTERM asks it to wait for nothing more. */
-  hurryAfterMs?: number;
+  forceStopAfterMs?: number;
 }
 
 export interface ProcessHooks {
@@ -26,7 +26,7 @@ export interface ProcessHooks {
   /** A process that lived this long has come up well: its next death is a first one. */
   stableAfterMs: number;
   onSpawn: (processGroup: number) => void;
-  onGone: (processGroup: number) => void;
+  onExit: (processGroup: number) => void;
   onRestart: (reason: string, delayMs: number) => void;
 }
 
@@ -110,11 +110,12 @@ export class SupervisedProcess {
     const processGroup = child.pid;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     child.kill('SIGTERM');
-    const { hurryAfterMs } = this.spec;
-    const hurry = hurryAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGTERM'), hurryAfterMs);
+    const { forceStopAfterMs } = this.spec;
+    const forceStopTimer =
+      forceStopAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGTERM'), forceStopAfterMs);
     const killer = setTimeout(() => signalGroup(processGroup, 'SIGKILL'), graceMs);
     await ended;
-    clearTimeout(hurry);
+    clearTimeout(forceStopTimer);
     clearTimeout(killer);
   }
 
@@ -132,7 +133,7 @@ export class SupervisedProcess {
     child.once('exit', (code, signal) => {
       if (processGroup !== undefined) {
         signalGroup(processGroup, 'SIGKILL'); // whatever it left behind: an ffmpeg, say
-        this.#hooks.onGone(processGroup);
+        this.#hooks.onExit(processGroup);
       }
       this.#ended(child, signal === null ? `exit code ${code}` : `signal ${signal}`);
     });

@@ -50,7 +50,7 @@ function child(name: string, tier: number, body = 'setInterval(() => {}, 1000)')
   };
 }
 
-async function until(condition: () => boolean): Promise<void> {
+async function waitFor(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(10);
 }
 
@@ -64,7 +64,7 @@ function isRunning(pid: number): boolean {
 }
 
 /** Ended, whether anybody has asked for how it did or not. */
-function isGone(pid: number): boolean {
+function isExited(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
   } catch {
@@ -92,14 +92,14 @@ describe('Supervisor', () => {
     const before = running.pids()['service'] ?? 0;
     changes = 0;
     process.kill(before, 'SIGKILL');
-    await until(() => ![undefined, before].includes(running.pids()['service']));
+    await waitFor(() => ![undefined, before].includes(running.pids()['service']));
     expect(reports).toEqual([expect.stringMatching(/^service ended \(signal SIGKILL\); starting it again in 0.01 s/)]);
     expect(changes).toBeGreaterThanOrEqual(2);
   });
 
   it('waits longer with each death in a row, and forgets them after a stable time', async () => {
-    const asked: number[] = [];
-    const delays = { backoffMs: (failures: number) => (asked.push(failures), 5) };
+    const backoffCalls: number[] = [];
+    const delays = { backoffMs: (failures: number) => (backoffCalls.push(failures), 5) };
     const crashing = `
       const { existsSync } = await import('node:fs');
       if (existsSync(${JSON.stringify(at('crash'))})) process.exit(3);
@@ -108,20 +108,20 @@ describe('Supervisor', () => {
       await running.start([child('crashing', 1, crashing)]);
       writeFileSync(at('crash'), '');
       process.kill(running.pids()['crashing'] ?? 0, 'SIGKILL');
-      await until(() => asked.length >= 3);
+      await waitFor(() => backoffCalls.length >= 3);
       await running.stop();
       rmSync(at('crash'));
     };
     let running = create({ ...delays, stableAfterMs: 60_000 });
     await crashThrice();
-    expect(asked.slice(0, 3)).toEqual([0, 1, 2]);
+    expect(backoffCalls.slice(0, 3)).toEqual([0, 1, 2]);
     expect(reports[1]).toContain('exit code 3');
 
-    asked.length = 0;
+    backoffCalls.length = 0;
     rmSync(at('crashing.up'));
     running = create({ ...delays, stableAfterMs: 0 });
     await crashThrice();
-    expect(asked.slice(0, 3)).toEqual([0, 0, 0]);
+    expect(backoffCalls.slice(0, 3)).toEqual([0, 0, 0]);
   });
 
   it('restarts at once after a first failure, then doubles the back-off up to half a minute', () => {
@@ -152,7 +152,7 @@ describe('Supervisor', () => {
       setInterval(() => {}, 1000);`;
     writeFileSync(at('waiting.mjs'), body);
     create({ graceMs: 60_000 });
-    await supervisor.start([{ ...waiting, hurryAfterMs: 100 }]);
+    await supervisor.start([{ ...waiting, forceStopAfterMs: 100 }]);
     await supervisor.stop();
     expect(existsSync(at('hurried'))).toBe(true);
   });
@@ -170,7 +170,7 @@ describe('Supervisor', () => {
     ]);
     const grandchild = Number(readFileSync(at('grandchild'), 'utf8'));
     process.kill(running.pids()['parent'] ?? 0, 'SIGKILL');
-    await until(() => isGone(grandchild));
+    await waitFor(() => isExited(grandchild));
     expect(reports).toHaveLength(1);
   });
 
@@ -196,7 +196,7 @@ describe('Supervisor', () => {
   it('can be stopped while something still starts', async () => {
     const running = create();
     const starting = running.start([{ ...child('slow', 1), isReady: async () => false }]);
-    await until(() => existsSync(at('slow.up')));
+    await waitFor(() => existsSync(at('slow.up')));
     await running.stop();
     await starting;
     expect(running.pids()).toEqual({});

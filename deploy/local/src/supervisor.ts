@@ -65,8 +65,8 @@ export class Supervisor {
         reaper?.watch(processGroup);
         onChange?.();
       },
-      onGone: (processGroup) => {
-        reaper?.forget(processGroup);
+      onExit: (processGroup) => {
+        reaper?.unwatch(processGroup);
         onChange?.();
       },
       onRestart: (reason, delayMs) =>

@@ -26,7 +26,7 @@ export interface TestBackends {
   stop(): Promise<void>;
 }
 
-function programOf(resolved: Resolved): string {
+function getProgram(resolved: Resolved): string {
   if (resolved.from === 'url') throw new Error('the environment named a server where a program is needed');
   return resolved.program;
 }
@@ -54,8 +54,8 @@ export async function startTestBackends(
   // Tests kill servers, so NATS and Redis are never somebody else's; a real MongoDB may be given.
   const prepared = await prepareBackends({ ...context, env: { ...env, NATS_URL: undefined, REDIS_URL: undefined } });
   const programs: TestPrograms = {
-    NATS_SERVER_BIN: programOf(prepared.nats),
-    REDIS_SERVER_BIN: programOf(prepared.redis),
+    NATS_SERVER_BIN: getProgram(prepared.nats),
+    REDIS_SERVER_BIN: getProgram(prepared.redis),
     FERRETDB_BIN: await buildProgram(ferretDb, context),
     S3_SERVER_BIN: env['S3_SERVER_BIN'] || findOnPath(s3Server.name) || (await buildProgram(s3Server, context)),
   };

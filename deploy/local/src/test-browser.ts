@@ -13,8 +13,8 @@ const chromium: PackageRequest = {
 
 /** The browser of the end-to-end tests: CHROMIUM_PATH, else one on the PATH, else Debian's. */
 export async function prepareChromium(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const known = env['CHROMIUM_PATH'] || findOnPath('chromium') || findOnPath('google-chrome');
-  if (known !== undefined) return known;
+  const installed = env['CHROMIUM_PATH'] || findOnPath('chromium') || findOnPath('google-chrome');
+  if (installed !== undefined) return installed;
   const logDir = join(repoRoot, '.cache', 'logs');
   mkdirSync(logDir, { recursive: true });
   const [program = ''] = await installPackages([chromium], { progress, logDir });

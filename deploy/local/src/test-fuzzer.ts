@@ -5,7 +5,7 @@ import { findOnPath } from './backends/find-on-path.ts';
 import { installPackages, type PackageRequest } from './backends/install-packages.ts';
 import { repoRoot } from './paths.ts';
 import type { Progress } from './progress.ts';
-import { outputOf, runCommand } from './run-command.ts';
+import { readOutput, runCommand } from './run-command.ts';
 import { StartError } from './start-error.ts';
 import { logTail } from './supervised-process.ts';
 
@@ -33,7 +33,7 @@ async function findPython(): Promise<string | undefined> {
   for (const name of ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11']) {
     const python = findOnPath(name);
     if (python === undefined) continue;
-    if (isPythonRecentEnough((await outputOf(python, ['--version'])) ?? '')) return python;
+    if (isPythonRecentEnough((await readOutput(python, ['--version'])) ?? '')) return python;
   }
   return undefined;
 }
@@ -47,14 +47,14 @@ interface Context {
 /** A Python with pip: its own, that of a virtual environment where it can make one, else Debian's. */
 async function pythonWithPip(context: Context): Promise<{ python: string; installer: string }> {
   const hasPip = async (python: string): Promise<boolean> =>
-    (await outputOf(python, ['-m', 'pip', '--version'])) !== undefined;
+    (await readOutput(python, ['-m', 'pip', '--version'])) !== undefined;
   const found = await findPython();
   if (found !== undefined) {
     if (await hasPip(found)) return { python: found, installer: found };
     const venv = join(context.cacheDir, 'python-venv');
     const logFile = join(context.logDir, 'schemathesis.log');
-    const made = await runCommand(found, ['-m', 'venv', '--clear', venv], { logFile });
-    if (made === 0) return { python: found, installer: join(venv, 'bin', 'python') };
+    const created = await runCommand(found, ['-m', 'venv', '--clear', venv], { logFile });
+    if (created === 0) return { python: found, installer: join(venv, 'bin', 'python') };
   }
   await installPackages([debianPython], context);
   const python = await findPython();
@@ -72,19 +72,19 @@ export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot
   const logDir = join(cacheDir, 'logs');
   mkdirSync(logDir, { recursive: true });
   const requirements = readFileSync(requirementsFile);
-  const fingerprintOf = async (python: string): Promise<string> =>
+  const computeFingerprint = async (python: string): Promise<string> =>
     createHash('sha256')
-      .update(`${python}\n${await outputOf(python, ['--version'])}\n`)
+      .update(`${python}\n${await readOutput(python, ['--version'])}\n`)
       .update(requirements)
       .digest('hex');
-  const known = await findPython();
+  const existing = await findPython();
   if (
-    known !== undefined &&
+    existing !== undefined &&
     existsSync(home) &&
     existsSync(stamp) &&
-    readFileSync(stamp, 'utf8') === (await fingerprintOf(known))
+    readFileSync(stamp, 'utf8') === (await computeFingerprint(existing))
   )
-    return { python: known, home };
+    return { python: existing, home };
 
   const { python, installer } = await pythonWithPip({ progress, cacheDir, logDir });
   const logFile = join(logDir, 'schemathesis.log');
@@ -98,6 +98,6 @@ export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot
       'pip could not install schemathesis: check the network or the package index of pip. pip said:',
       logTail(logFile),
     );
-  writeFileSync(stamp, await fingerprintOf(python));
+  writeFileSync(stamp, await computeFingerprint(python));
   return { python, home };
 }

@@ -1,25 +1,25 @@
 import { createLogger } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../service-kit/src/testing/server-process.ts';
-import { DeviceAsker } from './ask-device.ts';
+import { ServerProcess, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
 import type { Outcome } from './device-command.ts';
-import { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
-import { answerWith, newImei } from './testing/device-answers.ts';
+import { DeviceCommandClient } from './device-command-client.ts';
+import { DeviceCommandServer, type IncomingCommand } from './device-command-server.ts';
+import { newImei, replyWith } from './testing/device-replies.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 const log = createLogger('broker-outage-test', 'silent');
 
-describe('commands around the death of the broker', () => {
+describe('commands during a broker outage', () => {
   let nats: ServerProcess;
   let callerBus: Bus;
   let gatewayBus: Bus;
-  let asker: DeviceAsker;
+  let client: DeviceCommandClient;
   let server: DeviceCommandServer;
-  let seen: IncomingCommand[];
-  let answer: (command: IncomingCommand) => Promise<Outcome>;
+  let received: IncomingCommand[];
+  let respond: (command: IncomingCommand) => Promise<Outcome>;
   const imei = newImei();
 
   beforeEach(async () => {
@@ -29,149 +29,153 @@ describe('commands around the death of the broker', () => {
       openBus(url, { name: 'outage-caller', log }),
       openBus(url, { name: 'outage-gateway', log }),
     ]);
-    asker = new DeviceAsker(callerBus);
-    seen = [];
-    answer = async () => answerWith(1);
+    client = new DeviceCommandClient(callerBus);
+    received = [];
+    respond = async () => replyWith(1);
     server = new DeviceCommandServer(gatewayBus, {
       handler: (command) => {
-        seen.push(command);
-        return answer(command);
+        received.push(command);
+        return respond(command);
       },
       onError: () => undefined,
     });
-    server.open(imei);
+    server.subscribe(imei);
     await Promise.all([callerBus.nc.flush(), gatewayBus.nc.flush()]);
   });
   afterEach(async () => {
-    asker.stop();
+    client.stop();
     await server.stop();
     await Promise.all([callerBus.close(), gatewayBus.close()]);
     await nats.remove();
   });
 
-  const ask = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
-    asker.ask({
+  const sendCommand = (isClaimed = true, timeoutMs = 20_000): Promise<Outcome> =>
+    client.send({
       imei,
       command: { kind: 'wakeUp' },
       correlationId: 'test',
       timeoutMs,
       isClaimed: async () => isClaimed,
     });
-  const bothDown = () => until(() => !callerBus.isUp() && !gatewayBus.isUp());
+  const bothDown = () => waitFor(() => !callerBus.isUp() && !gatewayBus.isUp());
 
-  /** What is asked in an outage that ends before callers give it up; one that a busy machine has made longer is had again. */
-  async function askInShortOutage(): Promise<Outcome> {
+  /**
+   * Sends commands during an outage that ends before they time out; repeated if a busy machine made the outage longer.
+   */
+  async function sendInShortOutage(): Promise<Outcome> {
     for (;;) {
-      seen.length = 0;
+      received.length = 0;
       await nats.kill();
       await bothDown();
       const lostAtMs = performance.now() - callerBus.downForMs();
-      const asked = ask();
+      const pendingOutcome = sendCommand();
       await nats.start();
-      await until(() => callerBus.isUp() && gatewayBus.isUp());
+      await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
       const isShort = performance.now() - lostAtMs < 1_900;
-      const outcome = await asked;
+      const outcome = await pendingOutcome;
       if (isShort) return outcome;
     }
   }
 
-  it('joins the repeated ask to the first, so that an answer made during the outage arrives and the handler runs once', async () => {
+  it('joins the retry to the first request, so that a reply sent during the outage arrives and the handler runs once', async () => {
     let release: (() => void) | undefined;
-    answer = async () => {
+    respond = async () => {
       await new Promise<void>((resolve) => (release = resolve));
-      return answerWith(42);
+      return replyWith(42);
     };
-    const asked = ask();
-    await until(() => release !== undefined);
+    const pendingOutcome = sendCommand();
+    await waitFor(() => release !== undefined);
     await nats.kill();
     await bothDown();
-    // Published without a connection: the client drops it without a trace.
+    // Published without a connection: the client drops it silently.
     release?.();
-    await until(() => server.inFlight === 0);
+    await waitFor(() => server.inFlight === 0);
     await nats.start();
-    expect(await asked).toEqual(answerWith(42));
-    expect(seen).toHaveLength(1);
+    expect(await pendingOutcome).toEqual(replyWith(42));
+    expect(received).toHaveLength(1);
   });
 
-  it('joins commands that are still with the terminal when the broker is back, 200 of them', async () => {
+  it('joins 200 commands that are still pending at the terminal when the broker is back', async () => {
     const releases: (() => void)[] = [];
-    answer = async ({ commandId }) => {
+    respond = async ({ commandId }) => {
       await new Promise<void>((resolve) => releases.push(resolve));
       return { kind: 'unreadable', detail: commandId };
     };
-    const asked = Array.from({ length: 200 }, () => ask());
-    await until(() => releases.length === 200);
+    const pendingOutcome = Array.from({ length: 200 }, () => sendCommand());
+    await waitFor(() => releases.length === 200);
     await nats.kill();
     await bothDown();
     await nats.start();
-    await until(() => callerBus.isUp() && gatewayBus.isUp());
+    await waitFor(() => callerBus.isUp() && gatewayBus.isUp());
     for (const release of releases) release();
-    const details = (await Promise.all(asked)).map((outcome) => (outcome.kind === 'unreadable' ? outcome.detail : ''));
-    expect(new Set(details)).toEqual(new Set(seen.map(({ commandId }) => commandId)));
-    expect(seen).toHaveLength(200);
+    const details = (await Promise.all(pendingOutcome)).map((outcome) =>
+      outcome.kind === 'unreadable' ? outcome.detail : '',
+    );
+    expect(new Set(details)).toEqual(new Set(received.map(({ commandId }) => commandId)));
+    expect(received).toHaveLength(200);
   });
 
-  it('sends a command of a short outage once the broker is back, as a first ask', async () => {
-    expect(await askInShortOutage()).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: false }]);
+  it('sends a command of a short outage as a first request once the broker is back', async () => {
+    expect(await sendInShortOutage()).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: false }]);
   });
 
-  it('sends a command that was lost with the broker as a first ask where the gateway has had the terminal all the time', async () => {
+  it('sends a command that was lost with the broker as a first request if the gateway held the terminal throughout', async () => {
     const openedAt = performance.now();
-    await until(() => performance.now() - openedAt > 1_200);
-    const asked = ask();
+    await waitFor(() => performance.now() - openedAt > 1_200);
+    const pendingOutcome = sendCommand();
     await nats.kill();
     await bothDown();
     await nats.start();
-    expect(await asked).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: false }]);
+    expect(await pendingOutcome).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: false }]);
   });
 
-  it('says that a command is asked again where the terminal has come since: another gateway may have sent it', async () => {
-    const asked = ask();
+  it('marks a command as a retry if the terminal connected since: another gateway may have sent it', async () => {
+    const pendingOutcome = sendCommand();
     await nats.kill();
     await bothDown();
-    server.close(imei);
-    server.open(imei);
+    server.unsubscribe(imei);
+    server.subscribe(imei);
     await nats.start();
-    expect(await asked).toEqual(answerWith(1));
-    expect(seen).toMatchObject([{ isReAsk: true }]);
+    expect(await pendingOutcome).toEqual(replyWith(1));
+    expect(received).toMatchObject([{ isRetry: true }]);
   });
 
-  it('ends as brokerAway after 2 s of an outage, and at once after that; a command that was sent before waits on', async () => {
-    answer = () => new Promise(() => undefined);
-    const sent = ask(true, 6_000);
-    await until(() => seen.length === 1);
+  it('ends as brokerAway after 2 s of an outage and immediately afterwards; a command sent before keeps waiting', async () => {
+    respond = () => new Promise(() => undefined);
+    const sent = sendCommand(true, 6_000);
+    await waitFor(() => received.length === 1);
     await nats.kill();
     await bothDown();
     const startedAt = performance.now();
-    expect(await ask()).toEqual({ kind: 'brokerAway' });
-    // Two seconds, and not the twenty of the command.
+    expect(await sendCommand()).toEqual({ kind: 'brokerAway' });
+    // Two seconds, not the twenty of the command.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-    await until(() => callerBus.downForMs() > 2_000);
+    await waitFor(() => callerBus.downForMs() > 2_000);
     const tookMs: number[] = [];
     for (let i = 0; i < 5; i += 1) {
       const laterAt = performance.now();
-      expect(await ask()).toEqual({ kind: 'brokerAway' });
+      expect(await sendCommand()).toEqual({ kind: 'brokerAway' });
       tookMs.push(performance.now() - laterAt);
     }
     // The best of five: a busy machine may pause any one of them.
     expect(Math.min(...tookMs)).toBeLessThan(1_900);
     expect(await sent).toEqual({ kind: 'timedOut' });
-    expect(asker.inFlight).toBe(0);
+    expect(client.inFlight).toBe(0);
   });
 
-  it('ends no process when an answer comes after the connection was closed', async () => {
+  it('survives a reply that arrives after the connection was closed', async () => {
     let release: (() => void) | undefined;
-    answer = async () => {
+    respond = async () => {
       await new Promise<void>((resolve) => (release = resolve));
-      return answerWith(3);
+      return replyWith(3);
     };
-    const asked = ask(true, 1_000);
-    await until(() => release !== undefined);
+    const pendingOutcome = sendCommand(true, 1_000);
+    await waitFor(() => release !== undefined);
     await gatewayBus.close();
     release?.();
-    await until(() => server.inFlight === 0);
-    expect(await asked).toEqual({ kind: 'timedOut' });
+    await waitFor(() => server.inFlight === 0);
+    expect(await pendingOutcome).toEqual({ kind: 'timedOut' });
   });
 });

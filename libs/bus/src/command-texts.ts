@@ -1,11 +1,17 @@
-/** First characters of the commands that terminals of several vendors take as text, such as `<SPBSJ*P:…>`, `*HQ,…#` and `#RESET#`. */
+/**
+ * First characters of commands that terminals of several vendors accept as text, such as `<SPBSJ*P:…>`, `*HQ,…#` and
+ * `#RESET#`.
+ */
 const commandPrefix = /^[<>*#$@&{}|\\^~=%/]/;
 
-/** Words by which vendors' text commands set a server, an access point or a password, reset a terminal or load its firmware. */
+/**
+ * Words with which vendors' text commands set a server, an access point or a password, reset a terminal or load its
+ * firmware.
+ */
 const commandWords =
   'ADMINIP|APN|APNPASSWORD|APNPWD|APNUSER|CPURESET|CQ|CUTOFF|DELETERECORDS|DNS|DOMAIN|DYD|FACTORY|FOTA|FTP|GPRS|HFYD|IP|IPADDR|NOADMIN|OTA|PASSWD|PASSWORD|POWEROFF|PSW|PWD|REBOOT|RELAY|RESET|RESTART|RESTORE|SERVER|SETPARAM|SHUTDOWN|SVR|TCPIP|UPGRADE|WEB_CONNECT';
 
-/** Such words that also begin plain sentences: they count with a separator or digits behind them. */
+/** Command words that also begin plain sentences: they match only before a separator or digits. */
 const everydayWords = 'BEGIN|CENTER|CLEAR|CONFIG|DEFAULT|FLUSH|FORMAT|HOST|INIT|INITIALIZE|PORT|SET|UPDATE|URL';
 
 const commandForms: readonly RegExp[] = [
@@ -15,19 +21,22 @@ const commandForms: readonly RegExp[] = [
   new RegExp(`^(?:${everydayWords})\\d`),
   // A word before a separator, also after a password or in another line: `666666,APN=internet`.
   new RegExp(`(?<![A-Z_])(?:${commandWords}|${everydayWords})\\d*[,=#*]`),
-  // Words that no sentence has, wherever they stand: `login password setparam 2004:host`.
+  // Words that no sentence contains, at any position: `login password setparam 2004:host`.
   /(?<![A-Z_])(?:SETPARAM|CPURESET|ADMINIP|WEB_CONNECT|DELETERECORDS)(?![A-Z_])/,
   // Modem commands: `AT+CGDCONT=1`.
   /(?<![A-Z])AT[+^$#&%]/,
-  // A password of digits with its separator: `123456#…`, `W000000,012,host,port`.
+  // A numeric password with its separator: `123456#…`, `W000000,012,host,port`.
   /^W?\d{4,8}[#*,]\S/,
   // One word that ends as most vendors' commands do: `STATUS#`, `GMT,E,8,0#`.
   /^\S+#$/,
 ];
 
-/** True for a text that a vendor's terminal may execute as a command. The list is conservative: a few plain sentences match too. */
+/**
+ * Returns true for a text that a vendor's terminal may execute as a command. The list is conservative: a few plain
+ * sentences match too.
+ */
 export function isCommandText(text: string): boolean {
-  // Invisible characters and other widths would get around the list, and a terminal may skip or convert them.
+  // Invisible characters and other widths could bypass the list, and a terminal may skip or convert them.
   const normal = text
     .normalize('NFKC')
     .replaceAll(/\s+/gu, ' ')

@@ -10,34 +10,43 @@ import {
   type Subscription,
 } from 'nats';
 
-/** How long the finishing of what is under way may take; a server that is gone never confirms it. */
-const drainLimitMs = 3_000;
-const stillWaitingEveryMs = 5_000;
+/** Longest time for draining at shutdown; a server that is gone never confirms it. */
+const drainTimeoutMs = 3_000;
+const flushTimeoutMs = 2_000;
+const waitLogIntervalMs = 5_000;
 
-/** The connection of a service to the broker; nothing outside this library uses the `nats` package. */
+/** Connection of a service to the broker. Only this library uses the `nats` package. */
 export interface Bus {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   jetstreamManager(): Promise<JetStreamManager>;
-  /** True while the connection stands. */
+  /** True while connected. */
   isUp(): boolean;
-  /** Milliseconds since the connection was lost; 0 while it stands. */
+  /** Milliseconds since the connection was lost; 0 while connected. */
   downForMs(): number;
-  /** Calls back after every reconnect; answers how to stop that. */
+  /** Calls back after every reconnect; returns a function that removes the listener. */
   onReconnect(listener: () => void): () => void;
-  /** Calls back with the subject of what is announced while the connection is down, so that nobody hears it; answers how to stop that. */
-  onUnheard(listener: (subject: string) => void): () => void;
-  /** Called where something is announced while the connection is down. */
-  noteUnheard(subject: string): void;
-  /** Finishes what is under way and closes. */
+  /**
+   * Calls back with the subject of each event that is dropped because the connection is down; returns a function that
+   * removes the listener.
+   */
+  onPublishDropped(listener: (subject: string) => void): () => void;
+  /** Reports an event that is dropped because the connection is down. */
+  emitPublishDropped(subject: string): void;
+  /**
+   * Resolves once the broker knows every subscription made before, so that no later message is missed. Resolves at once
+   * without a connection, and after 2 seconds without a response; never rejects.
+   */
+  flush(): Promise<void>;
+  /** Drains and closes the connection. */
   close(): Promise<void>;
 }
 
-/** Connects to NATS and stays connected for ever: what is lost is dialled again without a limit, and every change is logged. */
+/** Connects to NATS and reconnects forever; logs every change of the connection. */
 export async function openBus(url: string, options: { name: string; log: Logger }): Promise<Bus> {
   const { log } = options;
-  // Without this a service whose broker is missing would hang at its start without a word.
-  const waiting = setInterval(() => log.warn('still waiting for the broker'), stillWaitingEveryMs);
+  // Without this, a service without a broker would hang silently at its start.
+  const waitLogTimer = setInterval(() => log.warn('still waiting for the broker'), waitLogIntervalMs);
   const nc = await connect({
     ...serverOptions(url),
     name: options.name,
@@ -45,14 +54,14 @@ export async function openBus(url: string, options: { name: string; log: Logger 
     waitOnFirstConnect: true,
     reconnectTimeWait: 250,
     reconnectJitter: 250,
-    // A half-open connection is noticed within 20 seconds.
+    // Detects a half-open connection within 20 seconds.
     pingInterval: 10_000,
     maxPingOut: 2,
-  }).finally(() => clearInterval(waiting));
+  }).finally(() => clearInterval(waitLogTimer));
   const listeners = new Set<() => void>();
-  const unheardListeners = new Set<(subject: string) => void>();
+  const publishDroppedListeners = new Set<(subject: string) => void>();
   let downSinceMs: number | undefined;
-  const watch = async (): Promise<void> => {
+  const watchStatus = async (): Promise<void> => {
     for await (const status of nc.status()) {
       if (status.type === Events.Disconnect) {
         downSinceMs ??= performance.now();
@@ -66,7 +75,7 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       }
     }
   };
-  watch().catch((error: unknown) => log.error({ err: error }, 'the watch of the broker connection ended'));
+  watchStatus().catch((error: unknown) => log.error({ err: error }, 'status monitor of the broker connection ended'));
   return {
     nc,
     js: nc.jetstream(),
@@ -77,43 +86,49 @@ export async function openBus(url: string, options: { name: string; log: Logger 
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    onUnheard: (listener) => {
-      unheardListeners.add(listener);
-      return () => unheardListeners.delete(listener);
+    onPublishDropped: (listener) => {
+      publishDroppedListeners.add(listener);
+      return () => publishDroppedListeners.delete(listener);
     },
-    noteUnheard: (subject) => {
-      for (const listener of unheardListeners) callSafely(() => listener(subject), log);
+    emitPublishDropped: (subject) => {
+      for (const listener of publishDroppedListeners) callSafely(() => listener(subject), log);
+    },
+    flush: async () => {
+      if (downSinceMs === undefined && !nc.isClosed()) await withTimeout(nc.flush(), flushTimeoutMs);
     },
     close: async () => {
-      // Draining needs a server that answers; without one, or when it goes meanwhile, only closing is left.
-      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining()) await withinDrainLimit(nc.drain());
+      // Draining needs a server that responds; without one, the connection is only closed.
+      if (downSinceMs === undefined && !nc.isClosed() && !nc.isDraining())
+        await withTimeout(nc.drain(), drainTimeoutMs);
       await nc.close();
     },
   };
 }
 
-/** Ends a subscription without losing what the server has sent for it already; never throws, and never waits long. */
+/** Ends a subscription after the messages that the server already sent. Never throws and never waits long. */
 export async function endSubscription(bus: Bus, subscription: Subscription): Promise<void> {
   if (subscription.isClosed() || bus.nc.isClosed()) return;
-  if (bus.isUp()) await withinDrainLimit(subscription.drain());
+  if (bus.isUp()) await withTimeout(subscription.drain(), drainTimeoutMs);
   if (!subscription.isClosed()) subscription.unsubscribe();
 }
 
-/** True when the connection stands, or is back within the given time. */
-export async function isUpWithin(bus: Bus, limitMs: number): Promise<boolean> {
+/** Returns true if connected, or connected again within the given time. */
+export async function waitForConnection(bus: Bus, timeoutMs: number): Promise<boolean> {
   if (bus.isUp() || bus.nc.isClosed()) return bus.isUp();
   return new Promise((resolve) => {
-    const off = bus.onReconnect(() => end(true));
-    const timer = setTimeout(() => end(bus.isUp()), limitMs);
-    const end = (up: boolean): void => {
-      off();
+    const removeListener = bus.onReconnect(() => finish(true));
+    const timer = setTimeout(() => finish(bus.isUp()), timeoutMs);
+    const finish = (isConnected: boolean): void => {
+      removeListener();
       clearTimeout(timer);
-      resolve(up);
+      resolve(isConnected);
     };
   });
 }
 
-/** The client's settings for URLs separated by commas: it takes no credentials out of them by itself. */
+/**
+ * Returns the client's settings for URLs separated by commas. The client itself does not read credentials from them.
+ */
 function serverOptions(urls: string): ConnectionOptions {
   const parsed = urls.split(',').map((url) => new URL(url.includes('://') ? url.trim() : `nats://${url.trim()}`));
   const { username = '', password = '' } = parsed.find((url) => url.username !== '') ?? {};
@@ -126,13 +141,13 @@ function serverOptions(urls: string): ConnectionOptions {
   };
 }
 
-async function withinDrainLimit(draining: Promise<unknown>): Promise<void> {
-  const limit = new AbortController();
-  // What can not be drained is lost with its server; the callers ask again.
-  const ended = draining.catch(() => undefined);
-  const late = delay(drainLimitMs, undefined, { signal: limit.signal }).catch(() => undefined);
-  await Promise.race([ended, late]);
-  limit.abort();
+async function withTimeout(work: Promise<unknown>, timeoutMs: number): Promise<void> {
+  const timeoutController = new AbortController();
+  // Messages that cannot be drained are lost with their server; the callers retry.
+  const done = work.catch(() => undefined);
+  const timeout = delay(timeoutMs, undefined, { signal: timeoutController.signal }).catch(() => undefined);
+  await Promise.race([done, timeout]);
+  timeoutController.abort();
 }
 
 function callSafely(listener: () => void, log: Logger): void {

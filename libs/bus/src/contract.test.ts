@@ -2,9 +2,9 @@ import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createInbox } from 'nats';
 import { Type } from 'typebox';
-import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { type Bus, openBus } from './connection.ts';
-import { announce, call, defineAnnouncement, defineRequest, encodeJson, listenFor, serve } from './contract.ts';
+import { defineEvent, defineRequest, encodeJson, publish, request, serve, subscribe } from './contract.ts';
 import { pingService, servePing } from './ping.ts';
 
 // Real servers on a machine that may be busy.
@@ -33,7 +33,7 @@ describe('request and reply by contract', () => {
   });
   afterAll(() => Promise.all([bus.close(), other.close()]));
 
-  it('answers with the handler result, which knows correlation id and time left', async () => {
+  it('returns the result of the handler, which receives the correlation id and the remaining time', async () => {
     const contract = double();
     const contexts: unknown[] = [];
     const served = serve(bus, contract, options, async ({ number }, context) => {
@@ -41,23 +41,23 @@ describe('request and reply by contract', () => {
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const asked = { timeoutMs: 5_234.5, correlationId: 'abc' };
-    expect(await call(other, contract, { number: 4 }, asked)).toEqual({ doubled: 8 });
+    const requestOptions = { timeoutMs: 5_234.5, correlationId: 'abc' };
+    expect(await request(other, contract, { number: 4 }, requestOptions)).toEqual({ doubled: 8 });
     expect(contexts).toEqual([{ correlationId: 'abc', timeoutMs: expect.any(Number) }]);
     await served.stop();
   });
 
-  it('answers a request that breaks the schema as a failure that tells the caller nothing', async () => {
+  it('rejects a request that breaks the schema without details for the caller', async () => {
     const contract = double();
     let handled = 0;
     const served = serve(bus, contract, options, async () => ({ doubled: (handled += 1) }));
     await bus.nc.flush();
     const wrong = { number: 'four' } as unknown as { number: number };
-    await expect(call(other, contract, wrong, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, wrong, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'failed',
       message: `${contract.subject} failed.`,
     });
-    await expect(call(other, { ...contract }, Number.NaN as never, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, { ...contract }, Number.NaN as never, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'failed',
     });
     expect(handled).toBe(0);
@@ -65,24 +65,28 @@ describe('request and reply by contract', () => {
     await served.stop();
   });
 
-  it('hides what went wrong in a handler', async () => {
+  it('hides the error of a handler from the caller', async () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => {
       throw new Error('password of the database');
     });
     await bus.nc.flush();
-    const failure = await call(other, contract, { number: 1 }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+    const failure = await request(other, contract, { number: 1 }, { timeoutMs: 20_000 }).catch(
+      (error: unknown) => error,
+    );
     expect(failure).toMatchObject({ name: 'BusError', kind: 'failed' });
     expect(String(failure)).not.toContain('password');
     expect(String(errors.at(-1))).toContain('password of the database');
     await served.stop();
   });
 
-  it('lets no handler answer what the contract does not allow', async () => {
+  it('rejects a reply of the handler that breaks the contract', async () => {
     const contract = double();
     const served = serve(bus, contract, options, async () => ({ doubled: 'eight' }) as never);
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({ kind: 'failed' });
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+      kind: 'failed',
+    });
     expect(String(errors.at(-1))).toContain('invalid reply');
     await served.stop();
   });
@@ -91,68 +95,70 @@ describe('request and reply by contract', () => {
     ['not JSON', Buffer.from('hello')],
     ['empty', Buffer.alloc(0)],
     ['of the wrong shape', encodeJson({ doubled: null })],
-  ])('calls a reply invalid that is %s', async (_case, bytes) => {
+  ])('reports a reply as invalid that is %s', async (_case, bytes) => {
     const contract = double();
     const foreign = bus.nc.subscribe(contract.subject, { callback: (_error, message) => message.respond(bytes) });
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
       name: 'BusError',
       kind: 'invalid',
     });
     foreign.unsubscribe();
   });
 
-  it('tells nobody there from nobody answering', async () => {
+  it('distinguishes "no responders" from a time-out', async () => {
     const contract = double();
     const startedAt = performance.now();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 30_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 30_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
-    // Far from the thirty seconds that nobody answering takes.
+    // Far below the 30 s of a time-out.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     const silent = bus.nc.subscribe(contract.subject, { callback: () => undefined });
     await bus.nc.flush();
-    await expect(call(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({ kind: 'timedOut' });
+    await expect(request(other, contract, { number: 1 }, { timeoutMs: 100 })).rejects.toMatchObject({
+      kind: 'timedOut',
+    });
     silent.unsubscribe();
   });
 
-  it('answers what is under way when it stops, and takes nothing after it', async () => {
+  it('finishes pending requests when it stops and accepts no new ones', async () => {
     const contract = double();
-    const begun: (() => void)[] = [];
+    const started: (() => void)[] = [];
     const served = serve(bus, contract, options, async ({ number }) => {
-      await new Promise<void>((resolve) => begun.push(resolve));
+      await new Promise<void>((resolve) => started.push(resolve));
       return { doubled: number * 2 };
     });
     await bus.nc.flush();
-    const answer = call(other, contract, { number: 3 }, { timeoutMs: 20_000 });
-    await until(() => begun.length === 1);
+    const reply = request(other, contract, { number: 3 }, { timeoutMs: 20_000 });
+    await waitFor(() => started.length === 1);
     const stopped = served.stop();
-    begun[0]?.();
-    expect(await answer).toEqual({ doubled: 6 });
+    started[0]?.();
+    expect(await reply).toEqual({ doubled: 6 });
     await stopped;
-    await expect(call(other, contract, { number: 3 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
+    await expect(request(other, contract, { number: 3 }, { timeoutMs: 20_000 })).rejects.toMatchObject({
       kind: 'noResponders',
     });
   });
 
-  it('announces to all listeners, and keeps malformed messages from them', async () => {
-    const told = defineAnnouncement({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
-    const heard: string[] = [];
+  it('publishes to all subscribers and filters malformed messages', async () => {
+    const event = defineEvent({ subject: subject('told'), schema: Type.Object({ what: Type.String() }) });
+    const received: string[] = [];
     const faults: unknown[] = [];
     const listeners = [bus, other].map((each) =>
-      listenFor(
+      subscribe(
         each,
-        told,
+        event,
         (error) => faults.push(error),
-        ({ what }) => heard.push(what),
+        ({ what }) => received.push(what),
       ),
     );
     await Promise.all([bus.nc.flush(), other.nc.flush()]);
-    bus.nc.publish(told.subject, Buffer.from('{'));
-    bus.nc.publish(told.subject, encodeJson({ what: 1 }));
-    announce(bus, told, { what: 'news' });
-    await until(() => heard.length === 2);
-    expect(heard).toEqual(['news', 'news']);
+    bus.nc.publish(event.subject, Buffer.from('{'));
+    bus.nc.publish(event.subject, encodeJson({ what: 1 }));
+    publish(bus, event, { what: 'news' });
+    await waitFor(() => received.length === 2);
+    expect(received).toEqual(['news', 'news']);
     expect(faults).toHaveLength(4);
     for (const listener of listeners) listener.stop();
   });
@@ -170,8 +176,8 @@ describe('request and reply by contract', () => {
   });
 });
 
-describe('a bus whose broker goes away', () => {
-  it('calls wait out a short outage, fail when it lasts, and closing does not hang', async () => {
+describe('a bus during a broker outage', () => {
+  it('delays requests during a short outage, fails them during a long one, and closes without hanging', async () => {
     const nats = await (await ServerProcess.nats()).start();
     const url = `nats://127.0.0.1:${nats.port}`;
     const [bus, server] = await Promise.all([
@@ -189,39 +195,41 @@ describe('a bus whose broker goes away', () => {
     const off = bus.onReconnect(() => (reconnects += 1));
     try {
       let outages = 0;
-      let answer: unknown;
-      // An outage that a busy machine has made longer than calls wait is had again.
+      let reply: unknown;
+      // Repeated if a busy machine made the outage longer than requests wait.
       for (let isShort = false; !isShort; outages += 1) {
         await nats.kill();
-        await until(() => !bus.isUp() && !server.isUp());
+        await waitFor(() => !bus.isUp() && !server.isUp());
         expect(bus.downForMs()).toBeGreaterThan(0);
         const lostAtMs = performance.now() - bus.downForMs();
-        const duringOutage = call(bus, contract, { number: 5 }, { timeoutMs: 20_000 }).catch((error: unknown) => error);
+        const duringOutage = request(bus, contract, { number: 5 }, { timeoutMs: 20_000 }).catch(
+          (error: unknown) => error,
+        );
         await nats.start();
-        await until(() => bus.isUp() && server.isUp());
-        answer = await duringOutage;
+        await waitFor(() => bus.isUp() && server.isUp());
+        reply = await duringOutage;
         isShort = performance.now() - lostAtMs < 1_900;
       }
-      // The server may have come back after the caller: then the caller is told that nobody is there yet.
-      expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(answer);
-      // Up means connected; the broker may know of the server's subscription a moment later.
+      // The server may return after the caller: the caller then receives "no responders".
+      expect([{ doubled: 10 }, expect.objectContaining({ kind: 'noResponders' })]).toContainEqual(reply);
+      // Connected does not mean subscribed: the broker may learn of the server's subscription a moment later.
       await server.nc.flush();
-      expect(await call(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });
+      expect(await request(bus, contract, { number: 6 }, { timeoutMs: 20_000 })).toEqual({ doubled: 12 });
       expect(bus.downForMs()).toBe(0);
       expect(reconnects).toBe(outages);
       off();
 
       await nats.kill();
-      await until(() => !bus.isUp());
-      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+      await waitFor(() => !bus.isUp());
+      await expect(request(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
       });
       const startedAt = performance.now();
       await served.stop();
       await Promise.all([bus.close(), server.close()]);
-      // For ever, if it waited for the broker.
+      // It would never end if it waited for the broker.
       expect(performance.now() - startedAt).toBeLessThan(30_000);
-      await expect(call(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
+      await expect(request(bus, contract, { number: 1 }, { timeoutMs: 300 })).rejects.toMatchObject({
         kind: 'disconnected',
       });
     } finally {
@@ -230,7 +238,7 @@ describe('a bus whose broker goes away', () => {
     }
   });
 
-  it('closes within its limit when the broker is killed at that very moment', async () => {
+  it('closes within its time-out if the broker is killed at the same time', async () => {
     const nats = await (await ServerProcess.nats()).start();
     const bus = await openBus(`nats://127.0.0.1:${nats.port}`, { name: 'close-test', log });
     bus.nc.subscribe('a.*', { callback: () => undefined });
@@ -241,7 +249,7 @@ describe('a bus whose broker goes away', () => {
     await nats.remove();
   });
 
-  it('waits for a broker that comes up after the service', async () => {
+  it('waits for a broker that starts after the service', async () => {
     const nats = await ServerProcess.nats();
     const opening = openBus(`nats://127.0.0.1:${nats.port}`, { name: 'late-test', log });
     await nats.start();
@@ -251,7 +259,7 @@ describe('a bus whose broker goes away', () => {
     await nats.remove();
   });
 
-  it('takes credentials out of the URL', async () => {
+  it('reads credentials from the URL', async () => {
     const nats = await (await ServerProcess.nats(['--user', 'fleet', '--pass', 'p@ss'])).start();
     const bus = await openBus(`nats://fleet:p%40ss@127.0.0.1:${nats.port}`, { name: 'credentials-test', log });
     expect(bus.isUp()).toBe(true);

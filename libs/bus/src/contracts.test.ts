@@ -6,8 +6,8 @@ interface Compilable {
 }
 const isCheck = (value: unknown): value is Compilable => typeof value === 'function' && 'compile' in value;
 
-/** Finds the checks of what a module exports: contracts have two, events one, and some are exported alone. */
-function checksOf(value: unknown): Compilable[] {
+/** Returns the validators that a module exports: contracts have two, events one, and some are exported alone. */
+function findChecks(value: unknown): Compilable[] {
   if (isCheck(value)) return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap((part) => (isCheck(part) ? [part] : []));
@@ -17,7 +17,7 @@ describe('the contracts of the bus', () => {
   it('have schemas that compile, although a service compiles each at its first message', async () => {
     const files = readdirSync(import.meta.dirname).filter((file) => /^[a-z-]+\.ts$/.test(file));
     const checks: Compilable[] = [];
-    for (const file of files) checks.push(...Object.values((await import(`./${file}`)) as object).flatMap(checksOf));
+    for (const file of files) checks.push(...Object.values((await import(`./${file}`)) as object).flatMap(findChecks));
     expect(checks.length).toBeGreaterThan(60);
     for (const check of checks) expect(() => check.compile()).not.toThrow();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isCriticalCommand, levelAllows } from './critical-commands.ts';
+import { isCommandAllowed, isCriticalCommand } from './critical-commands.ts';
 
 const text = (value: string): boolean => isCriticalCommand({ kind: 'sendText', text: value });
 const parameter = (id: number): boolean =>
@@ -92,6 +92,6 @@ describe('levelAllows', () => {
     ['critical', false, true],
     ['critical', true, true],
   ] as const)('level %s, critical %s: %s', (level, isCritical, expected) => {
-    expect(levelAllows(level, isCritical)).toBe(expected);
+    expect(isCommandAllowed(level, isCritical)).toBe(expected);
   });
 });

@@ -8,22 +8,27 @@ export type ClassifiedCommand =
   | { readonly kind: 'setParameters'; readonly parameters: readonly { readonly id: number }[] }
   | { readonly kind: Exclude<DeviceCommand['kind'], 'terminalControl' | 'sendText' | 'setParameters'> };
 
-/** Shutdown, restart, end of the data connection, end of all radio: JT/T 808 defines no other control that is not critical. */
+/**
+ * Shutdown, restart, end of the data connection, end of all radio: the only non-critical controls that JT/T 808
+ * defines.
+ */
 const standardControls: ReadonlySet<number> = new Set([3, 4, 6, 7]);
 
 type Range = readonly [first: number, last: number];
 
-/** Parameters that move a terminal to another server, or say who may reset it, command it or listen in by telephone. */
+/**
+ * Parameters that move a terminal to another server, or decide who may reset it, command it or listen in by telephone.
+ */
 const criticalParameters: readonly Range[] = [
   // Access points, users, passwords, addresses and ports of the servers, and the servers of the IC card.
   [0x0010, 0x001d],
-  // The same of the secondary server, since 2019.
+  // The same for the secondary server, since 2019.
   [0x0023, 0x0026],
-  // Telephone numbers of the platform, of resets, of text commands.
+  // Telephone numbers of the platform, for resets and for text commands.
   [0x0040, 0x0044],
-  // Numbers that listen in, and that send privileged text commands.
+  // Numbers that may listen in and send privileged text commands.
   [0x0048, 0x0049],
-  // Reserved ids and those of vendors, whose meaning is unknown, but for the settings of active safety (T/JSATL 12).
+  // Reserved and vendor ids, whose meaning is unknown, except the settings of active safety (T/JSATL 12).
   [0x0200, 0xf363],
   [0xf368, 0xffff_ffff],
 ];
@@ -31,7 +36,9 @@ const criticalParameters: readonly Range[] = [
 const isCriticalParameter = (id: number): boolean =>
   criticalParameters.some(([first, last]) => id >= first && id <= last);
 
-/** True for a command that can move a terminal to another server, reset it, change its firmware or lock it out. */
+/**
+ * Returns true for a command that can move a terminal to another server, reset it, change its firmware or lock it out.
+ */
 export function isCriticalCommand(command: ClassifiedCommand): boolean {
   switch (command.kind) {
     case 'terminalControl':
@@ -40,7 +47,7 @@ export function isCriticalCommand(command: ClassifiedCommand): boolean {
       return command.parameters.some(({ id }) => isCriticalParameter(id));
     case 'sendText':
       return isCommandText(command.text);
-    // It may be any of them.
+    // Any message is possible.
     case 'raw':
       return true;
     case 'wakeUp':
@@ -62,18 +69,18 @@ export function isCriticalCommand(command: ClassifiedCommand): boolean {
       return false;
     default:
       command satisfies never;
-      // Sent by a newer release, which knows a kind that this one does not.
+      // Sent by a newer release with a kind that this one does not know.
       return true;
   }
 }
 
-/** What a partner may send to terminals, from least to most. */
+/** Levels of commands that a partner may send to terminals, from least to most. */
 export const partnerCommandLevels = ['none', 'standard', 'critical'] as const;
 export type PartnerCommandLevel = (typeof partnerCommandLevels)[number];
 
-/** The level of a partner whose record has none. */
+/** Level of a partner whose record has none. */
 export const defaultCommandLevel: PartnerCommandLevel = 'standard';
 
-/** True where a level allows a command. */
-export const levelAllows = (level: PartnerCommandLevel, isCritical: boolean): boolean =>
+/** Returns true if a level allows a command. */
+export const isCommandAllowed = (level: PartnerCommandLevel, isCritical: boolean): boolean =>
   level === 'critical' || (level === 'standard' && !isCritical);

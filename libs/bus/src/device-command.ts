@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { compileCheck, defineAnnouncement } from './contract.ts';
+import { compileCheck, defineEvent } from './contract.ts';
 
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
@@ -11,7 +11,7 @@ const cameraTime = Type.Union([Type.String({ pattern: '^\\d{12}$' }), Type.Null(
 /** Unsigned 64-bit number in decimal: JSON numbers are not exact there. */
 const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
 
-/** What is said of a text message, 0x8300; `options` null: an emergency message. */
+/** Content of a text message, 0x8300; `options` null: an emergency message. */
 export const textMessage = {
   text: Type.String({ minLength: 1, maxLength: 1024 }),
   textType: Type.Union([Type.Literal('Notification'), Type.Literal('Service'), Type.Null()]),
@@ -28,11 +28,14 @@ export const textMessage = {
 };
 
 /**
- * What a gateway can be asked to do to a terminal, by meaning and not by frame: the gateway knows the terminal's edition and encodes accordingly.
- * Field values are those of the JT/T 808 and 1078 tables.
+ * Commands that a gateway sends to a terminal, by meaning and not by frame: the gateway knows the terminal's edition
+ * and encodes accordingly. Values are those of the JT/T 808 and 1078 tables.
  */
 export const deviceCommand = Type.Union([
-  /** A harmless query that wakes a sleeping terminal: 0x8204 (2019) or 0x8201 (2011, 2013), repeated until it answers. */
+  /**
+   * A harmless query that wakes a sleeping terminal: 0x8204 (2019) or 0x8201 (2011, 2013), repeated until the terminal
+   * responds.
+   */
   Type.Object({ kind: Type.Literal('wakeUp') }),
   /** 0x9101 */
   Type.Object({
@@ -149,27 +152,27 @@ export const deviceCommand = Type.Union([
     /** 32 characters. */
     alarmNo: Type.String({ pattern: '^[0-9a-f]{32}$' }),
   }),
-  /** 0x8500 for the doors, which editions tell in opposite ways. */
+  /** 0x8500 for the doors, which the editions encode in opposite ways. */
   Type.Object({ kind: Type.Literal('controlDoors'), isLocked: Type.Boolean() }),
-  /** Any message of the platform, as it is. */
+  /** Any platform message, sent unchanged. */
   Type.Object({ kind: Type.Literal('raw'), messageId: port, bodyHex: hexBytes(16_384) }),
 ]);
 
 /** One command to a terminal. */
 export type DeviceCommand = Static<typeof deviceCommand>;
 
-/** The command of one kind. */
+/** Command of one kind. */
 export type DeviceCommandOf<K extends DeviceCommand['kind']> = Extract<DeviceCommand, { kind: K }>;
 
-/** How a terminal answered: with a result code (0x0001), with a message of its own (0x1205 …), or both. */
-export const deviceAnswer = Type.Object({
-  /** Message id of the command that was answered, such as 0x9101. */
+/** Response of a terminal: a result code (0x0001), a message of its own (0x1205 …), or both. */
+export const deviceResponse = Type.Object({
+  /** Message id of the command, such as 0x9101. */
   commandMessageId: port,
   /** Header serial of the command's frame. */
   commandSerialNo: port,
   /** Result of the terminal general response 0x0001 (0 success, 1 failure, 2 incorrect, 3 unsupported); null when only a message came. */
   result: Type.Union([byte, Type.Null()]),
-  /** The specific answer, reassembled and undecoded; it has been checked to be readable. */
+  /** The specific response, reassembled and not decoded; it was validated. */
   message: Type.Union([
     Type.Object({
       id: port,
@@ -180,47 +183,53 @@ export const deviceAnswer = Type.Object({
   ]),
 });
 
-/** How a terminal answered. */
-export type DeviceAnswer = Static<typeof deviceAnswer>;
+/** Response of a terminal. */
+export type DeviceResponse = Static<typeof deviceResponse>;
 
-/** Every way in which a command can end; a gateway answers the bus exactly once with one of them. */
+/** Every outcome of a command; a gateway replies with exactly one of them. */
 export const outcome = Type.Union([
-  Type.Object({ kind: Type.Literal('answered'), answer: deviceAnswer }),
-  /** No session, or it was lost before the frame was written. */
+  Type.Object({ kind: Type.Literal('answered'), answer: deviceResponse }),
+  /** No session, or the session ended before the frame was written. */
   Type.Object({ kind: Type.Literal('notConnected') }),
-  /** The frame was written, and no answer came in time. */
+  /** The frame was written, and no response arrived in time. */
   Type.Object({ kind: Type.Literal('timedOut') }),
-  /** An answer came that can not be decoded. */
+  /** The response cannot be decoded. */
   Type.Object({ kind: Type.Literal('unreadable'), detail: Type.String() }),
-  /** The gateway will not send it: the command can not be encoded for this terminal (the asker's fault), or the gateway itself failed (`isOurFault`). */
+  /**
+   * The gateway refuses to send it: the command cannot be encoded for this terminal (the caller's fault), or the
+   * gateway failed (`isOurFault`).
+   */
   Type.Object({ kind: Type.Literal('refused'), detail: Type.String(), isOurFault: Type.Optional(Type.Boolean()) }),
-  /** Too much is in flight for this terminal, or the gateway is draining. */
+  /** Too many commands are pending for this terminal, or the gateway is draining. */
   Type.Object({ kind: Type.Literal('busy'), detail: Type.String() }),
-  /** The broker has been away for more than two seconds; nothing was sent. Made by the caller's side only. */
+  /** The broker was unavailable for more than two seconds; nothing was sent. Created by the caller's side only. */
   Type.Object({ kind: Type.Literal('brokerAway') }),
 ]);
 
-/** How a command ended. */
+/** Outcome of a command. */
 export type Outcome = Static<typeof outcome>;
 
-/** Checks of both payloads. */
+/** Validators of both payloads. */
 export const checkDeviceCommand = compileCheck(deviceCommand);
 export const checkOutcome = compileCheck(outcome);
 
-/** Tells that the frame of a command has been written to the terminal's socket. Subject: `commandSentSubject`. */
-export const commandSent = defineAnnouncement({
+/** Event: the frame of a command was written to the terminal's socket. Subject: `commandSentSubject`. */
+export const commandSent = defineEvent({
   subject: 'device.*.sent',
   schema: Type.Object({
     imei: Type.String(),
     commandId: Type.String(),
     messageId: port,
-    /** Header serial of the frame, of the last one of a split message. */
+    /** Header serial of the frame; of the last one if the message was split. */
     serialNo: port,
   }),
 });
 
-/** Where frames that have been written to one terminal are told. */
+/** Returns the subject of frames written to one terminal. */
 export const commandSentSubject = (imei: string): string => `device.${imei}.sent`;
 
-/** The subject on which the gateway pod that holds a terminal's session takes commands; `imei` is the canonical number. */
+/**
+ * Returns the subject on which the gateway pod that holds a terminal's session receives commands; `imei` is the
+ * canonical number.
+ */
 export const deviceCommandSubject = (imei: string): string => `device.${imei}.command`;

@@ -1,44 +1,47 @@
 export { headers } from 'nats';
-export { type DeviceAsk, DeviceAsker } from './ask-device.ts';
 export { type Bus, openBus } from './connection.ts';
 export {
-  type Announcement,
-  announce,
   type BusContext,
   BusError,
-  type CallOptions,
-  type CommandName,
-  type Contract,
-  call,
+  type CommandIdentity,
   decodeJson,
-  defineAnnouncement,
+  defineEvent,
   defineRequest,
+  type EventContract,
   encodeJson,
   headerNames,
-  listenFor,
+  publish,
+  type RequestContract,
+  type RequestOptions,
+  request,
   serve,
+  subscribe,
 } from './contract.ts';
 export {
   type ClassifiedCommand,
   defaultCommandLevel,
+  isCommandAllowed,
   isCriticalCommand,
-  levelAllows,
   type PartnerCommandLevel,
   partnerCommandLevels,
 } from './critical-commands.ts';
 export {
   commandSent,
   commandSentSubject,
-  type DeviceAnswer,
   type DeviceCommand,
   type DeviceCommandOf,
+  type DeviceResponse,
   deviceCommandSubject,
   type Outcome,
 } from './device-command.ts';
+export { DeviceCommandClient, type DeviceCommandRequest } from './device-command-client.ts';
+export { DeviceCommandServer, type IncomingCommand } from './device-command-server.ts';
+export { DurableConsumer, type DurableConsumerOptions, type JetStreamMessage, RetryLater } from './durable-consumer.ts';
+export { JetStreamPublisher, type JetStreamPublisherOptions } from './jetstream-publisher.ts';
 export {
-  type AttachmentsWanted,
-  attachmentsWanted,
-  attachmentsWantedSubject,
+  type AttachmentsRequested,
+  attachmentsRequested,
+  attachmentsRequestedSubject,
   expectAttachments,
   type MediaStored,
   mediaFileKinds,
@@ -60,18 +63,19 @@ export {
   type NotificationRaised,
   notificationRaised,
   notificationSubject,
+  notifyWebhookOwner,
   sessionChanged,
-  tellOfWebhook,
   webhookRequests,
 } from './notification-events.ts';
+export { OrderedReader, type OrderedReaderOptions, type StreamMessage, streamCreatedAt } from './ordered-reader.ts';
 export {
-  admitPartnerCommand,
-  askPartner,
+  authorizePartnerCommand,
   findPartnerChannel,
   type PartnerOutcome,
   partnerCodes,
   partnerCommandNumbers,
   queuePartnerCommand,
+  sendPartnerCommand,
   verifyPartner,
 } from './partner-requests.ts';
 export {
@@ -79,48 +83,44 @@ export {
   type PartnerHeartbeat,
   type PartnerPosition,
   type PartnerReport,
-  readPartnerReport,
+  parsePartnerReport,
 } from './partner-telemetry.ts';
 export { pingRequest, pingService, servePing } from './ping.ts';
 export {
   accessChanged,
   commandQueued,
   connectionsDisplaced,
-  type DeviceUse,
+  type DeviceAccessEvent,
+  deviceAccessed,
   deviceApi,
-  deviceUsed,
   fenceSession,
   findDevice,
   gatewayFenceSubject,
   keyRevoked,
   mediaControl,
   mediaControlSubject,
-  mediaStreamOn,
-  notStreaming,
+  queryStream,
   revokeKey,
   type StreamChanged,
   streamChanged,
+  streamStatusEvent,
   verifyKey,
 } from './requests.ts';
-export { DeviceCommandServer, type IncomingCommand } from './serve-device.ts';
-export { RetryLater, StoredConsumer, type StoredConsumerOptions, type StoredMessage } from './stored-consumer.ts';
-export { readStoredEvent, type StoredEvent } from './stored-event.ts';
-export { type LogMessage, StoredLog, type StoredLogOptions, streamMadeAt } from './stored-log.ts';
-export { StoredPublisher, type StoredPublisherOptions } from './stored-publisher.ts';
 export { ensureStreams } from './streams.ts';
 export {
   eventHeaders,
   eventSubject,
   maxBatchBytes,
-  partitionOf,
   readTelemetryBatch,
   TelemetryBatch,
   type TelemetryReport,
+  telemetryPartition,
   telemetrySubject,
 } from './telemetry.ts';
+export { parseTerminalEvent, type TerminalEvent } from './terminal-event.ts';
 export {
-  clipSource,
   grantUpload,
+  locateClip,
   removeUploadFiles,
   uploadChanged,
   uploadRevoked,

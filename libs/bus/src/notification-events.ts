@@ -1,28 +1,28 @@
 import { type Static, Type } from 'typebox';
-import { defineAnnouncement, defineRequest } from './contract.ts';
-import { streamStartId, toldOrder } from './requests.ts';
+import { defineEvent, defineRequest } from './contract.ts';
+import { eventSequence, streamStartId } from './requests.ts';
 
 const id = Type.Integer({ minimum: 1 });
 const milliseconds = Type.Integer({ minimum: 0 });
-/** A union of literals that is made of a list has no static type. */
-const oneOfWords = <const T extends readonly string[]>(words: T) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] });
+/** A union of literals that is built from a list has no static type. */
+const stringEnum = <const T extends readonly string[]>(values: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
 /**
- * A notification that is on record, in the stream NOTIFICATIONS on `notificationSubject`; its `Nats-Msg-Id` is the dedupe key. Whoever reads it meets it
- * at least once, and tells repetitions by `notification.id`.
+ * Event in the stream NOTIFICATIONS on `notificationSubject`: a notification was recorded. `Nats-Msg-Id` is the dedupe
+ * key. Delivered at least once; `notification.id` identifies repetitions.
  */
-export const notificationRaised = defineAnnouncement({
+export const notificationRaised = defineEvent({
   subject: 'notification.*.*',
   schema: Type.Object({
     accountId: id,
-    /** The vehicle's owning user: whose webhooks it goes to. */
+    /** The vehicle's owning user, whose webhooks receive it. */
     ownerUserId: id,
-    /** What the owning user's preferences said when it was raised: false keeps it from webhooks. */
+    /** Preference of the owning user when the notification was created: false excludes webhooks. */
     wantedByOwner: Type.Boolean(),
-    /** The address for drivers and for users whom the vehicle is shared with; as the notification's own where it is left out. */
+    /** Address for drivers and for users with whom the vehicle is shared; by default that of the notification. */
     addressForOthers: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    /** The record as the Platform API shows it (platform-contract.md, section 27). */
+    /** The record as the Platform API shows it (services/platform-api/openapi.json). */
     notification: Type.Object(
       {
         id,
@@ -47,11 +47,14 @@ export const notificationRaised = defineAnnouncement({
 /** Payload of `notificationRaised`. */
 export type NotificationRaised = Static<typeof notificationRaised.schema>;
 
-/** Subject of a notification: by account and canonical terminal number, `none` where the vehicle has no terminal. */
+/**
+ * Returns the subject of a notification: by account and canonical terminal number, `none` for a vehicle without a
+ * terminal.
+ */
 export const notificationSubject = (accountId: number, imei: string | null): string =>
   `notification.${accountId}.${imei ?? 'none'}`;
 
-/** Kinds of live events, as the websocket names them (platform-contract.md, section 16). */
+/** Kinds of live events, as the websocket names them (docs/reference/websocket.md). */
 export const liveEventTypes = [
   'location',
   'status',
@@ -67,22 +70,23 @@ export const liveEventTypes = [
 export type LiveEventType = (typeof liveEventTypes)[number];
 
 /**
- * What has just happened to vehicles of an account, for the websockets of all replicas, on `liveSubject`. Lost when the broker is away: clients resume from records.
- * `data` is what the websocket sends, complete; what a viewer may not see (the driver of a shared vehicle) is taken out by whoever sends it on.
+ * Event on `liveSubject` for the websockets of all replicas: a change of an account's vehicles. Lost while the broker
+ * is unavailable; clients resume from records. `data` is the complete websocket payload; the forwarding replica removes
+ * fields that a viewer may not see, such as the driver of a shared vehicle.
  */
-export const liveEvents = defineAnnouncement({
+export const liveEvents = defineEvent({
   subject: 'live.*',
   schema: Type.Object({
     accountId: id,
     events: Type.Array(
       Type.Object({
-        type: oneOfWords(liveEventTypes),
+        type: stringEnum(liveEventTypes),
         vehicleId: id,
         /** Server time of the event, ms. */
         atMs: milliseconds,
         data: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
-        /** With `stream`: several replicas tell on what one has told them. */
-        order: Type.Optional(toldOrder),
+        /** With `stream`: several replicas forward one event. */
+        order: Type.Optional(eventSequence),
         startId: Type.Optional(streamStartId),
       }),
     ),
@@ -95,23 +99,26 @@ export type LiveEvents = Static<typeof liveEvents.schema>;
 /** One event of `liveEvents`. */
 export type LiveEvent = LiveEvents['events'][number];
 
-/** Subject of an account's live events. */
+/** Returns the subject of an account's live events. */
 export const liveSubject = (accountId: number): string => `live.${accountId}`;
 
 /**
- * Records of an account have changed by which telemetry is judged or delivered: who caches them reads them again. Lost when the broker is away: caches end
- * by age as well.
+ * Event: records that telemetry or delivery depend on have changed, so that caches reload them. Lost while the broker
+ * is unavailable; caches also expire.
  */
-export const fleetChanged = defineAnnouncement({
+export const fleetChanged = defineEvent({
   subject: 'fleet.changed',
   schema: Type.Object({
     accountId: id,
-    kind: oneOfWords(['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks']),
+    kind: stringEnum(['vehicles', 'drivers', 'groups', 'geofences', 'routes', 'preferences', 'webhooks']),
   }),
 });
 
-/** A session of a terminal has begun or ended at a gateway; lost when the broker is away: the state in Redis is the truth. */
-export const sessionChanged = defineAnnouncement({
+/**
+ * Event: a session of a terminal began or ended at a gateway. Lost while the broker is unavailable; Redis holds the
+ * truth.
+ */
+export const sessionChanged = defineEvent({
   subject: 'session.changed',
   schema: Type.Object({
     /** Canonical number. */
@@ -123,8 +130,11 @@ export const sessionChanged = defineAnnouncement({
 
 const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 
-/** A webhook delivery whose first attempt is due: subject in the work-queue stream WEBHOOKS. Later attempts stand in the database with their times. */
-export const deliveryDue = defineAnnouncement({
+/**
+ * A webhook delivery whose first attempt is due: subject in the work-queue stream WEBHOOKS. Later attempts are
+ * scheduled in the database.
+ */
+export const deliveryDue = defineEvent({
   subject: 'webhook.due.*',
   schema: Type.Object({
     deliveryId,
@@ -132,7 +142,7 @@ export const deliveryDue = defineAnnouncement({
   }),
 });
 
-/** Subject of the due deliveries of a webhook. */
+/** Returns the subject of the due deliveries of a webhook. */
 export const deliveryDueSubject = (webhookId: number): string => `webhook.due.${webhookId}`;
 
 const attempt = Type.Object({
@@ -145,15 +155,15 @@ const attempt = Type.Object({
   responseBody: Type.Union([Type.String(), Type.Null()]),
 });
 
-/** What platform-api asks of webhook-dispatcher; whose webhook it is has been checked. */
+/** Requests of platform-api to webhook-dispatcher; the caller has checked who owns the webhook. */
 export const webhookRequests = {
-  /** Sends a test notification now, through the same code and guards, and answers with the attempt. */
+  /** Sends a test notification immediately, through the same code and guards, and returns the attempt. */
   test: defineRequest({
     subject: 'webhook-dispatcher.test',
     request: Type.Object({ webhookId: id, notificationType: Type.String() }),
     reply: Type.Object({ attempt: Type.Union([attempt, Type.Null()]) }),
   }),
-  /** Tries a delivery again, now; `running` while an attempt is under way. */
+  /** Retries a delivery immediately; `running` if an attempt is in progress. */
   retry: defineRequest({
     subject: 'webhook-dispatcher.retry',
     request: Type.Object({ webhookId: id, deliveryId }),
@@ -161,7 +171,7 @@ export const webhookRequests = {
       result: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('unknown')]),
     }),
   }),
-  /** Queues failed or skipped deliveries of a span again, the oldest first; answers how many. */
+  /** Requeues failed or skipped deliveries of a time span, oldest first; returns their number. */
   replay: defineRequest({
     subject: 'webhook-dispatcher.replay',
     request: Type.Object({
@@ -175,20 +185,20 @@ export const webhookRequests = {
 } as const;
 
 /**
- * Asks platform-api to tell the owner of a webhook that it is failing, or was disabled for that: a notification `webhook_disabled` and an e-mail. Asked again, it makes no
- * second notification.
+ * Requests platform-api to notify the owner of a failing or disabled webhook, by a notification `webhook_disabled` and
+ * an email. Repeated requests create no second notification.
  */
-export const tellOfWebhook = defineRequest({
+export const notifyWebhookOwner = defineRequest({
   subject: 'platform-api.tell-of-webhook',
   request: Type.Object({
     webhookId: id,
-    /** How much of the time after which a failing webhook is disabled is over; 100: it is disabled. */
+    /** Elapsed percentage of the time after which a failing webhook is disabled; 100: it is disabled. */
     percent: Type.Union([Type.Literal(50), Type.Literal(90), Type.Literal(100)]),
     reason: Type.Union([Type.Literal('failing'), Type.Literal('gone')]),
     failingSinceMs: milliseconds,
-    /** When it was found: the time of the notification. */
+    /** Time of the finding, used as the notification's time. */
     atMs: milliseconds,
-    /** The vehicle of a delivery that failed: the notification is about it. */
+    /** Vehicle of a failed delivery, named by the notification. */
     vehicleId: id,
   }),
   reply: Type.Object({ told: Type.Boolean() }),

@@ -5,9 +5,9 @@ import { defineUseCase } from './use-case.ts';
 
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 
-/** Message ids by which the vendor hub's command channel names its commands, `proNo` (platform-contract.md, section 18). */
+/** Message ids by which the vendor hub's command channel names its commands, `proNo` (docs/reference/partners.md). */
 export const partnerCommandNumbers = {
-  /** The hub's own: a text command to a device that is online. */
+  /** Defined by the hub: a text command to an online device. */
   onlineText: 128,
   /** 0x8103 */
   setParameters: 33_027,
@@ -31,7 +31,7 @@ export const partnerCommandNumbers = {
   requestUpload: 37_382,
 } as const;
 
-/** What the command channel answers as `code` (platform-contract.md, section 18). */
+/** What the command channel answers as `code` (docs/reference/partners.md). */
 export const partnerCodes = {
   success: 0,
   offline: 300,
@@ -42,7 +42,7 @@ export const partnerCodes = {
   tooOften: 1006,
 } as const;
 
-/** Asks platform-api whose a partner token is, from the address that it came from; only its SHA-256 travels. */
+/** Returns who owns a partner token, from its SHA-256 and the address of the request. */
 export const verifyPartner = defineRequest({
   subject: 'platform-api.verify-partner',
   request: Type.Object({
@@ -55,54 +55,54 @@ export const verifyPartner = defineRequest({
   ]),
 });
 
-const partnerCommand = {
+const partnerCommandFields = {
   partnerId: Type.Integer(),
   accountId: Type.Integer(),
   imei,
   address: Type.String({ maxLength: 64 }),
 };
 
-/** Requests platform-api's decision on a command of a partner to a device; the decision is recorded in the audit log. */
-export const admitPartnerCommand = defineRequest({
+/** Returns platform-api's decision on a partner's command to a device; records the decision in the audit log. */
+export const authorizePartnerCommand = defineRequest({
   subject: 'platform-api.admit-partner-command',
   request: Type.Object({
-    ...partnerCommand,
+    ...partnerCommandFields,
     proNo: Type.Integer(),
-    /** By `isCriticalCommand`; without it the command counts as critical. */
+    /** Result of `isCriticalCommand`; a command without it counts as critical. */
     isCritical: Type.Optional(Type.Boolean()),
   }),
   reply: Type.Object({
     isAdmitted: Type.Boolean(),
-    /** The device is the partner's to command, but the partner's `command_level` does not allow this command. */
+    /** The partner may command the device, but its `command_level` does not allow this command. */
     isAboveLevel: Type.Optional(Type.Boolean()),
   }),
 });
 
-/** Puts a partner's command into the queue of a device that is not connected; null where the device has no queue. */
+/** Queues a partner's command for a device that is not connected; null if the device has no queue. */
 export const queuePartnerCommand = defineUseCase({
   subject: 'platform-api.queue-partner-command',
   request: Type.Object({
-    ...partnerCommand,
-    /** A type of the command queue (section 24), with its parameters. */
+    ...partnerCommandFields,
+    /** A type of the command queue (docs/reference/commands.md), with its parameters. */
     type: Type.String({ maxLength: 32 }),
     params: Type.Record(Type.String(), Type.Unknown()),
   }),
   result: Type.Object({ commandId: Type.Union([Type.String(), Type.Null()]) }),
 });
 
-/** Asks platform-api whether a device came in through a partner whose server commands it. */
+/** Returns whether a device belongs to a partner whose server commands it. */
 export const findPartnerChannel = defineRequest({
   subject: 'platform-api.find-partner-channel',
   request: Type.Object({ imei }),
   reply: Type.Object({ hasChannel: Type.Boolean() }),
 });
 
-/** Has a device that came in through a partner commanded by that partner's server; `noPartner` for every other device. */
-export const askPartner = defineRequest({
+/** Sends a command to the server of the partner to which the device belongs; `noPartner` for every other device. */
+export const sendPartnerCommand = defineRequest({
   subject: 'platform-api.ask-partner',
   request: Type.Object({ imei, command: deviceCommand }),
   reply: Type.Union([outcome, Type.Object({ kind: Type.Literal('noPartner') })]),
 });
 
-/** How a partner's server carried a command out. */
-export type PartnerOutcome = Static<typeof askPartner.reply>;
+/** Outcome of a command at a partner's server. */
+export type PartnerOutcome = Static<typeof sendPartnerCommand.reply>;

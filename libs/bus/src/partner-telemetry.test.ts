@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { appendPartnerReport, type PartnerReport, readPartnerReport } from './partner-telemetry.ts';
+import { appendPartnerReport, type PartnerReport, parsePartnerReport } from './partner-telemetry.ts';
 import { readTelemetryBatch, TelemetryBatch } from './telemetry.ts';
 
 const position: PartnerReport = {
@@ -28,7 +28,7 @@ const heartbeat: PartnerReport = {
 };
 
 describe("a partner's report in a telemetry batch", () => {
-  it('stands between those of terminals and is read back as what it was', () => {
+  it('is read back unchanged from between terminal reports', () => {
     const batch = new TelemetryBatch();
     appendPartnerReport(batch, '868120303960832', 1_700_000_001_000, position);
     batch.append(1, Buffer.from('013800138000', 'hex'), 0x0200, 5, 1_700_000_001_001, Buffer.from([1, 2]));
@@ -39,6 +39,6 @@ describe("a partner's report in a telemetry batch", () => {
       ['2013', '013800138000', 0x0200],
       ['partner', '00000868120303960832', 0x0002],
     ]);
-    expect(entries.map(readPartnerReport)).toEqual([position, null, heartbeat]);
+    expect(entries.map(parsePartnerReport)).toEqual([position, null, heartbeat]);
   });
 });

@@ -1,14 +1,14 @@
 import type { TelemetryBatch, TelemetryReport } from './telemetry.ts';
 
-/** A position that a partner's server sent for a device (platform-contract.md, section 18), in our units. */
+/** A position that a partner's server sent for a device (docs/reference/partners.md), in our units. */
 export interface PartnerPosition {
   readonly latitude: number;
   readonly longitude: number;
-  /** The device's time of the position, ms since 1970. */
+  /** Time of the position by the device's clock, ms since 1970. */
   readonly timestamp: number;
   /** km/h */
   readonly speed: number;
-  /** Degrees from north. */
+  /** Degrees clockwise from north. */
   readonly course: number;
   /** m */
   readonly altitude: number | null;
@@ -20,23 +20,23 @@ export interface PartnerPosition {
   readonly temperatureC: number | null;
   /** The partner's own id of the driver. */
   readonly driver: string | null;
-  /** Sent later than it was taken. */
+  /** Sent later than it was recorded. */
   readonly backfilled: boolean;
 }
 
-/** A heartbeat that a partner's server sent for a device: the vendor's own values under the vendor's names. */
+/** A heartbeat sent by a partner's server for a device: vendor values under vendor names. */
 export interface PartnerHeartbeat {
   /** ms since 1970 */
   readonly timestamp: number;
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** What a partner's server reports of a device, whose canonical number stands in the entry. */
+/** Report of a partner's server for a device; the batch entry holds the canonical number. */
 export type PartnerReport =
   | { readonly kind: 'position'; readonly accountId: number; readonly position: PartnerPosition }
   | { readonly kind: 'heartbeat'; readonly accountId: number; readonly heartbeat: PartnerHeartbeat };
 
-/** As the same things are in JT/T 808: location report and heartbeat. */
+/** The corresponding JT/T 808 messages: location report and heartbeat. */
 const messageIds = { position: 0x0200, heartbeat: 0x0002 } as const;
 const partnerEdition = 3;
 
@@ -47,11 +47,11 @@ export function appendPartnerReport(
   receivedAtMs: number,
   report: PartnerReport,
 ): void {
-  const number = Buffer.from(imei.padStart(20, '0'), 'hex');
-  batch.append(partnerEdition, number, messageIds[report.kind], 0, receivedAtMs, Buffer.from(JSON.stringify(report)));
+  const phoneBcd = Buffer.from(imei.padStart(20, '0'), 'hex');
+  batch.append(partnerEdition, phoneBcd, messageIds[report.kind], 0, receivedAtMs, Buffer.from(JSON.stringify(report)));
 }
 
-/** Reads the body of an entry; null for one of a terminal. */
-export function readPartnerReport({ edition, body }: Pick<TelemetryReport, 'edition' | 'body'>): PartnerReport | null {
+/** Parses the body of an entry; returns null for a terminal's entry. */
+export function parsePartnerReport({ edition, body }: Pick<TelemetryReport, 'edition' | 'body'>): PartnerReport | null {
   return edition === 'partner' ? (JSON.parse(body.toString()) as PartnerReport) : null;
 }

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Bus } from './connection.ts';
-import { BusError, call, defineRequest, serve } from './contract.ts';
+import { BusError, defineRequest, request, serve } from './contract.ts';
 
-/** The request `<service>.ping`: one replica of a service says whether it works. */
+/** The request `<service>.ping`: one replica of a service reports whether it works. */
 export const pingRequest = (service: string) =>
   defineRequest({
     subject: `${service}.ping`,
@@ -11,8 +11,8 @@ export const pingRequest = (service: string) =>
   });
 
 /**
- * Answers `<service>.ping` in a queue group, so that any replica may. `isWorking` says whether this one can do its work (its listeners stand, its disk
- * takes bytes); without it, that it answers is enough. To be called once everything listens, and stopped first.
+ * Serves `<service>.ping` in a queue group. `isWorking` reports whether this replica can work (open listeners, writable
+ * disk); by default a reply is enough. Start it last and stop it first.
  */
 export function servePing(
   bus: Bus,
@@ -25,10 +25,10 @@ export function servePing(
   }));
 }
 
-/** True when a replica of the service answers in time that it works. */
+/** Returns true if a replica of the service replies in time that it works. */
 export async function pingService(bus: Bus, service: string, timeoutMs: number): Promise<boolean> {
   try {
-    return (await call(bus, pingRequest(service), {}, { timeoutMs })).isWorking;
+    return (await request(bus, pingRequest(service), {}, { timeoutMs })).isWorking;
   } catch (error) {
     if (error instanceof BusError) return false;
     throw error;

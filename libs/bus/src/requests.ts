@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { defineAnnouncement, defineRequest } from './contract.ts';
+import { defineEvent, defineRequest } from './contract.ts';
 import { textMessage } from './device-command.ts';
 import { uploadUseCases } from './upload-requests.ts';
 import { defineUseCase } from './use-case.ts';
 
 const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
-/** Asks platform-api whether an API key is valid; only its SHA-256 travels. */
+/** Validates an API key at platform-api by its SHA-256. */
 export const verifyKey = defineRequest({
   subject: 'platform-api.verify-key',
   request: Type.Object({ keySha256: sha256Hex }),
@@ -22,29 +22,29 @@ export const verifyKey = defineRequest({
   ]),
 });
 
-/** Revokes an API key: the use case behind DELETE /api/api-keys/:id. */
+/** Revokes an API key: the use case of DELETE /api/api-keys/:id. */
 export const revokeKey = defineRequest({
   subject: 'platform-api.revoke-key',
   request: Type.Object({ keySha256: sha256Hex }),
   reply: Type.Object({ revoked: Type.Boolean() }),
 });
 
-/** Tells every process that caches answers of `verifyKey` that one of them no longer holds. */
-export const keyRevoked = defineAnnouncement({
+/** Event: a cached reply of `verifyKey` is no longer valid, for every process that caches it. */
+export const keyRevoked = defineEvent({
   subject: 'platform-api.key-revoked',
   schema: Type.Object({ keySha256: sha256Hex, keyId: Type.Optional(Type.Integer()) }),
 });
 
 /**
- * Tells platform-api what was done with a device by an API key of the Device API, for the audit log: a command that was admitted, video that was watched or deleted.
- * Stored in the work queue AUDIT.
+ * Event in the work queue AUDIT: an API key of the Device API used a device. A command was admitted, or video was
+ * watched or deleted.
  */
-export const deviceUsed = defineAnnouncement({
+export const deviceAccessed = defineEvent({
   subject: 'audit.device-used',
   schema: Type.Object({
-    /** Random; what is told once more is one entry. */
+    /** Random; repeated events become one audit entry. */
     id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
-    /** When it was done. */
+    /** Time of the use. */
     atMs: Type.Integer({ minimum: 0 }),
     keyId: Type.Integer(),
     accountId: Type.Integer(),
@@ -55,21 +55,21 @@ export const deviceUsed = defineAnnouncement({
     /** `operationId` of the route. */
     operation: Type.String({ maxLength: 64 }),
     channel: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Of a terminal control command: which. */
+    /** The command, for terminal control. */
     command: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Of a view: how long. */
+    /** Duration of a view, s. */
     seconds: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
 });
 
 /** Payload of `deviceUsed`. */
-export type DeviceUse = Static<typeof deviceUsed.schema>;
+export type DeviceAccessEvent = Static<typeof deviceAccessed.schema>;
 
 /**
- * Tells every replica of platform-api that what it remembers of a user no longer holds: logged out, disabled, another role, account suspended. The one that is
- * named: a session, all sessions of a user, or all users of an account.
+ * Event for every replica of platform-api: cached access of a user is no longer valid (log-out, disabled user, changed
+ * role, suspended account). Names a session, all sessions of a user, or all users of an account.
  */
-export const accessChanged = defineAnnouncement({
+export const accessChanged = defineEvent({
   subject: 'platform-api.access-changed',
   schema: Type.Object({
     accountId: Type.Optional(Type.Integer()),
@@ -78,49 +78,56 @@ export const accessChanged = defineAnnouncement({
   }),
 });
 
-/** Tells every replica of platform-api which websocket connections have to give way to newer ones of their users. */
-export const connectionsDisplaced = defineAnnouncement({
+/** Event for every replica of platform-api: these websocket connections give way to newer ones of their users. */
+export const connectionsDisplaced = defineEvent({
   subject: 'platform-api.connections-displaced',
   schema: Type.Object({ connectionIds: Type.Array(Type.String({ pattern: '^[0-9a-f]{24}$' }), { maxItems: 1_000 }) }),
 });
 
-/** Asks platform-api for what is on record about a terminal; `imei` is the canonical number. */
+/** Returns the record of a terminal from platform-api; `imei` is the canonical number. */
 export const findDevice = defineRequest({
   subject: 'platform-api.find-device',
   request: Type.Object({ imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }) }),
   reply: Type.Object({
     known: Type.Boolean(),
     accountId: Type.Union([Type.Integer(), Type.Null()]),
-    /** The terminal's own clock, `+08:00` unless its record says otherwise. */
+    /** UTC offset of the terminal's clock; `+08:00` unless its record differs. */
     cameraUtcOffset: Type.String({ pattern: '^[+-]\\d{2}:\\d{2}$' }),
   }),
 });
 
-/** Tells every replica of platform-api that a command waits for a terminal. */
-export const commandQueued = defineAnnouncement({
+/** Event for every replica of platform-api: a command is queued for a terminal. */
+export const commandQueued = defineEvent({
   subject: 'platform-api.command-queued',
   schema: Type.Object({ imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }) }),
 });
 
-/** Tells a gateway pod that a newer session has taken a terminal over: it closes its own. Subject: `gatewayFenceSubject`. */
-export const fenceSession = defineAnnouncement({
+/**
+ * Event for a gateway pod: a newer session has taken over a terminal, so the pod closes its own. Subject:
+ * `gatewayFenceSubject`.
+ */
+export const fenceSession = defineEvent({
   subject: 'gateway.*.fence',
   schema: Type.Object({ imei: Type.String(), sessionId: Type.String() }),
 });
 
-/** Where one gateway pod hears of fenced sessions. */
+/** Returns the subject of fenced sessions for one gateway pod. */
 export const gatewayFenceSubject = (podId: string): string => `gateway.${podId}.fence`;
 
-/** Tells the media pod that owns a stream what a partner did to it over JT/T 808, so that timers and viewers follow. Subject: `mediaControlSubject`. */
-export const mediaControl = defineAnnouncement({
+/**
+ * Event for the media pod that owns a stream: a partner controlled it over JT/T 1078, so timers and viewers follow.
+ * Subject: `mediaControlSubject`.
+ */
+export const mediaControl = defineEvent({
   subject: 'media.*.control',
   schema: Type.Object({
     kind: Type.Union([Type.Literal('live'), Type.Literal('history')]),
     imei: Type.String(),
     channel: Type.Integer({ minimum: 0, maximum: 255 }),
     /**
-     * ended: finish the viewers' responses, give up the claim. paused/resumed: no data is expected / is expected again. restarted: timestamps begin anew
-     * (seek, speed). restarting: they are about to, as the camera is being asked; its first frames may come before its answer, or it may refuse.
+     * ended: finish the viewers' responses and release the claim. paused, resumed: expect no data, expect data again.
+     * restarted: timestamps restart (seek, speed). restarting: the camera is being requested; its first frames may
+     * arrive before its response, or it may refuse.
      */
     change: Type.Union([
       Type.Literal('ended'),
@@ -129,35 +136,41 @@ export const mediaControl = defineAnnouncement({
       Type.Literal('restarting'),
       Type.Literal('restarted'),
     ]),
-    /** With restarting and restarted: `arrival` for a recording that plays at a speed other than 1, backwards or in leaps. As it was when left out. */
+    /**
+     * With restarting and restarted: `arrival` for playback at a speed other than 1, backwards or in leaps. Unchanged
+     * if absent.
+     */
     pace: Type.Optional(Type.Union([Type.Literal('device'), Type.Literal('arrival')])),
   }),
 });
 
-/** Where one media pod hears of changes to its streams. */
+/** Returns the subject of stream changes for one media pod. */
 export const mediaControlSubject = (podId: string): string => `media.${podId}.control`;
 
-/** The place of what one process tells among all that it tells: what has been overtaken on its way is known by that. Clocks would not tell, as they differ. */
-export const toldOrder = Type.Object({ by: Type.String({ maxLength: 100 }), sequence: Type.Integer({ minimum: 1 }) });
+/** Sequence number per publisher, to drop events that arrive out of order. Clocks differ between hosts. */
+export const eventSequence = Type.Object({
+  by: Type.String({ maxLength: 100 }),
+  sequence: Type.Integer({ minimum: 1 }),
+});
 
 /**
- * The asking of a camera that a change of a stream goes back to (`requestId` of the `StreamRequest`): who asks it and who takes its video are two processes, so `starting`
- * may come behind what the camera has done then.
+ * Identifies the camera request that caused a stream change (`requestId` of the `StreamRequest`). The requesting and
+ * the receiving process differ, so `starting` may arrive after the camera's reaction.
  */
 export const streamStartId = Type.String({ maxLength: 64 });
 
-/** How a live stream goes on, for whoever shows it: each change of a field is told. Lost when the broker is away. */
-export const streamChanged = defineAnnouncement({
+/** Event: state of a live stream, published for each changed field. Lost while the broker is unavailable. */
+export const streamChanged = defineEvent({
   subject: 'stream.changed',
   schema: Type.Object({
     /** Canonical number. */
     imei: Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' }),
     channel: Type.Integer({ minimum: 0, maximum: 255 }),
-    /** starting: the camera has agreed and has not sent anything yet. */
+    /** starting: the camera accepted and has sent nothing yet. */
     status: Type.Union([Type.Literal('starting'), Type.Literal('streaming'), Type.Literal('stopped')]),
     /** As in 0x9101: 0 main stream, 1 sub stream. */
     streamType: Type.Integer({ minimum: 0, maximum: 255 }),
-    /** Null while no key frame has come. */
+    /** Null before the first key frame. */
     video: Type.Union([
       Type.Object({
         codec: Type.Union([Type.Literal('h264'), Type.Literal('h265')]),
@@ -169,9 +182,9 @@ export const streamChanged = defineAnnouncement({
     audioCodec: Type.Union([Type.String(), Type.Null()]),
     viewers: Type.Integer({ minimum: 0 }),
     startedAtMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-    /** When it changed, by the clock of whoever tells of it: several replicas tell websockets on. */
+    /** Time of the change by the publisher's clock; several replicas forward it to websockets. */
     atMs: Type.Optional(Type.Integer({ minimum: 0 })),
-    order: Type.Optional(toldOrder),
+    order: Type.Optional(eventSequence),
     startId: Type.Optional(streamStartId),
   }),
 });
@@ -179,8 +192,8 @@ export const streamChanged = defineAnnouncement({
 /** Payload of `streamChanged`. */
 export type StreamChanged = Static<typeof streamChanged.schema>;
 
-/** What is told of a stream that has not begun, or never did. */
-export const notStreaming = (
+/** Returns the event of a stream that has not begun, or never did. */
+export const streamStatusEvent = (
   { imei, channel }: Pick<StreamChanged, 'imei' | 'channel'>,
   status: 'starting' | 'stopped',
   streamType = 0,
@@ -196,8 +209,10 @@ export const notStreaming = (
   atMs: Date.now(),
 });
 
-/** Asks the media pod that has claimed a stream whether it runs there: a pod that died leaves its claim behind until that expires. */
-export const mediaStreamOn = (podId: string) =>
+/**
+ * Queries the media pod that claimed a stream whether it runs there: a crashed pod's claim remains until it expires.
+ */
+export const queryStream = (podId: string) =>
   defineRequest({
     subject: `media.${podId}.stream`,
     request: Type.Object({
@@ -213,12 +228,12 @@ const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 /** Milliseconds since 1970, whole seconds. */
-const instantMs = Type.Integer();
+const timestampMs = Type.Integer();
 /** Unsigned 64-bit number in decimal. */
 const uint64 = Type.String({ pattern: '^\\d{1,20}$' });
 const dateTime = Type.String();
-const generalAnswer = Type.Object({
-  /** Message id of the command that was answered, as `0x9101`. */
+const generalResponse = Type.Object({
+  /** Message id of the command, as `0x9101`. */
   responseId: Type.String(),
   result: Type.Union([
     Type.Literal('success'),
@@ -228,7 +243,7 @@ const generalAnswer = Type.Object({
   ]),
 });
 
-/** The use cases of device-api: what its HTTP routes do, for services of the house. */
+/** Use cases of device-api: the functions behind its HTTP routes, for other services. */
 export const deviceApi = {
   /** GET /wakeup. */
   wakeUp: defineUseCase({
@@ -242,18 +257,18 @@ export const deviceApi = {
     request: Type.Object({
       imei,
       command: byte,
-      /** Separated by `;`, as the interface has them. */
+      /** Separated by `;`, as in the interface. */
       parameters: Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** POST /send-text. */
   sendText: defineUseCase({
     subject: 'device-api.send-text',
     request: Type.Object({ imei, ...textMessage }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
-  /** GET /realtime/start-stream; without `host` and ports the camera streams to us. */
+  /** GET /realtime/start-stream; without `host` and ports the camera streams to this product. */
   startLive: defineUseCase({
     subject: 'device-api.start-live',
     request: Type.Object({
@@ -265,22 +280,22 @@ export const deviceApi = {
       tcpPort: Type.Optional(port),
       udpPort: Type.Optional(port),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /realtime/control-stream. */
   controlLive: defineUseCase({
     subject: 'device-api.control-live',
     request: Type.Object({ imei, channel: byte, control: byte, closeType: byte, streamType: byte }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
-  /** GET /history/list-videos; times are shown in the camera's offset, which stands in `cameraUtcOffset`. */
+  /** GET /history/list-videos; times are in the camera's offset, `cameraUtcOffset`. */
   listRecordings: defineUseCase({
     subject: 'device-api.list-recordings',
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       resourceType: byte,
       streamType: byte,
       memoryType: byte,
@@ -302,14 +317,14 @@ export const deviceApi = {
       ),
     }),
   }),
-  /** GET /history/start-stream; without `host` and ports the camera streams to us. */
+  /** GET /history/start-stream; without `host` and ports the camera streams to this product. */
   startPlayback: defineUseCase({
     subject: 'device-api.start-playback',
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       resourceType: byte,
       streamType: byte,
       memoryType: byte,
@@ -319,7 +334,7 @@ export const deviceApi = {
       tcpPort: Type.Optional(port),
       udpPort: Type.Optional(port),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   /** GET /history/control-stream; `seekMs` with control 5. */
   controlPlayback: defineUseCase({
@@ -329,9 +344,9 @@ export const deviceApi = {
       channel: byte,
       control: byte,
       speed: byte,
-      seekMs: Type.Optional(instantMs),
+      seekMs: Type.Optional(timestampMs),
     }),
-    result: generalAnswer,
+    result: generalResponse,
   }),
   ...uploadUseCases,
 };

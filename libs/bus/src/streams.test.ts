@@ -22,7 +22,7 @@ describe('JetStream streams', () => {
     await nats.remove();
   });
 
-  it('are made by whoever comes first, by several at the same time, and again without a change', async () => {
+  it('are created by the first caller, also concurrently, and again without a change', async () => {
     const manager = await bus.jetstreamManager();
     await Promise.all(Array.from({ length: 4 }, () => ensureStreams(manager, { replicas: 1 })));
     const telemetry = await manager.streams.info('TELEMETRY');
@@ -36,7 +36,7 @@ describe('JetStream streams', () => {
     expect((await manager.streams.info('EVENTS')).config.subjects).toEqual(['event.>']);
   });
 
-  it('keep what an operator has set', async () => {
+  it('retain settings of an operator', async () => {
     const manager = await bus.jetstreamManager();
     await ensureStreams(manager, { replicas: 1 });
     await manager.streams.update('TELEMETRY', { max_age: 7 * 24 * 3_600 * 1e9 });
@@ -44,7 +44,7 @@ describe('JetStream streams', () => {
     expect((await manager.streams.info('TELEMETRY')).config.max_age).toBe(7 * 24 * 3_600 * 1e9);
   });
 
-  it('take batches and events by their subjects', async () => {
+  it('store batches and events by their subjects', async () => {
     const manager = await bus.jetstreamManager();
     await ensureStreams(manager, { replicas: 1 });
     expect((await bus.js.publish(telemetrySubject(3), Buffer.from('a'))).stream).toBe('TELEMETRY');

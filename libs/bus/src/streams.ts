@@ -8,71 +8,71 @@ import {
   type StreamConfig,
 } from 'nats';
 
-const hour = 3600 * 1000;
-const day = 24 * hour;
+const hourMs = 3600 * 1000;
+const dayMs = 24 * hourMs;
 
-/** The JetStream streams of the product. Retention is by age: what is acknowledged stays for consumers that come back. */
+/** JetStream streams of the product. Retention is by age: acknowledged messages stay for consumers that come back. */
 const streams: readonly Partial<StreamConfig>[] = [
   {
     name: 'TELEMETRY',
     subjects: ['telemetry.*'],
     description: 'raw location reports in batches, by partition',
-    max_age: nanos(3 * day),
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'EVENTS',
     subjects: ['event.>'],
-    description: 'everything else that terminals say on their own',
-    max_age: nanos(3 * day),
+    description: 'all other uplink messages of terminals',
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'UPLOADS',
     subjects: ['upload.*.closed'],
-    description: 'clip uploads that have reached a final status',
-    max_age: nanos(3 * day),
+    description: 'clip uploads with a final status',
+    max_age: nanos(3 * dayMs),
   },
   {
     name: 'NOTIFICATIONS',
     subjects: ['notification.*.*'],
-    description: 'notifications on record, for whoever tells people and programs of them',
-    max_age: nanos(7 * day),
-    // Whoever raises one again after a crash does so within this time.
-    duplicate_window: nanos(hour),
+    description: 'recorded notifications, for delivery to people and programs',
+    max_age: nanos(7 * dayMs),
+    // A publisher that repeats a notification after a crash does so within this time.
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'WEBHOOKS',
     subjects: ['webhook.due.*'],
-    description: 'attempts of webhook deliveries that are due',
+    description: 'due attempts of webhook deliveries',
     retention: RetentionPolicy.Workqueue,
-    duplicate_window: nanos(hour),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'MEDIA',
     subjects: ['media-file.*.stored'],
-    description: 'files of terminals that are stored: pictures, attachments of alarms',
-    max_age: nanos(7 * day),
-    duplicate_window: nanos(hour),
+    description: 'stored files of terminals: pictures, alarm attachments',
+    max_age: nanos(7 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'ATTACHMENTS',
     subjects: ['attachments.wanted.*'],
-    description: 'alarms whose attachments terminals are to be asked for',
+    description: 'alarms whose attachments are to be requested from terminals',
     retention: RetentionPolicy.Workqueue,
-    max_age: nanos(3 * day),
-    duplicate_window: nanos(hour),
+    max_age: nanos(3 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
   {
     name: 'AUDIT',
     subjects: ['audit.*'],
-    description: 'what is to be noted in the audit log',
-    // It has addresses of people: what is noted goes at once.
+    description: 'audit entries to be stored',
+    // It contains personal addresses: stored entries are deleted immediately.
     retention: RetentionPolicy.Workqueue,
-    max_age: nanos(7 * day),
-    duplicate_window: nanos(hour),
+    max_age: nanos(7 * dayMs),
+    duplicate_window: nanos(hourMs),
   },
 ];
 
-/** Makes the streams that are missing; those that exist keep what an operator has set. Idempotent, any service may call it. */
+/** Creates missing streams; existing ones retain the settings of an operator. Idempotent: any service may call it. */
 export async function ensureStreams(manager: JetStreamManager, options: { replicas: number }): Promise<void> {
   for (const stream of streams) {
     try {
@@ -84,7 +84,7 @@ export async function ensureStreams(manager: JetStreamManager, options: { replic
         retention: RetentionPolicy.Limits,
         discard: DiscardPolicy.Old,
         num_replicas: options.replicas,
-        // Newer servers allow 1,000 consumers unless told otherwise.
+        // Newer servers default to 1,000 consumers.
         max_consumers: -1,
         ...stream,
       });

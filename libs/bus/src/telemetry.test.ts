@@ -1,13 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { maxBatchBytes, partitionOf, readTelemetryBatch, TelemetryBatch, type TelemetryReport } from './telemetry.ts';
+import {
+  maxBatchBytes,
+  readTelemetryBatch,
+  TelemetryBatch,
+  type TelemetryReport,
+  telemetryPartition,
+} from './telemetry.ts';
 
 fc.configureGlobal(propertySettings);
 
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 
-const batchOf = (reports: readonly TelemetryReport[]): Buffer => {
+const createBatch = (reports: readonly TelemetryReport[]): Buffer => {
   const batch = new TelemetryBatch();
   for (const report of reports) {
     const edition = editions.indexOf(report.edition) as 0 | 1 | 2 | 3;
@@ -20,7 +26,7 @@ const batchOf = (reports: readonly TelemetryReport[]): Buffer => {
   return payload;
 };
 
-function thrownBy(work: () => void): unknown {
+function catchError(work: () => void): unknown {
   try {
     work();
     return undefined;
@@ -79,25 +85,25 @@ describe('telemetry batch', () => {
     },
   ];
 
-  it('has the golden bytes, both ways', () => {
-    expect(batchOf(reports).toString('hex')).toBe(golden);
+  it('encodes and decodes the golden bytes', () => {
+    expect(createBatch(reports).toString('hex')).toBe(golden);
     expect([...readTelemetryBatch(Buffer.from(golden, 'hex'))]).toEqual(reports);
   });
 
-  it('reads back whatever was appended', () => {
+  it('decodes every appended report', () => {
     fc.assert(
       fc.property(fc.array(report, { maxLength: 40 }), (given) => {
-        expect([...readTelemetryBatch(batchOf(given))]).toEqual(given);
+        expect([...readTelemetryBatch(createBatch(given))]).toEqual(given);
       }),
     );
   });
 
-  it('throws a RangeError wherever it is cut, and yields only whole reports before that', () => {
+  it('throws a RangeError for a truncated batch, after complete reports only', () => {
     const bytes = Buffer.from(golden, 'hex');
     const boundaries = [1, 31, bytes.length];
     for (let length = 0; length <= bytes.length; length += 1) {
       const read: TelemetryReport[] = [];
-      const fault = thrownBy(() => {
+      const fault = catchError(() => {
         for (const one of readTelemetryBatch(bytes.subarray(0, length))) read.push(one);
       });
       expect([length, fault instanceof RangeError]).toEqual([length, !boundaries.includes(length)]);
@@ -105,12 +111,12 @@ describe('telemetry batch', () => {
     }
   });
 
-  it('throws nothing but a RangeError on any bytes, and never reads on for ever', () => {
+  it('throws nothing but a RangeError for arbitrary bytes, and always terminates', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, isVersion) => {
         const payload = isVersion ? Buffer.concat([Buffer.from([1]), bytes]) : Buffer.from(bytes);
         let reports = 0;
-        const fault = thrownBy(() => {
+        const fault = catchError(() => {
           for (const _report of readTelemetryBatch(payload)) reports += 1;
         });
         expect(fault === undefined || fault instanceof RangeError).toBe(true);
@@ -120,7 +126,7 @@ describe('telemetry batch', () => {
     );
   });
 
-  it('keeps a payload valid while the next batch fills, also when it grows to its limit', () => {
+  it('leaves a payload unchanged while the next batch grows to its limit', () => {
     const batch = new TelemetryBatch();
     const body = Buffer.alloc(1_000, 0x5a);
     while (batch.size + body.length + 26 <= maxBatchBytes)
@@ -139,15 +145,15 @@ describe('telemetry batch', () => {
 
 describe('partition of a terminal', () => {
   it('is FNV-1a of the number, stable and within range', () => {
-    expect(partitionOf('', 0x1_0000_0000)).toBe(0x811c9dc5);
-    expect(partitionOf('a', 0x1_0000_0000)).toBe(0xe40c292c);
-    expect(partitionOf('foobar', 0x1_0000_0000)).toBe(0xbf9cf968);
+    expect(telemetryPartition('', 0x1_0000_0000)).toBe(0x811c9dc5);
+    expect(telemetryPartition('a', 0x1_0000_0000)).toBe(0xe40c292c);
+    expect(telemetryPartition('foobar', 0x1_0000_0000)).toBe(0xbf9cf968);
   });
 
   it('spreads terminals over the partitions', () => {
     const counts = Array.from({ length: 8 }, () => 0);
     for (let i = 0; i < 8_000; i += 1) {
-      const partition = partitionOf(String(13_800_000_000 + i), 8);
+      const partition = telemetryPartition(String(13_800_000_000 + i), 8);
       counts[partition] = (counts[partition] ?? 0) + 1;
     }
     for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(250);

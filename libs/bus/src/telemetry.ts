@@ -1,10 +1,12 @@
-/** Edition of a terminal as one byte of a batch; `partner` for what a partner's server sent in the place of a terminal (`partner-telemetry.ts`). */
+/**
+ * Edition of a terminal as one byte of a batch; `partner` for reports of a partner's server (`partner-telemetry.ts`).
+ */
 const editions = ['2011', '2013', '2019', 'partner'] as const;
 
-/** A report as a terminal sent it: the body is raw, undecoded; that of a partner is JSON. */
+/** A report as a terminal sent it, with a raw body; a partner's body is JSON. */
 export interface TelemetryReport {
   readonly edition: (typeof editions)[number];
-  /** Digits of the terminal number, 12 or 20, as on the wire. */
+  /** Digits of the terminal number, 12 or 20, as in the frame. */
   readonly phone: string;
   /** 0x0200 or 0x0704. */
   readonly messageId: number;
@@ -17,12 +19,13 @@ const formatVersion = 1;
 /** length 4, edition 1, phone bytes 1, phone 10, message id 2, serial 2, received 6 */
 const entryHeaderBytes = 26;
 
-/** Largest batch: well under the broker's message limit of 1 MiB. */
+/** Largest batch, well below the broker's message limit of 1 MiB. */
 export const maxBatchBytes = 256 * 1024;
 
 /**
- * Collects raw reports into one payload of `telemetry.<partition>`: a version byte, then entries of a 26-byte header (length of the rest UINT32,
- * edition, phone byte count, phone BCD right-aligned in 10, message id, serial, receive time UINT48 in ms) and the body. No allocation for each report.
+ * Collects raw reports into one payload of `telemetry.<partition>`, without an allocation for each report. Format: a
+ * version byte, then entries of a 26-byte header and the body. The header holds the length of the rest (UINT32),
+ * edition, phone byte count, phone BCD right-aligned in 10, message id, serial and receive time (UINT48, ms).
  */
 export class TelemetryBatch {
   #buffer = Buffer.allocUnsafe(16 * 1024);
@@ -33,7 +36,7 @@ export class TelemetryBatch {
     return this.#count;
   }
 
-  /** Bytes so far. */
+  /** Size so far. */
   get size(): number {
     return this.#used;
   }
@@ -50,22 +53,22 @@ export class TelemetryBatch {
     const size = entryHeaderBytes + body.length;
     if (this.#used + size > this.#buffer.length) this.#grow(this.#used + size);
     const buffer = this.#buffer;
-    let at = this.#used;
-    buffer.writeUInt32BE(size - 4, at);
-    buffer[at + 4] = editionIndex;
-    buffer[at + 5] = phoneBcd.length;
-    buffer.fill(0, at + 6, at + 16 - phoneBcd.length);
-    buffer.set(phoneBcd, at + 16 - phoneBcd.length);
-    buffer.writeUInt16BE(messageId, at + 16);
-    buffer.writeUInt16BE(serialNo, at + 18);
-    buffer.writeUIntBE(receivedAtMs, at + 20, 6);
-    at += entryHeaderBytes;
-    buffer.set(body, at);
-    this.#used = at + body.length;
+    let offset = this.#used;
+    buffer.writeUInt32BE(size - 4, offset);
+    buffer[offset + 4] = editionIndex;
+    buffer[offset + 5] = phoneBcd.length;
+    buffer.fill(0, offset + 6, offset + 16 - phoneBcd.length);
+    buffer.set(phoneBcd, offset + 16 - phoneBcd.length);
+    buffer.writeUInt16BE(messageId, offset + 16);
+    buffer.writeUInt16BE(serialNo, offset + 18);
+    buffer.writeUIntBE(receivedAtMs, offset + 20, 6);
+    offset += entryHeaderBytes;
+    buffer.set(body, offset);
+    this.#used = offset + body.length;
     this.#count += 1;
   }
 
-  /** The payload so far; the batch starts anew with a buffer of its own, so the payload stays valid. */
+  /** Returns the payload and starts a new batch with its own buffer, so that the payload stays valid. */
   take(): Buffer {
     const payload = this.#buffer.subarray(0, this.#used);
     payload[0] = formatVersion;
@@ -75,58 +78,61 @@ export class TelemetryBatch {
     return payload;
   }
 
-  #grow(needed: number): void {
-    const bigger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
-    this.#buffer.copy(bigger, 0, 0, this.#used);
-    this.#buffer = bigger;
+  #grow(minBytes: number): void {
+    const grown = Buffer.allocUnsafe(Math.max(minBytes, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#used);
+    this.#buffer = grown;
   }
 }
 
-/** Reads the reports of a batch; throws a RangeError on bytes that are no batch. */
+/** Yields the reports of a batch; throws a RangeError for invalid bytes. */
 export function* readTelemetryBatch(payload: Uint8Array): Generator<TelemetryReport> {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   if (buffer[0] !== formatVersion) throw new RangeError(`telemetry batch of unknown version ${String(buffer[0])}`);
-  let at = 1;
-  while (at < buffer.length) {
-    if (buffer.length - at < entryHeaderBytes) throw new RangeError('telemetry batch is cut');
-    const size = buffer.readUInt32BE(at);
-    const phoneBytes = buffer.readUInt8(at + 5);
-    const edition = editions[buffer.readUInt8(at + 4)];
-    const end = at + 4 + size;
+  let offset = 1;
+  while (offset < buffer.length) {
+    if (buffer.length - offset < entryHeaderBytes) throw new RangeError('telemetry batch is truncated');
+    const size = buffer.readUInt32BE(offset);
+    const phoneBytes = buffer.readUInt8(offset + 5);
+    const edition = editions[buffer.readUInt8(offset + 4)];
+    const end = offset + 4 + size;
     if (
       end > buffer.length ||
       size < entryHeaderBytes - 4 ||
       (phoneBytes !== 6 && phoneBytes !== 10) ||
       edition === undefined
     )
-      throw new RangeError('telemetry batch is cut or broken');
+      throw new RangeError('telemetry batch is truncated or corrupt');
     yield {
       edition,
-      phone: buffer.toString('hex', at + 16 - phoneBytes, at + 16),
-      messageId: buffer.readUInt16BE(at + 16),
-      serialNo: buffer.readUInt16BE(at + 18),
-      receivedAtMs: buffer.readUIntBE(at + 20, 6),
-      body: buffer.subarray(at + entryHeaderBytes, end),
+      phone: buffer.toString('hex', offset + 16 - phoneBytes, offset + 16),
+      messageId: buffer.readUInt16BE(offset + 16),
+      serialNo: buffer.readUInt16BE(offset + 18),
+      receivedAtMs: buffer.readUIntBE(offset + 20, 6),
+      body: buffer.subarray(offset + entryHeaderBytes, end),
     };
-    at = end;
+    offset = end;
   }
 }
 
-/** Partition of a terminal, so that one vehicle's reports keep their order: FNV-1a of the canonical number. */
-export function partitionOf(imei: string, partitions: number): number {
+/** Returns the partition of a terminal: FNV-1a of the canonical number, so that one vehicle's reports stay in order. */
+export function telemetryPartition(imei: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < imei.length; i++) hash = Math.imul(hash ^ imei.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
 }
 
-/** Subject of a partition's batches. */
+/** Returns the subject of a partition's batches. */
 export const telemetrySubject = (partition: number): string => `telemetry.${partition}`;
 
-/** Subject of what a terminal says beside locations; the payload is the raw joined body, the headers are `eventHeaders`. */
+/**
+ * Returns the subject of other uplink messages. The payload is the raw reassembled body; the headers are
+ * `eventHeaders`.
+ */
 export const eventSubject = (imei: string, messageId: number): string =>
   `event.${imei}.${messageId.toString(16).padStart(4, '0')}`;
 
-/** Names of the headers of an event. */
+/** Header names of an event. */
 export const eventHeaders = {
   phone: 'Phone',
   edition: 'Edition',

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { defineAnnouncement } from './contract.ts';
+import { defineEvent } from './contract.ts';
 import { defineUseCase } from './use-case.ts';
 
 const uploadId = Type.String({ pattern: '^[0-9a-f]{24}$' });
 const imei = Type.String({ pattern: '^[1-9][0-9A-F]{0,19}$' });
 const byte = Type.Integer({ minimum: 0, maximum: 255 });
-const instantMs = Type.Integer();
+const timestampMs = Type.Integer();
 const status = Type.Union([
   Type.Literal('uploading'),
   Type.Literal('paused'),
@@ -13,16 +13,19 @@ const status = Type.Union([
   Type.Literal('failed'),
   Type.Literal('cancelled'),
 ]);
-/** The clip goes to an FTP server that is not ours. */
+/** The clip is uploaded to an external FTP server. */
 const external = Type.Boolean();
-const podId = /^[A-Za-z0-9_-]{1,128}$/;
+const podIdPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Asks any upload-ftp pod for a credential: it is stored (hashed) with the reservation, and works for that upload alone. */
+/**
+ * Requests a credential from any upload-ftp pod. It is stored (hashed) with the reservation and valid for that upload
+ * only.
+ */
 export const grantUpload = defineUseCase({
   subject: 'upload-ftp.grant',
   request: Type.Object({ uploadId }),
   result: Type.Object({
-    /** Where the camera is to connect, unless the caller names another host or port. */
+    /** Address for the camera, unless the caller names another host or port. */
     host: Type.String({ minLength: 1, maxLength: 255 }),
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
     username: Type.String({ minLength: 1, maxLength: 64 }),
@@ -31,34 +34,42 @@ export const grantUpload = defineUseCase({
   }),
 });
 
-/** Asks the pod that has an upload's files to remove them, all or none; `any` once they are in object storage. Removing what is not there succeeds. */
-export const removeUploadFiles = (pod: string) => {
-  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+/**
+ * Deletes an upload's files on the pod that stores them, all or none; `any` for object storage. Succeeds if they do not
+ * exist.
+ */
+export const removeUploadFiles = (podId: string) => {
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is not a pod id`);
   return defineUseCase({
-    subject: `upload-ftp.pod.${pod}.remove-files`,
+    subject: `upload-ftp.pod.${podId}.remove-files`,
     request: Type.Object({ uploadId }),
     result: Type.Object({}),
   });
 };
 
-/** Asks the pod that has an upload's files where its HTTP side is; `any` once they are in object storage, which every pod reads. */
-export const clipSource = (pod: string) => {
-  if (!podId.test(pod)) throw new RangeError(`${pod} is no pod id`);
+/**
+ * Returns the HTTP address of the pod that stores an upload's files; `any` for object storage, which every pod reads.
+ */
+export const locateClip = (podId: string) => {
+  if (!podIdPattern.test(podId)) throw new RangeError(`${podId} is not a pod id`);
   return defineUseCase({
-    subject: `upload-ftp.pod.${pod}.clip-source`,
+    subject: `upload-ftp.pod.${podId}.clip-source`,
     request: Type.Object({}),
     result: Type.Object({ httpUrl: Type.String({ pattern: '^https?://', maxLength: 1024 }) }),
   });
 };
 
-/** Tells every upload-ftp pod that an upload has ended or is gone: its FTP sessions are closed. */
-export const uploadRevoked = defineAnnouncement({
+/** Event for every upload-ftp pod: an upload has ended or was deleted, so its FTP sessions are closed. */
+export const uploadRevoked = defineEvent({
   subject: 'upload-ftp.revoked',
   schema: Type.Object({ uploadId }),
 });
 
-/** Says how an upload goes on, for whoever shows it. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS, `progress` is not. */
-export const uploadChanged = defineAnnouncement({
+/**
+ * Event: progress of an upload. Subject: `uploadSubject`; `closed` (a final status) is stored in the stream UPLOADS,
+ * `progress` is not.
+ */
+export const uploadChanged = defineEvent({
   subject: 'upload.*.*',
   schema: Type.Object({
     uploadId,
@@ -72,16 +83,16 @@ export const uploadChanged = defineAnnouncement({
   }),
 });
 
-/** Where changes of one upload are told. */
-export const uploadSubject = (id: string, what: 'progress' | 'closed'): string => `upload.${id}.${what}`;
+/** Returns the subject of changes of one upload. */
+export const uploadSubject = (id: string, event: 'progress' | 'closed'): string => `upload.${id}.${event}`;
 
 const upload = Type.Object({
   videoId: uploadId,
   /** As the terminal sends it. */
   imei: Type.String(),
   channel: byte,
-  startMs: instantMs,
-  endMs: instantMs,
+  startMs: timestampMs,
+  endMs: timestampMs,
   /** The camera's clock when the upload was requested. */
   cameraUtcOffset: Type.String(),
   filesize: Type.Integer({ minimum: 0 }),
@@ -91,16 +102,16 @@ const upload = Type.Object({
   external: Type.Optional(external),
 });
 
-/** What device-api does about uploads; a part of `deviceApi`. */
+/** Upload use cases of device-api; a part of `deviceApi`. */
 export const uploadUseCases = {
-  /** GET /videos/upload; without `host` and `port` the camera uploads to us. */
+  /** GET /videos/upload; without `host` and `port` the camera uploads to this product. */
   requestUpload: defineUseCase({
     subject: 'device-api.request-upload',
     request: Type.Object({
       imei,
       channel: byte,
-      startMs: instantMs,
-      endMs: instantMs,
+      startMs: timestampMs,
+      endMs: timestampMs,
       mediaType: byte,
       streamType: byte,
       storageType: byte,
@@ -113,7 +124,7 @@ export const uploadUseCases = {
     }),
     result: Type.Object({
       responseId: Type.String(),
-      /** The status of the clip's upload where it has one already. */
+      /** Status of the clip's upload, if it has one. */
       result: Type.Union([Type.Literal('success'), status]),
       videoId: uploadId,
     }),

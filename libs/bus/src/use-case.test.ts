@@ -29,43 +29,52 @@ afterAll(async () => {
 });
 
 describe('a use case over the bus', () => {
-  const ask = (n: number) => callUseCase(bus, halve, { n }, { timeoutMs: 5_000, correlationId: 'c-1' });
+  const callHalve = (n: number) => callUseCase(bus, halve, { n }, { timeoutMs: 5_000, correlationId: 'c-1' });
 
-  it('answers its result, its AppError with code and sentence, and hides every other fault', async () => {
+  it('returns the result, an AppError with code and message, and hides every other error', async () => {
     const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId }) => {
       if (n === 0) throw new AppError('not_found', 'There is no half of nothing.');
       if (n < 0) throw new Error('secret');
       return { half: n / 2, correlationId };
     });
-    await expect(ask(3)).resolves.toEqual({ half: 1.5, correlationId: 'c-1' });
-    await expect(ask(0)).rejects.toMatchObject({
+    await expect(callHalve(3)).resolves.toEqual({ half: 1.5, correlationId: 'c-1' });
+    await expect(callHalve(0)).rejects.toMatchObject({
       name: 'AppError',
       code: 'not_found',
       status: 404,
       message: 'There is no half of nothing.',
     });
-    await expect(ask(-1)).rejects.toMatchObject({ name: 'BusError', kind: 'failed', message: 'test.halve failed.' });
+    await expect(callHalve(-1)).rejects.toMatchObject({
+      name: 'BusError',
+      kind: 'failed',
+      message: 'test.halve failed.',
+    });
     expect(errors).toEqual([expect.objectContaining({ message: 'secret' })]);
     await served.stop();
-    await expect(ask(3)).rejects.toMatchObject({ name: 'BusError', kind: 'noResponders' });
+    await expect(callHalve(3)).rejects.toMatchObject({ name: 'BusError', kind: 'noResponders' });
   });
 
-  it('hands on the name of the command that its caller gives it', async () => {
-    const seen: unknown[] = [];
+  it('forwards the command id of the caller', async () => {
+    const received: unknown[] = [];
     const served = serveUseCase(bus, halve, options, async ({ n }, { correlationId, command }) => {
-      seen.push(command);
+      received.push(command);
       return { half: n / 2, correlationId };
     });
     const id = '0f'.repeat(16);
-    for (const command of [undefined, { id, isRepeated: false }, { id, isRepeated: true }])
-      await callUseCase(bus, halve, { n: 1 }, { timeoutMs: 5_000, ...(command === undefined ? {} : { command }) });
-    expect(seen).toEqual([undefined, { id, isRepeated: false }, { id, isRepeated: true }]);
+    for (const command of [undefined, { id, isRetry: false }, { id, isRetry: true }])
+      await callUseCase(
+        bus,
+        halve,
+        { n: 1 },
+        { timeoutMs: 5_000, ...(command === undefined ? {} : { command: command }) },
+      );
+    expect(received).toEqual([undefined, { id, isRetry: false }, { id, isRetry: true }]);
     await served.stop();
   });
 });
 
 describe('a ping', () => {
-  it('says whether a replica of the service works', async () => {
+  it('reports whether a replica of the service works', async () => {
     expect(await pingService(bus, 'nobody', 2_000)).toBe(false);
     let works = true;
     const replicas = [0, 1].map(() =>

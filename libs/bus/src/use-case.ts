@@ -1,11 +1,14 @@
 import { AppError, type ErrorCode, errorCodes } from '@fleet/service-kit';
 import { type Static, type TObject, Type } from 'typebox';
 import type { Bus } from './connection.ts';
-import { type BusContext, type CallOptions, call, defineRequest, serve } from './contract.ts';
+import { type BusContext, defineRequest, type RequestOptions, request, serve } from './contract.ts';
 
 const failure = Type.Object({ ok: Type.Literal(false), code: Type.String(), message: Type.String() });
 
-/** A use case that a service offers over the bus as it does over HTTP: its errors travel with their code, so that both ends answer the same status. */
+/**
+ * A use case that a service offers over the bus and over HTTP. Errors travel with their code, so that both return the
+ * same status.
+ */
 export const defineUseCase = <Q extends TObject, A extends TObject>(definition: {
   subject: string;
   request: Q;
@@ -19,16 +22,16 @@ export const defineUseCase = <Q extends TObject, A extends TObject>(definition: 
 
 type UseCase<Q extends TObject, A extends TObject> = ReturnType<typeof defineUseCase<Q, A>>;
 
-type Answer<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
+type UseCaseReply<A extends TObject> = { ok: true; result: Static<A> } | { ok: false; code: string; message: string };
 
-/** Serves a use case in a queue group. An AppError reaches the caller; everything else goes to `onError`. */
+/** Serves a use case in a queue group. An AppError reaches the caller; every other error goes to `onError`. */
 export function serveUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,
   options: { queue: string; onError: (error: unknown) => void },
   handler: (body: Static<Q>, context: BusContext) => Promise<Static<A>>,
 ): { stop(): Promise<void> } {
-  const answer = async (body: Static<Q>, context: BusContext): Promise<Answer<A>> => {
+  const run = async (body: Static<Q>, context: BusContext): Promise<UseCaseReply<A>> => {
     try {
       return { ok: true, result: await handler(body, context) };
     } catch (error) {
@@ -36,17 +39,19 @@ export function serveUseCase<Q extends TObject, A extends TObject>(
       throw error;
     }
   };
-  return serve(bus, useCase, options, (body, context) => answer(body, context) as Promise<never>);
+  return serve(bus, useCase, options, (body, context) => run(body, context) as Promise<never>);
 }
 
-/** Calls a use case of another service: its result, or its AppError thrown here; a BusError when nobody answers. */
+/**
+ * Calls a use case of another service. Returns its result or throws its AppError; throws a BusError without a reply.
+ */
 export async function callUseCase<Q extends TObject, A extends TObject>(
   bus: Bus,
   useCase: UseCase<Q, A>,
   body: Static<Q>,
-  options: CallOptions,
+  options: RequestOptions,
 ): Promise<Static<A>> {
-  const answer = (await call(bus, useCase, body, options)) as Answer<A>;
-  if (answer.ok) return answer.result;
-  throw new AppError(answer.code in errorCodes ? (answer.code as ErrorCode) : 'internal', answer.message);
+  const reply = (await request(bus, useCase, body, options)) as UseCaseReply<A>;
+  if (reply.ok) return reply.result;
+  throw new AppError(reply.code in errorCodes ? (reply.code as ErrorCode) : 'internal', reply.message);
 }

@@ -1,10 +1,10 @@
 /** Sampling frequencies of ISO/IEC 14496-3 table 1.18. */
-export const AAC_SAMPLE_RATES = [
+export const aacSampleRates = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
 ] as const;
 
 /** Samples of one AAC frame. */
-export const AAC_FRAME_SAMPLES = 1024;
+export const aacFrameSamples = 1024;
 
 /** What an AAC decoder must know before the first frame. */
 export interface AacConfig {
@@ -26,7 +26,7 @@ export interface AdtsHeader extends AacConfig {
 export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
   const byte = (i: number): number => data[at + i] ?? 0;
   if (data.length - at < 7 || byte(0) !== 0xff || (byte(1) & 0xf6) !== 0xf0) return null;
-  const sampleRate = AAC_SAMPLE_RATES[(byte(2) >> 2) & 0x0f];
+  const sampleRate = aacSampleRates[(byte(2) >> 2) & 0x0f];
   const headerBytes = (byte(1) & 1) === 1 ? 7 : 9;
   const frameBytes = ((byte(3) & 3) << 11) | (byte(4) << 3) | (byte(5) >> 5);
   if (sampleRate === undefined || frameBytes <= headerBytes) return null;
@@ -36,13 +36,13 @@ export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
     channels: ((byte(2) & 1) << 2) | (byte(3) >> 6),
     headerBytes,
     frameBytes,
-    samples: AAC_FRAME_SAMPLES * ((byte(6) & 3) + 1),
+    samples: aacFrameSamples * ((byte(6) & 3) + 1),
   };
 }
 
 /** The 7-byte ADTS header for a raw AAC frame. */
-export function adtsHeader(config: AacConfig, rawBytes: number): Buffer {
-  const rate = AAC_SAMPLE_RATES.findIndex((known) => known === config.sampleRate);
+export function encodeAdtsHeader(config: AacConfig, rawBytes: number): Buffer {
+  const rate = aacSampleRates.findIndex((known) => known === config.sampleRate);
   if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
   const length = rawBytes + 7;
   return Buffer.from([
@@ -57,8 +57,8 @@ export function adtsHeader(config: AacConfig, rawBytes: number): Buffer {
 }
 
 /** AudioSpecificConfig of ISO/IEC 14496-3, 1.6.2.1, 2 bytes. */
-export function audioSpecificConfig(config: AacConfig): Buffer {
-  const rate = AAC_SAMPLE_RATES.findIndex((known) => known === config.sampleRate);
+export function encodeAudioSpecificConfig(config: AacConfig): Buffer {
+  const rate = aacSampleRates.findIndex((known) => known === config.sampleRate);
   if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
   return Buffer.from([(config.objectType << 3) | (rate >> 1), ((rate & 1) << 7) | (config.channels << 3)]);
 }
@@ -66,19 +66,19 @@ export function audioSpecificConfig(config: AacConfig): Buffer {
 /** Reads an AudioSpecificConfig, or gives null when it is none of the plain kind. */
 export function parseAudioSpecificConfig(data: Uint8Array): AacConfig | null {
   const [first = 0, second = 0] = data;
-  const sampleRate = AAC_SAMPLE_RATES[((first & 7) << 1) | (second >> 7)];
+  const sampleRate = aacSampleRates[((first & 7) << 1) | (second >> 7)];
   if (data.length < 2 || sampleRate === undefined) return null;
   return { objectType: first >> 3, sampleRate, channels: (second >> 3) & 0x0f };
 }
 
 /** ADTS has no frame longer than its 13-bit length. */
-const MAX_ADTS_BYTES = 8191;
+const maxAdtsBytes = 8191;
 
 /** Cuts an ADTS byte stream (ffmpeg's `-f adts`) into frames, header included; bytes between frames are skipped. */
 export class AdtsSplitter {
   skippedBytes = 0;
   readonly #onFrame: (frame: Buffer) => void;
-  #rest: Buffer = Buffer.alloc(0);
+  #pending: Buffer = Buffer.alloc(0);
 
   constructor(onFrame: (frame: Buffer) => void) {
     this.#onFrame = onFrame;
@@ -86,7 +86,7 @@ export class AdtsSplitter {
 
   /** Takes the next bytes; frames handed out share them, or a copy of what was carried over. */
   push(chunk: Buffer): void {
-    const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const data = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     let at = 0;
     while (data.length - at >= 7) {
       const header = parseAdts(data, at);
@@ -99,6 +99,6 @@ export class AdtsSplitter {
       this.#onFrame(data.subarray(at, at + header.frameBytes));
       at += header.frameBytes;
     }
-    this.#rest = Buffer.from(data.subarray(at, at + MAX_ADTS_BYTES));
+    this.#pending = Buffer.from(data.subarray(at, at + maxAdtsBytes));
   }
 }

@@ -1,5 +1,5 @@
 import { NalIndex } from './nal-units.ts';
-import { isFirstSlice, isRandomAccess, roleOf, type VideoCodec } from './video-codec.ts';
+import { getUnitRole, isFirstSlice, isRandomAccess, type VideoCodec } from './video-codec.ts';
 
 /** One picture of an elementary stream with the parameter sets before it: what a terminal sends as one frame. */
 export interface AccessUnit {
@@ -18,7 +18,7 @@ export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[
   let hasSlice = false;
   let isKeyFrame = false;
   let units = 0;
-  const close = (end: number): void => {
+  const closeUnit = (end: number): void => {
     if (hasSlice) result.push({ data: stream.subarray(from, end), isKeyFrame, units });
     from = end;
     hasSlice = false;
@@ -32,11 +32,12 @@ export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[
     const offset = scanned;
     for (let i = 0; i < index.count; i++) {
       const start = offset + index.start(i);
-      const codeAt = start - (stream[start - 4] === 0 ? 4 : 3);
-      if (from < 0) from = codeAt;
+      const startCodeAt = start - (stream[start - 4] === 0 ? 4 : 3);
+      if (from < 0) from = startCodeAt;
       const first = stream[start] ?? 0;
-      const role = roleOf(codec, first);
-      if (hasSlice && (role === 'slice' ? isFirstSlice(codec, stream, start) : role !== 'other')) close(codeAt);
+      const role = getUnitRole(codec, first);
+      if (hasSlice && (role === 'slice' ? isFirstSlice(codec, stream, start) : role !== 'other'))
+        closeUnit(startCodeAt);
       units++;
       if (role === 'slice') {
         hasSlice = true;
@@ -46,6 +47,6 @@ export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[
     }
     if (!index.isOverfull) scanned = stream.length;
   }
-  if (from >= 0) close(stream.length);
+  if (from >= 0) closeUnit(stream.length);
   return result;
 }

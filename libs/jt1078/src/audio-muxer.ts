@@ -1,14 +1,14 @@
-import { AAC_FRAME_SAMPLES, type AacConfig, parseAdts } from './aac.ts';
+import { type AacConfig, aacFrameSamples, parseAdts } from './aac.ts';
 import { decodeAdpcm } from './adpcm.ts';
-import { aacSequenceHeader, aacTag, g711Tag, mp3Tag } from './flv-audio.ts';
+import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { toS16le } from './g711.ts';
-import { g726CodeSize } from './g726.ts';
+import { getG726CodeSize } from './g726.ts';
 import { stripHisiliconHeader } from './hisilicon.ts';
 import type { MediaFrame } from './media-frame.ts';
 import { parseMp3 } from './mp3.ts';
 import type { StreamTimeline } from './stream-timeline.ts';
-import { PayloadType, payloadTypeName } from './tables.ts';
+import { getPayloadTypeName, PayloadType } from './tables.ts';
 
 /** Audio that browsers do not play: what to tell ffmpeg about its raw input, and the bytes to feed. */
 export interface TranscodeInput {
@@ -54,12 +54,12 @@ export interface AudioMuxerOptions {
   g726CodeSize: number | null;
 }
 
-const RATE = 8000;
-const G722_RATE = 16_000;
+const defaultSampleRate = 8000;
+const g722SampleRate = 16_000;
 /** Bytes of an AMR-NB frame of 20 ms by mode, header byte included. */
-const AMR_FRAME_BYTES = [13, 14, 16, 18, 20, 21, 27, 32, 6];
+const amrFrameBytes = [13, 14, 16, 18, 20, 21, 27, 32, 6];
 
-type Pass = Pick<TranscodeInput, 'format' | 'data' | 'durationMs'> &
+type TranscodeRequest = Pick<TranscodeInput, 'format' | 'data' | 'durationMs'> &
   Partial<Pick<TranscodeInput, 'codeSize' | 'sampleRate' | 'channels'>>;
 
 /** Audio frames to FLV tags where FLV and browsers know the codec, and to transcoder input where they do not. */
@@ -83,7 +83,7 @@ export class AudioMuxer {
   push(frame: MediaFrame): void {
     const data = stripHisiliconHeader(frame.data);
     if (data.length === 0) return;
-    if (this.#handle(frame, data)) this.counters.audioFrames++;
+    if (this.#handleFrame(frame, data)) this.counters.audioFrames++;
     else this.counters.droppedAudioFrames++;
   }
 
@@ -103,64 +103,73 @@ export class AudioMuxer {
     if (header) this.#emitAac(header, adts.subarray(header.headerBytes, header.frameBytes), timestampMs);
   }
 
-  #handle(frame: MediaFrame, data: Buffer): boolean {
+  #handleFrame(frame: MediaFrame, data: Buffer): boolean {
     switch (frame.payloadType) {
       case PayloadType.G711A:
-        return this.#g711(frame, data, 'alaw');
+        return this.#handleG711(frame, data, 'alaw');
       case PayloadType.G711U:
-        return this.#g711(frame, data, 'mulaw');
+        return this.#handleG711(frame, data, 'mulaw');
       case PayloadType.G726:
-        return this.#g726(frame, data);
+        return this.#handleG726(frame, data);
       case PayloadType.ADPCMA:
-        return this.#adpcm(frame);
+        return this.#handleAdpcm(frame);
       case PayloadType.AAC:
       case PayloadType.HEAAC:
       case PayloadType.AACLC:
       case PayloadType.MP4AUDIO:
-        return this.#aac(frame, data);
+        return this.#handleAac(frame, data);
       case PayloadType.MP3:
       case PayloadType.MPEGAUDIO:
-        return this.#mp3(frame, data);
+        return this.#handleMp3(frame, data);
       default:
-        return this.#other(frame, data);
+        return this.#handleOther(frame, data);
     }
   }
 
-  #g711(frame: MediaFrame, data: Buffer, law: 'alaw' | 'mulaw'): boolean {
-    const timestampMs = this.#pass(frame, { format: law, data: Buffer.from(data), durationMs: data.length / 8 }, true);
-    this.#options.onTag(g711Tag(law, data, timestampMs));
+  #handleG711(frame: MediaFrame, data: Buffer, law: 'alaw' | 'mulaw'): boolean {
+    const timestampMs = this.#transcode(
+      frame,
+      { format: law, data: Buffer.from(data), durationMs: data.length / 8 },
+      true,
+    );
+    this.#options.onTag(createG711Tag(law, data, timestampMs));
     return true;
   }
 
-  #g726(frame: MediaFrame, data: Buffer): boolean {
-    const codeSize = this.#options.g726CodeSize ?? g726CodeSize(data.length);
+  #handleG726(frame: MediaFrame, data: Buffer): boolean {
+    const codeSize = this.#options.g726CodeSize ?? getG726CodeSize(data.length);
     if (codeSize === null) return false;
-    this.#pass(frame, { format: 'g726le', codeSize, data: Buffer.from(data), durationMs: data.length / codeSize });
+    this.#transcode(frame, { format: 'g726le', codeSize, data: Buffer.from(data), durationMs: data.length / codeSize });
     return true;
   }
 
-  #adpcm(frame: MediaFrame): boolean {
+  #handleAdpcm(frame: MediaFrame): boolean {
     const pcm = decodeAdpcm(frame.data);
     if (pcm.length === 0) return false;
-    this.#pass(frame, { format: 's16le', data: toS16le(pcm), durationMs: pcm.length / 8 });
+    this.#transcode(frame, { format: 's16le', data: toS16le(pcm), durationMs: pcm.length / 8 });
     return true;
   }
 
-  #other(frame: MediaFrame, data: Buffer): boolean {
+  #handleOther(frame: MediaFrame, data: Buffer): boolean {
     const copy = (): Buffer => Buffer.from(data);
     switch (frame.payloadType) {
       case PayloadType.S16BE_MONO:
-        this.#pass(frame, { format: 's16be', data: copy(), durationMs: data.length / 16 });
+        this.#transcode(frame, { format: 's16be', data: copy(), durationMs: data.length / 16 });
         return true;
       case PayloadType.S16BE_STEREO:
-        this.#pass(frame, { format: 's16be', data: copy(), durationMs: data.length / 32, channels: 2 });
+        this.#transcode(frame, { format: 's16be', data: copy(), durationMs: data.length / 32, channels: 2 });
         return true;
       case PayloadType.G722:
-        this.#pass(frame, { format: 'g722', data: copy(), durationMs: data.length / 8, sampleRate: G722_RATE });
+        this.#transcode(frame, {
+          format: 'g722',
+          data: copy(),
+          durationMs: data.length / 8,
+          sampleRate: g722SampleRate,
+        });
         return true;
       case PayloadType.AMR: {
-        const frames = amrFrames(data);
-        if (frames > 0) this.#pass(frame, { format: 'amrnb', data: copy(), durationMs: frames * 20 });
+        const frames = countAmrFrames(data);
+        if (frames > 0) this.#transcode(frame, { format: 'amrnb', data: copy(), durationMs: frames * 20 });
         return frames > 0;
       }
       default:
@@ -169,7 +178,7 @@ export class AudioMuxer {
   }
 
   /** AAC, normally with ADTS headers (several frames are possible); without, by what is known about the device. */
-  #aac(frame: MediaFrame, data: Buffer): boolean {
+  #handleAac(frame: MediaFrame, data: Buffer): boolean {
     let at = 0;
     let frames = 0;
     for (;;) {
@@ -177,7 +186,7 @@ export class AudioMuxer {
       if (header === null || at + header.frameBytes > data.length) break;
       const config = { objectType: header.objectType, sampleRate: header.sampleRate, channels: header.channels };
       this.#sourceConfig = config;
-      this.#aacFrame(frame, config, data.subarray(at + header.headerBytes, at + header.frameBytes));
+      this.#emitAacFrame(frame, config, data.subarray(at + header.headerBytes, at + header.frameBytes));
       at += header.frameBytes;
       frames++;
     }
@@ -188,7 +197,7 @@ export class AudioMuxer {
       this.#requestAac();
       return false;
     }
-    this.#aacFrame(frame, this.#sourceConfig, data);
+    this.#emitAacFrame(frame, this.#sourceConfig, data);
     return true;
   }
 
@@ -198,19 +207,19 @@ export class AudioMuxer {
     this.#options.onAacUnknown();
   }
 
-  #aacFrame(frame: MediaFrame, config: AacConfig, raw: Buffer): void {
+  #emitAacFrame(frame: MediaFrame, config: AacConfig, raw: Buffer): void {
     this.#setInfo(frame.payloadType, config.sampleRate, config.channels, false, true);
-    const durationMs = (AAC_FRAME_SAMPLES * 1000) / config.sampleRate;
-    this.#emitAac(config, raw, this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs));
+    const durationMs = (aacFrameSamples * 1000) / config.sampleRate;
+    this.#emitAac(config, raw, this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs));
   }
 
-  #mp3(frame: MediaFrame, data: Buffer): boolean {
+  #handleMp3(frame: MediaFrame, data: Buffer): boolean {
     const header = parseMp3(data);
     if (header === null) return false;
     this.#setInfo(frame.payloadType, header.sampleRate, header.channels, false, true);
     const durationMs = (header.samples * 1000) / header.sampleRate;
-    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs);
-    this.#options.onTag(mp3Tag(data, header, timestampMs));
+    const timestampMs = this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs);
+    this.#options.onTag(createMp3Tag(data, header, timestampMs));
     return true;
   }
 
@@ -224,34 +233,40 @@ export class AudioMuxer {
       known.objectType === config.objectType;
     if (!isSame) {
       this.#config = { objectType: config.objectType, sampleRate: config.sampleRate, channels: config.channels };
-      this.sequenceHeader = aacSequenceHeader(config, at);
+      this.sequenceHeader = createAacSequenceHeader(config, at);
       this.#options.onTag(this.sequenceHeader);
     }
-    this.#options.onTag(aacTag(raw, at));
+    this.#options.onTag(createAacTag(raw, at));
   }
 
-  #pass(frame: MediaFrame, pass: Pass, canCopy = false): number {
-    const { format, data, durationMs, sampleRate = RATE, channels = 1, codeSize = null } = pass;
+  #transcode(frame: MediaFrame, request: TranscodeRequest, canCopy = false): number {
+    const { format, data, durationMs, sampleRate = defaultSampleRate, channels = 1, codeSize = null } = request;
     this.#setInfo(frame.payloadType, sampleRate, channels, true, canCopy);
-    const timestampMs = this.#timeline.audio(frame.timestampLow, frame.arrivalMs, durationMs);
+    const timestampMs = this.#timeline.audioTime(frame.timestampLow, frame.arrivalMs, durationMs);
     this.#options.onTranscode({ format, codeSize, sampleRate, channels, data, timestampMs, durationMs });
     return timestampMs;
   }
 
-  #setInfo(payloadType: number, sampleRate: number, channels: number, needs: boolean, canCopy: boolean): void {
-    const codec = payloadTypeName(payloadType);
+  #setInfo(
+    payloadType: number,
+    sampleRate: number,
+    channels: number,
+    needsTranscoding: boolean,
+    canCopy: boolean,
+  ): void {
+    const codec = getPayloadTypeName(payloadType);
     const { info } = this;
     if (info?.codec === codec && info.sampleRate === sampleRate && info.channels === channels) return;
-    this.info = { codec, sampleRate, channels, needsTranscoding: needs, canCopy };
+    this.info = { codec, sampleRate, channels, needsTranscoding: needsTranscoding, canCopy };
   }
 }
 
 /** Whole AMR-NB frames in a body, 0 when it does not divide into such. */
-function amrFrames(data: Buffer): number {
+function countAmrFrames(data: Buffer): number {
   let frames = 0;
   let at = 0;
   while (at < data.length) {
-    const bytes = AMR_FRAME_BYTES[((data[at] ?? 0) >> 3) & 0x0f];
+    const bytes = amrFrameBytes[((data[at] ?? 0) >> 3) & 0x0f];
     if (bytes === undefined) return 0;
     at += bytes;
     frames++;

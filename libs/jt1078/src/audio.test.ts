@@ -2,10 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeAudio, ffmpeg } from '../testing/ffmpeg.ts';
-import { AdtsSplitter, adtsHeader, audioSpecificConfig, parseAdts, parseAudioSpecificConfig } from './aac.ts';
+import {
+  AdtsSplitter,
+  encodeAdtsHeader,
+  encodeAudioSpecificConfig,
+  parseAdts,
+  parseAudioSpecificConfig,
+} from './aac.ts';
 import { AdpcmEncoder, decodeAdpcm } from './adpcm.ts';
 import { decodeG711A, decodeG711U, encodeG711A, encodeG711U, fromS16le, toS16le } from './g711.ts';
-import { g726CodeSize } from './g726.ts';
+import { getG726CodeSize } from './g726.ts';
 import { addHisiliconHeader, hasHisiliconHeader, stripHisiliconHeader } from './hisilicon.ts';
 import { parseMp3 } from './mp3.ts';
 
@@ -110,7 +116,7 @@ describe('AAC', () => {
     const header = parseAdts(adts);
     expect(header).toMatchObject({ objectType: 2, sampleRate: 16_000, channels: 1, headerBytes: 7 });
     if (!header) throw new Error('no header');
-    const own = adtsHeader(header, header.frameBytes - 7);
+    const own = encodeAdtsHeader(header, header.frameBytes - 7);
     expect(parseAdts(Buffer.concat([own, adts.subarray(7)]))).toEqual(header);
     expect(parseAdts(Buffer.from('0001a000d5d5d5d5', 'hex'))).toBeNull();
   });
@@ -122,14 +128,14 @@ describe('AAC', () => {
     [44_100, 2, '1210'],
   ])('AudioSpecificConfig of %i Hz, %i channels is %s', (sampleRate, channels, hex) => {
     const config = { objectType: 2, sampleRate, channels };
-    expect(audioSpecificConfig(config).toString('hex')).toBe(hex);
+    expect(encodeAudioSpecificConfig(config).toString('hex')).toBe(hex);
     expect(parseAudioSpecificConfig(Buffer.from(hex, 'hex'))).toEqual(config);
   });
 });
 
 describe('others', () => {
   it('tells the G.726 rate by the frame length', () => {
-    expect([80, 120, 160, 200, 40, 33].map(g726CodeSize)).toEqual([2, 3, 4, 5, 2, null]);
+    expect([80, 120, 160, 200, 40, 33].map(getG726CodeSize)).toEqual([2, 3, 4, 5, 2, null]);
   });
 
   it('reads MPEG audio headers', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { packetOf, runTcp, seededRandom, streamOf } from '../testing/pipeline.ts';
+import { createPacket, packetizeFrames, runTcp, seededRandom } from '../testing/pipeline.ts';
 import { DatagramReader } from './datagram-reader.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 import { encodePacket, type MediaPacket } from './packet.ts';
@@ -55,7 +55,7 @@ interface Ordered {
   sequences: number[];
 }
 
-function windowOf(size = 64, maxDelayMs = 150): Ordered {
+function createWindow(size = 64, maxDelayMs = 150): Ordered {
   const sequences: number[] = [];
   const window = new ReorderWindow({ size, maxDelayMs, onPacket: (packet) => sequences.push(packet.sequence) });
   return { window, sequences };
@@ -63,21 +63,21 @@ function windowOf(size = 64, maxDelayMs = 150): Ordered {
 
 describe('ReorderWindow', () => {
   const push = (window: ReorderWindow, sequences: readonly number[], nowMs = 0): void => {
-    for (const sequence of sequences) window.push(packetOf({ sequence }), nowMs);
+    for (const sequence of sequences) window.push(createPacket({ sequence }), nowMs);
   };
 
   it('puts packets in order across the wrap, the first ones too, and drops duplicates', () => {
-    const first = windowOf();
+    const first = createWindow();
     push(first.window, [1, 0, 2, 2, 4, 4, 3, 0]);
     expect(first.sequences).toEqual([0, 1, 2, 3, 4]);
     expect(first.window.counters).toMatchObject({ duplicates: 3, lost: 0, late: 0 });
-    const wrapping = windowOf();
+    const wrapping = createWindow();
     push(wrapping.window, [65_533, 65_535, 65_534, 1, 0, 2]);
     expect(wrapping.sequences).toEqual([65_533, 65_534, 65_535, 0, 1, 2]);
   });
 
   it('declares loss after the time limit, which it announces', () => {
-    const { window, sequences } = windowOf();
+    const { window, sequences } = createWindow();
     push(window, [100, 102, 103], 1000);
     expect(sequences).toEqual([100]);
     expect(window.deadlineMs).toBe(1150);
@@ -93,17 +93,17 @@ describe('ReorderWindow', () => {
   });
 
   it('declares loss when the window is full', () => {
-    const { window, sequences } = windowOf(4);
+    const { window, sequences } = createWindow(4);
     push(window, [100, 102, 103, 104, 105, 106]);
     expect(sequences).toEqual([100, 102, 103, 104, 105, 106]);
     expect(window.counters.lost).toBe(1);
   });
 
-  it('follows a terminal that starts its counter anew', () => {
-    const far = windowOf();
+  it('follows a terminal that starts its counter again', () => {
+    const far = createWindow();
     push(far.window, [30_000, 30_001, 0, 1, 2]);
     expect(far.sequences).toEqual([30_000, 30_001, 0, 1, 2]);
-    const near = windowOf();
+    const near = createWindow();
     push(near.window, [200, 201, ...Array.from({ length: 30 }, (_, i) => i)]);
     expect(near.sequences.slice(0, 3)).toEqual([200, 201, 15]);
     expect(near.sequences.at(-1)).toBe(29);
@@ -120,7 +120,7 @@ describe('ReorderWindow', () => {
       payloadType: 98,
       timestampMs: i * 40,
     }));
-    const packets = streamOf(frames, { sequence: 65_500 });
+    const packets = packetizeFrames(frames, { sequence: 65_500 });
     const expected = runTcp(Buffer.concat(packets)).frames.map((frame) => frame.data.toString('hex'));
     expect(expected.length).toBe(120);
     const play = (loss: number): { frames: string[]; lost: number; broken: number } => {

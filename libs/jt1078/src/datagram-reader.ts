@@ -1,5 +1,5 @@
-import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
-import { SimWidth } from './sim-width.ts';
+import { getPacketLength, isMagic, type MediaPacket, minPacketBytes, readPacket } from './packet.ts';
+import { SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
 /** What a datagram reader has seen. */
@@ -21,16 +21,16 @@ export interface DatagramReaderOptions {
 export class DatagramReader {
   readonly counters: DatagramCounters = { datagrams: 0, packets: 0, droppedDatagrams: 0 };
   readonly #onPacket: (packet: MediaPacket) => void;
-  readonly #width: SimWidth;
+  readonly #simLength: SimLengthDetector;
 
   constructor(options: DatagramReaderOptions) {
     this.#onPacket = options.onPacket;
-    this.#width = new SimWidth(options.simBytes);
+    this.#simLength = new SimLengthDetector(options.simBytes);
   }
 
   /** Width of the SIM field, null until it is known. */
   get simBytes(): SimBytes | null {
-    return this.#width.simBytes;
+    return this.#simLength.simBytes;
   }
 
   /** Takes one datagram. */
@@ -39,11 +39,11 @@ export class DatagramReader {
     const end = datagram.length;
     let at = 0;
     while (at < end) {
-      if (end - at < MIN_PACKET_BYTES || !isMagic(datagram, at)) break;
+      if (end - at < minPacketBytes || !isMagic(datagram, at)) break;
       // A truncated datagram fits neither width to its end; it must not fix one.
-      const simBytes = this.#width.at(datagram, at, end, true);
+      const simBytes = this.#simLength.detect(datagram, at, end, true);
       if (typeof simBytes !== 'number') break;
-      const length = packetLength(datagram, at, end, simBytes);
+      const length = getPacketLength(datagram, at, end, simBytes);
       if (length <= 0 || at + length > end) break;
       this.counters.packets++;
       this.#onPacket(readPacket(datagram, at, simBytes));

@@ -1,6 +1,6 @@
-import { type AacConfig, adtsHeader, parseAudioSpecificConfig } from './aac.ts';
-import { FlvTagType, TAG_HEADER_BYTES, TAG_TRAILER_BYTES } from './flv-tag.ts';
-import { FLV_HVC1 } from './flv-video.ts';
+import { type AacConfig, encodeAdtsHeader, parseAudioSpecificConfig } from './aac.ts';
+import { FlvTagType, tagHeaderBytes, tagTrailerBytes } from './flv-tag.ts';
+import { flvHvc1 } from './flv-video.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 /** One tag read from FLV bytes. */
@@ -10,46 +10,46 @@ export interface DemuxedTag {
   body: Buffer;
 }
 
-const HEADER_BYTES = 13;
-const START_CODE = Buffer.from([0, 0, 0, 1]);
+const fileHeaderBytes = 13;
+const startCode = Buffer.from([0, 0, 0, 1]);
 
 /** FLV bytes to tags, for tests and tools. Throws when the bytes are no FLV or a previous tag size is wrong. */
 export class FlvDemuxer {
   /** The tracks announced by the file header, null before it. */
   header: { video: boolean; audio: boolean } | null = null;
   readonly #onTag: (tag: DemuxedTag) => void;
-  #rest: Buffer = Buffer.alloc(0);
+  #pending: Buffer = Buffer.alloc(0);
 
   constructor(onTag: (tag: DemuxedTag) => void) {
     this.#onTag = onTag;
   }
 
   push(chunk: Buffer): void {
-    const data = Buffer.concat([this.#rest, chunk]);
+    const data = Buffer.concat([this.#pending, chunk]);
     let at = 0;
     if (this.header === null) {
-      if (data.length < HEADER_BYTES) {
-        this.#rest = data;
+      if (data.length < fileHeaderBytes) {
+        this.#pending = data;
         return;
       }
       if (data.toString('latin1', 0, 3) !== 'FLV' || data.readUInt32BE(9) !== 0) throw new TypeError('no FLV header');
       const flags = data[4] ?? 0;
       this.header = { video: (flags & 1) !== 0, audio: (flags & 4) !== 0 };
-      at = HEADER_BYTES;
+      at = fileHeaderBytes;
     }
-    while (data.length - at >= TAG_HEADER_BYTES) {
+    while (data.length - at >= tagHeaderBytes) {
       const size = data.readUIntBE(at + 1, 3);
-      const end = at + TAG_HEADER_BYTES + size;
-      if (data.length < end + TAG_TRAILER_BYTES) break;
-      if (data.readUInt32BE(end) !== TAG_HEADER_BYTES + size) throw new TypeError(`wrong previous tag size at ${end}`);
+      const end = at + tagHeaderBytes + size;
+      if (data.length < end + tagTrailerBytes) break;
+      if (data.readUInt32BE(end) !== tagHeaderBytes + size) throw new TypeError(`wrong previous tag size at ${end}`);
       this.#onTag({
         type: data[at] ?? 0,
         timestampMs: data.readUIntBE(at + 4, 3) + (data[at + 7] ?? 0) * 0x1000000,
-        body: data.subarray(at + TAG_HEADER_BYTES, end),
+        body: data.subarray(at + tagHeaderBytes, end),
       });
-      at = end + TAG_TRAILER_BYTES;
+      at = end + tagTrailerBytes;
     }
-    this.#rest = data.subarray(at);
+    this.#pending = data.subarray(at);
   }
 }
 
@@ -81,7 +81,7 @@ export function readVideoTag(body: Buffer): DemuxedVideo | null {
     return { codec, isKeyFrame, isSequenceHeader, compositionMs: body.readIntBE(2, 3), data: body.subarray(5) };
   }
   const packetType = first & 0x0f;
-  if (body.length < 5 || body.readUInt32BE(1) !== FLV_HVC1 || ![0, 1, 3].includes(packetType)) return null;
+  if (body.length < 5 || body.readUInt32BE(1) !== flvHvc1 || ![0, 1, 3].includes(packetType)) return null;
   const hasComposition = packetType === 1;
   return {
     codec: 'h265',
@@ -93,7 +93,7 @@ export function readVideoTag(body: Buffer): DemuxedVideo | null {
 }
 
 /** The parameter sets of an AVC or HEVC decoder configuration record. */
-export function parameterSetsOf(codec: VideoCodec, record: Buffer): Buffer[] {
+export function readParameterSets(codec: VideoCodec, record: Buffer): Buffer[] {
   const units: Buffer[] = [];
   let at = codec === 'h264' ? 5 : 23;
   const readUnits = (count: number): void => {
@@ -118,7 +118,7 @@ export function parameterSetsOf(codec: VideoCodec, record: Buffer): Buffer[] {
 function appendUnits(parts: Buffer[], data: Buffer): void {
   for (let at = 0; at + 4 <= data.length; ) {
     const length = data.readUInt32BE(at);
-    parts.push(START_CODE, data.subarray(at + 4, at + 4 + length));
+    parts.push(startCode, data.subarray(at + 4, at + 4 + length));
     at += 4 + length;
   }
 }
@@ -133,7 +133,7 @@ export function flvToAnnexB(flv: Buffer): { codec: VideoCodec | null; data: Buff
     if (!video) continue;
     codec = video.codec;
     if (video.isSequenceHeader) {
-      for (const unit of parameterSetsOf(video.codec, video.data)) parts.push(START_CODE, unit);
+      for (const unit of readParameterSets(video.codec, video.data)) parts.push(startCode, unit);
       continue;
     }
     timestampsMs.push(tag.timestampMs + video.compositionMs);
@@ -150,7 +150,7 @@ export function flvToAdts(flv: Buffer): Buffer {
     if (type !== FlvTagType.AUDIO || (body[0] ?? 0) >> 4 !== 10) continue;
     const data = body.subarray(2);
     if (body[1] === 0) config = parseAudioSpecificConfig(data);
-    else if (config) parts.push(adtsHeader(config, data.length), data);
+    else if (config) parts.push(encodeAdtsHeader(config, data.length), data);
   }
   return Buffer.concat(parts);
 }

@@ -2,9 +2,9 @@
 export const FlvTagType = { AUDIO: 8, VIDEO: 9, SCRIPT: 18 } as const;
 
 /** Length of the header before each tag's body. */
-export const TAG_HEADER_BYTES = 11;
+export const tagHeaderBytes = 11;
 /** Length of the previous tag size after each body. */
-export const TAG_TRAILER_BYTES = 4;
+export const tagTrailerBytes = 4;
 
 /**
  * Who gets a tag: `audio` is what browsers play (AAC or MP3, the camera's own or transcoded), `audioCopy` the camera's
@@ -31,7 +31,7 @@ export class FlvTag {
   readonly isDisposable: boolean;
   /** Header with `timestampMs`, body, previous tag size: the whole tag for a viewer on the stream's own clock. */
   readonly wire: Buffer;
-  #rest: Buffer | null = null;
+  #bodyAndTrailer: Buffer | null = null;
   #legacy: FlvTag | null = null;
 
   /** A tag whose body of `bodyLength` bytes is still to be written, at `TAG_HEADER_BYTES` of `wire`. */
@@ -42,42 +42,42 @@ export class FlvTag {
     this.isKeyFrame = flags.isKeyFrame ?? false;
     this.isSequenceHeader = flags.isSequenceHeader ?? false;
     this.isDisposable = flags.isDisposable ?? false;
-    this.wire = Buffer.allocUnsafe(TAG_HEADER_BYTES + bodyLength + TAG_TRAILER_BYTES);
+    this.wire = Buffer.allocUnsafe(tagHeaderBytes + bodyLength + tagTrailerBytes);
     writeTagHeader(this.wire, 0, this, this.timestampMs);
-    this.wire.writeUInt32BE(TAG_HEADER_BYTES + bodyLength, TAG_HEADER_BYTES + bodyLength);
+    this.wire.writeUInt32BE(tagHeaderBytes + bodyLength, tagHeaderBytes + bodyLength);
   }
 
   get bodyLength(): number {
-    return this.wire.length - TAG_HEADER_BYTES - TAG_TRAILER_BYTES;
+    return this.wire.length - tagHeaderBytes - tagTrailerBytes;
   }
 
   /** The body, a view of `wire`. */
   get body(): Buffer {
-    return this.wire.subarray(TAG_HEADER_BYTES, this.wire.length - TAG_TRAILER_BYTES);
+    return this.wire.subarray(tagHeaderBytes, this.wire.length - tagTrailerBytes);
   }
 
   /** Body and previous tag size, a view of `wire`: follows a viewer's own 11-byte header (`writeTagHeader`). */
-  get rest(): Buffer {
-    this.#rest ??= this.wire.subarray(TAG_HEADER_BYTES);
-    return this.#rest;
+  get bodyAndTrailer(): Buffer {
+    this.#bodyAndTrailer ??= this.wire.subarray(tagHeaderBytes);
+    return this.#bodyAndTrailer;
   }
 
   /** The same tag in another form, made on first use and then shared. */
-  legacyForm(make: () => FlvTag): FlvTag {
-    this.#legacy ??= make();
+  getLegacyForm(create: () => FlvTag): FlvTag {
+    this.#legacy ??= create();
     return this.#legacy;
   }
 }
 
 /** A tag with the given body. */
-export function tagOf(track: FlvTrack, timestampMs: number, body: readonly Uint8Array[], flags?: TagFlags): FlvTag {
+export function createTag(track: FlvTrack, timestampMs: number, body: readonly Uint8Array[], flags?: TagFlags): FlvTag {
   const tag = new FlvTag(
     track,
     timestampMs,
     body.reduce((sum, part) => sum + part.length, 0),
     flags,
   );
-  let at = TAG_HEADER_BYTES;
+  let at = tagHeaderBytes;
   for (const part of body) {
     tag.wire.set(part, at);
     at += part.length;
@@ -100,9 +100,9 @@ export function writeTagHeader(
   target.writeUIntBE(timestampMs & 0xffffff, offset + 4, 3);
   target[offset + 7] = (timestampMs >>> 24) & 0xff;
   target.writeUIntBE(0, offset + 8, 3);
-  return offset + TAG_HEADER_BYTES;
+  return offset + tagHeaderBytes;
 }
 
 /** The first 13 bytes of an FLV stream. The flags are a promise: players wait for each announced track. */
-export const flvHeader = (has: { video: boolean; audio: boolean }): Buffer =>
-  Buffer.from([0x46, 0x4c, 0x56, 1, (has.video ? 1 : 0) | (has.audio ? 4 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);
+export const createFlvHeader = (tracks: { video: boolean; audio: boolean }): Buffer =>
+  Buffer.from([0x46, 0x4c, 0x56, 1, (tracks.video ? 1 : 0) | (tracks.audio ? 4 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);

@@ -1,18 +1,18 @@
-import { type FlvTag, TAG_HEADER_BYTES, tagOf } from './flv-tag.ts';
+import { createTag, type FlvTag, tagHeaderBytes } from './flv-tag.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 /** FLV codec ids of onMetaData; H.265 in the enhanced form states its FourCC. */
-export const FLV_H264 = 7;
-export const FLV_H265_LEGACY = 12;
-export const FLV_HVC1 = 0x68766331;
+export const flvH264 = 7;
+export const flvH265Legacy = 12;
+export const flvHvc1 = 0x68766331;
 
-const LEGACY_HEADER_BYTES = 5;
-const ENHANCED_SEQUENCE_BYTES = 5;
-const ENHANCED_FRAME_BYTES = 8;
+const legacyHeaderBytes = 5;
+const enhancedSequenceBytes = 5;
+const enhancedFrameBytes = 8;
 
 /** Bytes before the NAL units of a frame. */
-export const frameHeaderBytes = (codec: VideoCodec): number =>
-  codec === 'h264' ? LEGACY_HEADER_BYTES : ENHANCED_FRAME_BYTES;
+export const getFrameHeaderBytes = (codec: VideoCodec): number =>
+  codec === 'h264' ? legacyHeaderBytes : enhancedFrameBytes;
 
 /** Writes what stands before the NAL units of a frame: AVC, or enhanced FLV with FourCC hvc1. */
 export function writeFrameHeader(
@@ -28,28 +28,28 @@ export function writeFrameHeader(
     target[at++] = 1;
   } else {
     target[at++] = isKeyFrame ? 0x91 : 0xa1;
-    at = target.writeUInt32BE(FLV_HVC1, at);
+    at = target.writeUInt32BE(flvHvc1, at);
   }
   return target.writeIntBE(Math.min(compositionMs, 0x7fffff), at, 3);
 }
 
 /** The tag with the decoder configuration record, which a viewer needs before the first frame. */
-export function videoSequenceHeader(codec: VideoCodec, record: Buffer, timestampMs: number): FlvTag {
-  const head = codec === 'h264' ? [0x17, 0, 0, 0, 0] : [0x90, 0x68, 0x76, 0x63, 0x31];
-  return tagOf('video', timestampMs, [Buffer.from(head), record], { isKeyFrame: true, isSequenceHeader: true });
+export function createVideoSequenceHeader(codec: VideoCodec, record: Buffer, timestampMs: number): FlvTag {
+  const header = codec === 'h264' ? [0x17, 0, 0, 0, 0] : [0x90, 0x68, 0x76, 0x63, 0x31];
+  return createTag('video', timestampMs, [Buffer.from(header), record], { isKeyFrame: true, isSequenceHeader: true });
 }
 
 /** The H.265 tag in the form of codec id 12 (`hevc=legacy`), made once for each tag; other tags come back as they are. */
-export function legacyHevcTag(tag: FlvTag): FlvTag {
-  const first = tag.wire[TAG_HEADER_BYTES] ?? 0;
+export function toLegacyHevcTag(tag: FlvTag): FlvTag {
+  const first = tag.wire[tagHeaderBytes] ?? 0;
   if (tag.track !== 'video' || first < 0x80) return tag;
-  return tag.legacyForm(() => {
+  return tag.getLegacyForm(() => {
     const { body } = tag;
-    const frameType = (first & 0x70) | FLV_H265_LEGACY;
-    const head = tag.isSequenceHeader
+    const frameType = (first & 0x70) | flvH265Legacy;
+    const header = tag.isSequenceHeader
       ? Buffer.from([frameType, 0, 0, 0, 0])
-      : Buffer.concat([Buffer.from([frameType, 1]), body.subarray(ENHANCED_SEQUENCE_BYTES, ENHANCED_FRAME_BYTES)]);
-    const rest = body.subarray(tag.isSequenceHeader ? ENHANCED_SEQUENCE_BYTES : ENHANCED_FRAME_BYTES);
-    return tagOf('video', tag.timestampMs, [head, rest], tag);
+      : Buffer.concat([Buffer.from([frameType, 1]), body.subarray(enhancedSequenceBytes, enhancedFrameBytes)]);
+    const payload = body.subarray(tag.isSequenceHeader ? enhancedSequenceBytes : enhancedFrameBytes);
+    return createTag('video', tag.timestampMs, [header, payload], tag);
   });
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { compact } from '../testing/pipeline.ts';
-import { aacSequenceHeader, aacTag, g711Tag, mp3Tag } from './flv-audio.ts';
-import { demuxFlv, FlvDemuxer, parameterSetsOf, readVideoTag } from './flv-demuxer.ts';
-import { scriptTag } from './flv-script.ts';
-import { flvHeader, TAG_HEADER_BYTES, tagOf, writeTagHeader } from './flv-tag.ts';
-import { legacyHevcTag, videoSequenceHeader, writeFrameHeader } from './flv-video.ts';
+import { removeSpaces } from '../testing/pipeline.ts';
+import { createAacSequenceHeader, createAacTag, createG711Tag, createMp3Tag } from './flv-audio.ts';
+import { demuxFlv, FlvDemuxer, readParameterSets, readVideoTag } from './flv-demuxer.ts';
+import { createScriptTag } from './flv-script.ts';
+import { createFlvHeader, createTag, tagHeaderBytes, writeTagHeader } from './flv-tag.ts';
+import { createVideoSequenceHeader, toLegacyHevcTag, writeFrameHeader } from './flv-video.ts';
 
 describe('FLV', () => {
   it.each([
@@ -12,17 +12,17 @@ describe('FLV', () => {
     [false, true, '04'],
     [true, true, '05'],
   ])('file header: video %s, audio %s', (video, audio, flags) => {
-    expect(flvHeader({ video, audio }).toString('hex')).toBe(`464c5601${flags}0000000900000000`);
+    expect(createFlvHeader({ video, audio }).toString('hex')).toBe(`464c5601${flags}0000000900000000`);
   });
 
   it('tag: header, body, previous tag size', () => {
-    const tag = tagOf('video', 0x01020304, [Buffer.from('1700', 'hex'), Buffer.from('aa', 'hex')], {
+    const tag = createTag('video', 0x01020304, [Buffer.from('1700', 'hex'), Buffer.from('aa', 'hex')], {
       isKeyFrame: true,
     });
-    expect(tag.wire.toString('hex')).toBe(compact('09 000003 020304 01 000000 1700aa 0000000e'));
-    expect(tag.rest.toString('hex')).toBe(compact('1700aa 0000000e'));
+    expect(tag.wire.toString('hex')).toBe(removeSpaces('09 000003 020304 01 000000 1700aa 0000000e'));
+    expect(tag.bodyAndTrailer.toString('hex')).toBe(removeSpaces('1700aa 0000000e'));
     expect(tag).toMatchObject({ type: 9, bodyLength: 3, isKeyFrame: true, isDisposable: false });
-    expect(tag.rest.buffer).toBe(tag.wire.buffer);
+    expect(tag.bodyAndTrailer.buffer).toBe(tag.wire.buffer);
   });
 
   it.each([
@@ -32,64 +32,68 @@ describe('FLV', () => {
     [0x7fffffff, 'ffffff7f'],
     [0x80000000, '00000080'],
   ])("a viewer's own header has 32-bit time: %i", (timestampMs, hex) => {
-    const tag = tagOf('audio', 5, [Buffer.from('af01', 'hex')]);
-    const target = Buffer.alloc(2 + TAG_HEADER_BYTES);
-    expect(writeTagHeader(target, 2, tag, timestampMs)).toBe(2 + TAG_HEADER_BYTES);
+    const tag = createTag('audio', 5, [Buffer.from('af01', 'hex')]);
+    const target = Buffer.alloc(2 + tagHeaderBytes);
+    expect(writeTagHeader(target, 2, tag, timestampMs)).toBe(2 + tagHeaderBytes);
     expect(target.toString('hex')).toBe(`000008000002${hex}000000`);
-    const [read] = demuxFlv(Buffer.concat([flvHeader({ video: false, audio: true }), target.subarray(2), tag.rest]));
+    const [read] = demuxFlv(
+      Buffer.concat([createFlvHeader({ video: false, audio: true }), target.subarray(2), tag.bodyAndTrailer]),
+    );
     expect(read).toMatchObject({ type: 8, timestampMs });
   });
 
   it('script tag: golden bytes, undefined left out', () => {
-    const tag = scriptTag({ duration: 0, hasAudio: false, framerate: undefined, encoder: 'x' });
+    const tag = createScriptTag({ duration: 0, hasAudio: false, framerate: undefined, encoder: 'x' });
     expect(tag.body.toString('hex')).toBe(
       '02000a' +
         Buffer.from('onMetaData').toString('hex') +
-        compact('08 00000003 0008') +
+        removeSpaces('08 00000003 0008') +
         Buffer.from('duration').toString('hex') +
-        compact('000000000000000000 0008') +
+        removeSpaces('000000000000000000 0008') +
         Buffer.from('hasAudio').toString('hex') +
-        compact('0100 0007') +
+        removeSpaces('0100 0007') +
         Buffer.from('encoder').toString('hex') +
-        compact('02000178 000009'),
+        removeSpaces('02000178 000009'),
     );
   });
 
   it('audio tags: golden bytes', () => {
-    expect(aacSequenceHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 0).body.toString('hex')).toBe(
+    expect(createAacSequenceHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 0).body.toString('hex')).toBe(
       'af001408',
     );
-    expect(aacTag(Buffer.from('21', 'hex'), 0).body.toString('hex')).toBe('af0121');
-    expect(g711Tag('alaw', Buffer.from('d5', 'hex'), 0).body.toString('hex')).toBe('72d5');
-    expect(g711Tag('mulaw', Buffer.from('ff', 'hex'), 0).body.toString('hex')).toBe('82ff');
+    expect(createAacTag(Buffer.from('21', 'hex'), 0).body.toString('hex')).toBe('af0121');
+    expect(createG711Tag('alaw', Buffer.from('d5', 'hex'), 0).body.toString('hex')).toBe('72d5');
+    expect(createG711Tag('mulaw', Buffer.from('ff', 'hex'), 0).body.toString('hex')).toBe('82ff');
     const header = { sampleRate: 44_100, channels: 2, samples: 1152 };
-    expect(mp3Tag(Buffer.from('fffb', 'hex'), header, 0).body.toString('hex')).toBe('2ffffb');
+    expect(createMp3Tag(Buffer.from('fffb', 'hex'), header, 0).body.toString('hex')).toBe('2ffffb');
   });
 
   it('video tags: H.264, H.265 enhanced and as codec id 12', () => {
     const record = Buffer.from('01aabb', 'hex');
-    expect(videoSequenceHeader('h264', record, 0).body.toString('hex')).toBe('170000000001aabb');
-    const header = videoSequenceHeader('h265', record, 7);
+    expect(createVideoSequenceHeader('h264', record, 0).body.toString('hex')).toBe('170000000001aabb');
+    const header = createVideoSequenceHeader('h265', record, 7);
     expect(header.body.toString('hex')).toBe('906876633101aabb');
-    const legacy = legacyHevcTag(header);
+    const legacy = toLegacyHevcTag(header);
     expect(legacy.body.toString('hex')).toBe('1c0000000001aabb');
     expect(legacy).toMatchObject({ timestampMs: 7, isSequenceHeader: true, isKeyFrame: true });
-    expect(legacyHevcTag(header)).toBe(legacy);
+    expect(toLegacyHevcTag(header)).toBe(legacy);
     const head = Buffer.alloc(8);
     writeFrameHeader(head, 0, 'h265', false, 0x010203);
     expect(head.toString('hex')).toBe('a168766331010203');
-    const frame = legacyHevcTag(tagOf('video', 9, [head, Buffer.from('000000010a', 'hex')], { isDisposable: true }));
-    expect(frame.body.toString('hex')).toBe(compact('2c01010203 000000010a'));
+    const frame = toLegacyHevcTag(
+      createTag('video', 9, [head, Buffer.from('000000010a', 'hex')], { isDisposable: true }),
+    );
+    expect(frame.body.toString('hex')).toBe(removeSpaces('2c01010203 000000010a'));
     expect(frame.isDisposable).toBe(true);
-    const avc = tagOf('video', 0, [Buffer.from('1701000000', 'hex')]);
-    expect(legacyHevcTag(avc)).toBe(avc);
+    const avc = createTag('video', 0, [Buffer.from('1701000000', 'hex')]);
+    expect(toLegacyHevcTag(avc)).toBe(avc);
   });
 
   it('the demuxer reads tags from chunks of any size, and refuses what is no FLV', () => {
     const bytes = Buffer.concat([
-      flvHeader({ video: true, audio: true }),
-      scriptTag({ duration: 0 }).wire,
-      aacTag(Buffer.from('aa', 'hex'), 70_000).wire,
+      createFlvHeader({ video: true, audio: true }),
+      createScriptTag({ duration: 0 }).wire,
+      createAacTag(Buffer.from('aa', 'hex'), 70_000).wire,
     ]);
     for (let size = 1; size <= bytes.length; size++) {
       const types: number[] = [];
@@ -116,6 +120,6 @@ describe('FLV', () => {
     });
     expect(readVideoTag(Buffer.from('2200', 'hex'))).toBeNull();
     const record = Buffer.from('014d0014ffe1000267aa01000268bb', 'hex');
-    expect(parameterSetsOf('h264', record).map((unit) => unit.toString('hex'))).toEqual(['67aa', '68bb']);
+    expect(readParameterSets('h264', record).map((unit) => unit.toString('hex'))).toEqual(['67aa', '68bb']);
   });
 });

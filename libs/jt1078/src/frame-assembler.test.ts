@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { compact, packetOf } from '../testing/pipeline.ts';
+import { createPacket, removeSpaces } from '../testing/pipeline.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 import type { PacketFields } from './packet.ts';
 
-const ATOMIC = 0;
-const FIRST = 1;
-const LAST = 2;
-const MIDDLE = 3;
-const AUDIO = { dataType: 3, payloadType: 6 };
+const atomicMark = 0;
+const firstMark = 1;
+const lastMark = 2;
+const middleMark = 3;
+const audioDataType = { dataType: 3, payloadType: 6 };
 const start = (first: number, ...rest: number[]): Buffer => Buffer.from([0, 0, 0, 1, first, ...rest]);
 
 interface Row extends Partial<PacketFields> {
   nowMs?: number;
 }
 
-interface Seen {
+interface AssembledFrames {
   assembler: FrameAssembler;
   /** Body as hex, with `!` when pictures were lost before. */
   frames: string[];
@@ -22,7 +22,7 @@ interface Seen {
 }
 
 /** Rows count up in sequence unless they say otherwise. */
-function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}): Seen {
+function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}): AssembledFrames {
   const frames: string[] = [];
   const assembler = new FrameAssembler({
     ...options,
@@ -32,7 +32,7 @@ function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}
   const push = (more: readonly Row[]): void => {
     for (const { nowMs = 0, ...fields } of more) {
       sequence = fields.sequence ?? (sequence + 1) & 0xffff;
-      assembler.push(packetOf({ timestamp: 40, ...fields, sequence }), nowMs);
+      assembler.push(createPacket({ timestamp: 40, ...fields, sequence }), nowMs);
     }
   };
   push(rows);
@@ -44,9 +44,9 @@ const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
 describe('FrameAssembler', () => {
   it('joins first, middle and last; M is not looked at', () => {
     const train = (marker: boolean): Row[] => [
-      { subpackage: FIRST, marker, body: bytes('01') },
-      { subpackage: MIDDLE, marker, body: bytes('02') },
-      { subpackage: LAST, marker, body: bytes('0304') },
+      { subpackage: firstMark, marker, body: bytes('01') },
+      { subpackage: middleMark, marker, body: bytes('02') },
+      { subpackage: lastMark, marker, body: bytes('0304') },
     ];
     expect(assemble(train(false)).frames).toEqual(['01020304']);
     expect(assemble(train(true)).frames).toEqual(['01020304']);
@@ -54,9 +54,9 @@ describe('FrameAssembler', () => {
 
   it('keeps I, P and B in one slot: a new first ends the train before it', () => {
     const { frames, assembler } = assemble([
-      { dataType: 0, subpackage: FIRST, body: bytes('01') },
-      { dataType: 1, subpackage: FIRST, body: bytes('02') },
-      { dataType: 1, subpackage: LAST, body: bytes('03') },
+      { dataType: 0, subpackage: firstMark, body: bytes('01') },
+      { dataType: 1, subpackage: firstMark, body: bytes('02') },
+      { dataType: 1, subpackage: lastMark, body: bytes('03') },
     ]);
     expect(frames).toEqual(['!0203']);
     expect(assembler.counters.brokenFrames).toBe(1);
@@ -64,9 +64,9 @@ describe('FrameAssembler', () => {
 
   it('lets audio stand inside a train, with the common sequence counter', () => {
     const { frames } = assemble([
-      { subpackage: FIRST, body: bytes('01') },
-      { ...AUDIO, body: bytes('aa') },
-      { subpackage: LAST, body: bytes('02') },
+      { subpackage: firstMark, body: bytes('01') },
+      { ...audioDataType, body: bytes('aa') },
+      { subpackage: lastMark, body: bytes('02') },
     ]);
     expect(frames).toEqual(['aa', '0102']);
   });
@@ -74,15 +74,15 @@ describe('FrameAssembler', () => {
   it('accepts counters by kind and counters by frame too', () => {
     const byKind = assemble([
       { sequence: 0, body: bytes('01') },
-      { ...AUDIO, sequence: 0, body: bytes('aa') },
+      { ...audioDataType, sequence: 0, body: bytes('aa') },
       { sequence: 1, body: bytes('02') },
-      { ...AUDIO, sequence: 1, body: bytes('ab') },
+      { ...audioDataType, sequence: 1, body: bytes('ab') },
     ]);
     expect(byKind.assembler.counters.sequenceGaps).toBeLessThanOrEqual(1);
     const byFrame = assemble([
-      { sequence: 5, subpackage: FIRST, body: bytes('01') },
-      { sequence: 5, subpackage: MIDDLE, body: bytes('02') },
-      { sequence: 5, subpackage: LAST, body: bytes('03') },
+      { sequence: 5, subpackage: firstMark, body: bytes('01') },
+      { sequence: 5, subpackage: middleMark, body: bytes('02') },
+      { sequence: 5, subpackage: lastMark, body: bytes('03') },
       { sequence: 6, body: bytes('04') },
     ]);
     expect(byFrame.frames).toEqual(['010203', '04']);
@@ -90,8 +90,8 @@ describe('FrameAssembler', () => {
 
   it('ignores a counter that says nothing, after a while', () => {
     const rows = Array.from({ length: 80 }, (): Row[] => [
-      { sequence: 0, subpackage: FIRST, body: bytes('01') },
-      { sequence: 0, subpackage: LAST, body: bytes('02') },
+      { sequence: 0, subpackage: firstMark, body: bytes('01') },
+      { sequence: 0, subpackage: lastMark, body: bytes('02') },
     ]).flat();
     const { frames } = assemble(rows);
     expect(frames.slice(-20)).toEqual(Array.from({ length: 20 }, () => '0102'));
@@ -99,10 +99,10 @@ describe('FrameAssembler', () => {
 
   it('drops a packet that comes twice, at once or after a few others', () => {
     const train: Row[] = [
-      { sequence: 8, subpackage: ATOMIC, body: bytes('08'), timestamp: 0 },
-      { sequence: 9, subpackage: FIRST, body: bytes('01') },
-      { sequence: 10, subpackage: MIDDLE, body: bytes('02') },
-      { sequence: 11, subpackage: LAST, body: bytes('03') },
+      { sequence: 8, subpackage: atomicMark, body: bytes('08'), timestamp: 0 },
+      { sequence: 9, subpackage: firstMark, body: bytes('01') },
+      { sequence: 10, subpackage: middleMark, body: bytes('02') },
+      { sequence: 11, subpackage: lastMark, body: bytes('03') },
       { sequence: 12, body: bytes('04'), timestamp: 80 },
     ];
     const take = (...indexes: number[]): Row[] => indexes.map((index) => train[index] ?? {});
@@ -138,9 +138,9 @@ describe('FrameAssembler', () => {
 
   it('wraps from 65535 to 0', () => {
     const { frames, assembler } = assemble([
-      { sequence: 65_534, subpackage: FIRST, body: bytes('01') },
-      { subpackage: MIDDLE, body: bytes('02') },
-      { subpackage: LAST, body: bytes('03') },
+      { sequence: 65_534, subpackage: firstMark, body: bytes('01') },
+      { subpackage: middleMark, body: bytes('02') },
+      { subpackage: lastMark, body: bytes('03') },
     ]);
     expect(frames).toEqual(['010203']);
     expect(assembler.counters.sequenceGaps).toBe(0);
@@ -152,9 +152,9 @@ describe('FrameAssembler', () => {
     ['last', [0, 1, 3]],
   ])('drops a frame whose %s is lost, and says so on the next', (_case, present) => {
     const train: Row[] = [
-      { sequence: 10, subpackage: FIRST, body: start(0x61, 0x9a) },
-      { sequence: 11, subpackage: MIDDLE, body: bytes('02') },
-      { sequence: 12, subpackage: LAST, body: bytes('03') },
+      { sequence: 10, subpackage: firstMark, body: start(0x61, 0x9a) },
+      { sequence: 11, subpackage: middleMark, body: bytes('02') },
+      { sequence: 12, subpackage: lastMark, body: bytes('03') },
       { sequence: 13, body: bytes('04'), timestamp: 80 },
     ];
     const rows: Row[] = [{ sequence: 9, body: bytes('00') }, ...present.map((i) => train[i] ?? {})];
@@ -168,8 +168,8 @@ describe('FrameAssembler', () => {
     ['H.265', 0x00],
   ])('goes on after a loss inside a frame that no other refers to (%s)', (_case, first) => {
     const { frames } = assemble([
-      { sequence: 10, subpackage: FIRST, body: start(first, 0x9a) },
-      { sequence: 12, subpackage: LAST, body: bytes('03') },
+      { sequence: 10, subpackage: firstMark, body: start(first, 0x9a) },
+      { sequence: 12, subpackage: lastMark, body: bytes('03') },
       { sequence: 13, body: bytes('04') },
     ]);
     expect(frames).toEqual(['04']);
@@ -186,9 +186,9 @@ describe('FrameAssembler', () => {
 
   it('drops a middle or last without a first, once for each train', () => {
     const { frames, assembler } = assemble([
-      { subpackage: MIDDLE, body: bytes('01') },
-      { subpackage: MIDDLE, body: bytes('02') },
-      { subpackage: LAST, body: bytes('03') },
+      { subpackage: middleMark, body: bytes('01') },
+      { subpackage: middleMark, body: bytes('02') },
+      { subpackage: lastMark, body: bytes('03') },
       { body: bytes('04') },
     ]);
     expect(frames).toEqual(['!04']);
@@ -197,21 +197,21 @@ describe('FrameAssembler', () => {
 
   it('keeps several channels and SIMs on one connection apart', () => {
     const { frames } = assemble([
-      { channel: 1, subpackage: FIRST, body: bytes('01') },
-      { channel: 2, subpackage: FIRST, body: bytes('11') },
-      { sim: '2', subpackage: FIRST, body: bytes('21') },
-      { channel: 2, subpackage: LAST, body: bytes('12') },
-      { channel: 1, subpackage: LAST, body: bytes('02') },
-      { sim: '2', subpackage: LAST, body: bytes('22') },
+      { channel: 1, subpackage: firstMark, body: bytes('01') },
+      { channel: 2, subpackage: firstMark, body: bytes('11') },
+      { sim: '2', subpackage: firstMark, body: bytes('21') },
+      { channel: 2, subpackage: lastMark, body: bytes('12') },
+      { channel: 1, subpackage: lastMark, body: bytes('02') },
+      { sim: '2', subpackage: lastMark, body: bytes('22') },
     ]);
     expect(frames).toEqual(['1112', '0102', '2122']);
   });
 
   it('takes a second channel that counts by itself for no gap of the first', () => {
     const { frames, assembler } = assemble([
-      { channel: 1, sequence: 500, subpackage: FIRST, body: bytes('01') },
+      { channel: 1, sequence: 500, subpackage: firstMark, body: bytes('01') },
       { channel: 2, sequence: 9, body: bytes('11') },
-      { channel: 1, sequence: 501, subpackage: LAST, body: bytes('02') },
+      { channel: 1, sequence: 501, subpackage: lastMark, body: bytes('02') },
       { channel: 2, sequence: 10, body: bytes('12') },
     ]);
     expect(frames).toEqual(['11', '0102', '12']);
@@ -219,17 +219,17 @@ describe('FrameAssembler', () => {
   });
 
   it('bounds a frame in size and age', () => {
-    const part = { subpackage: MIDDLE, body: Buffer.alloc(400) };
-    const large = assemble([{ ...part, subpackage: FIRST }, part, part, { body: bytes('01') }], {
+    const part = { subpackage: middleMark, body: Buffer.alloc(400) };
+    const large = assemble([{ ...part, subpackage: firstMark }, part, part, { body: bytes('01') }], {
       maxFrameBytes: 1000,
     });
     expect(large.frames).toEqual(['!01']);
     const old = assemble([
-      { subpackage: FIRST, body: bytes('01'), nowMs: 0 },
-      { subpackage: LAST, body: bytes('02'), nowMs: 5001 },
+      { subpackage: firstMark, body: bytes('01'), nowMs: 0 },
+      { subpackage: lastMark, body: bytes('02'), nowMs: 5001 },
     ]);
     expect(old.frames).toEqual([]);
-    const expiring = assemble([{ subpackage: FIRST, body: bytes('01'), nowMs: 0 }]);
+    const expiring = assemble([{ subpackage: firstMark, body: bytes('01'), nowMs: 0 }]);
     expiring.assembler.expire(5001);
     expect(expiring.assembler.counters.brokenFrames).toBe(1);
   });
@@ -237,13 +237,13 @@ describe('FrameAssembler', () => {
   it('groups by timestamp when all marks are 0 although frames are cut, from the first frame on', () => {
     const full = (first: Buffer): Buffer => Buffer.concat([first, Buffer.alloc(950 - first.length, 0x55)]);
     const frame = (timestamp: number): Row[] => [
-      { timestamp, subpackage: ATOMIC, body: full(start(0x65, 0x88)) },
-      { timestamp, subpackage: ATOMIC, body: Buffer.alloc(950, 0x66) },
-      { timestamp, subpackage: ATOMIC, body: Buffer.alloc(7, 0x77) },
+      { timestamp, subpackage: atomicMark, body: full(start(0x65, 0x88)) },
+      { timestamp, subpackage: atomicMark, body: Buffer.alloc(950, 0x66) },
+      { timestamp, subpackage: atomicMark, body: Buffer.alloc(7, 0x77) },
     ];
     const { frames, assembler } = assemble([
       ...frame(40),
-      { ...AUDIO, body: bytes('aa') },
+      { ...audioDataType, body: bytes('aa') },
       ...frame(80),
       ...frame(120),
     ]);
@@ -263,7 +263,7 @@ describe('FrameAssembler', () => {
     ];
     const { frames, assembler } = assemble([...cut, ...slices]);
     assembler.flush();
-    expect(frames.slice(1)).toEqual([compact('00000001619a01 00000001611a02'), '00000001619a03']);
+    expect(frames.slice(1)).toEqual([removeSpaces('00000001619a01 00000001611a02'), '00000001619a03']);
   });
 
   it('does not hold back large whole frames of a device that cuts nothing', () => {

@@ -1,7 +1,7 @@
 import type { MediaFrame } from './media-frame.ts';
-import { beginsWithStartCode } from './nal-units.ts';
+import { startsWithStartCode } from './nal-units.ts';
 import type { MediaPacket } from './packet.ts';
-import { frameOf, PendingFrame } from './pending-frame.ts';
+import { createMediaFrame, PendingFrame } from './pending-frame.ts';
 import { RecentPackets } from './recent-packets.ts';
 import { SequenceTracker } from './sequence-tracker.ts';
 import { DataType, type MediaKind, SubpackageMark } from './tables.ts';
@@ -42,13 +42,13 @@ interface Channel {
 }
 
 /** Channels of one connection; more are not real. */
-const MAX_CHANNELS = 32;
+const maxChannels = 32;
 /** While marks are unknown, an atomic body from this size on may be the first part of a frame. */
-const MAY_BE_CUT_BYTES = 500;
+const minSplitBodyBytes = 500;
 /** So many large atomic bodies that turned out to be whole frames show that marks mean something. */
-const TRUST_MARKS_AFTER = 8;
+const trustMarksAfterFrames = 8;
 /** A frame that only waits for its successor waits no longer. */
-const OPEN_ENDED_MS = 300;
+const openEndedTimeoutMs = 300;
 
 /**
  * Joins the packets of one connection (or UDP peer) to frames, by (SIM, channel) and kind. Goes by the subpackage mark
@@ -84,19 +84,19 @@ export class FrameAssembler {
 
   /** Takes the next packet, in sequence order; `nowMs` is any steady clock. */
   push(packet: MediaPacket, nowMs: number): void {
-    const channel = this.#channelOf(packet);
-    const kind = kindOf(packet.dataType);
+    const channel = this.#getOrCreateChannel(packet);
+    const kind = toMediaKind(packet.dataType);
     if (channel.recent[kind].isRepeated(packet) && this.#sequences.isCounting) {
       this.#repeated++;
       return;
     }
     const pending = channel[kind];
     const isContinuation = packet.subpackage >= SubpackageMark.LAST;
-    const follows = this.#sequences.follows(packet.sequence, channel.sequence, pending.sequence, isContinuation);
+    const isInOrder = this.#sequences.isInOrder(packet.sequence, channel.sequence, pending.sequence, isContinuation);
     channel.sequence = packet.sequence;
     pending.sequence = packet.sequence;
-    if (!follows) this.#onGap(channel, packet, kind, isContinuation);
-    if (pending.isActive && nowMs - pending.startedMs > this.#maxAgeMs) this.#break(channel, kind, false);
+    if (!isInOrder) this.#onGap(channel, packet, kind, isContinuation);
+    if (pending.isActive && nowMs - pending.startedMs > this.#maxAgeMs) this.#dropBroken(channel, kind, false);
     if (packet.subpackage === SubpackageMark.ATOMIC) {
       if (kind === 'video' && channel.markMode !== 'marks') this.#pushUnmarked(channel, packet, nowMs);
       else this.#pushWhole(channel, kind, packet, nowMs);
@@ -113,8 +113,8 @@ export class FrameAssembler {
       for (const kind of ['video', 'audio', 'transparent'] as const) {
         const pending = channel[kind];
         if (!pending.isActive) continue;
-        if (pending.isOpenEnded && nowMs - pending.lastMs >= OPEN_ENDED_MS) this.#finish(channel, kind);
-        else if (nowMs - pending.startedMs > this.#maxAgeMs) this.#break(channel, kind, false);
+        if (pending.isOpenEnded && nowMs - pending.lastMs >= openEndedTimeoutMs) this.#finish(channel, kind);
+        else if (nowMs - pending.startedMs > this.#maxAgeMs) this.#dropBroken(channel, kind, false);
       }
     }
   }
@@ -124,22 +124,22 @@ export class FrameAssembler {
     for (const channel of this.#channels) {
       for (const kind of ['video', 'audio', 'transparent'] as const) {
         if (channel[kind].isActive && channel[kind].isOpenEnded) this.#finish(channel, kind);
-        else if (channel[kind].isActive) this.#break(channel, kind, false);
+        else if (channel[kind].isActive) this.#dropBroken(channel, kind, false);
       }
     }
   }
 
-  #channelOf(packet: MediaPacket): Channel {
+  #getOrCreateChannel(packet: MediaPacket): Channel {
     const current = this.#current;
     if (current?.sim === packet.sim && current.channel === packet.channel) return current;
-    let found = this.#channels.find(({ sim, channel }) => sim === packet.sim && channel === packet.channel);
-    if (!found) {
-      found = newChannel(packet);
-      if (this.#channels.length === MAX_CHANNELS) this.#channels.shift();
-      this.#channels.push(found);
+    let channelState = this.#channels.find(({ sim, channel }) => sim === packet.sim && channel === packet.channel);
+    if (!channelState) {
+      channelState = createChannel(packet);
+      if (this.#channels.length === maxChannels) this.#channels.shift();
+      this.#channels.push(channelState);
     }
-    this.#current = found;
-    return found;
+    this.#current = channelState;
+    return channelState;
   }
 
   /**
@@ -148,17 +148,17 @@ export class FrameAssembler {
    */
   #onGap(channel: Channel, packet: MediaPacket, kind: MediaKind, isContinuation: boolean): void {
     const { video } = channel;
-    const sameTrain = kind === 'video' && isContinuation && video.isActive && video.hasTimestampOf(packet);
+    const isSameFrame = kind === 'video' && isContinuation && video.isActive && video.hasSameTimestamp(packet);
     for (const other of this.#channels) {
-      if (other !== channel || !sameTrain) other.hasLostVideo = true;
+      if (other !== channel || !isSameFrame) other.hasLostVideo = true;
     }
-    for (const each of ['video', 'audio', 'transparent'] as const) {
-      if (channel[each].isActive) this.#break(channel, each, each === 'video' && sameTrain);
+    for (const brokenKind of ['video', 'audio', 'transparent'] as const) {
+      if (channel[brokenKind].isActive) this.#dropBroken(channel, brokenKind, brokenKind === 'video' && isSameFrame);
     }
   }
 
   /** Drops a frame of which a part is missing. */
-  #break(channel: Channel, kind: MediaKind, isOnlyLoss: boolean): void {
+  #dropBroken(channel: Channel, kind: MediaKind, isOnlyLoss: boolean): void {
     const pending = channel[kind];
     this.#broken++;
     if (kind === 'video') {
@@ -169,12 +169,12 @@ export class FrameAssembler {
   }
 
   #pushWhole(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
-    if (channel[kind].isActive) this.#break(channel, kind, true);
-    this.#emit(channel, frameOf(kind, packet, packet.body, 1, nowMs, false));
+    if (channel[kind].isActive) this.#dropBroken(channel, kind, true);
+    this.#emit(channel, createMediaFrame(kind, packet, packet.body, 1, nowMs, false));
   }
 
   #pushFirst(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
-    if (channel[kind].isActive) this.#break(channel, kind, true);
+    if (channel[kind].isActive) this.#dropBroken(channel, kind, true);
     channel.isOrphan = false;
     channel[kind].begin(packet, nowMs);
   }
@@ -182,15 +182,15 @@ export class FrameAssembler {
   #pushNext(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
     const pending = channel[kind];
     // Without a usable counter, a new timestamp is the only sign that a beginning was lost.
-    if (pending.isActive && !this.#sequences.isUsable && !pending.hasTimestampOf(packet)) {
-      this.#break(channel, kind, false);
+    if (pending.isActive && !this.#sequences.isUsable && !pending.hasSameTimestamp(packet)) {
+      this.#dropBroken(channel, kind, false);
     }
     if (!pending.isActive) {
       this.#pushOrphan(channel, kind);
       return;
     }
     if (pending.length + packet.body.length > this.#maxBytes) {
-      this.#break(channel, kind, true);
+      this.#dropBroken(channel, kind, true);
       return;
     }
     pending.append(packet, nowMs);
@@ -212,37 +212,37 @@ export class FrameAssembler {
   /** Video with mark 0 from a device of which no other mark has been seen. */
   #pushUnmarked(channel: Channel, packet: MediaPacket, nowMs: number): void {
     const { video } = channel;
-    const begins = beginsWithStartCode(packet.body);
+    const startsUnit = startsWithStartCode(packet.body);
     if (video.isActive) {
-      if (this.#belongs(channel, packet, begins)) {
-        if (!begins) channel.markMode = 'timestamps';
-        if (video.length + packet.body.length > this.#maxBytes) this.#break(channel, 'video', true);
+      if (this.#isContinuation(channel, packet, startsUnit)) {
+        if (!startsUnit) channel.markMode = 'timestamps';
+        if (video.length + packet.body.length > this.#maxBytes) this.#dropBroken(channel, 'video', true);
         else video.append(packet, nowMs);
         return;
       }
       this.#finish(channel, 'video');
-      if (channel.markMode === 'unknown' && ++channel.wholeFrames >= TRUST_MARKS_AFTER) channel.markMode = 'marks';
+      if (channel.markMode === 'unknown' && ++channel.wholeFrames >= trustMarksAfterFrames) channel.markMode = 'marks';
     }
-    if (channel.markMode === 'timestamps' && !begins) {
+    if (channel.markMode === 'timestamps' && !startsUnit) {
       this.#pushOrphan(channel, 'video');
       return;
     }
     channel.isOrphan = false;
     if (
       channel.markMode === 'timestamps' ||
-      (channel.markMode === 'unknown' && packet.body.length >= MAY_BE_CUT_BYTES)
+      (channel.markMode === 'unknown' && packet.body.length >= minSplitBodyBytes)
     ) {
       video.begin(packet, nowMs);
       video.isOpenEnded = true;
     } else {
-      this.#emit(channel, frameOf('video', packet, packet.body, 1, nowMs, false));
+      this.#emit(channel, createMediaFrame('video', packet, packet.body, 1, nowMs, false));
     }
   }
 
   /** True when an unmarked packet goes on with the pending frame. */
-  #belongs(channel: Channel, packet: MediaPacket, begins: boolean): boolean {
-    if (!channel.video.hasTimestampOf(packet)) return false;
-    if (!begins) return true;
+  #isContinuation(channel: Channel, packet: MediaPacket, startsUnit: boolean): boolean {
+    if (!channel.video.hasSameTimestamp(packet)) return false;
+    if (!startsUnit) return true;
     if (channel.markMode !== 'timestamps') return false;
     return !hasSlice(channel.video.bytes(), packet.payloadType) || !startsAccessUnit(packet.body, packet.payloadType);
   }
@@ -262,12 +262,12 @@ export class FrameAssembler {
   }
 }
 
-function kindOf(dataType: number): MediaKind {
+function toMediaKind(dataType: number): MediaKind {
   if (dataType <= DataType.B) return 'video';
   return dataType === DataType.AUDIO ? 'audio' : 'transparent';
 }
 
-const newChannel = (packet: MediaPacket): Channel => ({
+const createChannel = (packet: MediaPacket): Channel => ({
   sim: packet.sim,
   channel: packet.channel,
   sequence: -1,

@@ -1,19 +1,19 @@
-import { h264SliceType, isRecoveryPoint } from './h264.ts';
+import { isRecoveryPoint, readH264SliceType } from './h264.ts';
 import { NalIndex } from './nal-units.ts';
 import { DataType } from './tables.ts';
 import {
-  codecOfParameterSet,
+  detectParameterSetCodec,
+  getUnitRole,
   isFirstSlice,
   isNonReference,
   isRandomAccess,
-  roleOf,
   type UnitRole,
   type VideoCodec,
 } from './video-codec.ts';
 
-const LENGTH_BYTES = 4;
-const SLICE_B = 1;
-const SLICE_I = 2;
+const lengthPrefixBytes = 4;
+const sliceTypeB = 1;
+const sliceTypeI = 2;
 
 /** One frame taken apart without copying; reused from frame to frame. */
 export class FrameScan {
@@ -23,7 +23,7 @@ export class FrameScan {
   /** The first slice is the first of a picture. */
   isPictureStart = false;
   /** Parameter sets go into the output too. */
-  keepsParameterSets = false;
+  includesParameterSets = false;
   readonly #index = new NalIndex();
   readonly #roles: UnitRole[] = [];
   #data: Buffer = Buffer.alloc(0);
@@ -43,7 +43,7 @@ export class FrameScan {
    * Takes a frame apart; gives its codec, null when it has no NAL units or no known codec. Parameter sets tell the codec,
    * whatever the payload type says; without them it is the one in use.
    */
-  scan(data: Buffer, current: VideoCodec | null, stated: VideoCodec | null): VideoCodec | null {
+  scan(data: Buffer, current: VideoCodec | null, declared: VideoCodec | null): VideoCodec | null {
     const index = this.#index;
     index.scan(data);
     this.#data = data;
@@ -51,10 +51,10 @@ export class FrameScan {
     this.parameterSets = 0;
     this.isRandomAccess = false;
     this.isPictureStart = false;
-    this.keepsParameterSets = false;
+    this.includesParameterSets = false;
     this.#hasRecoveryPoint = false;
     this.#firstSlice = -1;
-    const codec = index.count === 0 ? null : (this.#detect() ?? current ?? stated);
+    const codec = index.count === 0 ? null : (this.#detectCodec() ?? current ?? declared);
     if (codec === null) return null;
     this.#codec = codec;
     for (let i = 0; i < index.count; i++) this.#classify(i);
@@ -73,7 +73,7 @@ export class FrameScan {
   outputBytes(): number {
     let bytes = 0;
     for (let i = 0; i < this.count; i++) {
-      if (this.#isKept(i)) bytes += LENGTH_BYTES + this.#index.end(i) - this.#index.start(i);
+      if (this.#isIncluded(i)) bytes += lengthPrefixBytes + this.#index.end(i) - this.#index.start(i);
     }
     return bytes;
   }
@@ -82,7 +82,7 @@ export class FrameScan {
   write(target: Buffer, offset: number): number {
     let at = offset;
     for (let i = 0; i < this.count; i++) {
-      if (!this.#isKept(i)) continue;
+      if (!this.#isIncluded(i)) continue;
       const start = this.#index.start(i);
       const end = this.#index.end(i);
       at = target.writeUInt32BE(end - start, at);
@@ -106,20 +106,22 @@ export class FrameScan {
 
   /** The first slice is a B slice (H.264; H.265 states its reorder depth). */
   isBSlice(): boolean {
-    return this.#codec === 'h264' && this.#firstSlice >= 0 && h264SliceType(this.unit(this.#firstSlice)) === SLICE_B;
+    return (
+      this.#codec === 'h264' && this.#firstSlice >= 0 && readH264SliceType(this.unit(this.#firstSlice)) === sliceTypeB
+    );
   }
 
   /** No IDR, but decoding may begin here: a recovery point, or intra slices in what the terminal calls an I frame. */
-  mayOpenGroup(dataType: number): boolean {
+  canStartGop(dataType: number): boolean {
     if (this.#hasRecoveryPoint) return true;
     if (this.#codec !== 'h264' || dataType !== DataType.I || this.#firstSlice < 0) return false;
-    return h264SliceType(this.unit(this.#firstSlice)) === SLICE_I;
+    return readH264SliceType(this.unit(this.#firstSlice)) === sliceTypeI;
   }
 
-  #detect(): VideoCodec | null {
+  #detectCodec(): VideoCodec | null {
     for (let i = 0; i < this.count; i++) {
       const start = this.#index.start(i);
-      const codec = codecOfParameterSet(this.#data[start] ?? 0, this.#data[start + 1] ?? 0);
+      const codec = detectParameterSetCodec(this.#data[start] ?? 0, this.#data[start + 1] ?? 0);
       if (codec !== null) return codec;
     }
     return null;
@@ -128,7 +130,7 @@ export class FrameScan {
   #classify(i: number): void {
     const start = this.#index.start(i);
     const first = this.#data[start] ?? 0;
-    const role = roleOf(this.#codec, first);
+    const role = getUnitRole(this.#codec, first);
     this.#roles[i] = role;
     if (role === 'parameterSet') this.parameterSets++;
     if (role === 'sei' && this.#codec === 'h264' && isRecoveryPoint(this.unit(i))) this.#hasRecoveryPoint = true;
@@ -141,8 +143,8 @@ export class FrameScan {
     this.isRandomAccess ||= isRandomAccess(this.#codec, first);
   }
 
-  #isKept(i: number): boolean {
+  #isIncluded(i: number): boolean {
     const role = this.#roles[i];
-    return role !== 'drop' && (role !== 'parameterSet' || this.keepsParameterSets);
+    return role !== 'drop' && (role !== 'parameterSet' || this.includesParameterSets);
   }
 }

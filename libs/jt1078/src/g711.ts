@@ -1,6 +1,6 @@
 /** ITU-T G.711 tables, made once. */
-const A_LAW = Int16Array.from({ length: 256 }, (_, code) => decodeALawCode(code));
-const MU_LAW = Int16Array.from({ length: 256 }, (_, code) => decodeMuLawCode(code));
+const aLawTable = Int16Array.from({ length: 256 }, (_, code) => decodeALawCode(code));
+const muLawTable = Int16Array.from({ length: 256 }, (_, code) => decodeMuLawCode(code));
 
 function decodeALawCode(code: number): number {
   const value = code ^ 0x55;
@@ -33,10 +33,10 @@ function encodeMuLawSample(sample: number): number {
 }
 
 /** G.711 A-law (payload type 6) to 16-bit samples. */
-export const decodeG711A = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => A_LAW[code] ?? 0);
+export const decodeG711A = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => aLawTable[code] ?? 0);
 
 /** G.711 mu-law (payload type 7) to 16-bit samples. */
-export const decodeG711U = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => MU_LAW[code] ?? 0);
+export const decodeG711U = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => muLawTable[code] ?? 0);
 
 /** 16-bit samples to G.711 A-law (payload type 6). */
 export const encodeG711A = (pcm: Int16Array): Buffer => Buffer.from(Uint8Array.from(pcm, encodeALawSample).buffer);

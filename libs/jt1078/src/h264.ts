@@ -30,9 +30,9 @@ export const H264Nal = {
   FILLER: 12,
 } as const;
 
-const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
+const highProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 /** No real picture is larger; protects arithmetic from hostile parameter sets. */
-const MAX_SIDE = 16_384;
+const maxSidePixels = 16_384;
 
 function skipScalingLists(reader: BitReader, count: number): void {
   for (let i = 0; i < count && !reader.isOverrun; i++) {
@@ -46,16 +46,16 @@ function skipScalingLists(reader: BitReader, count: number): void {
   }
 }
 
-interface Format {
+interface SampleFormat {
   chromaFormat: number;
   bitDepthLuma: number;
   bitDepthChroma: number;
   hasSeparatePlanes: boolean;
 }
 
-function readFormat(reader: BitReader, profile: number): Format {
-  const format: Format = { chromaFormat: 1, bitDepthLuma: 8, bitDepthChroma: 8, hasSeparatePlanes: false };
-  if (!HIGH_PROFILES.has(profile)) return format;
+function readFormat(reader: BitReader, profile: number): SampleFormat {
+  const format: SampleFormat = { chromaFormat: 1, bitDepthLuma: 8, bitDepthChroma: 8, hasSeparatePlanes: false };
+  if (!highProfiles.has(profile)) return format;
   format.chromaFormat = reader.unsigned();
   if (format.chromaFormat === 3) format.hasSeparatePlanes = reader.bit() === 1;
   format.bitDepthLuma = 8 + reader.unsigned();
@@ -78,7 +78,7 @@ function readPictureOrder(reader: BitReader): number {
   return type;
 }
 
-function readSize(reader: BitReader, format: Format): { width: number; height: number } {
+function readSize(reader: BitReader, format: SampleFormat): { width: number; height: number } {
   const widthMbs = reader.unsigned() + 1;
   const heightUnits = reader.unsigned() + 1;
   const framesOnly = reader.bit();
@@ -146,7 +146,7 @@ export function parseH264Sps(nal: Uint8Array): SpsInfo | null {
   const { width, height } = readSize(reader, format);
   const hasVui = reader.bit() === 1;
   if (reader.isOverrun || profile === 0) return null;
-  if (width < 16 || height < 16 || width > MAX_SIDE || height > MAX_SIDE) return null;
+  if (width < 16 || height < 16 || width > maxSidePixels || height > maxSidePixels) return null;
   const cannotReorder = profile === 66 || pictureOrderType === 2;
   const hex = Buffer.from([profile, constraints, level]).toString('hex');
   return {
@@ -164,7 +164,7 @@ export function parseH264Sps(nal: Uint8Array): SpsInfo | null {
 }
 
 /** slice_type of a slice: 0 P, 1 B, 2 I (modulo 5), or -1 when it cannot be read. */
-export function h264SliceType(nal: Uint8Array): number {
+export function readH264SliceType(nal: Uint8Array): number {
   const reader = new BitReader(unescapeNal(nal.subarray(0, 16)), 1);
   reader.unsigned();
   const type = reader.unsigned();
@@ -176,17 +176,17 @@ export function isRecoveryPoint(nal: Uint8Array): boolean {
   return nal[1] === 6;
 }
 
-const lengthPrefixed = (units: readonly Buffer[]): Buffer[] =>
+const encodeLengthPrefixed = (units: readonly Buffer[]): Buffer[] =>
   units.flatMap((unit) => [Buffer.from([unit.length >> 8, unit.length & 0xff]), unit]);
 
 /** AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1) of the parameter sets as received. */
-export function avcDecoderConfiguration(sps: readonly Buffer[], pps: readonly Buffer[], info: SpsInfo): Buffer {
+export function encodeAvcDecoderConfiguration(sps: readonly Buffer[], pps: readonly Buffer[], info: SpsInfo): Buffer {
   const [first = Buffer.alloc(4)] = sps;
   const parts = [
     Buffer.from([1, first[1] ?? 0, first[2] ?? 0, first[3] ?? 0, 0xff, 0xe0 | sps.length]),
-    ...lengthPrefixed(sps),
+    ...encodeLengthPrefixed(sps),
     Buffer.from([pps.length]),
-    ...lengthPrefixed(pps),
+    ...encodeLengthPrefixed(pps),
   ];
   if ([100, 110, 122, 144].includes(info.profile)) {
     parts.push(

@@ -18,9 +18,9 @@ export const H265Nal = {
 } as const;
 
 /** NAL unit type of an H.265 unit from its first header byte. */
-export const h265NalType = (headerByte: number): number => (headerByte >> 1) & 0x3f;
+export const getH265NalType = (headerByte: number): number => (headerByte >> 1) & 0x3f;
 
-const MAX_SIDE = 16_384;
+const maxSidePixels = 16_384;
 
 /** The 12 bytes of general profile, tier and level: SPS bytes 3 to 14 without emulation bytes. */
 const profileBytes = (rbsp: Uint8Array): Uint8Array => rbsp.subarray(3, 15);
@@ -32,7 +32,7 @@ function reverseBits(value: number): number {
 }
 
 /** RFC 6381 string of ISO/IEC 14496-15 annex E.3. */
-function codecString(rbsp: Uint8Array): string {
+function formatCodecString(rbsp: Uint8Array): string {
   const bytes = Buffer.from(profileBytes(rbsp));
   const [first = 0] = bytes;
   const space = ['', 'A', 'B', 'C'][first >> 6] ?? '';
@@ -77,7 +77,7 @@ export function parseH265Sps(nal: Uint8Array): SpsInfo | null {
   reader.unsigned(); // log2_max_pic_order_cnt_lsb_minus4
   const reorderFrames = readReorderPictures(reader, subLayersMinus1);
   if (reader.isOverrun || chromaFormat > 3 || bitDepthLuma > 16 || bitDepthChroma > 16) return null;
-  if (width < 8 || height < 8 || width > MAX_SIDE || height > MAX_SIDE) return null;
+  if (width < 8 || height < 8 || width > maxSidePixels || height > maxSidePixels) return null;
   return {
     profile: (rbsp[3] ?? 0) & 0x1f,
     level: rbsp[14] ?? 0,
@@ -88,7 +88,7 @@ export function parseH265Sps(nal: Uint8Array): SpsInfo | null {
     bitDepthChroma,
     reorderFrames,
     subLayers: subLayersMinus1 + 1,
-    codecString: codecString(rbsp),
+    codecString: formatCodecString(rbsp),
   };
 }
 
@@ -105,7 +105,7 @@ function readReorderPictures(reader: BitReader, subLayersMinus1: number): number
 }
 
 /** HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) of the parameter sets as received. */
-export function hevcDecoderConfiguration(
+export function encodeHevcDecoderConfiguration(
   vps: readonly Buffer[],
   sps: readonly Buffer[],
   pps: readonly Buffer[],

@@ -1,19 +1,19 @@
-const HEADER_BYTES = 4;
+const headerBytes = 4;
 
 /** True when a frame begins with `00 01 LL 00`, LL half of what follows; any codec may carry it. */
 export function hasHisiliconHeader(frame: Uint8Array): boolean {
   return (
-    frame.length > HEADER_BYTES &&
+    frame.length > headerBytes &&
     frame[0] === 0 &&
     frame[1] === 1 &&
     frame[3] === 0 &&
-    (frame[2] ?? 0) * 2 === frame.length - HEADER_BYTES
+    (frame[2] ?? 0) * 2 === frame.length - headerBytes
   );
 }
 
 /** The frame without its Hisilicon header, as a view. */
 export const stripHisiliconHeader = (frame: Buffer): Buffer =>
-  hasHisiliconHeader(frame) ? frame.subarray(HEADER_BYTES) : frame;
+  hasHisiliconHeader(frame) ? frame.subarray(headerBytes) : frame;
 
 /** The frame with a Hisilicon header; its length byte holds even lengths below 512 only. */
 export function addHisiliconHeader(frame: Uint8Array): Buffer {

@@ -5,7 +5,7 @@ export interface Mp3Header {
   samples: number;
 }
 
-const RATES = [44_100, 48_000, 32_000];
+const sampleRates = [44_100, 48_000, 32_000];
 
 /** Parses an MPEG audio frame header, or gives null when none stands at the start. */
 export function parseMp3(data: Uint8Array): Mp3Header | null {
@@ -13,7 +13,7 @@ export function parseMp3(data: Uint8Array): Mp3Header | null {
   if (data.length < 4 || first !== 0xff || (second & 0xe0) !== 0xe0) return null;
   const version = (second >> 3) & 3; // 0: MPEG 2.5, 2: MPEG 2, 3: MPEG 1
   const layer = 4 - ((second >> 1) & 3); // 1 to 3
-  const rate = RATES[(third >> 2) & 3];
+  const rate = sampleRates[(third >> 2) & 3];
   if (version === 1 || layer === 4 || rate === undefined) return null;
   const divisor = version === 3 ? 1 : version === 2 ? 2 : 4;
   const samples = layer === 1 ? 384 : layer === 3 && version !== 3 ? 576 : 1152;

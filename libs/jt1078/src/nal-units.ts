@@ -1,6 +1,6 @@
-const START_CODE = Buffer.from([0, 0, 1]);
+const startCode = Buffer.from([0, 0, 1]);
 /** More units than this in one frame are no picture; keeps hostile frames cheap. */
-const MAX_UNITS = 1024;
+const maxUnits = 1024;
 
 /**
  * NAL units of an Annex B frame as offsets: 3- and 4-byte start codes, trailing zeros (padding) left out. Reused from
@@ -16,14 +16,14 @@ export class NalIndex {
   scan(data: Buffer): void {
     this.count = 0;
     this.isOverfull = false;
-    let at = data.indexOf(START_CODE);
+    let at = data.indexOf(startCode);
     while (at >= 0) {
       const start = at + 3;
-      at = data.indexOf(START_CODE, start);
+      at = data.indexOf(startCode, start);
       let end = at < 0 ? data.length : at;
       while (end > start && data[end - 1] === 0) end--;
       if (end === start) continue;
-      if (this.count === MAX_UNITS) {
+      if (this.count === maxUnits) {
         this.isOverfull = true;
         return;
       }
@@ -50,7 +50,7 @@ export function splitNalUnits(data: Buffer): Buffer[] {
 }
 
 /** True when the bytes begin with a 3- or 4-byte start code (or more zeros before it). */
-export function beginsWithStartCode(data: Uint8Array): boolean {
+export function startsWithStartCode(data: Uint8Array): boolean {
   if (data[0] !== 0 || data[1] !== 0) return false;
   let at = 2;
   while (data[at] === 0 && at < 8) at++;

@@ -20,14 +20,14 @@ const slice = (...rest: number[]): Buffer => Buffer.from([0, 0, 0, 1, 0x61, ...r
 const packet = (fields: Partial<PacketFields>): Buffer => encodePacket({ ...base, body: slice(1, 2, 3), ...fields });
 const ten = { simBytes: 10 as const, sim: '00000013800138000123' };
 
-interface Seen {
+interface SplitResult {
   splitter: PacketSplitter;
   sequences: number[];
   sims: string[];
   bodies: string[];
 }
 
-function split(chunks: readonly Buffer[], isEnded = true): Seen {
+function split(chunks: readonly Buffer[], isEnded = true): SplitResult {
   const seen = { sequences: [] as number[], sims: [] as string[], bodies: [] as string[] };
   const splitter = new PacketSplitter({
     onPacket: ({ sequence, sim, body }) => {
@@ -37,7 +37,7 @@ function split(chunks: readonly Buffer[], isEnded = true): Seen {
     },
   });
   for (const chunk of chunks) splitter.push(chunk);
-  if (isEnded) splitter.settle();
+  if (isEnded) splitter.flush();
   return { splitter, ...seen };
 }
 
@@ -147,7 +147,7 @@ describe('PacketSplitter', () => {
       const seen = split(inChunks(bytes, size));
       expect(seen.sequences).toEqual([1, 2, 3, 4]);
       expect(seen.splitter.counters).toMatchObject({ skippedBytes: garbage.length, resyncs: 1 });
-      expect(seen.splitter.giveUp).toBeNull();
+      expect(seen.splitter.giveUpReason).toBeNull();
     }
   });
 
@@ -184,10 +184,10 @@ describe('PacketSplitter', () => {
   });
 
   it('gives up on a peer that never sends a packet, and on garbage without end', () => {
-    const never = split([Buffer.alloc(70_000, 0x41)]);
-    expect(never.splitter.giveUp).toBe('noPacket');
+    const neverValid = split([Buffer.alloc(70_000, 0x41)]);
+    expect(neverValid.splitter.giveUpReason).toBe('noPacket');
     const later = split([packet({ sequence: 1 }), packet({ sequence: 2 }), Buffer.alloc(1_100_000, 0x41)]);
-    expect(later.splitter.giveUp).toBe('tooMuchGarbage');
+    expect(later.splitter.giveUpReason).toBe('tooMuchGarbage');
     later.splitter.push(packet({ sequence: 3 }));
     expect(later.sequences).toEqual([1, 2]);
     expect(later.splitter.pendingBytes).toBe(0);

@@ -1,5 +1,5 @@
-import { isMagic, type MediaPacket, MIN_PACKET_BYTES, packetLength, readPacket } from './packet.ts';
-import { isBcd, readAs, SimWidth } from './sim-width.ts';
+import { getPacketLength, isMagic, type MediaPacket, minPacketBytes, readPacket } from './packet.ts';
+import { isBcd, matchPacket, SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
 /** Why a connection should be closed: never a valid packet, or too many bytes in a row that belong to none. */
@@ -25,8 +25,8 @@ export interface SplitterOptions {
   maxGarbageBytes?: number | undefined;
 }
 
-const MAGIC_TAIL = Buffer.from([0x31, 0x63, 0x64]);
-const EMPTY = Buffer.alloc(0);
+const magicTail = Buffer.from([0x31, 0x63, 0x64]);
+const emptyBuffer = Buffer.alloc(0);
 
 /**
  * Splits the bytes of one TCP connection into packets by the length field (a body may contain the magic). Whole packets
@@ -37,39 +37,39 @@ export class PacketSplitter {
   readonly #onPacket: (packet: MediaPacket) => void;
   readonly #maxLeadingGarbage: number;
   readonly #maxGarbage: number;
-  readonly #width: SimWidth;
-  #giveUp: GiveUpReason | null = null;
+  readonly #simLength: SimLengthDetector;
+  #giveUpReason: GiveUpReason | null = null;
   #isClosed = false;
   #isSearching = false;
   #garbageRun = 0;
-  #carry: Buffer = EMPTY;
-  #from = 0;
-  #to = 0;
+  #carry: Buffer = emptyBuffer;
+  #carryStart = 0;
+  #carryEnd = 0;
   /** Bytes without which the carried ones say nothing new. */
-  #missing = MIN_PACKET_BYTES;
+  #neededBytes = minPacketBytes;
   readonly #simCopy = Buffer.alloc(10);
   #sim = '';
 
   constructor(options: SplitterOptions) {
     this.#onPacket = options.onPacket;
-    this.#width = new SimWidth(options.simBytes);
+    this.#simLength = new SimLengthDetector(options.simBytes);
     this.#maxLeadingGarbage = options.maxLeadingGarbageBytes ?? 65_536;
     this.#maxGarbage = options.maxGarbageBytes ?? 1_048_576;
   }
 
   /** Width of the SIM field, null until it is known. */
   get simBytes(): SimBytes | null {
-    return this.#width.simBytes;
+    return this.#simLength.simBytes;
   }
 
   /** Set when the connection should be closed; later bytes are ignored. */
-  get giveUp(): GiveUpReason | null {
-    return this.#giveUp;
+  get giveUpReason(): GiveUpReason | null {
+    return this.#giveUpReason;
   }
 
   /** Bytes kept for the next chunk. */
   get pendingBytes(): number {
-    return this.#to - this.#from;
+    return this.#carryEnd - this.#carryStart;
   }
 
   /** Takes the next bytes of the connection. */
@@ -77,86 +77,86 @@ export class PacketSplitter {
     if (this.#isDone()) return;
     this.counters.bytes += chunk.length;
     let at = 0;
-    while (this.#to > this.#from) {
-      const taken = Math.min(this.#missing, chunk.length - at);
-      this.#keep(chunk, at, at + taken);
-      at += taken;
-      this.#missing -= taken;
-      if (this.#missing > 0) return;
-      this.#from = this.#parse(this.#carry, this.#from, this.#to, false);
+    while (this.#carryEnd > this.#carryStart) {
+      const copiedBytes = Math.min(this.#neededBytes, chunk.length - at);
+      this.#carryOver(chunk, at, at + copiedBytes);
+      at += copiedBytes;
+      this.#neededBytes -= copiedBytes;
+      if (this.#neededBytes > 0) return;
+      this.#carryStart = this.#parse(this.#carry, this.#carryStart, this.#carryEnd, false);
       if (this.#isDone()) return;
     }
-    this.#from = 0;
-    this.#to = 0;
+    this.#carryStart = 0;
+    this.#carryEnd = 0;
     if (at === chunk.length) return;
-    const rest = this.#parse(chunk, at, chunk.length, false);
-    if (!this.#isDone() && rest < chunk.length) this.#keep(chunk, rest, chunk.length);
+    const parsedTo = this.#parse(chunk, at, chunk.length, false);
+    if (!this.#isDone() && parsedTo < chunk.length) this.#carryOver(chunk, parsedTo, chunk.length);
   }
 
   /** The connection has ended or fallen silent: whole packets that only waited for the next magic come out. */
-  settle(): void {
-    if (this.#isDone() || this.#to === this.#from) return;
-    this.#from = this.#parse(this.#carry, this.#from, this.#to, true);
+  flush(): void {
+    if (this.#isDone() || this.#carryEnd === this.#carryStart) return;
+    this.#carryStart = this.#parse(this.#carry, this.#carryStart, this.#carryEnd, true);
   }
 
   /** No packet comes out any more; may be called inside the callback. */
   close(): void {
     this.#isClosed = true;
-    this.#carry = EMPTY;
-    this.#from = 0;
-    this.#to = 0;
+    this.#carry = emptyBuffer;
+    this.#carryStart = 0;
+    this.#carryEnd = 0;
   }
 
   #isDone(): boolean {
-    return this.#isClosed || this.#giveUp !== null;
+    return this.#isClosed || this.#giveUpReason !== null;
   }
 
-  #keep(chunk: Buffer, from: number, to: number): void {
+  #carryOver(chunk: Buffer, from: number, to: number): void {
     const size = to - from;
-    if (this.#to + size > this.#carry.length) {
-      const held = this.#to - this.#from;
+    if (this.#carryEnd + size > this.#carry.length) {
+      const held = this.#carryEnd - this.#carryStart;
       const source = this.#carry;
       // Twice the need, so that moving the rest to the front is rare.
       if (source.length < (held + size) * 2) this.#carry = Buffer.allocUnsafeSlow(Math.max(4096, (held + size) * 2));
-      source.copy(this.#carry, 0, this.#from, this.#to);
-      this.#from = 0;
-      this.#to = held;
+      source.copy(this.#carry, 0, this.#carryStart, this.#carryEnd);
+      this.#carryStart = 0;
+      this.#carryEnd = held;
     }
-    chunk.copy(this.#carry, this.#to, from, to);
-    this.#to += size;
+    chunk.copy(this.#carry, this.#carryEnd, from, to);
+    this.#carryEnd += size;
   }
 
   /** Emits every whole packet, gives the position of what is left, and sets how much is missing. */
-  #parse(buffer: Buffer, from: number, end: number, noMore: boolean): number {
+  #parse(buffer: Buffer, from: number, end: number, isEnd: boolean): number {
     let at = from;
     while (!this.#isDone()) {
-      if (end - at < MIN_PACKET_BYTES) {
-        this.#missing = MIN_PACKET_BYTES - (end - at);
+      if (end - at < minPacketBytes) {
+        this.#neededBytes = minPacketBytes - (end - at);
         return at;
       }
-      if (!this.#isSearching && !isMagic(buffer, at)) this.#loseSync();
+      if (!this.#isSearching && !isMagic(buffer, at)) this.#resync();
       if (this.#isSearching) {
-        at = this.#search(buffer, at, end, noMore);
+        at = this.#findNextPacket(buffer, at, end, isEnd);
         if (this.#isSearching) return at;
       }
-      const simBytes = this.#width.at(buffer, at, end, noMore);
+      const simBytes = this.#simLength.detect(buffer, at, end, isEnd);
       if (simBytes === 'none') {
-        this.#loseSync();
+        this.#resync();
         continue;
       }
       if (typeof simBytes === 'object') {
-        this.#missing = simBytes.missingBytes;
+        this.#neededBytes = simBytes.missingBytes;
         return at;
       }
-      const length = packetLength(buffer, at, end, simBytes);
+      const length = getPacketLength(buffer, at, end, simBytes);
       // Garbage may begin with the magic: its length would swallow packets that follow it.
-      if (length === 0 || !this.#isTerminalNumber(buffer, at + 8, Math.min(at + 8 + simBytes, end))) {
-        this.#loseSync();
+      if (length === 0 || !this.#isSimNumber(buffer, at + 8, Math.min(at + 8 + simBytes, end))) {
+        this.#resync();
         continue;
       }
       const missing = length < 0 ? -length : at + length - end;
       if (missing > 0) {
-        this.#missing = missing;
+        this.#neededBytes = missing;
         return at;
       }
       this.#emit(buffer, at, simBytes);
@@ -165,10 +165,10 @@ export class PacketSplitter {
     return end;
   }
 
-  #isTerminalNumber(buffer: Buffer, from: number, to: number): boolean {
-    const isTheLast =
+  #isSimNumber(buffer: Buffer, from: number, to: number): boolean {
+    const isLastSim =
       this.#sim.length === (to - from) * 2 && this.#simCopy.compare(buffer, from, to, 0, to - from) === 0;
-    return isTheLast || isBcd(buffer, from, to);
+    return isLastSim || isBcd(buffer, from, to);
   }
 
   #emit(buffer: Buffer, at: number, simBytes: SimBytes): void {
@@ -184,27 +184,27 @@ export class PacketSplitter {
     this.#onPacket(readPacket(buffer, at, simBytes, this.#sim));
   }
 
-  #loseSync(): void {
+  #resync(): void {
     this.#isSearching = true;
     this.counters.resyncs++;
-    this.#width.loseSync();
+    this.#simLength.reset();
   }
 
   /** Looks for a magic that has another one where its packet ends; gives the position reached. */
-  #search(buffer: Buffer, from: number, end: number, noMore: boolean): number {
+  #findNextPacket(buffer: Buffer, from: number, end: number, isEnd: boolean): number {
     let at = from;
-    while (this.#giveUp === null) {
-      const found = findMagic(buffer, at, end);
-      const next = found < 0 ? Math.max(at, end - 3) : found;
+    while (this.#giveUpReason === null) {
+      const magicAt = findMagic(buffer, at, end);
+      const next = magicAt < 0 ? Math.max(at, end - 3) : magicAt;
       this.#skip(next - at);
       at = next;
-      if (found < 0) {
-        this.#missing = MIN_PACKET_BYTES - (end - at);
+      if (magicAt < 0) {
+        this.#neededBytes = minPacketBytes - (end - at);
         return at;
       }
-      const missing = this.#verify(buffer, at, end, noMore);
+      const missing = this.#verify(buffer, at, end, isEnd);
       if (missing > 0) {
-        this.#missing = missing;
+        this.#neededBytes = missing;
         return at;
       }
       if (!this.#isSearching) return at;
@@ -215,17 +215,17 @@ export class PacketSplitter {
   }
 
   /** Ends the search when a packet stands at `at`; gives the number of bytes missing to tell, 0 when it is clear. */
-  #verify(buffer: Buffer, at: number, end: number, noMore: boolean): number {
+  #verify(buffer: Buffer, at: number, end: number, isEnd: boolean): number {
     let missing = 0;
-    const known = this.#width.simBytes;
-    for (const simBytes of known === null ? ([6, 10] as const) : [known]) {
-      const reading = readAs(buffer, at, end, simBytes);
-      if (reading.verdict === 'followed' || (noMore && reading.verdict === 'ends' && reading.missingBytes === 4)) {
+    const knownSimBytes = this.#simLength.simBytes;
+    for (const simBytes of knownSimBytes === null ? ([6, 10] as const) : [knownSimBytes]) {
+      const match = matchPacket(buffer, at, end, simBytes);
+      if (match.verdict === 'followed' || (isEnd && match.verdict === 'ends' && match.missingBytes === 4)) {
         this.#isSearching = false;
         return 0;
       }
-      if (reading.verdict !== 'impossible') {
-        missing = missing === 0 ? reading.missingBytes : Math.min(missing, reading.missingBytes);
+      if (match.verdict !== 'impossible') {
+        missing = missing === 0 ? match.missingBytes : Math.min(missing, match.missingBytes);
       }
     }
     return missing;
@@ -234,15 +234,15 @@ export class PacketSplitter {
   #skip(bytes: number): void {
     this.counters.skippedBytes += bytes;
     this.#garbageRun += bytes;
-    if (this.counters.packets === 0 && this.#garbageRun > this.#maxLeadingGarbage) this.#giveUp = 'noPacket';
-    else if (this.#garbageRun > this.#maxGarbage) this.#giveUp = 'tooMuchGarbage';
-    if (this.#giveUp !== null) this.#carry = EMPTY;
+    if (this.counters.packets === 0 && this.#garbageRun > this.#maxLeadingGarbage) this.#giveUpReason = 'noPacket';
+    else if (this.#garbageRun > this.#maxGarbage) this.#giveUpReason = 'tooMuchGarbage';
+    if (this.#giveUpReason !== null) this.#carry = emptyBuffer;
   }
 }
 
 function findMagic(buffer: Buffer, from: number, end: number): number {
   for (let at = from; at + 4 <= end; ) {
-    const tail = buffer.indexOf(MAGIC_TAIL, at + 1);
+    const tail = buffer.indexOf(magicTail, at + 1);
     if (tail < 0 || tail + 3 > end) return -1;
     if (isMagic(buffer, tail - 1)) return tail - 1;
     at = tail;

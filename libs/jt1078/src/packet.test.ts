@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { compact } from '../testing/pipeline.ts';
+import { removeSpaces } from '../testing/pipeline.ts';
 import { hasShared, readVectors, sha256 } from '../testing/shared.ts';
-import { encodePacket, packetizeFrame, packetTimestamp, parsePacket } from './packet.ts';
-import { DataType, payloadTypeName, SubpackageMark } from './tables.ts';
+import { encodePacket, getPacketTimestamp, packetizeFrame, parsePacket } from './packet.ts';
+import { DataType, getPayloadTypeName, SubpackageMark } from './tables.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -23,7 +23,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       lastFrameIntervalMs: 40,
       body: Buffer.from('000000016742', 'hex'),
     },
-    compact('30316364 81 e2 0001 013800138000 01 00 00000000000003e8 07d0 0028 0006 000000016742'),
+    removeSpaces('30316364 81 e2 0001 013800138000 01 00 00000000000003e8 07d0 0028 0006 000000016742'),
   ],
   [
     'audio, 10-byte SIM, marker clear',
@@ -37,7 +37,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       marker: false,
       body: Buffer.from('d5d5', 'hex'),
     },
-    compact('30316364 81 06 ffff 00000000014482607571 02 30 0000010000000001 0002 d5d5'),
+    removeSpaces('30316364 81 06 ffff 00000000014482607571 02 30 0000010000000001 0002 d5d5'),
   ],
   [
     'transparent data has neither time nor intervals',
@@ -49,7 +49,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
       sequence: 2,
       body: Buffer.from('7e', 'hex'),
     },
-    compact('30316364 81 db 0002 000000000001 00 40 0001 7e'),
+    removeSpaces('30316364 81 db 0002 000000000001 00 40 0001 7e'),
   ],
 ];
 
@@ -109,7 +109,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
   });
 
   it('names payload types as table 12 does', () => {
-    expect([6, 8, 19, 26, 98, 99, 91].map(payloadTypeName)).toEqual([
+    expect([6, 8, 19, 26, 98, 99, 91].map(getPayloadTypeName)).toEqual([
       'G711A',
       'G726',
       'AAC',
@@ -118,7 +118,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
       'H265',
       'TRANSPARENT',
     ]);
-    expect(payloadTypeName(110)).toBe('PT110');
+    expect(getPayloadTypeName(110)).toBe('PT110');
   });
 
   it('cuts a frame into first, middle and last, and sets the marker on the last', () => {
@@ -163,7 +163,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
         const parsed = parsePacket(encodePacket({ ...rest, sim }), rest.simBytes);
         if (!parsed) throw new Error('does not parse');
         const isVideo = rest.dataType <= DataType.B;
-        expect({ ...parsed, body: [...parsed.body], timestamp: packetTimestamp(parsed) }).toMatchObject({
+        expect({ ...parsed, body: [...parsed.body], timestamp: getPacketTimestamp(parsed) }).toMatchObject({
           ...rest,
           sim,
           body: [...rest.body],
@@ -204,7 +204,7 @@ describeShared('packet vectors', () => {
         channel: packet.channel,
         data_type: packet.dataType,
         subpackage: packet.subpackage,
-        timestamp: packetTimestamp(packet)?.toString() ?? null,
+        timestamp: getPacketTimestamp(packet)?.toString() ?? null,
         last_i_frame_interval: packet.lastIFrameIntervalMs,
         last_frame_interval: packet.lastFrameIntervalMs,
         header_bytes: packet.headerBytes,
@@ -214,7 +214,7 @@ describeShared('packet vectors', () => {
       };
       const timestamp = stated.timestamp === null ? null : String(stated.timestamp);
       expect({ ...stated, ...read }).toEqual({ ...stated, timestamp, id });
-      expect(encodePacket({ ...packet, timestamp: packetTimestamp(packet) ?? 0 }).equals(bytes)).toBe(true);
+      expect(encodePacket({ ...packet, timestamp: getPacketTimestamp(packet) ?? 0 }).equals(bytes)).toBe(true);
     }
   });
 

@@ -1,11 +1,11 @@
 import { DataType, type SimBytes, SubpackageMark } from './tables.ts';
 
 /** The longest header: video with a 10-byte SIM. */
-export const MAX_HEADER_BYTES = 34;
+export const maxHeaderBytes = 34;
 /** The shortest packet: transparent data with a 6-byte SIM and an empty body. */
-export const MIN_PACKET_BYTES = 18;
+export const minPacketBytes = 18;
 /** The longest packet that the 16-bit length field can state. */
-export const MAX_PACKET_BYTES = MAX_HEADER_BYTES + 0xffff;
+export const maxPacketBytes = maxHeaderBytes + 0xffff;
 
 /** One packet of JT/T 1078-2016 table 19. `body` is a view of the bytes that were parsed. */
 export interface MediaPacket {
@@ -41,7 +41,7 @@ export function isMagic(buffer: Buffer, at: number): boolean {
 }
 
 /** Header length for a data type and SIM width, or 0 when the data type does not exist. */
-export function headerLength(dataType: number, simBytes: SimBytes): number {
+export function getHeaderLength(dataType: number, simBytes: SimBytes): number {
   if (dataType <= DataType.B) return 24 + simBytes;
   if (dataType === DataType.AUDIO) return 20 + simBytes;
   return dataType === DataType.TRANSPARENT ? 12 + simBytes : 0;
@@ -51,11 +51,11 @@ export function headerLength(dataType: number, simBytes: SimBytes): number {
  * Total length of the packet at `at`; 0 when its header is impossible; negative when that many bytes are missing to
  * tell. Waits for no more than the header of the data type, as a transparent packet is shorter than a video header.
  */
-export function packetLength(buffer: Buffer, at: number, end: number, simBytes: SimBytes): number {
+export function getPacketLength(buffer: Buffer, at: number, end: number, simBytes: SimBytes): number {
   const markAt = at + simBytes + 9;
   if (markAt >= end) return end - markAt - 1;
   const mark = buffer[markAt] ?? 0;
-  const header = headerLength(mark >> 4, simBytes);
+  const header = getHeaderLength(mark >> 4, simBytes);
   if (header === 0 || (mark & 0x0f) > SubpackageMark.MIDDLE) return 0;
   const bodyAt = at + header;
   if (bodyAt > end) return end - bodyAt;
@@ -67,7 +67,7 @@ export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?:
   const afterSim = at + 8 + simBytes;
   const mark = buffer[afterSim + 1] ?? 0;
   const dataType = mark >> 4;
-  const headerBytes = headerLength(dataType, simBytes);
+  const headerBytes = getHeaderLength(dataType, simBytes);
   const isVideo = dataType <= DataType.B;
   const hasTime = dataType !== DataType.TRANSPARENT;
   const bodyAt = at + headerBytes;
@@ -93,13 +93,13 @@ export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?:
 
 /** Parses one packet at the start of `buffer`, or gives null when it is no complete packet of that SIM width. */
 export function parsePacket(buffer: Buffer, simBytes: SimBytes): MediaPacket | null {
-  if (buffer.length < MIN_PACKET_BYTES || !isMagic(buffer, 0)) return null;
-  const length = packetLength(buffer, 0, buffer.length, simBytes);
+  if (buffer.length < minPacketBytes || !isMagic(buffer, 0)) return null;
+  const length = getPacketLength(buffer, 0, buffer.length, simBytes);
   return length <= 0 || length > buffer.length ? null : readPacket(buffer, 0, simBytes);
 }
 
 /** The whole 64-bit timestamp of a packet, or null for transparent data, which has none. */
-export function packetTimestamp(packet: MediaPacket): bigint | null {
+export function getPacketTimestamp(packet: MediaPacket): bigint | null {
   if (packet.dataType === DataType.TRANSPARENT) return null;
   return (BigInt(packet.timestampHigh) << 32n) | BigInt(packet.timestampLow);
 }
@@ -129,7 +129,7 @@ const clampInterval = (ms: number | null | undefined): number => Math.min(0xffff
 /** Encodes one packet of JT/T 1078-2016 table 19. */
 export function encodePacket(fields: PacketFields): Buffer {
   const simBytes = fields.simBytes ?? (fields.sim.length > 12 ? 10 : 6);
-  const header = headerLength(fields.dataType, simBytes);
+  const header = getHeaderLength(fields.dataType, simBytes);
   if (header === 0) throw new RangeError(`data type ${fields.dataType} does not exist`);
   if (!/^\d+$/.test(fields.sim) || fields.sim.length > simBytes * 2) {
     throw new RangeError(`SIM must be 1 to ${simBytes * 2} digits`);
@@ -176,7 +176,7 @@ export function packetizeFrame(frame: FrameFields): Buffer[] {
         ...fields,
         sequence: (fields.sequence + i) & 0xffff,
         marker: isLast,
-        subpackage: subpackageMark(i, count),
+        subpackage: getSubpackageMark(i, count),
         body: data.subarray(i * maxBody, (i + 1) * maxBody),
       }),
     );
@@ -184,7 +184,7 @@ export function packetizeFrame(frame: FrameFields): Buffer[] {
   return packets;
 }
 
-function subpackageMark(index: number, count: number): number {
+function getSubpackageMark(index: number, count: number): number {
   if (count === 1) return SubpackageMark.ATOMIC;
   if (index === 0) return SubpackageMark.FIRST;
   return index === count - 1 ? SubpackageMark.LAST : SubpackageMark.MIDDLE;

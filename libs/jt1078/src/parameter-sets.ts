@@ -1,13 +1,13 @@
-import { avcDecoderConfiguration, H264Nal, parseH264Sps, type SpsInfo } from './h264.ts';
-import { H265Nal, h265NalType, hevcDecoderConfiguration, parseH265Sps } from './h265.ts';
+import { encodeAvcDecoderConfiguration, H264Nal, parseH264Sps, type SpsInfo } from './h264.ts';
+import { encodeHevcDecoderConfiguration, getH265NalType, H265Nal, parseH265Sps } from './h265.ts';
 import { BitReader, unescapeNal } from './nal-units.ts';
 import type { VideoCodec } from './video-codec.ts';
 
 /** The records count sequence parameter sets in 5 bits, picture parameter sets in 8, and lengths in 16. */
-const MAX_SETS = 31;
-const MAX_SET_BYTES = 4096;
+const maxSets = 31;
+const maxSetBytes = 4096;
 
-type Kind = 'vps' | 'sps' | 'pps';
+type ParameterSetKind = 'vps' | 'sps' | 'pps';
 
 /** The parameter sets in force, by kind and id, and whether they have changed since the last sequence header. */
 export class ParameterSets {
@@ -15,7 +15,7 @@ export class ParameterSets {
   /** A set is new or other than before. */
   isChanged = false;
   readonly #codec: VideoCodec;
-  readonly #sets: Record<Kind, Map<number, Buffer>> = { vps: new Map(), sps: new Map(), pps: new Map() };
+  readonly #sets: Record<ParameterSetKind, Map<number, Buffer>> = { vps: new Map(), sps: new Map(), pps: new Map() };
 
   constructor(codec: VideoCodec) {
     this.#codec = codec;
@@ -28,10 +28,10 @@ export class ParameterSets {
 
   /** Takes a parameter set as received (a view; copied when it is kept). */
   add(unit: Buffer): void {
-    const kind = this.#kindOf(unit);
-    if (kind === null || unit.length > MAX_SET_BYTES) return;
+    const kind = this.#detectKind(unit);
+    if (kind === null || unit.length > maxSetBytes) return;
     const sets = this.#sets[kind];
-    const id = this.#idOf(kind, unit);
+    const id = this.#readId(kind, unit);
     if (sets.get(id)?.equals(unit)) return;
     if (kind === 'sps') {
       const info = this.#codec === 'h264' ? parseH264Sps(unit) : parseH265Sps(unit);
@@ -40,30 +40,30 @@ export class ParameterSets {
       // Picture parameter sets belong to their sequence parameter set and come again after a new one.
       this.#sets.pps.clear();
     }
-    if (sets.size >= MAX_SETS && !sets.has(id)) sets.clear();
+    if (sets.size >= maxSets && !sets.has(id)) sets.clear();
     sets.set(id, Buffer.from(unit));
     this.isChanged = true;
   }
 
   /** The decoder configuration record. */
-  record(info: SpsInfo): Buffer {
-    const of = (kind: Kind): Buffer[] => [...this.#sets[kind].values()];
+  encodeConfiguration(info: SpsInfo): Buffer {
+    const setsOfKind = (kind: ParameterSetKind): Buffer[] => [...this.#sets[kind].values()];
     return this.#codec === 'h264'
-      ? avcDecoderConfiguration(of('sps'), of('pps'), info)
-      : hevcDecoderConfiguration(of('vps'), of('sps'), of('pps'), info);
+      ? encodeAvcDecoderConfiguration(setsOfKind('sps'), setsOfKind('pps'), info)
+      : encodeHevcDecoderConfiguration(setsOfKind('vps'), setsOfKind('sps'), setsOfKind('pps'), info);
   }
 
-  #kindOf(unit: Buffer): Kind | null {
+  #detectKind(unit: Buffer): ParameterSetKind | null {
     const first = unit[0] ?? 0;
     if (this.#codec === 'h264') {
       const type = first & 0x1f;
       return type === H264Nal.SPS ? 'sps' : type === H264Nal.PPS ? 'pps' : null;
     }
-    const type = h265NalType(first);
+    const type = getH265NalType(first);
     return type === H265Nal.VPS ? 'vps' : type === H265Nal.SPS ? 'sps' : type === H265Nal.PPS ? 'pps' : null;
   }
 
-  #idOf(kind: Kind, unit: Buffer): number {
+  #readId(kind: ParameterSetKind, unit: Buffer): number {
     if (kind === 'vps') return (unit[2] ?? 0) >> 4;
     // An H.265 sequence parameter set has its id behind the profile; devices have only one.
     if (kind === 'sps' && this.#codec === 'h265') return 0;

@@ -3,7 +3,7 @@ import { NalIndex } from './nal-units.ts';
 import type { MediaPacket } from './packet.ts';
 import type { MediaKind } from './tables.ts';
 
-const INITIAL_BYTES = 16_384;
+const initialBufferBytes = 16_384;
 const units = new NalIndex();
 
 /** The train of packets that is being joined to one frame; its buffer is reused from frame to frame. */
@@ -38,9 +38,9 @@ export class PendingFrame {
     const { body } = packet;
     const needed = this.length + body.length;
     if (needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(INITIAL_BYTES, needed, this.#buffer.length * 2));
-      this.#buffer.copy(larger, 0, 0, this.length);
-      this.#buffer = larger;
+      const grownBuffer = Buffer.allocUnsafeSlow(Math.max(initialBufferBytes, needed, this.#buffer.length * 2));
+      this.#buffer.copy(grownBuffer, 0, 0, this.length);
+      this.#buffer = grownBuffer;
     }
     body.copy(this.#buffer, this.length);
     this.length = needed;
@@ -53,7 +53,7 @@ export class PendingFrame {
     this.#first = null;
   }
 
-  hasTimestampOf(packet: MediaPacket): boolean {
+  hasSameTimestamp(packet: MediaPacket): boolean {
     return this.#first?.timestampLow === packet.timestampLow && this.#first.timestampHigh === packet.timestampHigh;
   }
 
@@ -65,7 +65,7 @@ export class PendingFrame {
   finish(discontinuity: boolean): MediaFrame | null {
     const first = this.#first;
     this.drop();
-    return first && frameOf(this.#kind, first, this.bytes(), this.packets, this.lastMs, discontinuity);
+    return first && createMediaFrame(this.#kind, first, this.bytes(), this.packets, this.lastMs, discontinuity);
   }
 
   /** No other picture refers to this one, so its loss harms nothing else. */
@@ -80,7 +80,7 @@ export class PendingFrame {
   }
 }
 
-export function frameOf(
+export function createMediaFrame(
   kind: MediaKind,
   packet: MediaPacket,
   data: Buffer,

@@ -1,25 +1,25 @@
 import type { MediaPacket } from './packet.ts';
 
 /** A repetition this many packets later is none: the counter has started again. */
-const WINDOW = 64;
+const windowSize = 64;
 
 /**
  * Recognises repeated packets of one channel and kind by sequence, header and a sample of the body.
  * The sequence alone is not enough, as terminals restart it and some count frames.
  */
 export class RecentPackets {
-  readonly #sequences = new Int32Array(WINDOW).fill(-1);
-  readonly #digests = new Int32Array(WINDOW);
-  readonly #positions = new Float64Array(WINDOW);
+  readonly #sequences = new Int32Array(windowSize).fill(-1);
+  readonly #digests = new Int32Array(windowSize);
+  readonly #positions = new Float64Array(windowSize);
   #position = 0;
 
   /** Returns true for a repeated packet; remembers every other one. */
   isRepeated(packet: MediaPacket): boolean {
     const { sequence } = packet;
-    const slot = sequence % WINDOW;
-    const digest = digestOf(packet);
+    const slot = sequence % windowSize;
+    const digest = packetDigest(packet);
     const isKnown = this.#sequences[slot] === sequence && this.#digests[slot] === digest;
-    if (isKnown && this.#position - (this.#positions[slot] ?? 0) <= WINDOW) return true;
+    if (isKnown && this.#position - (this.#positions[slot] ?? 0) <= windowSize) return true;
     this.#sequences[slot] = sequence;
     this.#digests[slot] = digest;
     this.#positions[slot] = this.#position;
@@ -28,17 +28,17 @@ export class RecentPackets {
   }
 }
 
-const mix = (digest: number, value: number): number => Math.imul(digest ^ value, 0x01000193);
+const mixDigest = (digest: number, value: number): number => Math.imul(digest ^ value, 0x01000193);
 
 /** Compressed media differ at both ends of a body, so that eight bytes of each end are sample enough. */
-function digestOf({ body, timestampHigh, timestampLow, payloadType, dataType, subpackage }: MediaPacket): number {
-  let digest = mix(mix(0x811c9dc5, timestampHigh), timestampLow);
-  digest = mix(digest, (payloadType << 8) | (dataType << 4) | subpackage);
-  digest = mix(digest, body.length);
+function packetDigest({ body, timestampHigh, timestampLow, payloadType, dataType, subpackage }: MediaPacket): number {
+  let digest = mixDigest(mixDigest(0x811c9dc5, timestampHigh), timestampLow);
+  digest = mixDigest(digest, (payloadType << 8) | (dataType << 4) | subpackage);
+  digest = mixDigest(digest, body.length);
   if (body.length < 16) {
-    for (const byte of body) digest = mix(digest, byte);
+    for (const byte of body) digest = mixDigest(digest, byte);
     return digest | 0;
   }
-  for (const at of [0, 4, body.length - 8, body.length - 4]) digest = mix(digest, body.readInt32BE(at));
+  for (const at of [0, 4, body.length - 8, body.length - 4]) digest = mixDigest(digest, body.readInt32BE(at));
   return digest | 0;
 }

@@ -18,15 +18,15 @@ export interface ReorderOptions {
   maxDelayMs?: number | undefined;
 }
 
-interface Waiting {
+interface WaitingPacket {
   packet: MediaPacket;
   arrivedMs: number;
 }
 
-/** Late packets that follow each other mean that the terminal has started its counter anew. */
-const RESTART_RUN = 16;
+/** Late packets that follow each other mean that the terminal has started its counter again. */
+const restartRunLength = 16;
 /** A packet that far away is no straggler. */
-const FAR = 1024;
+const maxSequenceDistance = 1024;
 
 /**
  * Puts the packets of one UDP peer in order by their sequence (modulo 65536), drops duplicates, and after `size` packets
@@ -36,7 +36,7 @@ export class ReorderWindow {
   readonly counters: ReorderCounters = { packets: 0, lost: 0, duplicates: 0, late: 0, restarts: 0 };
   readonly #onPacket: (packet: MediaPacket) => void;
   readonly #maxDelayMs: number;
-  readonly #slots: (Waiting | undefined)[];
+  readonly #slots: (WaitingPacket | undefined)[];
   /** The last sequence emitted from each slot, to tell a duplicate from a straggler. */
   readonly #emitted: number[];
   #next = -1;
@@ -48,7 +48,7 @@ export class ReorderWindow {
 
   constructor(options: ReorderOptions) {
     const size = options.size ?? 64;
-    if (size < 2 || size > FAR || (size & (size - 1)) !== 0)
+    if (size < 2 || size > maxSequenceDistance || (size & (size - 1)) !== 0)
       throw new RangeError('size must be a power of two, 2 to 1024');
     this.#onPacket = options.onPacket;
     this.#maxDelayMs = options.maxDelayMs ?? 150;
@@ -68,7 +68,7 @@ export class ReorderWindow {
     // A terminal counts from 0: leave room for first packets that were overtaken.
     if (this.#next < 0) this.#next = sequence < this.#slots.length ? 0 : sequence;
     const ahead = ((sequence - this.#next) << 16) >> 16;
-    if (ahead >= FAR || ahead < -FAR) return this.#restart(packet);
+    if (ahead >= maxSequenceDistance || ahead < -maxSequenceDistance) return this.#restart(packet);
     if (ahead < 0) return this.#pushLate(packet);
     this.#lateRun = 0;
     if (ahead === 0) {
@@ -77,7 +77,7 @@ export class ReorderWindow {
     } else {
       while (((sequence - this.#next) & 0xffff) >= this.#slots.length) this.#skipOne();
       this.#drain();
-      this.#hold(packet, nowMs);
+      this.#store(packet, nowMs);
     }
     this.#setDeadline();
   }
@@ -100,7 +100,7 @@ export class ReorderWindow {
     return sequence & (this.#slots.length - 1);
   }
 
-  #hold(packet: MediaPacket, nowMs: number): void {
+  #store(packet: MediaPacket, nowMs: number): void {
     const slot = this.#slot(packet.sequence);
     if (packet.sequence === this.#next) {
       this.#emit(packet);
@@ -118,10 +118,10 @@ export class ReorderWindow {
       this.counters.duplicates++;
       return;
     }
-    const follows = this.#lateRun > 0 && packet.sequence === ((this.#lastLate + 1) & 0xffff);
-    this.#lateRun = follows ? this.#lateRun + 1 : 1;
+    const isConsecutive = this.#lateRun > 0 && packet.sequence === ((this.#lastLate + 1) & 0xffff);
+    this.#lateRun = isConsecutive ? this.#lateRun + 1 : 1;
     this.#lastLate = packet.sequence;
-    if (this.#lateRun >= RESTART_RUN) return this.#restart(packet);
+    if (this.#lateRun >= restartRunLength) return this.#restart(packet);
     this.counters.late++;
   }
 

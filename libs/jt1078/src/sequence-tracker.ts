@@ -1,5 +1,5 @@
 /** So many gaps without two packets in order in between: the counter says nothing. */
-const UNUSABLE_AFTER = 32;
+const unusableAfterGaps = 32;
 
 /**
  * Watches the sequence of one connection. Audio and video share one counter; a device that counts by channel or by kind
@@ -20,24 +20,24 @@ export class SequenceTracker {
   }
 
   /** True when no packet is missing before this one. `others` are the last sequences of its channel and kind. */
-  follows(sequence: number, ofChannel: number, ofKind: number, isContinuation: boolean): boolean {
+  isInOrder(sequence: number, lastOfChannel: number, lastOfKind: number, isContinuation: boolean): boolean {
     const last = this.#last;
     this.#last = sequence;
     // The first packet of a channel that counts by itself: it says nothing of the others.
-    if (last < 0 || ofChannel < 0) return true;
+    if (last < 0 || lastOfChannel < 0) return true;
     const isNext = (previous: number): boolean => previous >= 0 && sequence === ((previous + 1) & 0xffff);
     // One number for a whole train: some count frames.
-    if (isContinuation && sequence === ofKind) return true;
-    if (isNext(last) || isNext(ofChannel) || isNext(ofKind)) {
+    if (isContinuation && sequence === lastOfKind) return true;
+    if (isNext(last) || isNext(lastOfChannel) || isNext(lastOfKind)) {
       this.#gapRun = 0;
       this.#hasCounted = true;
       this.#orderRun++;
-      if (this.#orderRun >= UNUSABLE_AFTER) this.isUsable = true;
+      if (this.#orderRun >= unusableAfterGaps) this.isUsable = true;
       return true;
     }
     this.#orderRun = 0;
     this.#gapRun++;
-    if (this.#gapRun >= UNUSABLE_AFTER) {
+    if (this.#gapRun >= unusableAfterGaps) {
       this.isUsable = false;
       this.#hasCounted = false;
     }

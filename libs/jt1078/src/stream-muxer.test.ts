@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { compact, type Output, pipeline, type SyntheticFrame } from '../testing/pipeline.ts';
-import { adtsHeader } from './aac.ts';
+import { createPipeline, type PipelineOutput, removeSpaces, type SyntheticFrame } from '../testing/pipeline.ts';
+import { encodeAdtsHeader } from './aac.ts';
 import { readVideoTag } from './flv-demuxer.ts';
 import type { FlvTag } from './flv-tag.ts';
 import { addHisiliconHeader } from './hisilicon.ts';
@@ -13,16 +13,16 @@ import { DataType, PayloadType } from './tables.ts';
 fc.configureGlobal(propertySettings);
 
 // CIF Main and PAL High, from the reference captures.
-const CIF = { sps: '674d001495a8582590', pps: '68ee3c80' };
-const PAL = { sps: '6764001eacb2016824dff802000168800001f480005dc0078b1724', pps: '68ebc3cb22c0' };
-const IDR = '6588aa';
-const P = '619abb';
-const NON_REFERENCE = '019acc';
+const cifSps = { sps: '674d001495a8582590', pps: '68ee3c80' };
+const palSps = { sps: '6764001eacb2016824dff802000168800001f480005dc0078b1724', pps: '68ebc3cb22c0' };
+const idrSlice = '6588aa';
+const pSlice = '619abb';
+const nonReferenceSlice = '019acc';
 
 const annexB = (...units: string[]): Buffer => Buffer.from(units.map((unit) => `00000001${unit}`).join(''), 'hex');
-const key = (sets = CIF): Buffer => annexB(sets.sps, sets.pps, IDR);
+const key = (sets = cifSps): Buffer => annexB(sets.sps, sets.pps, idrSlice);
 
-interface Run extends Output {
+interface MuxerRun extends PipelineOutput {
   push: (frame: Partial<MediaFrame> & { data: Buffer }) => void;
 }
 
@@ -30,10 +30,10 @@ interface Run extends Output {
 function mux(
   frames: readonly (Uint8Array | (Partial<SyntheticFrame> & { data: Buffer; discontinuity?: boolean }))[],
   options?: Partial<StreamMuxerOptions>,
-): Run {
-  const output = pipeline(options);
+): MuxerRun {
+  const output = createPipeline(options);
   let timestampLow = -40;
-  const push: Run['push'] = (frame) => {
+  const push: MuxerRun['push'] = (frame) => {
     timestampLow = frame.timestampLow ?? timestampLow + 40;
     output.muxer.push({
       kind: 'video',
@@ -70,7 +70,14 @@ const units = (tag: FlvTag | undefined): string => (tag ? (readVideoTag(tag.body
 
 describe('StreamMuxer: video', () => {
   it('sends nothing before parameter sets and a key frame', () => {
-    const { tags, muxer } = mux([annexB(P), annexB(P), annexB(IDR), annexB(CIF.sps, CIF.pps, P), key(), annexB(P)]);
+    const { tags, muxer } = mux([
+      annexB(pSlice),
+      annexB(pSlice),
+      annexB(idrSlice),
+      annexB(cifSps.sps, cifSps.pps, pSlice),
+      key(),
+      annexB(pSlice),
+    ]);
     expect(shape(tags)).toBe('HKp');
     expect(muxer.counters).toMatchObject({ videoFrames: 2, keyFrames: 1, droppedVideoFrames: 4 });
     expect(muxer.video).toEqual({
@@ -84,47 +91,59 @@ describe('StreamMuxer: video', () => {
   });
 
   it('makes one tag of a picture with all its slices, lengths instead of start codes of 3 and 4 bytes, padding gone', () => {
-    const data = Buffer.concat([key(), Buffer.from(compact('000001 6508dd 0000000000'), 'hex')]);
+    const data = Buffer.concat([key(), Buffer.from(removeSpaces('000001 6508dd 0000000000'), 'hex')]);
     const { tags } = mux([data]);
     expect(shape(tags)).toBe('HK');
-    expect(units(tags[1])).toBe(compact(`00000003${IDR} 00000003 6508dd`));
+    expect(units(tags[1])).toBe(removeSpaces(`00000003${idrSlice} 00000003 6508dd`));
     expect(tags[1]?.body.subarray(0, 5).toString('hex')).toBe('1701000000');
   });
 
   it('leaves out delimiters, filler and parameter sets, and keeps SEI', () => {
-    const { tags } = mux([annexB('09f0', CIF.sps, CIF.pps, '06e5013280', IDR, '0cffff80', '0a', '0b')]);
-    expect(units(tags[1])).toBe(compact(`00000005 06e5013280 00000003${IDR}`));
+    const { tags } = mux([annexB('09f0', cifSps.sps, cifSps.pps, '06e5013280', idrSlice, '0cffff80', '0a', '0b')]);
+    expect(units(tags[1])).toBe(removeSpaces(`00000005 06e5013280 00000003${idrSlice}`));
   });
 
   it('tells key frames by NAL type: the data type nibble may lie', () => {
     const { tags } = mux([
       { data: key(), dataType: DataType.P },
-      { data: annexB(P), dataType: DataType.I },
-      annexB(NON_REFERENCE),
+      { data: annexB(pSlice), dataType: DataType.I },
+      annexB(nonReferenceSlice),
     ]);
     expect(shape(tags)).toBe('HKpd');
   });
 
   it('repeats the sequence header only when parameter sets change, before the key frame', () => {
-    const { tags, muxer } = mux([key(), annexB(P), key(), annexB(P), key(PAL), annexB(P), key(PAL)]);
+    const { tags, muxer } = mux([
+      key(),
+      annexB(pSlice),
+      key(),
+      annexB(pSlice),
+      key(palSps),
+      annexB(pSlice),
+      key(palSps),
+    ]);
     expect(shape(tags)).toBe('HKpKpHKpK');
     expect(muxer.video).toMatchObject({ width: 720, height: 576, profile: 100 });
-    expect(muxer.videoSequenceHeader?.body.toString('hex')).toContain(PAL.sps);
+    expect(muxer.videoSequenceHeader?.body.toString('hex')).toContain(palSps.sps);
   });
 
   it('keeps a changed set in the stream until the key frame brings the sequence header', () => {
     const other = '68ee3c81';
-    const { tags } = mux([key(), annexB(other, P), annexB(P), annexB(IDR)]);
+    const { tags } = mux([key(), annexB(other, pSlice), annexB(pSlice), annexB(idrSlice)]);
     expect(shape(tags)).toBe('HKppHK');
-    expect(units(tags[2])).toBe(compact(`00000004${other} 00000003${P}`));
+    expect(units(tags[2])).toBe(removeSpaces(`00000004${other} 00000003${pSlice}`));
   });
 
   it('takes parameter sets from frames of their own', () => {
     const sets = [
-      { data: annexB(CIF.sps), timestampMs: 0 },
-      { data: annexB(CIF.pps), timestampMs: 0 },
+      { data: annexB(cifSps.sps), timestampMs: 0 },
+      { data: annexB(cifSps.pps), timestampMs: 0 },
     ];
-    const { tags, muxer } = mux([...sets, { data: annexB(IDR), timestampMs: 0 }, { data: annexB(P), timestampMs: 40 }]);
+    const { tags, muxer } = mux([
+      ...sets,
+      { data: annexB(idrSlice), timestampMs: 0 },
+      { data: annexB(pSlice), timestampMs: 40 },
+    ]);
     muxer.flush();
     expect(shape(tags)).toBe('HKp');
   });
@@ -134,19 +153,27 @@ describe('StreamMuxer: video', () => {
       data: annexB(unit),
       timestampMs,
     });
-    const rows = [at(0, CIF.sps), at(0, CIF.pps), at(0, IDR), at(0, '6508dd'), at(40, P), at(40, '6108ee'), at(80, P)];
+    const rows = [
+      at(0, cifSps.sps),
+      at(0, cifSps.pps),
+      at(0, idrSlice),
+      at(0, '6508dd'),
+      at(40, pSlice),
+      at(40, '6108ee'),
+      at(80, pSlice),
+    ];
     const { tags, muxer } = mux(rows);
     muxer.flush();
     expect(shape(tags)).toBe('HKpp');
-    expect(units(tags[1])).toBe(compact(`00000003${IDR} 000000036508dd`));
-    expect(units(tags[2])).toBe(compact(`00000003${P} 000000036108ee`));
+    expect(units(tags[1])).toBe(removeSpaces(`00000003${idrSlice} 000000036508dd`));
+    expect(units(tags[2])).toBe(removeSpaces(`00000003${pSlice} 000000036108ee`));
   });
 
   it('shows no torn picture when slices turn out to come apart later', () => {
     const slices = [
       { data: key(), timestampMs: 0 },
       { data: annexB('6508dd'), timestampMs: 0 },
-      { data: annexB(P), timestampMs: 40 },
+      { data: annexB(pSlice), timestampMs: 40 },
     ];
     const { tags, muxer } = mux([
       ...slices,
@@ -161,28 +188,28 @@ describe('StreamMuxer: video', () => {
   it('waits for a key frame after a loss', () => {
     const { tags, muxer } = mux([
       key(),
-      annexB(P),
-      { data: annexB(P), discontinuity: true },
-      annexB(P),
+      annexB(pSlice),
+      { data: annexB(pSlice), discontinuity: true },
+      annexB(pSlice),
       key(),
-      annexB(P),
+      annexB(pSlice),
     ]);
     expect(shape(tags)).toBe('HKpKp');
     expect(muxer.counters.droppedVideoFrames).toBe(2);
   });
 
   it('plays a stream without IDR from its recovery points, after two groups', () => {
-    const open = annexB(CIF.sps, CIF.pps, '0606c4', P);
-    const { tags } = mux([open, annexB(P), open, annexB(P), open, annexB(P), open]);
+    const open = annexB(cifSps.sps, cifSps.pps, '0606c4', pSlice);
+    const { tags } = mux([open, annexB(pSlice), open, annexB(pSlice), open, annexB(pSlice), open]);
     expect(shape(tags)).toBe('HKpK');
-    const withIdr = mux([open, annexB(P), key(), annexB(P), open]);
+    const withIdr = mux([open, annexB(pSlice), key(), annexB(pSlice), open]);
     expect(shape(withIdr.tags)).toBe('HKpp');
   });
 
   it('trusts the bits, not the payload type, and counts the mismatch', () => {
     const { tags, muxer } = mux([
       { data: key(), payloadType: PayloadType.H265 },
-      { data: annexB(P), payloadType: PayloadType.H265 },
+      { data: annexB(pSlice), payloadType: PayloadType.H265 },
     ]);
     expect(shape(tags)).toBe('HKp');
     expect(muxer.video?.codec).toBe('h264');
@@ -197,16 +224,17 @@ describe('StreamMuxer: video', () => {
       Buffer.alloc(50),
       annexB('61'),
       Buffer.from('00000141'.repeat(3000), 'hex'),
-      annexB(P),
+      annexB(pSlice),
     ]);
     expect(shape(tags).startsWith('HK')).toBe(true);
     expect(muxer.counters.keyFrames).toBe(1);
   });
 
   it('goes on after a reconnect: header again, key frame first, time without hole', () => {
-    const { tags, muxer, push } = mux([key(), annexB(P)]);
+    const { tags, muxer, push } = mux([key(), annexB(pSlice)]);
     muxer.restart();
-    for (const data of [annexB(P), key(), annexB(P)]) push({ data, timestampLow: 5_000_000, arrivalMs: 9000 });
+    for (const data of [annexB(pSlice), key(), annexB(pSlice)])
+      push({ data, timestampLow: 5_000_000, arrivalMs: 9000 });
     expect(shape(tags)).toBe('HKpHKp');
     const times = tags.filter((tag) => tag.track === 'video').map((tag) => tag.timestampMs);
     expect(times.every((at, i) => at >= (times[i - 1] ?? 0))).toBe(true);
@@ -215,7 +243,7 @@ describe('StreamMuxer: video', () => {
 
   it('never lets tag times go back, whatever the device sends', () => {
     const frame = fc.record({
-      data: fc.constantFrom(key(), annexB(P), annexB(NON_REFERENCE), annexB('41e0ff'), key(PAL)),
+      data: fc.constantFrom(key(), annexB(pSlice), annexB(nonReferenceSlice), annexB('41e0ff'), key(palSps)),
       timestampLow: fc.oneof(fc.nat(5000), fc.nat(0xffffffff)),
       arrivalMs: fc.nat(1_000_000),
       audio: fc.boolean(),
@@ -291,7 +319,7 @@ describe('StreamMuxer: audio', () => {
       push(audio(payloadType, Buffer.alloc(20)));
     push(audio(PayloadType.G726, Buffer.alloc(33)));
     push(audio(PayloadType.MP3, Buffer.alloc(40)));
-    push({ data: annexB(P) });
+    push({ data: annexB(pSlice) });
     expect(shape(tags)).toBe('HKp');
     expect(muxer.counters).toMatchObject({ audioFrames: 0, droppedAudioFrames: 6 });
     expect(muxer.audio).toBeNull();
@@ -300,7 +328,7 @@ describe('StreamMuxer: audio', () => {
   it('takes AAC with ADTS, several frames in one too, and sends the config once and when it changes', () => {
     const raw = Buffer.from('2110aabb', 'hex');
     const frame = (sampleRate: number): Buffer =>
-      Buffer.concat([adtsHeader({ objectType: 2, sampleRate, channels: 1 }, raw.length), raw]);
+      Buffer.concat([encodeAdtsHeader({ objectType: 2, sampleRate, channels: 1 }, raw.length), raw]);
     const { tags, push, muxer } = mux([]);
     push(audio(PayloadType.AAC, Buffer.concat([frame(16_000), frame(16_000)])));
     push(audio(PayloadType.AAC, frame(16_000)));
@@ -323,9 +351,9 @@ describe('StreamMuxer: audio', () => {
     const plain = mux([]);
     plain.push(audio(PayloadType.AAC, data));
     expect(plain.tags.map((tag) => tag.body.toString('hex'))).toEqual(['af001588', 'af012110aabb']);
-    const told = mux([], { aac: { sampleRate: 16_000, channels: 1 } });
-    told.push(audio(PayloadType.AAC, data));
-    expect(told.tags[0]?.body.toString('hex')).toBe('af001408');
+    const configured = mux([], { aac: { sampleRate: 16_000, channels: 1 } });
+    configured.push(audio(PayloadType.AAC, data));
+    expect(configured.tags[0]?.body.toString('hex')).toBe('af001408');
   });
 
   it('finds out the form of AAC without ADTS once, and begins the sound with it', () => {
@@ -344,7 +372,7 @@ describe('StreamMuxer: audio', () => {
 
   it('puts transcoded AAC back as audio tags, and never back in time', () => {
     const raw = Buffer.from('2110', 'hex');
-    const adts = Buffer.concat([adtsHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 2), raw]);
+    const adts = Buffer.concat([encodeAdtsHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 2), raw]);
     const { tags, muxer } = mux([]);
     for (const at of [100, 164, 150]) muxer.pushTranscodedAac(adts, at);
     muxer.pushTranscodedAac(Buffer.from('no'), 300);
@@ -358,16 +386,16 @@ describe('StreamMuxer: metadata', () => {
 
   it('says what the viewer gets: no audio unless it is asked for and there', () => {
     const { muxer, push } = mux([key()]);
-    expect(has(muxer.metadata({ audio: 'aac' }), 'audiocodecid')).toBe(false);
+    expect(has(muxer.createMetadata({ audio: 'aac' }), 'audiocodecid')).toBe(false);
     push(audio(PayloadType.G711A, Buffer.alloc(160)));
-    const bytes = muxer.metadata({ audio: 'aac' }).body;
+    const bytes = muxer.createMetadata({ audio: 'aac' }).body;
     expect(bytes.subarray(bytes.indexOf('audiocodecid') + 12, bytes.indexOf('audiocodecid') + 21).readDoubleBE(1)).toBe(
       10,
     );
-    const copy = muxer.metadata({ audio: 'copy' }).body;
+    const copy = muxer.createMetadata({ audio: 'copy' }).body;
     expect(copy.readDoubleBE(copy.indexOf('audiocodecid') + 13)).toBe(7);
-    expect(has(muxer.metadata({ audio: 'none' }), 'audiocodecid')).toBe(false);
-    const width = muxer.metadata({ audio: 'none' }).body;
+    expect(has(muxer.createMetadata({ audio: 'none' }), 'audiocodecid')).toBe(false);
+    const width = muxer.createMetadata({ audio: 'none' }).body;
     expect(width.readDoubleBE(width.indexOf('width') + 6)).toBe(352);
     expect(width.readDoubleBE(width.indexOf('videocodecid') + 13)).toBe(7);
   });

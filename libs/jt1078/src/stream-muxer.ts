@@ -1,10 +1,10 @@
 import { type AudioCounters, type AudioInfo, AudioMuxer, type TranscodeInput } from './audio-muxer.ts';
 import { FlvSound } from './flv-audio.ts';
-import { scriptTag } from './flv-script.ts';
+import { createScriptTag } from './flv-script.ts';
 import type { FlvTag } from './flv-tag.ts';
-import { FLV_H264, FLV_H265_LEGACY, FLV_HVC1 } from './flv-video.ts';
+import { flvH264, flvH265Legacy, flvHvc1 } from './flv-video.ts';
 import type { MediaFrame } from './media-frame.ts';
-import { type Pace, StreamTimeline } from './stream-timeline.ts';
+import { StreamTimeline, type TimestampSource } from './stream-timeline.ts';
 import { type VideoCounters, type VideoInfo, VideoMuxer } from './video-muxer.ts';
 
 /** Sample rate and channels of AAC-LC, which a frame without ADTS does not state. */
@@ -14,7 +14,7 @@ export interface AacFormat {
 }
 
 /** Form of AAC without ADTS from a device of which nothing is known (JT/T 1078 cameras mostly have it). */
-export const DEFAULT_AAC: AacFormat = { sampleRate: 8000, channels: 1 };
+export const defaultAacFormat: AacFormat = { sampleRate: 8000, channels: 1 };
 
 /** Settings of a muxer; only `onTag` is needed. */
 export interface StreamMuxerOptions {
@@ -22,7 +22,7 @@ export interface StreamMuxerOptions {
   onTag: (tag: FlvTag) => void;
   /** Audio that browsers do not play; what comes back goes to `pushTranscodedAac`. */
   onTranscode?: ((input: TranscodeInput) => void) | undefined;
-  pace?: Pace | undefined;
+  timestampSource?: TimestampSource | undefined;
   /** Form of AAC without ADTS; 8 kHz mono unless `onAacUnknown` finds it out. */
   aac?: AacFormat | undefined;
   /** AAC without ADTS has come: the sound begins with `setAac`. */
@@ -40,7 +40,7 @@ export interface ViewerTracks {
   transcodedSampleRate?: number | undefined;
 }
 
-const AAC_OBJECT_TYPE = 2;
+const aacLcObjectType = 2;
 
 /**
  * Frames of one (SIM, channel) to FLV tags. Keep one for a stream, over reconnects and seeks (`restart`): its clock starts at
@@ -53,13 +53,13 @@ export class StreamMuxer {
 
   constructor(options: StreamMuxerOptions) {
     const { onTag, onTranscode = () => undefined, onAacUnknown } = options;
-    const aac = options.aac ?? (onAacUnknown === undefined ? DEFAULT_AAC : null);
-    this.#timeline = new StreamTimeline(options.pace);
+    const aac = options.aac ?? (onAacUnknown === undefined ? defaultAacFormat : null);
+    this.#timeline = new StreamTimeline(options.timestampSource);
     this.#video = new VideoMuxer(this.#timeline, onTag);
     this.#audio = new AudioMuxer(this.#timeline, {
       onTag,
       onTranscode,
-      aac: aac === null ? null : { objectType: AAC_OBJECT_TYPE, ...aac },
+      aac: aac === null ? null : { objectType: aacLcObjectType, ...aac },
       onAacUnknown: onAacUnknown ?? (() => undefined),
       g726CodeSize: options.g726CodeSize ?? null,
     });
@@ -82,7 +82,7 @@ export class StreamMuxer {
 
   /** Sets the form of AAC without ADTS, unless frames with ADTS have stated it. */
   setAac(format: AacFormat): void {
-    this.#audio.setAac({ objectType: AAC_OBJECT_TYPE, ...format });
+    this.#audio.setAac({ objectType: aacLcObjectType, ...format });
   }
 
   /** The latest sequence headers, for viewers that join. */
@@ -109,15 +109,15 @@ export class StreamMuxer {
     this.#video.flush();
   }
 
-  /** New connection, seek or other speed: the device's clock starts anew, video waits for a key frame. */
-  restart(options: { pace?: Pace | undefined } = {}): void {
+  /** New connection, seek or other speed: the device's clock starts again, video waits for a key frame. */
+  restart(options: { timestampSource?: TimestampSource | undefined } = {}): void {
     this.#video.restart();
-    this.#timeline.restart(options.pace);
+    this.#timeline.restart(options.timestampSource);
   }
 
-  /** Other speed at the same place: the device's clock starts anew, pictures go on. */
-  retime(pace: Pace): void {
-    this.#timeline.restart(pace);
+  /** Other speed at the same place: the device's clock starts again, pictures go on. */
+  setTimestampSource(timestampSource: TimestampSource): void {
+    this.#timeline.restart(timestampSource);
   }
 
   /** A frame from the transcoder, ADTS header included, at a time of `TranscodeClock`. */
@@ -126,16 +126,16 @@ export class StreamMuxer {
   }
 
   /** The onMetaData tag for a viewer. */
-  metadata(viewer: ViewerTracks): FlvTag {
+  createMetadata(viewer: ViewerTracks): FlvTag {
     const { video, audio } = this;
     const hasAudio = viewer.audio !== 'none' && audio !== null;
     const isCopy = viewer.audio === 'copy' && audio?.needsTranscoding === true;
-    return scriptTag({
+    return createScriptTag({
       duration: 0,
       width: video?.width,
       height: video?.height,
-      videocodecid: video === null ? undefined : videoCodecId(video, viewer.legacyHevc ?? false),
-      audiocodecid: hasAudio ? audioCodecId(audio, isCopy) : undefined,
+      videocodecid: video === null ? undefined : getVideoCodecId(video, viewer.legacyHevc ?? false),
+      audiocodecid: hasAudio ? getAudioCodecId(audio, isCopy) : undefined,
       audiosamplerate: hasAudio
         ? ((audio.needsTranscoding && !isCopy ? viewer.transcodedSampleRate : undefined) ?? audio.sampleRate)
         : undefined,
@@ -148,12 +148,12 @@ export class StreamMuxer {
   }
 }
 
-function videoCodecId(video: VideoInfo, isLegacy: boolean): number {
-  if (video.codec === 'h264') return FLV_H264;
-  return isLegacy ? FLV_H265_LEGACY : FLV_HVC1;
+function getVideoCodecId(video: VideoInfo, isLegacy: boolean): number {
+  if (video.codec === 'h264') return flvH264;
+  return isLegacy ? flvH265Legacy : flvHvc1;
 }
 
-function audioCodecId(audio: AudioInfo, isCopy: boolean): number {
+function getAudioCodecId(audio: AudioInfo, isCopy: boolean): number {
   if (isCopy) return audio.codec === 'G711U' ? FlvSound.G711U : FlvSound.G711A;
   return audio.codec === 'MP3' || audio.codec === 'MPEGAUDIO' ? FlvSound.MP3 : FlvSound.AAC;
 }

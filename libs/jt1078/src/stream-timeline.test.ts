@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { DtsDeriver } from './dts.ts';
+import { DtsEstimator } from './dts-estimator.ts';
 import { StreamTimeline } from './stream-timeline.ts';
 import { TranscodeClock } from './transcode-clock.ts';
 
@@ -15,7 +15,7 @@ function video(
   arrival = (i: number): number => i * 40,
   timeline = new StreamTimeline(),
 ): number[] {
-  return timestamps.map((timestamp, i) => Math.round(timeline.video(low(timestamp), arrival(i))));
+  return timestamps.map((timestamp, i) => Math.round(timeline.videoTime(low(timestamp), arrival(i))));
 }
 
 describe('StreamTimeline', () => {
@@ -36,13 +36,13 @@ describe('StreamTimeline', () => {
 
   it('keeps picture and sound together through a jump of both', () => {
     const timeline = new StreamTimeline();
-    timeline.video(1000, 0);
-    expect(timeline.audio(1010, 5, 40)).toBe(10);
-    timeline.video(1040, 40);
-    timeline.audio(1050, 45, 40);
-    expect(timeline.video(777_000, 80)).toBe(80);
-    expect(timeline.audio(777_010, 85, 40)).toBe(90);
-    expect(timeline.video(777_040, 120)).toBe(120);
+    timeline.videoTime(1000, 0);
+    expect(timeline.audioTime(1010, 5, 40)).toBe(10);
+    timeline.videoTime(1040, 40);
+    timeline.audioTime(1050, 45, 40);
+    expect(timeline.videoTime(777_000, 80)).toBe(80);
+    expect(timeline.audioTime(777_010, 85, 40)).toBe(90);
+    expect(timeline.videoTime(777_040, 120)).toBe(120);
   });
 
   it('uses arrival time when the clock stands still', () => {
@@ -87,17 +87,17 @@ describe('StreamTimeline', () => {
 
   it('places audio by its samples: bursts with one timestamp come out evenly', () => {
     const timeline = new StreamTimeline();
-    const out = Array.from({ length: 20 }, (_, i) => timeline.audio(1000 + Math.floor(i / 5) * 125, i * 25, 25));
+    const out = Array.from({ length: 20 }, (_, i) => timeline.audioTime(1000 + Math.floor(i / 5) * 125, i * 25, 25));
     expect(out).toEqual(Array.from({ length: 20 }, (_, i) => i * 25));
   });
 
   it('corrects audio when it drifts more than 200 ms from the device, and never goes back', () => {
     const timeline = new StreamTimeline();
-    expect(timeline.audio(0, 0, 40)).toBe(0);
-    expect(timeline.audio(150, 150, 40)).toBe(40);
-    expect(timeline.audio(400, 400, 40)).toBe(400);
+    expect(timeline.audioTime(0, 0, 40)).toBe(0);
+    expect(timeline.audioTime(150, 150, 40)).toBe(40);
+    expect(timeline.audioTime(400, 400, 40)).toBe(400);
     const slow = new StreamTimeline();
-    const out = Array.from({ length: 40 }, (_, i) => slow.audio(i * 20, i * 20, 40));
+    const out = Array.from({ length: 40 }, (_, i) => slow.audioTime(i * 20, i * 20, 40));
     expect(out.every((at, i) => at >= (out[i - 1] ?? 0))).toBe(true);
     expect((out[39] ?? 0) - 39 * 20).toBeLessThanOrEqual(240);
   });
@@ -107,7 +107,7 @@ describe('StreamTimeline', () => {
     video([0, 40, 80], undefined, timeline);
     timeline.restart();
     expect(video([5, 45], (i) => 60_000 + i * 40, timeline)).toEqual([120, 160]);
-    expect(timeline.audio(15, 60_010, 20)).toBe(130);
+    expect(timeline.audioTime(15, 60_010, 20)).toBe(130);
   });
 
   it('paces by arrival in fast forward and rewind', () => {
@@ -129,7 +129,7 @@ describe('StreamTimeline', () => {
         for (const [isVideo, timestamp, waitMs] of steps) {
           now += waitMs;
           const kind = isVideo ? 'video' : 'audio';
-          const at = isVideo ? timeline.video(timestamp, now) : timeline.audio(timestamp, now, 20);
+          const at = isVideo ? timeline.videoTime(timestamp, now) : timeline.audioTime(timestamp, now, 20);
           expect(at).toBeGreaterThanOrEqual(last[kind]);
           last[kind] = at;
         }
@@ -140,9 +140,9 @@ describe('StreamTimeline', () => {
 
 describe('DtsDeriver', () => {
   const derive = (pts: readonly number[], depth: number): { dts: number[]; composition: number[] } => {
-    const deriver = new DtsDeriver();
-    deriver.setDepth(depth);
-    const dts = pts.map((at) => deriver.next(at, 40));
+    const deriver = new DtsEstimator();
+    deriver.setReorderDepth(depth);
+    const dts = pts.map((at) => deriver.nextDts(at, 40));
     return { dts, composition: pts.map((at, i) => at - (dts[i] ?? 0)) };
   };
 
@@ -172,15 +172,19 @@ describe('DtsDeriver', () => {
 describe('TranscodeClock', () => {
   it('counts output frames from the time of the first sample fed', () => {
     const clock = new TranscodeClock();
-    clock.fed(500, 1000);
-    expect([clock.next(16_000), clock.next(16_000), clock.next(16_000)]).toEqual([500, 564, 628]);
+    clock.recordInput(500, 1000);
+    expect([clock.nextOutputTime(16_000), clock.nextOutputTime(16_000), clock.nextOutputTime(16_000)]).toEqual([
+      500, 564, 628,
+    ]);
   });
 
-  it('anchors anew after a gap in the input of more than 200 ms', () => {
+  it('anchors again after a gap in the input of more than 200 ms', () => {
     const clock = new TranscodeClock();
-    clock.fed(0, 64);
-    clock.fed(100, 64);
-    clock.fed(5000, 64);
-    expect([clock.next(16_000), clock.next(16_000), clock.next(16_000)]).toEqual([0, 64, 5000]);
+    clock.recordInput(0, 64);
+    clock.recordInput(100, 64);
+    clock.recordInput(5000, 64);
+    expect([clock.nextOutputTime(16_000), clock.nextOutputTime(16_000), clock.nextOutputTime(16_000)]).toEqual([
+      0, 64, 5000,
+    ]);
   });
 });

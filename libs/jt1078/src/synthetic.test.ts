@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { encodeAudio, encodeTimedVideo, encodeVideo, ffmpeg, frameHashes, probeVideo } from '../testing/ffmpeg.ts';
-import { flvOf, runTcp, type SyntheticFrame, streamOf } from '../testing/pipeline.ts';
+import { buildFlv, packetizeFrames, runTcp, type SyntheticFrame } from '../testing/pipeline.ts';
 import { AdtsSplitter } from './aac.ts';
 import { splitAccessUnits } from './access-units.ts';
 import { demuxFlv, flvToAdts, flvToAnnexB, readVideoTag } from './flv-demuxer.ts';
-import { flvHeader } from './flv-tag.ts';
-import { legacyHevcTag } from './flv-video.ts';
+import { createFlvHeader } from './flv-tag.ts';
+import { toLegacyHevcTag } from './flv-video.ts';
 import { splitNalUnits } from './nal-units.ts';
 import { encodePacket, parsePacket } from './packet.ts';
 import { DataType, PayloadType, SubpackageMark } from './tables.ts';
 import type { VideoCodec } from './video-codec.ts';
 
-const FRAME_MS = 40;
+const defaultFrameMs = 40;
 const ten = { sim: '00000000014482607571', simBytes: 10 as const };
 
 /** An encoder's stream as a camera's frames. */
@@ -24,7 +24,7 @@ const videoFrames = (
     data,
     dataType: isKeyFrame ? DataType.I : DataType.P,
     payloadType,
-    timestampMs: 1_700_000_000_000 + i * FRAME_MS,
+    timestampMs: 1_700_000_000_000 + i * defaultFrameMs,
   }));
 
 const audioFrames = (frames: readonly Buffer[], payloadType: number, frameMs: number): SyntheticFrame[] =>
@@ -54,17 +54,17 @@ describe('H.265', () => {
     ['under PT 98', 98, {}],
   ])('%s: plays in both FLV forms', (_case, payloadType, sim) => {
     const stream = encodeVideo('libx265', noB265, 30, '352x288');
-    const output = runTcp(Buffer.concat(streamOf(videoFrames(stream, 'h265', payloadType), sim)), 1000);
+    const output = runTcp(Buffer.concat(packetizeFrames(videoFrames(stream, 'h265', payloadType), sim)), 1000);
     expect(output.muxer.video).toMatchObject({ codec: 'h265', width: 352, height: 288 });
     expect(output.muxer.counters).toMatchObject({
       videoFrames: 30,
       keyFrames: 3,
       codecMismatches: payloadType === 98 ? 3 : 0,
     });
-    const enhanced = flvOf(output);
+    const enhanced = buildFlv(output);
     const legacy = Buffer.concat([
-      flvHeader({ video: true, audio: false }),
-      ...output.tags.filter((tag) => tag.track === 'video').map((tag) => legacyHevcTag(tag).wire),
+      createFlvHeader({ video: true, audio: false }),
+      ...output.tags.filter((tag) => tag.track === 'video').map((tag) => toLegacyHevcTag(tag).wire),
     ]);
     for (const flv of [enhanced, legacy]) {
       const { codec, data, timestampsMs } = flvToAnnexB(flv);
@@ -77,7 +77,7 @@ describe('H.265', () => {
         frames: 30,
       });
       expect(frameHashes(data, 'hevc')).toEqual(frameHashes(stream, 'hevc'));
-      expect(timestampsMs).toEqual(Array.from({ length: 30 }, (_, i) => i * FRAME_MS));
+      expect(timestampsMs).toEqual(Array.from({ length: 30 }, (_, i) => i * defaultFrameMs));
     }
     const first = demuxFlv(legacy).find((tag) => tag.type === 9);
     expect(first?.body.subarray(0, 2).toString('hex')).toBe('1c00');
@@ -85,9 +85,9 @@ describe('H.265', () => {
 
   it('starts in the middle of a group, at the next key frame', () => {
     const stream = encodeVideo('libx265', noB265, 30);
-    const output = runTcp(Buffer.concat(streamOf(videoFrames(stream, 'h265').slice(4))));
+    const output = runTcp(Buffer.concat(packetizeFrames(videoFrames(stream, 'h265').slice(4))));
     expect(output.muxer.counters).toMatchObject({ videoFrames: 20, droppedVideoFrames: 6 });
-    expect(frameHashes(flvToAnnexB(flvOf(output)).data, 'hevc')).toEqual(frameHashes(stream, 'hevc').slice(10));
+    expect(frameHashes(flvToAnnexB(buildFlv(output)).data, 'hevc')).toEqual(frameHashes(stream, 'hevc').slice(10));
   });
 });
 
@@ -95,8 +95,8 @@ describe('H.264', () => {
   it('10-byte SIM, M always 0, 3-byte start codes after 4-byte ones', () => {
     const stream = encodeVideo('libx264', ['-slices', '2', ...noB], 30, '352x288');
     expect(stream.toString('hex')).toContain('000001');
-    const output = runTcp(Buffer.concat(withoutMarker(streamOf(videoFrames(stream, 'h264'), ten))), 77);
-    const flv = flvOf(output);
+    const output = runTcp(Buffer.concat(withoutMarker(packetizeFrames(videoFrames(stream, 'h264'), ten))), 77);
+    const flv = buildFlv(output);
     expect(probeVideo(flv, 'flv')).toMatchObject({ codec: 'h264', width: 352, height: 288, frames: 30 });
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
     expect(new Set(output.packets.map((packet) => packet.sim))).toEqual(new Set([ten.sim]));
@@ -125,35 +125,37 @@ describe('H.264', () => {
         });
       });
     });
-    const flv = flvOf(runTcp(Buffer.concat(packets)));
+    const flv = buildFlv(runTcp(Buffer.concat(packets)));
     expect(probeVideo(flv, 'flv').frames).toBe(30);
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
-    expect(times(flv)).toEqual(Array.from({ length: 30 }, (_, i) => i * FRAME_MS));
+    expect(times(flv)).toEqual(Array.from({ length: 30 }, (_, i) => i * defaultFrameMs));
   });
 
   it('marks all 0 although frames are cut', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
-    const packets = streamOf(videoFrames(stream, 'h264')).map((packet) => {
+    const packets = packetizeFrames(videoFrames(stream, 'h264')).map((packet) => {
       const copy = Buffer.from(packet);
       copy[15] = (copy[15] ?? 0) & 0xf0;
       return copy;
     });
-    const flv = flvOf(runTcp(Buffer.concat(packets)));
+    const flv = buildFlv(runTcp(Buffer.concat(packets)));
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
   });
 
   it('starts in the middle of a group and of a frame', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
-    const packets = streamOf(videoFrames(stream, 'h264'));
-    const flv = flvOf(runTcp(Buffer.concat(packets.slice(1))));
+    const packets = packetizeFrames(videoFrames(stream, 'h264'));
+    const flv = buildFlv(runTcp(Buffer.concat(packets.slice(1))));
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264').slice(10));
   });
 
   it('loses a packet: no broken picture is shown', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
-    const packets = streamOf(videoFrames(stream, 'h264'));
-    const lost = packets.findIndex((packet) => parsePacket(packet, 6)?.subpackage === SubpackageMark.MIDDLE);
-    const flv = flvOf(runTcp(Buffer.concat(packets.filter((_, i) => i !== lost))));
+    const packets = packetizeFrames(videoFrames(stream, 'h264'));
+    const withoutLostPackets = packets.findIndex(
+      (packet) => parsePacket(packet, 6)?.subpackage === SubpackageMark.MIDDLE,
+    );
+    const flv = buildFlv(runTcp(Buffer.concat(packets.filter((_, i) => i !== withoutLostPackets))));
     const whole = frameHashes(stream, 'h264');
     expect(frameHashes(flv, 'flv')).toEqual(whole.slice(10));
   });
@@ -162,12 +164,12 @@ describe('H.264', () => {
     const small = encodeVideo('libx264', noB, 10, '176x144');
     const large = encodeVideo('libx264', noB, 10, '352x288');
     const frames = videoFrames(small, 'h264').concat(
-      videoFrames(large, 'h264').map((frame) => ({ ...frame, timestampMs: frame.timestampMs + 10 * FRAME_MS })),
+      videoFrames(large, 'h264').map((frame) => ({ ...frame, timestampMs: frame.timestampMs + 10 * defaultFrameMs })),
     );
-    const output = runTcp(Buffer.concat(streamOf(frames)));
+    const output = runTcp(Buffer.concat(packetizeFrames(frames)));
     expect(output.tags.filter((tag) => tag.isSequenceHeader).length).toBe(2);
     expect(output.muxer.video).toMatchObject({ width: 352, height: 288 });
-    expect(frameHashes(flvToAnnexB(flvOf(output)).data, 'h264').length).toBe(20);
+    expect(frameHashes(flvToAnnexB(buildFlv(output)).data, 'h264').length).toBe(20);
   });
 });
 
@@ -182,8 +184,8 @@ describe('B frames: the timestamp is the presentation time, in coded order', () 
       timestampMs: 1_700_000_000_000 + (pts[i] ?? 0),
     }));
     expect(pts.some((at, i) => at < (pts[i - 1] ?? 0))).toBe(true);
-    const output = runTcp(Buffer.concat(streamOf(frames)));
-    const flv = flvOf(output);
+    const output = runTcp(Buffer.concat(packetizeFrames(frames)));
+    const flv = buildFlv(output);
     const read = demuxFlv(flv).flatMap((tag) => {
       const video = tag.type === 9 ? readVideoTag(tag.body) : null;
       return video && !video.isSequenceHeader ? [{ dts: tag.timestampMs, composition: video.compositionMs }] : [];
@@ -197,7 +199,7 @@ describe('B frames: the timestamp is the presentation time, in coded order', () 
 });
 
 describe('audio', () => {
-  const adtsOf = (rate: number): Buffer[] => {
+  const extractAdts = (rate: number): Buffer[] => {
     const frames: Buffer[] = [];
     new AdtsSplitter((frame) => frames.push(frame)).push(encodeAudio(['-c:a', 'aac', '-f', 'adts'], 1, rate));
     return frames;
@@ -207,13 +209,13 @@ describe('audio', () => {
     ['with ADTS', false],
     ['without ADTS', true],
   ])('AAC %s plays from FLV', (_case, isRaw) => {
-    const frames = adtsOf(16_000);
+    const frames = extractAdts(16_000);
     const sent = isRaw ? frames.map((frame) => frame.subarray(7)) : frames;
-    const output = runTcp(Buffer.concat(streamOf(audioFrames(sent, PayloadType.AAC, 64))), 500, {
+    const output = runTcp(Buffer.concat(packetizeFrames(audioFrames(sent, PayloadType.AAC, 64))), 500, {
       aac: { sampleRate: 16_000, channels: 1 },
     });
     expect(output.transcode).toEqual([]);
-    const flv = flvOf(output, ['audio']);
+    const flv = buildFlv(output, ['audio']);
     const pcm = (data: Buffer, format: string): Buffer =>
       ffmpeg(['-f', format, '-i', 'pipe:0', '-f', 's16le', 'pipe:1'], data);
     expect(pcm(flvToAdts(flv), 'aac').equals(pcm(Buffer.concat(frames), 'aac'))).toBe(true);
@@ -232,7 +234,7 @@ describe('audio', () => {
     const frames = Array.from({ length: Math.floor(coded.length / frameBytes) }, (_, i) =>
       coded.subarray(i * frameBytes, (i + 1) * frameBytes),
     );
-    const { transcode } = runTcp(Buffer.concat(streamOf(audioFrames(frames, PayloadType.G726, 40))));
+    const { transcode } = runTcp(Buffer.concat(packetizeFrames(audioFrames(frames, PayloadType.G726, 40))));
     expect(new Set(transcode.map((input) => `${input.format} ${input.codeSize}`))).toEqual(
       new Set([`g726le ${codeSize}`]),
     );
@@ -250,7 +252,7 @@ describe('audio', () => {
     );
     // Frames of a constant rate have one length: 576 samples at 16 kHz and 32 kbit/s.
     const frames = Array.from({ length: Math.floor(mp3.length / 144) }, (_, i) => mp3.subarray(i * 144, (i + 1) * 144));
-    const flv = flvOf(runTcp(Buffer.concat(streamOf(audioFrames(frames, PayloadType.MP3, 36)))), ['audio']);
+    const flv = buildFlv(runTcp(Buffer.concat(packetizeFrames(audioFrames(frames, PayloadType.MP3, 36)))), ['audio']);
     const pcm = ffmpeg(['-f', 'flv', '-i', 'pipe:0', '-f', 's16le', 'pipe:1'], flv);
     expect(pcm.length / 2).toBe(frames.length * 576);
   });

@@ -44,7 +44,7 @@ export const SubpackageMark = { ATOMIC: 0, FIRST: 1, LAST: 2, MIDDLE: 3 } as con
 const payloadNames = new Map<number, string>(Object.entries(PayloadType).map(([name, value]) => [value, name]));
 
 /** Name of a payload type as in JT/T 1078-2016 table 12, or `PT<n>` for reserved and custom ones. */
-export const payloadTypeName = (payloadType: number): string => payloadNames.get(payloadType) ?? `PT${payloadType}`;
+export const getPayloadTypeName = (payloadType: number): string => payloadNames.get(payloadType) ?? `PT${payloadType}`;
 
 /** Width of the SIM field: 6 bytes (JT/T 1078-2016) or 10 bytes (terminals that speak JT/T 808-2019). */
 export type SimBytes = 6 | 10;

@@ -1,5 +1,5 @@
 import { H264Nal } from './h264.ts';
-import { H265Nal, h265NalType } from './h265.ts';
+import { getH265NalType, H265Nal } from './h265.ts';
 import { NalIndex } from './nal-units.ts';
 import { PayloadType } from './tables.ts';
 
@@ -7,13 +7,13 @@ import { PayloadType } from './tables.ts';
 export type VideoCodec = 'h264' | 'h265';
 
 /** The codec a payload type states, or null. The bits of the parameter sets have the last word. */
-export function statedCodec(payloadType: number): VideoCodec | null {
+export function getDeclaredCodec(payloadType: number): VideoCodec | null {
   if (payloadType === PayloadType.H264) return 'h264';
   return payloadType === PayloadType.H265 ? 'h265' : null;
 }
 
 /** The codec whose parameter set begins with these two bytes, or null when it is none. */
-export function codecOfParameterSet(first: number, second: number): VideoCodec | null {
+export function detectParameterSetCodec(first: number, second: number): VideoCodec | null {
   if ((first & 0x9f) === H264Nal.SPS && first >= 0x20) return 'h264';
   return (first === 0x40 || first === 0x42 || first === 0x44) && second === 1 ? 'h265' : null;
 }
@@ -22,7 +22,7 @@ export function codecOfParameterSet(first: number, second: number): VideoCodec |
 export type UnitRole = 'slice' | 'parameterSet' | 'sei' | 'drop' | 'other';
 
 /** Role of an H.264 unit by its first byte. */
-export function h264Role(first: number): UnitRole {
+export function getH264UnitRole(first: number): UnitRole {
   const type = first & 0x1f;
   if (type >= 1 && type <= H264Nal.IDR) return 'slice';
   if (type === H264Nal.SPS || type === H264Nal.PPS) return 'parameterSet';
@@ -31,8 +31,8 @@ export function h264Role(first: number): UnitRole {
 }
 
 /** Role of an H.265 unit by its first byte. */
-export function h265Role(first: number): UnitRole {
-  const type = h265NalType(first);
+export function getH265UnitRole(first: number): UnitRole {
+  const type = getH265NalType(first);
   if (type <= H265Nal.LAST_IRAP) return 'slice';
   if (type >= H265Nal.VPS && type <= H265Nal.PPS) return 'parameterSet';
   if (type === H265Nal.SEI || type === H265Nal.SEI_SUFFIX) return 'sei';
@@ -40,20 +40,20 @@ export function h265Role(first: number): UnitRole {
 }
 
 /** Role of a NAL unit. */
-export const roleOf = (codec: VideoCodec, first: number): UnitRole =>
-  codec === 'h264' ? h264Role(first) : h265Role(first);
+export const getUnitRole = (codec: VideoCodec, first: number): UnitRole =>
+  codec === 'h264' ? getH264UnitRole(first) : getH265UnitRole(first);
 
 /** True for a slice at which decoding can begin: IDR, or H.265 types 16 to 21. */
 export function isRandomAccess(codec: VideoCodec, first: number): boolean {
   if (codec === 'h264') return (first & 0x1f) === H264Nal.IDR;
-  const type = h265NalType(first);
+  const type = getH265NalType(first);
   return type >= H265Nal.BLA_W_LP && type <= H265Nal.CRA;
 }
 
 /** True for a slice that no other picture refers to. `subLayers` is that of the SPS (H.265). */
 export function isNonReference(codec: VideoCodec, first: number, second: number, subLayers: number): boolean {
   if (codec === 'h264') return (first & 0x60) === 0;
-  return h265NalType(first) < 16 && (h265NalType(first) & 1) === 0 && (second & 7) >= subLayers;
+  return getH265NalType(first) < 16 && (getH265NalType(first) & 1) === 0 && (second & 7) >= subLayers;
 }
 
 /** True for the first slice of a picture: first_mb_in_slice 0, first_slice_segment_in_pic_flag 1. */
@@ -65,16 +65,16 @@ const units = new NalIndex();
 
 /** True when an Annex B frame holds picture data. */
 export function hasSlice(data: Buffer, payloadType: number): boolean {
-  const codec = statedCodec(payloadType) ?? 'h264';
+  const codec = getDeclaredCodec(payloadType) ?? 'h264';
   units.scan(data);
-  for (let i = 0; i < units.count; i++) if (roleOf(codec, data[units.start(i)] ?? 0) === 'slice') return true;
+  for (let i = 0; i < units.count; i++) if (getUnitRole(codec, data[units.start(i)] ?? 0) === 'slice') return true;
   return false;
 }
 
 /** True when Annex B bytes open a new picture: parameter sets, SEI, a delimiter, or a first slice. */
 export function startsAccessUnit(data: Buffer, payloadType: number): boolean {
-  const codec = statedCodec(payloadType) ?? 'h264';
+  const codec = getDeclaredCodec(payloadType) ?? 'h264';
   units.scan(data.subarray(0, 64));
   const start = units.start(0);
-  return units.count > 0 && (roleOf(codec, data[start] ?? 0) !== 'slice' || isFirstSlice(codec, data, start));
+  return units.count > 0 && (getUnitRole(codec, data[start] ?? 0) !== 'slice' || isFirstSlice(codec, data, start));
 }

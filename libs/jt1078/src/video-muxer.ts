@@ -1,12 +1,12 @@
-import { DtsDeriver } from './dts.ts';
-import { FlvTag, TAG_HEADER_BYTES } from './flv-tag.ts';
-import { frameHeaderBytes, videoSequenceHeader, writeFrameHeader } from './flv-video.ts';
+import { DtsEstimator } from './dts-estimator.ts';
+import { FlvTag, tagHeaderBytes } from './flv-tag.ts';
+import { createVideoSequenceHeader, getFrameHeaderBytes, writeFrameHeader } from './flv-video.ts';
 import { FrameScan } from './frame-scan.ts';
 import { type SpsInfo } from './h264.ts';
 import type { MediaFrame } from './media-frame.ts';
 import { ParameterSets } from './parameter-sets.ts';
 import type { StreamTimeline } from './stream-timeline.ts';
-import { statedCodec, type VideoCodec } from './video-codec.ts';
+import { getDeclaredCodec, type VideoCodec } from './video-codec.ts';
 
 /** What is known about the pictures. */
 export interface VideoInfo extends Pick<SpsInfo, 'width' | 'height' | 'profile' | 'level' | 'codecString'> {
@@ -25,7 +25,7 @@ export interface VideoCounters {
 }
 
 /** A picture whose further slices may come as frames of their own. */
-interface Held {
+interface HeldPicture {
   timestampLow: number;
   isKeyFrame: boolean;
   isDisposable: boolean;
@@ -36,10 +36,10 @@ interface Held {
 }
 
 /** Random access points without IDR that must pass before such a one is taken as key frame. */
-const OPEN_GOP_AFTER = 2;
+const openGopAfterCandidates = 2;
 /** Pictures without a second slice frame after which no more are expected. */
-const GIVE_UP_JOINING_AFTER = 64;
-const MAX_HELD_BYTES = 2 * 1024 * 1024;
+const stopJoiningAfterPictures = 64;
+const maxHeldBytes = 2 * 1024 * 1024;
 
 /** Video frames to FLV tags: one tag for each picture, sequence headers before key frames, nothing before the first. */
 export class VideoMuxer {
@@ -48,17 +48,17 @@ export class VideoMuxer {
   readonly #timeline: StreamTimeline;
   readonly #onTag: (tag: FlvTag) => void;
   readonly #scan = new FrameScan();
-  readonly #dts = new DtsDeriver();
+  readonly #dts = new DtsEstimator();
   #codec: VideoCodec | null = null;
   #sets: ParameterSets | null = null;
   #info: VideoInfo | null = null;
-  #awaitsKeyFrame = true;
+  #isAwaitingKeyFrame = true;
   #isHeaderDue = true;
   #openGopCandidates = 0;
   #isOpenGop = false;
-  #held: Held | null = null;
+  #held: HeldPicture | null = null;
   /** `unknown`: nothing seen yet that tells whether slices of a picture come as frames of their own. */
-  #joining: 'unknown' | 'on' | 'off' = 'unknown';
+  #sliceJoining: 'unknown' | 'on' | 'off' = 'unknown';
   #picturesSinceJoin = 0;
   #setsOnlyTimestamp: number | null = null;
 
@@ -73,14 +73,18 @@ export class VideoMuxer {
 
   push(frame: MediaFrame): void {
     const scan = this.#scan;
-    const codec = scan.scan(frame.data, this.#codec ?? statedCodec(frame.payloadType), statedCodec(frame.payloadType));
+    const codec = scan.scan(
+      frame.data,
+      this.#codec ?? getDeclaredCodec(frame.payloadType),
+      getDeclaredCodec(frame.payloadType),
+    );
     if (codec === null || scan.isOverfull) {
       if (frame.data.length > 0) this.counters.droppedVideoFrames++;
       return;
     }
-    if (codec !== statedCodec(frame.payloadType) && scan.parameterSets > 0) this.counters.codecMismatches++;
-    if (codec !== this.#codec) this.#useCodec(codec);
-    if (frame.discontinuity) this.#loseReference();
+    if (codec !== getDeclaredCodec(frame.payloadType) && scan.parameterSets > 0) this.counters.codecMismatches++;
+    if (codec !== this.#codec) this.#switchCodec(codec);
+    if (frame.discontinuity) this.#awaitKeyFrame();
     for (let i = 0; i < scan.count; i++) if (scan.role(i) === 'parameterSet') this.#sets?.add(scan.unit(i));
     if (scan.slices === 0) {
       if (scan.parameterSets > 0) this.#setsOnlyTimestamp = frame.timestampLow;
@@ -99,10 +103,10 @@ export class VideoMuxer {
     const held = this.#held;
     if (held === null || this.#codec === null) return;
     this.#held = null;
-    if (++this.#picturesSinceJoin > GIVE_UP_JOINING_AFTER) this.#joining = 'off';
-    const head = frameHeaderBytes(this.#codec);
-    const tag = new FlvTag('video', held.dts, head + held.bytes, held);
-    let at = writeFrameHeader(tag.wire, TAG_HEADER_BYTES, this.#codec, held.isKeyFrame, compositionMs(held));
+    if (++this.#picturesSinceJoin > stopJoiningAfterPictures) this.#sliceJoining = 'off';
+    const headerBytes = getFrameHeaderBytes(this.#codec);
+    const tag = new FlvTag('video', held.dts, headerBytes + held.bytes, held);
+    let at = writeFrameHeader(tag.wire, tagHeaderBytes, this.#codec, held.isKeyFrame, getCompositionMs(held));
     for (const part of held.parts) {
       tag.wire.set(part, at);
       at += part.length;
@@ -113,22 +117,22 @@ export class VideoMuxer {
   /** A new connection: wait for a key frame, and repeat the sequence header before it. */
   restart(): void {
     this.flush();
-    this.#loseReference();
+    this.#awaitKeyFrame();
     this.#isHeaderDue = true;
     this.#dts.restart();
   }
 
-  #useCodec(codec: VideoCodec): void {
+  #switchCodec(codec: VideoCodec): void {
     this.flush();
     this.#codec = codec;
     this.#sets = new ParameterSets(codec);
-    this.#loseReference();
-    this.#joining = 'unknown';
+    this.#awaitKeyFrame();
+    this.#sliceJoining = 'unknown';
     this.#isOpenGop = false;
   }
 
-  #loseReference(): void {
-    this.#awaitsKeyFrame = true;
+  #awaitKeyFrame(): void {
+    this.#isAwaitingKeyFrame = true;
     this.#held = null;
   }
 
@@ -136,31 +140,31 @@ export class VideoMuxer {
     const scan = this.#scan;
     const sets = this.#sets;
     const info = sets?.info ?? null;
-    this.#dts.setDepth(info?.reorderFrames ?? 0);
-    const mayGoBack = (info?.reorderFrames ?? 0) > 0 || (info?.reorderFrames === null && scan.isBSlice());
-    const pts = this.#timeline.video(frame.timestampLow, frame.arrivalMs, mayGoBack);
+    this.#dts.setReorderDepth(info?.reorderFrames ?? 0);
+    const canGoBack = (info?.reorderFrames ?? 0) > 0 || (info?.reorderFrames === null && scan.isBSlice());
+    const pts = this.#timeline.videoTime(frame.timestampLow, frame.arrivalMs, canGoBack);
     const isKeyFrame = this.#isKeyFrame(frame);
-    const isDecodable = isKeyFrame ? sets?.isComplete === true : !this.#awaitsKeyFrame;
+    const isDecodable = isKeyFrame ? sets?.isComplete === true : !this.#isAwaitingKeyFrame;
     if (!isDecodable || sets === null || info === null) {
       this.counters.droppedVideoFrames++;
-      if (isKeyFrame) this.#awaitsKeyFrame = true;
+      if (isKeyFrame) this.#isAwaitingKeyFrame = true;
       return;
     }
-    const dts = this.#dts.next(pts, this.#timeline.frameMs);
-    if (isKeyFrame) this.#beginGroup(sets, info, codec, dts);
+    const dts = this.#dts.nextDts(pts, this.#timeline.frameMs);
+    if (isKeyFrame) this.#startGop(sets, info, codec, dts);
     // Sets that change in the middle of a group stay in its frames; the sequence header waits for the key frame.
-    scan.keepsParameterSets = !isKeyFrame && sets.isChanged;
+    scan.includesParameterSets = !isKeyFrame && sets.isChanged;
     const isDisposable = !isKeyFrame && scan.isDisposable(info.subLayers);
-    if (this.#decideJoining(frame, isKeyFrame)) {
+    if (this.#shouldJoinSlices(frame, isKeyFrame)) {
       const part = Buffer.allocUnsafe(scan.outputBytes());
       scan.write(part, 0);
       const { timestampLow } = frame;
       this.#held = { timestampLow, isKeyFrame, isDisposable, pts, dts, parts: [part], bytes: part.length };
       return;
     }
-    const head = frameHeaderBytes(codec);
-    const tag = new FlvTag('video', dts, head + scan.outputBytes(), { isKeyFrame, isDisposable });
-    const at = writeFrameHeader(tag.wire, TAG_HEADER_BYTES, codec, isKeyFrame, compositionMs({ pts, dts }));
+    const headerBytes = getFrameHeaderBytes(codec);
+    const tag = new FlvTag('video', dts, headerBytes + scan.outputBytes(), { isKeyFrame, isDisposable });
+    const at = writeFrameHeader(tag.wire, tagHeaderBytes, codec, isKeyFrame, getCompositionMs({ pts, dts }));
     scan.write(tag.wire, at);
     this.#emit(tag);
   }
@@ -169,12 +173,12 @@ export class VideoMuxer {
   #pushContinuation(frame: MediaFrame): void {
     const held = this.#held;
     this.#picturesSinceJoin = 0;
-    if (this.#joining !== 'on') {
+    if (this.#sliceJoining !== 'on') {
       // The picture has gone out without them: what refers to it is torn until the next key frame.
-      this.#joining = 'on';
-      this.#awaitsKeyFrame = true;
+      this.#sliceJoining = 'on';
+      this.#isAwaitingKeyFrame = true;
     }
-    if (held === null || held.timestampLow !== frame.timestampLow || held.bytes > MAX_HELD_BYTES) {
+    if (held === null || held.timestampLow !== frame.timestampLow || held.bytes > maxHeldBytes) {
       this.counters.droppedVideoFrames++;
       return;
     }
@@ -185,15 +189,15 @@ export class VideoMuxer {
   }
 
   /** True when the picture has to wait for further slices. Parameter sets in frames of their own hint at such a device. */
-  #decideJoining(frame: MediaFrame, isKeyFrame: boolean): boolean {
-    if (this.#joining === 'unknown' && isKeyFrame) {
+  #shouldJoinSlices(frame: MediaFrame, isKeyFrame: boolean): boolean {
+    if (this.#sliceJoining === 'unknown' && isKeyFrame) {
       const hasOwnSets = this.#scan.parameterSets > 0;
       if (!hasOwnSets && this.#setsOnlyTimestamp === frame.timestampLow) {
-        this.#joining = 'on';
+        this.#sliceJoining = 'on';
         this.#picturesSinceJoin = 0;
       }
     }
-    return this.#joining === 'on';
+    return this.#sliceJoining === 'on';
   }
 
   #isKeyFrame(frame: MediaFrame): boolean {
@@ -203,19 +207,19 @@ export class VideoMuxer {
       this.#isOpenGop = false;
       return true;
     }
-    if (!scan.mayOpenGroup(frame.dataType)) return false;
-    if (this.#awaitsKeyFrame && this.#openGopCandidates++ >= OPEN_GOP_AFTER) this.#isOpenGop = true;
+    if (!scan.canStartGop(frame.dataType)) return false;
+    if (this.#isAwaitingKeyFrame && this.#openGopCandidates++ >= openGopAfterCandidates) this.#isOpenGop = true;
     return this.#isOpenGop;
   }
 
-  #beginGroup(sets: ParameterSets, info: SpsInfo, codec: VideoCodec, dts: number): void {
-    this.#awaitsKeyFrame = false;
+  #startGop(sets: ParameterSets, info: SpsInfo, codec: VideoCodec, dts: number): void {
+    this.#isAwaitingKeyFrame = false;
     if (!sets.isChanged && !this.#isHeaderDue) return;
     sets.isChanged = false;
     this.#isHeaderDue = false;
     const { width, height, profile, level, codecString } = info;
     this.#info = { codec, width, height, profile, level, codecString };
-    this.sequenceHeader = videoSequenceHeader(codec, sets.record(info), dts);
+    this.sequenceHeader = createVideoSequenceHeader(codec, sets.encodeConfiguration(info), dts);
     this.#onTag(this.sequenceHeader);
   }
 
@@ -226,4 +230,4 @@ export class VideoMuxer {
   }
 }
 
-const compositionMs = ({ pts, dts }: { pts: number; dts: number }): number => Math.max(0, Math.round(pts) - dts);
+const getCompositionMs = ({ pts, dts }: { pts: number; dts: number }): number => Math.max(0, Math.round(pts) - dts);

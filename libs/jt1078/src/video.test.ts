@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeVideo, probeVideo } from '../testing/ffmpeg.ts';
-import { compact } from '../testing/pipeline.ts';
+import { removeSpaces } from '../testing/pipeline.ts';
 import { splitAccessUnits } from './access-units.ts';
-import { avcDecoderConfiguration, h264SliceType, parseH264Sps } from './h264.ts';
-import { hevcDecoderConfiguration, parseH265Sps } from './h265.ts';
-import { beginsWithStartCode, NalIndex, splitNalUnits, unescapeNal } from './nal-units.ts';
-import { codecOfParameterSet, isNonReference, isRandomAccess } from './video-codec.ts';
+import { encodeAvcDecoderConfiguration, parseH264Sps, readH264SliceType } from './h264.ts';
+import { encodeHevcDecoderConfiguration, parseH265Sps } from './h265.ts';
+import { NalIndex, splitNalUnits, startsWithStartCode, unescapeNal } from './nal-units.ts';
+import { detectParameterSetCodec, isNonReference, isRandomAccess } from './video-codec.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -15,7 +15,7 @@ const hex = (units: readonly Buffer[]): string[] => units.map((unit) => unit.toS
 
 describe('NAL units', () => {
   it('are split at 3- and 4-byte start codes in one frame, without trailing zeros', () => {
-    const data = Buffer.from(compact('0000000167aa0000000168bb000001 65cc00030000 00'), 'hex');
+    const data = Buffer.from(removeSpaces('0000000167aa0000000168bb000001 65cc00030000 00'), 'hex');
     expect(hex(splitNalUnits(data))).toEqual(['67aa', '68bb', '65cc0003']);
     expect(splitNalUnits(Buffer.from('112233', 'hex'))).toEqual([]);
     expect(splitNalUnits(Buffer.from('000001000001', 'hex'))).toEqual([]);
@@ -30,7 +30,7 @@ describe('NAL units', () => {
 
   it('start code and emulation prevention', () => {
     expect(
-      ['000001', '00000001', '0000000001', '000002', '00'].map((code) => beginsWithStartCode(Buffer.from(code, 'hex'))),
+      ['000001', '00000001', '0000000001', '000002', '00'].map((code) => startsWithStartCode(Buffer.from(code, 'hex'))),
     ).toEqual([true, true, true, false, false]);
     expect(Buffer.from(unescapeNal(Buffer.from('67000003000300000301', 'hex'))).toString('hex')).toBe(
       '6700000003000001',
@@ -39,7 +39,7 @@ describe('NAL units', () => {
 
   it('parameter sets tell the codec, others do not', () => {
     const codes = [0x6742, 0x2742, 0x4742, 0x4001, 0x4201, 0x4401, 0x6501, 0x2601, 0x0201, 0x0742];
-    expect(codes.map((code) => codecOfParameterSet(code >> 8, code & 0xff))).toEqual([
+    expect(codes.map((code) => detectParameterSetCodec(code >> 8, code & 0xff))).toEqual([
       'h264',
       'h264',
       'h264',
@@ -105,7 +105,7 @@ describe('sequence parameter sets', () => {
     const isH264 = codec === 'libx264';
     const probe = probeVideo(stream, isH264 ? 'h264' : 'hevc');
     const sps = splitNalUnits(stream).find(
-      (unit) => codecOfParameterSet(unit[0] ?? 0, unit[1] ?? 0) !== null && (isH264 || unit[0] === 0x42),
+      (unit) => detectParameterSetCodec(unit[0] ?? 0, unit[1] ?? 0) !== null && (isH264 || unit[0] === 0x42),
     );
     const info = sps && (isH264 ? parseH264Sps(sps) : parseH265Sps(sps));
     expect(info).toMatchObject({
@@ -121,7 +121,7 @@ describe('sequence parameter sets', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (data) => {
         for (const info of [parseH264Sps(data), parseH265Sps(data)]) expect(info === null || info.width > 0).toBe(true);
-        expect(h264SliceType(data)).toBeLessThan(5);
+        expect(readH264SliceType(data)).toBeLessThan(5);
       }),
       { numRuns: propertyRuns(2000) },
     );
@@ -134,8 +134,8 @@ describe('decoder configuration records', () => {
     const pps = Buffer.from('68ee3c80', 'hex');
     const info = parseH264Sps(sps);
     if (!info) throw new Error('no info');
-    expect(avcDecoderConfiguration([sps], [pps], info).toString('hex')).toBe(
-      compact('014d0014ff e1 0009 674d001495a8582590 01 0004 68ee3c80'),
+    expect(encodeAvcDecoderConfiguration([sps], [pps], info).toString('hex')).toBe(
+      removeSpaces('014d0014ff e1 0009 674d001495a8582590 01 0004 68ee3c80'),
     );
   });
 
@@ -143,7 +143,9 @@ describe('decoder configuration records', () => {
     const sps = Buffer.from('6764001eacb2016824dff802000168800001f480005dc0078b1724', 'hex');
     const info = parseH264Sps(sps);
     if (!info) throw new Error('no info');
-    expect(avcDecoderConfiguration([sps], [Buffer.from('68eb', 'hex')], info).toString('hex')).toMatch(/fdf8f800$/);
+    expect(encodeAvcDecoderConfiguration([sps], [Buffer.from('68eb', 'hex')], info).toString('hex')).toMatch(
+      /fdf8f800$/,
+    );
   });
 
   it('HEVC: profile bytes without emulation prevention, three arrays', () => {
@@ -151,7 +153,7 @@ describe('decoder configuration records', () => {
     const [vps, sps, pps] = [0x40, 0x42, 0x44].map((first) => units.filter((unit) => unit[0] === first));
     const info = sps?.[0] && parseH265Sps(sps[0]);
     if (!info || !vps || !sps || !pps) throw new Error('no parameter sets');
-    const record = hevcDecoderConfiguration(vps, sps, pps, info);
+    const record = encodeHevcDecoderConfiguration(vps, sps, pps, info);
     expect(record.length).toBe(23 + 3 * 5 + [vps, sps, pps].reduce((sum, [unit]) => sum + (unit?.length ?? 0), 0));
     expect(record.subarray(0, 13).toString('hex')).toMatch(/^0101600000009000000000/);
     expect(record.subarray(13, 23).toString('hex')).toBe('f000fcfdf8f800000f03');
@@ -173,7 +175,10 @@ describe('splitAccessUnits', () => {
   });
 
   it('cuts streams with more units than one scan takes', () => {
-    const stream = Buffer.from(compact('00000001 6588').repeat(1500) + compact('00000001 4180').repeat(1500), 'hex');
+    const stream = Buffer.from(
+      removeSpaces('00000001 6588').repeat(1500) + removeSpaces('00000001 4180').repeat(1500),
+      'hex',
+    );
     const units = splitAccessUnits(stream, 'h264');
     expect(units.length).toBe(3000);
     expect(units.filter((unit) => unit.isKeyFrame).length).toBe(1500);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-function find(name: string): string {
+function findExecutable(name: string): string {
   const given = process.env.FFMPEG_PATH;
   const folders = [...(given ? [dirname(given)] : []), ...(process.env.PATH ?? '').split(delimiter)];
   if (name === 'ffmpeg' && given && existsSync(given)) return given;
@@ -12,8 +12,8 @@ function find(name: string): string {
   return found;
 }
 
-function run(name: string, args: string[], input: Buffer): Buffer {
-  const done = spawnSync(find(name), args, { input, maxBuffer: 512 * 1024 * 1024 });
+function runTool(name: string, args: string[], input: Buffer): Buffer {
+  const done = spawnSync(findExecutable(name), args, { input, maxBuffer: 512 * 1024 * 1024 });
   const errors = done.stderr.toString().trim();
   if (done.error) throw done.error;
   if (done.status !== 0 || errors !== '') throw new Error(`${name} ${args.join(' ')}\n${errors}`);
@@ -22,7 +22,7 @@ function run(name: string, args: string[], input: Buffer): Buffer {
 
 /** Runs ffmpeg on `input`; anything it complains about is thrown. */
 export const ffmpeg = (args: string[], input: Buffer = Buffer.alloc(0)): Buffer =>
-  run('ffmpeg', ['-v', 'error', ...args], input);
+  runTool('ffmpeg', ['-v', 'error', ...args], input);
 
 export interface Probe {
   codec: string;
@@ -49,7 +49,7 @@ interface ProbeJson {
 /** What ffprobe reads of the video (of one format, such as `flv` or `hevc`). */
 export function probeVideo(data: Buffer, format: string): Probe {
   const args = ['-v', 'error', '-f', format, '-select_streams', 'v', '-count_frames', '-show_packets', '-show_streams'];
-  const json = JSON.parse(run('ffprobe', [...args, '-of', 'json', '-i', 'pipe:0'], data).toString()) as ProbeJson;
+  const json = JSON.parse(runTool('ffprobe', [...args, '-of', 'json', '-i', 'pipe:0'], data).toString()) as ProbeJson;
   const [stream] = json.streams;
   if (!stream) throw new Error('ffprobe found no video');
   return {
@@ -73,10 +73,10 @@ export const frameHashes = (data: Buffer, format: string): string[] =>
 
 const annexBFormat = (codec: 'libx264' | 'libx265'): string => (codec === 'libx264' ? 'h264' : 'hevc');
 
-const encoded = new Map<string, Buffer>();
+const encodedStreams = new Map<string, Buffer>();
 
 /** Encoding is the slow part: what has been encoded once in a test file is used again. */
-function encodeAs(
+function encodeOnce(
   format: string,
   codec: 'libx264' | 'libx265',
   options: string[],
@@ -101,10 +101,10 @@ function encodeAs(
   ];
   const args = ['-f', 'lavfi', '-i', source, ...coding, '-f', format, 'pipe:1'];
   const key = args.join(' ');
-  const known = encoded.get(key);
+  const known = encodedStreams.get(key);
   if (known) return known;
   const made = ffmpeg(args);
-  encoded.set(key, made);
+  encodedStreams.set(key, made);
   return made;
 }
 
@@ -114,11 +114,11 @@ export const encodeVideo = (
   options: string[] = [],
   frames = 30,
   size = '176x144',
-): Buffer => encodeAs(annexBFormat(codec), codec, options, frames, size);
+): Buffer => encodeOnce(annexBFormat(codec), codec, options, frames, size);
 
 /** The same, with the presentation time of each frame in coded order. */
 export function encodeTimedVideo(codec: 'libx264' | 'libx265', options: string[]): { stream: Buffer; ptsMs: number[] } {
-  const muxed = encodeAs('matroska', codec, options, 30, '176x144');
+  const muxed = encodeOnce('matroska', codec, options, 30, '176x144');
   const filter = codec === 'libx264' ? 'h264_mp4toannexb' : 'hevc_mp4toannexb';
   const format = annexBFormat(codec);
   const stream = ffmpeg(

@@ -1,8 +1,8 @@
 import {
+  createFlvHeader,
   encodePacket,
   type FlvTag,
   FrameAssembler,
-  flvHeader,
   type MediaFrame,
   type MediaPacket,
   type PacketFields,
@@ -15,7 +15,7 @@ import {
 } from '../src/index.ts';
 
 /** A packet with its own bytes, from fields. */
-export const packetOf = (fields: Partial<PacketFields>): MediaPacket => {
+export const createPacket = (fields: Partial<PacketFields>): MediaPacket => {
   const all = {
     sim: '013800138000',
     channel: 1,
@@ -28,7 +28,7 @@ export const packetOf = (fields: Partial<PacketFields>): MediaPacket => {
   return readPacket(encodePacket(all), 0, all.simBytes ?? 6);
 };
 
-export interface Output {
+export interface PipelineOutput {
   packets: MediaPacket[];
   frames: MediaFrame[];
   tags: FlvTag[];
@@ -39,7 +39,7 @@ export interface Output {
 }
 
 /** What is kept of a frame or packet beyond its callback. */
-const kept = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
+const copyOf = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
   const copy = { ...item };
   if ('data' in copy) copy.data = Buffer.from(copy.data);
   if ('body' in copy) copy.body = Buffer.from(copy.body);
@@ -47,7 +47,7 @@ const kept = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
 };
 
 /** The whole way from TCP bytes to tags, with all that passes kept. */
-export function pipeline(options: Partial<StreamMuxerOptions> = {}, now: () => number = () => 0): Output {
+export function createPipeline(options: Partial<StreamMuxerOptions> = {}, now: () => number = () => 0): PipelineOutput {
   const packets: MediaPacket[] = [];
   const frames: MediaFrame[] = [];
   const tags: FlvTag[] = [];
@@ -59,13 +59,13 @@ export function pipeline(options: Partial<StreamMuxerOptions> = {}, now: () => n
   });
   const assembler = new FrameAssembler({
     onFrame: (frame) => {
-      frames.push(kept(frame));
+      frames.push(copyOf(frame));
       muxer.push(frame);
     },
   });
   const splitter = new PacketSplitter({
     onPacket: (packet) => {
-      packets.push(kept(packet));
+      packets.push(copyOf(packet));
       assembler.push(packet, now());
     },
   });
@@ -73,27 +73,31 @@ export function pipeline(options: Partial<StreamMuxerOptions> = {}, now: () => n
 }
 
 /** Runs bytes through the whole way, in chunks of `chunkBytes`. */
-export function runTcp(bytes: Buffer, chunkBytes = bytes.length, options: Partial<StreamMuxerOptions> = {}): Output {
-  const output = pipeline(options);
+export function runTcp(
+  bytes: Buffer,
+  chunkBytes = bytes.length,
+  options: Partial<StreamMuxerOptions> = {},
+): PipelineOutput {
+  const output = createPipeline(options);
   for (let at = 0; at < bytes.length; at += chunkBytes) {
     // A copy of its own, overwritten afterwards: nothing may be kept by reference.
     const chunk = Buffer.from(bytes.subarray(at, at + chunkBytes));
     output.splitter.push(chunk);
     chunk.fill(0xee);
   }
-  output.splitter.settle();
+  output.splitter.flush();
   output.assembler.flush();
   output.muxer.flush();
   return output;
 }
 
 /** The FLV that a viewer of all tags of some tracks would get. */
-export function flvOf(output: Output, tracks: readonly string[] = ['video']): Buffer {
-  const hasAudio = tracks.some((track) => track.startsWith('audio'));
-  const audio = tracks.includes('audioCopy') ? 'copy' : hasAudio ? 'aac' : 'none';
+export function buildFlv(output: PipelineOutput, tracks: readonly string[] = ['video']): Buffer {
+  const hasAudioTrack = tracks.some((track) => track.startsWith('audio'));
+  const audio = tracks.includes('audioCopy') ? 'copy' : hasAudioTrack ? 'aac' : 'none';
   return Buffer.concat([
-    flvHeader({ video: tracks.includes('video'), audio: hasAudio }),
-    output.muxer.metadata({ audio }).wire,
+    createFlvHeader({ video: tracks.includes('video'), audio: hasAudioTrack }),
+    output.muxer.createMetadata({ audio }).wire,
     ...output.tags.filter((tag) => tracks.includes(tag.track)).map((tag) => tag.wire),
   ]);
 }
@@ -106,7 +110,7 @@ export interface SyntheticFrame {
 }
 
 /** Frames as one TCP stream, with the common sequence counter. */
-export function streamOf(
+export function packetizeFrames(
   frames: readonly SyntheticFrame[],
   options: { sim?: string; simBytes?: 6 | 10; channel?: number; maxBody?: number; sequence?: number } = {},
 ): Buffer[] {
@@ -140,4 +144,4 @@ export function seededRandom(seed: number): () => number {
 }
 
 /** Hex digits written in groups, without the spaces. */
-export const compact = (text: string): string => text.replaceAll(' ', '');
+export const removeSpaces = (text: string): string => text.replaceAll(' ', '');

@@ -10,18 +10,18 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex
 const frame = (serial: number, body: Buffer = Buffer.alloc(0)): Buffer =>
   encodeFrame({ messageId: 0x1212, phone: '013912345678', serial, body });
 
-const NAME = '00_65_6502_0_0123456789abcdef0123456789abcdef.jpg';
+const fileName = '00_65_6502_0_0123456789abcdef0123456789abcdef.jpg';
 /** T/JSATL 12-2017 table 4-26, written down by hand: a name of 5 bytes, offset 0x10000, 3 bytes. */
 const golden = hex(`30316364 612e6a7067 ${'00'.repeat(45)} 00010000 00000003 7e3031`);
 
-type Seen =
+type SplitResult =
   | { kind: 'frame'; serial: number; body: string }
   | { kind: 'data'; name: string; offset: number; data: string };
 
 /** What some reads bring, with the pieces of a packet's data put together. */
 function split(reads: readonly Uint8Array[], options: AttachmentSplitterOptions = {}) {
   const splitter = new AttachmentSplitter(options);
-  const seen: Seen[] = [];
+  const seen: SplitResult[] = [];
   const packets: object[] = [];
   let latest: object | null = null;
   let mostPending = 0;
@@ -59,7 +59,7 @@ describe('raw data packet (T/JSATL 12-2017 table 4-26)', () => {
     const { seen, packets, splitter } = split([golden]);
     expect(seen).toEqual([{ kind: 'data', name: 'a.jpg', offset: 0x1_0000, data: '7e3031' }]);
     expect(packets).toEqual([{ name: 'a.jpg', isNameFull: false, offset: 0x1_0000, length: 3 }]);
-    expect([splitter.pendingBytes, splitter.badPackets, splitter.dropped.garbage]).toEqual([0, 0, 0]);
+    expect([splitter.pendingBytes, splitter.invalidPackets, splitter.dropped.garbage]).toEqual([0, 0, 0]);
     expect(encodeAttachmentPacket('a.jpg', 0x1_0000, hex('7e3031')).toString('hex')).toBe(golden.toString('hex'));
   });
 
@@ -78,12 +78,12 @@ describe('raw data packet (T/JSATL 12-2017 table 4-26)', () => {
   });
 
   it('may be empty, and announces no more than the limit', () => {
-    const empty = encodeAttachmentPacket(NAME, 5, Buffer.alloc(0));
+    const empty = encodeAttachmentPacket(fileName, 5, Buffer.alloc(0));
     expect(split([empty, frame(1)]).seen).toMatchObject([{ kind: 'frame', serial: 1 }]);
-    const large = encodeAttachmentPacket(NAME, 0, Buffer.alloc(101, 1));
+    const large = encodeAttachmentPacket(fileName, 0, Buffer.alloc(101, 1));
     const { seen, splitter } = split([large, frame(2)], { maxPacketBytes: 100 });
     expect(seen).toMatchObject([{ kind: 'frame', serial: 2 }]);
-    expect([splitter.badPackets, splitter.dropped.garbage]).toEqual([1, 1]);
+    expect([splitter.invalidPackets, splitter.dropped.garbage]).toEqual([1, 1]);
   });
 });
 
@@ -92,16 +92,16 @@ describe('AttachmentSplitter', () => {
 
   it('takes flags and marks in data for data, and marks in a frame for its body', () => {
     const data = Buffer.concat([frame(9), golden, hex('7e7e30316364')]);
-    const stream = Buffer.concat([frame(1, alarmNo), encodeAttachmentPacket(NAME, 0, data), frame(2)]);
+    const stream = Buffer.concat([frame(1, alarmNo), encodeAttachmentPacket(fileName, 0, data), frame(2)]);
     expect(split([stream]).seen).toEqual([
       { kind: 'frame', serial: 1, body: alarmNo.toString('hex') },
-      { kind: 'data', name: NAME, offset: 0, data: data.toString('hex') },
+      { kind: 'data', name: fileName, offset: 0, data: data.toString('hex') },
       { kind: 'frame', serial: 2, body: '' },
     ]);
   });
 
   it('hands data over as views on the read', () => {
-    const stream = Buffer.concat([frame(1), encodeAttachmentPacket(NAME, 0, Buffer.alloc(70_000, 3))]);
+    const stream = Buffer.concat([frame(1), encodeAttachmentPacket(fileName, 0, Buffer.alloc(70_000, 3))]);
     const memories = new Set<unknown>();
     new AttachmentSplitter().push(stream, {
       onFrame: () => undefined,
@@ -140,7 +140,7 @@ describe('AttachmentSplitter', () => {
   });
 
   it('holds no more than a frame or a head, whatever comes', () => {
-    const endless = encodeAttachmentPacket(NAME, 0, Buffer.alloc(1_000_000, 1));
+    const endless = encodeAttachmentPacket(fileName, 0, Buffer.alloc(1_000_000, 1));
     const noFlag = Buffer.concat([hex('7e'), Buffer.alloc(1_000_000, 0x31)]);
     for (const bytes of [endless, noFlag, Buffer.alloc(1_000_000, 0x30)]) {
       const reads = Array.from({ length: 100 }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000));
@@ -150,17 +150,17 @@ describe('AttachmentSplitter', () => {
 
   it('brings the same whatever the reads are', () => {
     const bytes = fc.uint8Array({ maxLength: 300 }).map((data) => Buffer.from(data));
-    const unit = fc.oneof(
+    const streamUnit = fc.oneof(
       fc.record({ kind: fc.constant('frame' as const), serial: fc.nat(0xffff), body: bytes }),
       fc.record({
         kind: fc.constant('data' as const),
-        name: fc.constantFrom(NAME, 'a.jpg', '02_1_6401_1_x.mp4'),
+        name: fc.constantFrom(fileName, 'a.jpg', '02_1_6401_1_x.mp4'),
         offset: fc.nat(0xffff_ffff),
         data: fc.oneof(bytes, fc.constantFrom(golden, frame(3), hex('7e30316364'))).filter((data) => data.length > 0),
       }),
     );
     fc.assert(
-      fc.property(fc.array(unit, { maxLength: 8 }), fc.array(fc.nat(2_000)), (units, borders) => {
+      fc.property(fc.array(streamUnit, { maxLength: 8 }), fc.array(fc.nat(2_000)), (units, borders) => {
         const stream = Buffer.concat(
           units.map((each) =>
             each.kind === 'frame'
@@ -176,25 +176,25 @@ describe('AttachmentSplitter', () => {
               : { kind: 'data', name: each.name, offset: each.offset, data: each.data.toString('hex') },
           ),
         );
-        expect([splitter.badPackets, splitter.dropped.garbage, splitter.pendingBytes]).toEqual([0, 0, 0]);
+        expect([splitter.invalidPackets, splitter.dropped.garbage, splitter.pendingBytes]).toEqual([0, 0, 0]);
       }),
       { numRuns: propertyRuns(400) },
     );
   });
 
   it('brings the same of damaged streams too, whatever the reads are', () => {
-    const piece = fc.oneof(
+    const streamPiece = fc.oneof(
       fc.constantFrom(frame(1), frame(2, alarmNo), golden, hex('7e'), hex('303163'), hex('30316364')),
       fc.uint8Array({ maxLength: 30 }).map((data) => Buffer.from(data)),
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 10 }), fc.array(fc.nat(600)), (pieces, borders) => {
+      fc.property(fc.array(streamPiece, { maxLength: 10 }), fc.array(fc.nat(600)), (pieces, borders) => {
         const stream = Buffer.concat(pieces);
         const whole = split([stream], { maxPacketBytes: 4_096 });
         const parts = split(cut(stream, borders), { maxPacketBytes: 4_096 });
         expect(parts.seen).toEqual(whole.seen);
         expect(parts.splitter.dropped).toEqual(whole.splitter.dropped);
-        expect(parts.splitter.badPackets).toBe(whole.splitter.badPackets);
+        expect(parts.splitter.invalidPackets).toBe(whole.splitter.invalidPackets);
       }),
       { numRuns: propertyRuns(600) },
     );

@@ -16,12 +16,12 @@ export type CameraDate = string | null | RawBcd;
 /** Time of day, BCD[5]: `hh:mm:ss.mmmm`; the last four digits are milliseconds as terminals write them. */
 export type ClockTime = string | RawBcd;
 
-const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function isDate(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  return day <= (DAYS[month - 1] as number) + (month === 2 && leap ? 1 : 0);
+  const isLeapYear = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  return day <= (daysInMonth[month - 1] as number) + (month === 2 && isLeapYear ? 1 : 0);
 }
 
 function rawBcd(digits: string): RawBcd {
@@ -33,13 +33,13 @@ export function readCameraTime(bytes: Uint8Array): CameraTime {
   const digits = unpackDigits(bytes, 0, 6);
   if (digits === '000000000000') return null;
   const part = (at: number): number => Number(digits.slice(at, at + 2));
-  const valid =
+  const isValid =
     isDate(2000 + part(0), part(2), part(4)) &&
     part(6) <= 23 &&
     part(8) <= 59 &&
     part(10) <= 59 &&
     !/[A-F]/.test(digits);
-  if (!valid) return rawBcd(digits);
+  if (!isValid) return rawBcd(digits);
   const date = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4, 6)}`;
   return `${date}T${digits.slice(6, 8)}:${digits.slice(8, 10)}:${digits.slice(10, 12)}`;
 }

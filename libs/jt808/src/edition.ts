@@ -5,15 +5,15 @@ export type Edition = '2011' | '2013' | '2019';
 export type HeaderForm = '2013' | '2019';
 
 /** All editions, oldest first. */
-export const EDITIONS: readonly Edition[] = ['2011', '2013', '2019'];
+export const editions: readonly Edition[] = ['2011', '2013', '2019'];
 
 /** Header layout that belongs to an edition. */
-export function headerFormOf(edition: Edition): HeaderForm {
+export function toHeaderForm(edition: Edition): HeaderForm {
   return edition === '2019' ? '2019' : '2013';
 }
 
 /** A 0x0100 body below this size can only be the 2011 layout (25 bytes and the plate). */
-const SHORTEST_2013_REGISTRATION = 37;
+const minRegistrationBytes2013 = 37;
 
 /**
  * Edition that a message from a terminal shows. Only 0x0100 and 0x0702 tell 2011 from 2013; every other message of the
@@ -29,7 +29,7 @@ export function detectEdition(message: { header: HeaderForm; messageId: number; 
 /** Layout of a 0x0100 body, given what the session is known to speak. */
 export function registrationEdition(body: Uint8Array, edition: Edition): Edition {
   if (edition === '2019' && body.length >= 76) return '2019';
-  if (edition === '2011' || body.length < SHORTEST_2013_REGISTRATION) return '2011';
+  if (edition === '2011' || body.length < minRegistrationBytes2013) return '2011';
   return '2013';
 }
 

@@ -1,6 +1,6 @@
 import type { Edition } from './edition.ts';
 import { EncodeError } from './errors.ts';
-import { encodeFrame, MAX_BODY_BYTES, type TerminalAddress } from './frame.ts';
+import { encodeFrame, maxFrameBodyBytes, type TerminalAddress } from './frame.ts';
 import { type BodyOf, encodeBody, type MessageDefinition } from './message.ts';
 
 /** Header of a message to send; parts of a long one take this serial and those behind it. */
@@ -26,7 +26,7 @@ export function encodeMessage<D extends MessageDefinition>(
 
 /** Frames of a message whose body is bytes already. */
 export function encodeRawMessage(messageId: number, body: Uint8Array, header: MessageHeader): Buffer[] {
-  const { edition, phone, serial, protocolVersion, encryption, maxBodyBytes = MAX_BODY_BYTES } = header;
+  const { edition, phone, serial, protocolVersion, encryption, maxBodyBytes = maxFrameBodyBytes } = header;
   const common = {
     messageId,
     edition,

@@ -22,7 +22,7 @@ export class BodyError extends Error {
   }
 }
 
-/** A value that the wire format can not carry (number too long, text outside GBK, missing field); `path` names the field. */
+/** A value that the wire format cannot carry (number too long, text outside GBK, missing field); `path` names the field. */
 export class EncodeError extends Error {
   readonly reason: string;
   path: string;

@@ -5,8 +5,8 @@ import { encodeFrame, type Frame } from './frame.ts';
 import { type DropReason, FrameSplitter, splitDatagram } from './frame-splitter.ts';
 import { tryDecodeBody } from './message.ts';
 import { messageById } from './registry.ts';
-import { plainSplit } from './testing/plain-splitter.ts';
-import { type Malformed, onlyFrame, sharedFile, split } from './testing/shared.ts';
+import { referenceSplit } from './testing/reference-splitter.ts';
+import { type MalformedCase, onlyFrame, readSharedFile, split } from './testing/shared.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -14,10 +14,10 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex
 const heartbeat = (serial: number): Buffer => encodeFrame({ messageId: 0x0002, phone: '013912345678', serial });
 const serials = (frames: readonly Frame[]): number[] => frames.map((frame) => frame.serial);
 
-const malformed = (sharedFile('jt808-malformed.json') ?? []) as Malformed[];
+const malformed = (readSharedFile('jt808-malformed.json') ?? []) as MalformedCase[];
 const describeShared = malformed.length > 0 ? describe : describe.skip;
 
-const COUNTERS: Readonly<Record<DropReason, string>> = {
+const counterNames: Readonly<Record<DropReason, string>> = {
   garbage: 'garbage',
   shortFrame: 'short_frame',
   badChecksum: 'bad_checksum',
@@ -29,16 +29,16 @@ const COUNTERS: Readonly<Record<DropReason, string>> = {
 };
 
 describeShared('jt808-malformed.json', () => {
-  it.each(malformed.map((row): [string, Malformed] => [`${row.id} ${row.why}`, row]))('%s', (_name, row) => {
+  it.each(malformed.map((row): [string, MalformedCase] => [`${row.id} ${row.why}`, row]))('%s', (_name, row) => {
     const { frames, splitter } = split(row.chunks.map((chunk) => Buffer.from(chunk, 'hex')));
-    const good = frames.filter((frame) => {
+    const isGood = frames.filter((frame) => {
       const definition = messageById(frame.messageId);
       const isBad = frame.subpackage === null && definition && !tryDecodeBody(definition, frame.body).ok;
       if (isBad === true) splitter.dropped.badBody += 1;
       return isBad !== true;
     });
     expect(
-      good.map((frame) => ({
+      isGood.map((frame) => ({
         message_id: `0x${frame.messageId.toString(16).padStart(4, '0')}`,
         serial: frame.serial,
         phone: frame.phone,
@@ -47,7 +47,7 @@ describeShared('jt808-malformed.json', () => {
     ).toEqual(row.expected.frames);
     expect(splitter.droppedTotal).toBe(row.expected.dropped_total);
     for (const [reason, count] of Object.entries(splitter.dropped)) {
-      expect([reason, count]).toEqual([reason, row.expected.dropped[COUNTERS[reason as DropReason]] ?? 0]);
+      expect([reason, count]).toEqual([reason, row.expected.dropped[counterNames[reason as DropReason]] ?? 0]);
     }
   });
 });
@@ -174,8 +174,8 @@ describe('FrameSplitter', () => {
         subpackage: fc.option(fc.record({ total: fc.nat(5), no: fc.nat(5) })),
       })
       .map((input) => encodeFrame({ ...input, phone: '123456789012' }));
-    const dirt = fc.oneof(fc.constant(hex('7e')), fc.constant(hex('7d')), fc.uint8Array({ maxLength: 20 }));
-    const piece = fc.oneof({ weight: 3, arbitrary: frame }, { weight: 1, arbitrary: dirt });
+    const noise = fc.oneof(fc.constant(hex('7e')), fc.constant(hex('7d')), fc.uint8Array({ maxLength: 20 }));
+    const piece = fc.oneof({ weight: 3, arbitrary: frame }, { weight: 1, arbitrary: noise });
     const stream = fc.record({
       pieces: fc.array(piece, { maxLength: 8 }),
       cuts: fc.array(fc.nat(600)),
@@ -193,7 +193,7 @@ describe('FrameSplitter', () => {
           serial,
           body: body.toString('hex'),
         }));
-        expect(seen).toEqual(plainSplit(bytes));
+        expect(seen).toEqual(referenceSplit(bytes));
       }),
       { numRuns: propertyRuns(600) },
     );
@@ -203,7 +203,7 @@ describe('FrameSplitter', () => {
 describe('Frame', () => {
   it('compares and copies the packed number without decoding it', () => {
     const frame = onlyFrame(heartbeat(9).toString('hex'));
-    const { phoneBytes } = frame.address();
+    const { phoneBytes } = frame.toAddress();
     expect(frame.hasPhone(phoneBytes)).toBe(true);
     expect(frame.hasPhone(Buffer.from('013912345679', 'hex'))).toBe(false);
     expect(frame.hasPhone(Buffer.from('00000000013912345678', 'hex'))).toBe(false);
@@ -211,7 +211,7 @@ describe('Frame', () => {
   });
 
   it('answers in the header form and the digits of the terminal', () => {
-    const asked = onlyFrame(
+    const request = onlyFrame(
       encodeFrame({
         messageId: 0x0200,
         edition: '2019',
@@ -220,11 +220,13 @@ describe('Frame', () => {
         protocolVersion: 2,
       }).toString('hex'),
     );
-    const answer = onlyFrame(encodeFrame({ messageId: 0x8001, phone: asked.address(), serial: 1 }).toString('hex'));
-    expect([answer.header, answer.protocolVersion, answer.phone]).toEqual(['2019', 2, '000000004F07788EF676']);
+    const response = onlyFrame(
+      encodeFrame({ messageId: 0x8001, phone: request.toAddress(), serial: 1 }).toString('hex'),
+    );
+    expect([response.header, response.protocolVersion, response.phone]).toEqual(['2019', 2, '000000004F07788EF676']);
   });
 
-  it('does not send a body that one frame can not hold', () => {
+  it('does not send a body that one frame cannot hold', () => {
     expect(() => encodeFrame({ messageId: 1, phone: '1', serial: 0, body: Buffer.alloc(1024) })).toThrow(/body/);
   });
 });

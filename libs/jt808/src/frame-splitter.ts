@@ -1,4 +1,4 @@
-import { ESCAPE, FLAG, Frame, MAX_WIRE_BYTES } from './frame.ts';
+import { escapeByte, Frame, frameFlag, maxWireBytes } from './frame.ts';
 
 /** Why bytes of a connection gave no frame. `badBody` is for the caller, who decodes bodies. */
 export type DropReason =
@@ -15,7 +15,7 @@ export type DropReason =
 export type DroppedCounters = Record<DropReason, number>;
 
 /** New counters, all zero. */
-export function newDroppedCounters(): DroppedCounters {
+export function createDroppedCounters(): DroppedCounters {
   return {
     garbage: 0,
     shortFrame: 0,
@@ -39,7 +39,7 @@ export interface SplitterOptions {
 /** Receives each good frame; must not throw, or the rest of the read is lost. */
 export type FrameHandler = (frame: Frame) => void;
 
-const SHORTEST_2013 = 13;
+const minFrameBytes = 13;
 
 /** `hunting`: no flag seen yet. `inside`: after a flag. `skipping`: the span grew too long, wait for a flag. */
 type State = 'hunting' | 'inside' | 'skipping';
@@ -52,7 +52,7 @@ type State = 'hunting' | 'inside' | 'skipping';
  */
 export class FrameSplitter {
   /** Dropped spans by reason; `badBody` is left to the owner. */
-  readonly dropped: DroppedCounters = newDroppedCounters();
+  readonly dropped: DroppedCounters = createDroppedCounters();
   readonly #ignoreChecksum: boolean;
   readonly #trustActualLength: boolean;
   #state: State = 'hunting';
@@ -85,16 +85,16 @@ export class FrameSplitter {
       let byte = 0;
       while (at < end) {
         byte = chunk[at] as number;
-        if (byte === FLAG) break;
-        if (byte === ESCAPE) escapes += 1;
+        if (byte === frameFlag) break;
+        if (byte === escapeByte) escapes += 1;
         sum ^= byte;
         at += 1;
       }
       if (at === end) {
-        this.#keep(chunk, start, end);
+        this.#appendPending(chunk, start, end);
         return;
       }
-      if (at > start) this.#span(chunk, start, at, escapes, sum, onFrame);
+      if (at > start) this.#handleSpan(chunk, start, at, escapes, sum, onFrame);
       at += 1;
     }
   }
@@ -102,7 +102,7 @@ export class FrameSplitter {
   /** Finishes what an earlier read left open; returns where the plain loop goes on. */
   #resume(chunk: Buffer, onFrame: FrameHandler): number {
     if (this.#state === 'inside' && this.#pendingLength === 0) return 0;
-    const flag = chunk.indexOf(FLAG);
+    const flag = chunk.indexOf(frameFlag);
     const upTo = flag === -1 ? chunk.length : flag;
     if (this.#state === 'hunting') {
       if (upTo > 0 && this.dropped.garbage === 0) this.dropped.garbage = 1;
@@ -110,26 +110,26 @@ export class FrameSplitter {
       this.#state = 'inside';
       return flag + 1;
     }
-    if (this.#state === 'inside') this.#keep(chunk, 0, upTo);
+    if (this.#state === 'inside') this.#appendPending(chunk, 0, upTo);
     if (flag === -1) return chunk.length;
     const { buffer, length } = this.#takePending();
     this.#state = 'inside';
-    if (length > 0) this.#spanOf(buffer, length, onFrame);
+    if (length > 0) this.#handlePending(buffer, length, onFrame);
     return flag + 1;
   }
 
   #takePending(): { buffer: Buffer; length: number } {
-    const taken = { buffer: this.#pending ?? Buffer.alloc(0), length: this.#pendingLength };
+    const pending = { buffer: this.#pending ?? Buffer.alloc(0), length: this.#pendingLength };
     this.#pending = null;
     this.#pendingLength = 0;
-    return taken;
+    return pending;
   }
 
   /** Keeps the start of an unfinished frame in memory of its own, up to the wire limit. */
-  #keep(chunk: Buffer, start: number, end: number): void {
+  #appendPending(chunk: Buffer, start: number, end: number): void {
     if (end === start) return;
     const length = this.#pendingLength + (end - start);
-    if (length > MAX_WIRE_BYTES) {
+    if (length > maxWireBytes) {
       this.dropped.oversized += 1;
       this.#takePending();
       this.#state = 'skipping';
@@ -137,7 +137,7 @@ export class FrameSplitter {
     }
     if (this.#pending === null || this.#pending.length < length) {
       // Doubling keeps a peer that sends single bytes from costing quadratic copies.
-      const grown = Buffer.allocUnsafe(Math.min(MAX_WIRE_BYTES, Math.max(64, length * 2)));
+      const grown = Buffer.allocUnsafe(Math.min(maxWireBytes, Math.max(64, length * 2)));
       if (this.#pending !== null) this.#pending.copy(grown, 0, 0, this.#pendingLength);
       this.#pending = grown;
     }
@@ -145,19 +145,19 @@ export class FrameSplitter {
     this.#pendingLength = length;
   }
 
-  #spanOf(buffer: Buffer, length: number, onFrame: FrameHandler): void {
+  #handlePending(buffer: Buffer, length: number, onFrame: FrameHandler): void {
     let sum = 0;
     let escapes = 0;
     for (let i = 0; i < length; i += 1) {
       const byte = buffer[i] as number;
-      if (byte === ESCAPE) escapes += 1;
+      if (byte === escapeByte) escapes += 1;
       sum ^= byte;
     }
-    this.#span(buffer, 0, length, escapes, sum, onFrame);
+    this.#handleSpan(buffer, 0, length, escapes, sum, onFrame);
   }
 
-  #span(raw: Buffer, start: number, end: number, escapes: number, sum: number, onFrame: FrameHandler): void {
-    if (end - start > MAX_WIRE_BYTES) {
+  #handleSpan(raw: Buffer, start: number, end: number, escapes: number, sum: number, onFrame: FrameHandler): void {
+    if (end - start > maxWireBytes) {
       this.dropped.oversized += 1;
       return;
     }
@@ -175,12 +175,12 @@ export class FrameSplitter {
       check = 0;
       for (let i = 0; i < data.length; i += 1) check ^= data[i] as number;
     }
-    this.#frame(data, check, onFrame);
+    this.#emitFrame(data, check, onFrame);
   }
 
-  #frame(data: Buffer, check: number, onFrame: FrameHandler): void {
+  #emitFrame(data: Buffer, check: number, onFrame: FrameHandler): void {
     const total = data.length;
-    if (total < SHORTEST_2013) {
+    if (total < minFrameBytes) {
       this.dropped.shortFrame += 1;
       return;
     }
@@ -189,18 +189,20 @@ export class FrameSplitter {
       return;
     }
     const properties = ((data[2] as number) << 8) | (data[3] as number);
-    const declared = properties & 0x3ff;
-    const item = (properties & 0x2000) === 0 ? 0 : 4;
+    const declaredLength = properties & 0x3ff;
+    const subpackageLength = (properties & 0x2000) === 0 ? 0 : 4;
     const has2019Bit = (properties & 0x4000) !== 0;
-    const short = !has2019Bit || (total !== 18 + item + declared && total === 13 + item + declared);
-    const bodyStart = (short ? 12 : 17) + item;
-    if (total < bodyStart + 1 || (total !== bodyStart + declared + 1 && !this.#trustActualLength)) {
+    const isShortHeader =
+      !has2019Bit ||
+      (total !== 18 + subpackageLength + declaredLength && total === 13 + subpackageLength + declaredLength);
+    const bodyStart = (isShortHeader ? 12 : 17) + subpackageLength;
+    if (total < bodyStart + 1 || (total !== bodyStart + declaredLength + 1 && !this.#trustActualLength)) {
       this.dropped.lengthMismatch += 1;
       return;
     }
     const messageId = ((data[0] as number) << 8) | (data[1] as number);
-    const frame = new Frame(data, messageId, properties, short ? '2013' : '2019', bodyStart);
-    if (item !== 0 && !isPart(data, bodyStart - 4)) {
+    const frame = new Frame(data, messageId, properties, isShortHeader ? '2013' : '2019', bodyStart);
+    if (subpackageLength !== 0 && !isValidSubpackage(data, bodyStart - 4)) {
       this.dropped.badSubpackage += 1;
       return;
     }
@@ -208,7 +210,7 @@ export class FrameSplitter {
   }
 }
 
-function isPart(data: Buffer, at: number): boolean {
+function isValidSubpackage(data: Buffer, at: number): boolean {
   const total = data.readUInt16BE(at);
   const no = data.readUInt16BE(at + 2);
   return no >= 1 && no <= total;
@@ -216,15 +218,15 @@ function isPart(data: Buffer, at: number): boolean {
 
 /** Undoes the escapes; null when 7D is followed by anything but 01 or 02. A lone 7D at the very end is an unescaped check byte. */
 function unescape(raw: Buffer, start: number, end: number, escapes: number): Buffer | null {
-  const lone = raw[end - 1] === ESCAPE ? 1 : 0;
-  const plain = Buffer.allocUnsafe(end - start - escapes + lone);
+  const loneEscapes = raw[end - 1] === escapeByte ? 1 : 0;
+  const plain = Buffer.allocUnsafe(end - start - escapes + loneEscapes);
   let to = 0;
   for (let i = start; i < end; i += 1) {
     let byte = raw[i] as number;
-    if (byte === ESCAPE && i !== end - 1) {
+    if (byte === escapeByte && i !== end - 1) {
       i += 1;
       byte = (raw[i] as number) + 0x7c;
-      if (byte !== ESCAPE && byte !== FLAG) return null;
+      if (byte !== escapeByte && byte !== frameFlag) return null;
     }
     plain[to] = byte;
     to += 1;

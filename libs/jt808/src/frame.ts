@@ -1,15 +1,15 @@
-import { type Edition, type HeaderForm, headerFormOf } from './edition.ts';
+import { type Edition, type HeaderForm, toHeaderForm } from './edition.ts';
 import { EncodeError } from './errors.ts';
-import { PHONE_BYTES, packPhone, unpackDigits } from './terminal-number.ts';
+import { packPhone, phoneBytesByHeader, unpackDigits } from './terminal-number.ts';
 
 /** Delimits frames: both the end of one and the start of the next. */
-export const FLAG = 0x7e;
+export const frameFlag = 0x7e;
 /** Starts an escape: 7D 01 is 7D, 7D 02 is 7E. */
-export const ESCAPE = 0x7d;
+export const escapeByte = 0x7d;
 /** Longest body of one frame: ten bits of the properties word. */
-export const MAX_BODY_BYTES = 1023;
+export const maxFrameBodyBytes = 1023;
 /** Longest frame between its flags: 21 + 1023 + 1 bytes, each of them escaped. */
-export const MAX_WIRE_BYTES = 2 * (21 + MAX_BODY_BYTES + 1);
+export const maxWireBytes = 2 * (21 + maxFrameBodyBytes + 1);
 
 /** Part of a message that was split over several frames: numbered from 1. */
 export interface Subpackage {
@@ -60,7 +60,7 @@ export class Frame {
 
   /** Length of the packed terminal number. */
   get phoneLength(): 6 | 10 {
-    return PHONE_BYTES[this.header];
+    return phoneBytesByHeader[this.header];
   }
 
   /** Terminal number, 12 or 20 digits as on the wire. Decoded once, on demand. */
@@ -108,15 +108,15 @@ export class Frame {
   }
 
   /** Address for answers, with its own copy of the number. */
-  address(): TerminalAddress {
+  toAddress(): TerminalAddress {
     const phoneBytes = Buffer.from(this.data.subarray(this.phoneStart, this.phoneStart + this.phoneLength));
     return { header: this.header, protocolVersion: this.protocolVersion, phoneBytes };
   }
 }
 
 /** Address from a terminal number, for a terminal that has no frame at hand. */
-export function addressOf(phone: string, edition: Edition, protocolVersion = 1): TerminalAddress {
-  const header = headerFormOf(edition);
+export function createTerminalAddress(phone: string, edition: Edition, protocolVersion = 1): TerminalAddress {
+  const header = toHeaderForm(edition);
   return {
     header,
     protocolVersion: header === '2019' ? protocolVersion : null,
@@ -138,8 +138,8 @@ export interface FrameInput {
   protocolVersion?: number;
 }
 
-const scratch = Buffer.allocUnsafeSlow(21 + MAX_BODY_BYTES + 1);
-const EMPTY = Buffer.alloc(0);
+const scratch = Buffer.allocUnsafeSlow(21 + maxFrameBodyBytes + 1);
+const emptyBuffer = Buffer.alloc(0);
 
 /** Frame with flags, check byte and escapes, ready for the wire. Bodies above 1023 bytes go through `encodeMessage`. */
 export function encodeFrame(input: FrameInput): Buffer {
@@ -147,23 +147,25 @@ export function encodeFrame(input: FrameInput): Buffer {
   let escapes = 0;
   for (let i = 0; i < length; i += 1) {
     const byte = scratch[i];
-    if (byte === FLAG || byte === ESCAPE) escapes += 1;
+    if (byte === frameFlag || byte === escapeByte) escapes += 1;
   }
   const wire = Buffer.allocUnsafe(length + escapes + 2);
-  wire[0] = FLAG;
+  wire[0] = frameFlag;
   let at = 1;
-  for (let i = 0; i < length; i += 1) at = putEscaped(wire, at, scratch[i] ?? 0);
-  wire[at] = FLAG;
+  for (let i = 0; i < length; i += 1) at = writeEscaped(wire, at, scratch[i] ?? 0);
+  wire[at] = frameFlag;
   return wire;
 }
 
 /** Fills the scratch buffer with header, body and check byte; returns their length. */
 function writePlain(input: FrameInput): number {
-  const body = input.body ?? EMPTY;
-  if (body.length > MAX_BODY_BYTES) throw new EncodeError(`${body.length} bytes exceed one frame`, 'body');
+  const body = input.body ?? emptyBuffer;
+  if (body.length > maxFrameBodyBytes) throw new EncodeError(`${body.length} bytes exceed one frame`, 'body');
   const edition = input.edition ?? '2013';
   const address =
-    typeof input.phone === 'string' ? addressOf(input.phone, edition, input.protocolVersion ?? 1) : input.phone;
+    typeof input.phone === 'string'
+      ? createTerminalAddress(input.phone, edition, input.protocolVersion ?? 1)
+      : input.phone;
   const { subpackage } = input;
   const is2019 = address.header === '2019';
   let properties = body.length | (((input.encryption ?? 0) & 7) << 10);
@@ -187,9 +189,9 @@ function writePlain(input: FrameInput): number {
 }
 
 /** Writes one byte, escaped where needed; returns the next offset. */
-export function putEscaped(target: Uint8Array, offset: number, byte: number): number {
-  if (byte === FLAG || byte === ESCAPE) {
-    target[offset] = ESCAPE;
+export function writeEscaped(target: Uint8Array, offset: number, byte: number): number {
+  if (byte === frameFlag || byte === escapeByte) {
+    target[offset] = escapeByte;
     target[offset + 1] = byte - 0x7c;
     return offset + 2;
   }

@@ -4,18 +4,18 @@ import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { campaignSize, campaignTimeoutMs } from '../../service-kit/src/testing/campaign-size.ts';
 import { propertySeed } from '../../service-kit/src/testing/property-settings.ts';
-import { describeMessageBody } from './describe.ts';
-import { EDITIONS, type Edition } from './edition.ts';
+import { type Edition, editions } from './edition.ts';
 import { encodeRawMessage } from './encode-message.ts';
-import { encodeFrame, type Frame, MAX_WIRE_BYTES } from './frame.ts';
+import { formatMessageBody } from './format.ts';
+import { encodeFrame, type Frame, maxWireBytes } from './frame.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { encodeBody, type MessageDefinition, tryDecodeBody } from './message.ts';
 import { Reassembler } from './reassembler.ts';
 import { allMessages, messageById } from './registry.ts';
-import { arbitraryOf } from './testing/arbitraries.ts';
-import { nth } from './testing/shared.ts';
+import { bodyArbitrary } from './testing/arbitraries.ts';
+import { elementAt } from './testing/shared.ts';
 
-const INPUTS = campaignSize({ what: 'random and damaged inputs', normal: 1_000_000 });
+const inputCount = campaignSize({ what: 'random and damaged inputs', normal: 1_000_000 });
 
 // Global look-ups are slow inside jest's contexts, and this one is needed for every random byte.
 const { imul } = Math;
@@ -41,9 +41,9 @@ interface Sample {
 /** A few good bodies of every message in every edition, and their frames. */
 function samples(): Sample[] {
   return allMessages.flatMap((definition) =>
-    EDITIONS.flatMap((edition) => {
+    editions.flatMap((edition) => {
       const fields = definition.layouts?.[edition] ?? definition.body;
-      return fc.sample(arbitraryOf(fields, edition), { numRuns: 3, seed: propertySeed }).map((values) => {
+      return fc.sample(bodyArbitrary(fields, edition), { numRuns: 3, seed: propertySeed }).map((values) => {
         const body = encodeBody(definition, values, edition);
         const header = { edition, phone: '123456789012', serial: 7, maxBodyBytes: 60 };
         return { definition, edition, body, frames: encodeRawMessage(definition.id, body, header) };
@@ -59,26 +59,26 @@ class Fuzzer {
   readonly #samples = samples();
   nowMs = 0;
   frames = 0;
-  joined = 0;
-  badBodies = 0;
+  reassembled = 0;
+  invalidBodies = 0;
 
   readonly onFrame = (frame: Frame): void => {
     this.frames += 1;
-    const edition = nth(EDITIONS, this.random(3));
+    const edition = elementAt(editions, this.random(3));
     if (frame.subpackage === null) {
       this.#decode(messageById(frame.messageId), frame.body, edition);
       return;
     }
     const outcome = this.reassembler.push(String(this.random(50)), frame);
     if (outcome.kind !== 'complete') return;
-    this.joined += 1;
+    this.reassembled += 1;
     this.#decode(messageById(frame.messageId), outcome.message.body, edition);
   };
 
   #decode(definition: MessageDefinition | undefined, body: Buffer, edition: Edition): void {
     if (definition === undefined) return;
-    if (this.random(20) === 0) describeMessageBody(definition.id, body, edition);
-    else if (!tryDecodeBody(definition, body, edition).ok) this.badBodies += 1;
+    if (this.random(20) === 0) formatMessageBody(definition.id, body, edition);
+    else if (!tryDecodeBody(definition, body, edition).ok) this.invalidBodies += 1;
   }
 
   #damage(bytes: Buffer): Buffer {
@@ -96,15 +96,15 @@ class Fuzzer {
 
   /** One input: a body, a frame whole or damaged, a part, or noise. */
   step(): void {
-    const sample = nth(this.#samples, this.random(this.#samples.length));
-    const frame = nth(sample.frames, this.random(sample.frames.length));
+    const sample = elementAt(this.#samples, this.random(this.#samples.length));
+    const frame = elementAt(sample.frames, this.random(sample.frames.length));
     switch (this.random(8)) {
       case 0:
         this.#decode(sample.definition, this.#noise(this.random(80)), sample.edition);
         break;
       case 1:
       case 2:
-        this.#decode(sample.definition, this.#damage(sample.body), nth(EDITIONS, this.random(3)));
+        this.#decode(sample.definition, this.#damage(sample.body), elementAt(editions, this.random(3)));
         break;
       case 3:
         this.splitter.push(this.#noise(this.random(60)), this.onFrame);
@@ -136,7 +136,7 @@ class Fuzzer {
   }
 
   /** After any input, a flag and a good frame always give that frame. */
-  resynchronises(serial: number): boolean {
+  doesResynchronise(serial: number): boolean {
     let found = false;
     const heartbeat = encodeFrame({ messageId: 0x0002, phone: '123456789012', serial });
     this.splitter.push(Buffer.concat([Buffer.from([0x7e]), heartbeat]), (frame) => {
@@ -158,26 +158,26 @@ it(
   `takes a million random and damaged inputs (PROPERTY_SEED=${propertySeed} repeats this run)`,
   () => {
     const fuzzer = new Fuzzer();
-    for (let i = 0; i < INPUTS / 10; i += 1) fuzzer.step();
+    for (let i = 0; i < inputCount / 10; i += 1) fuzzer.step();
     const before = usedBytes();
-    for (let i = INPUTS / 10; i < INPUTS; i += 1) {
+    for (let i = inputCount / 10; i < inputCount; i += 1) {
       fuzzer.step();
       if (i % 100 === 0) {
-        if (!fuzzer.resynchronises(i & 0xffff)) throw new Error(`the frame after input ${i} is lost`);
-        if (fuzzer.splitter.pendingBytes > MAX_WIRE_BYTES) throw new Error(`input ${i} is held without bound`);
+        if (!fuzzer.doesResynchronise(i & 0xffff)) throw new Error(`the frame after input ${i} is lost`);
+        if (fuzzer.splitter.pendingBytes > maxWireBytes) throw new Error(`input ${i} is held without bound`);
         fuzzer.nowMs += 10;
       }
       if (i % 10_000 === 0) fuzzer.reassembler.poll();
     }
     fuzzer.nowMs += 1_000_000;
     fuzzer.reassembler.poll();
-    expect([fuzzer.reassembler.heldBytes, fuzzer.reassembler.openTransfers]).toEqual([0, 0]);
+    expect([fuzzer.reassembler.bufferedBytes, fuzzer.reassembler.openTransfers]).toEqual([0, 0]);
     // Fifty bytes kept for each input would show.
     expect(usedBytes() - before).toBeLessThan(48 * 1024 * 1024);
     // The inputs really got as far as they should.
-    expect(fuzzer.frames).toBeGreaterThan(INPUTS / 5);
-    expect(fuzzer.joined).toBeGreaterThan(1_000);
-    expect(fuzzer.badBodies).toBeGreaterThan(10_000);
+    expect(fuzzer.frames).toBeGreaterThan(inputCount / 5);
+    expect(fuzzer.reassembled).toBeGreaterThan(1_000);
+    expect(fuzzer.invalidBodies).toBeGreaterThan(10_000);
   },
   campaignTimeoutMs(300_000),
 );

@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
 import { encodeMessage } from './encode-message.ts';
-import { addressOf } from './frame.ts';
-import { GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from './general-reply.ts';
+import { createTerminalAddress } from './frame.ts';
+import { generalReplyMaxBytes, writeGeneralReply } from './general-reply.ts';
 import { platformGeneralResponse } from './messages/session.ts';
 import { split } from './testing/shared.ts';
 
@@ -13,7 +13,7 @@ const word = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0x7e7
 const digits = fc.array(fc.constantFrom('7E', '7D', '00', '13', 'FF'), { minLength: 6, maxLength: 6 });
 
 it('writes the very bytes of the declared message, for every header and value', () => {
-  const target = Buffer.alloc(3 + GENERAL_REPLY_MAX_BYTES);
+  const target = Buffer.alloc(3 + generalReplyMaxBytes);
   fc.assert(
     fc.property(
       fc.constantFrom('2013' as const, '2019' as const),
@@ -24,7 +24,7 @@ it('writes the very bytes of the declared message, for every header and value', 
       fc.integer({ min: 0, max: 255 }),
       fc.constantFrom(1, 0x7e),
       (edition, pairs, serial, replySerial, replyId, result, version) => {
-        const address = addressOf(pairs.join(''), edition, version);
+        const address = createTerminalAddress(pairs.join(''), edition, version);
         const end = writeGeneralReply(target, 3, address, serial, replySerial, replyId, result);
         const declared = encodeMessage(
           platformGeneralResponse,
@@ -39,8 +39,8 @@ it('writes the very bytes of the declared message, for every header and value', 
 });
 
 it('puts many answers into one write', () => {
-  const target = Buffer.alloc(100 * GENERAL_REPLY_MAX_BYTES);
-  const address = addressOf('013912345678', '2013');
+  const target = Buffer.alloc(100 * generalReplyMaxBytes);
+  const address = createTerminalAddress('013912345678', '2013');
   let end = 0;
   for (let serial = 0; serial < 100; serial += 1)
     end = writeGeneralReply(target, end, address, serial, serial, 0x0200, 0);
@@ -50,7 +50,15 @@ it('puts many answers into one write', () => {
 });
 
 it('never needs more room than it says', () => {
-  const target = Buffer.alloc(GENERAL_REPLY_MAX_BYTES + 10);
-  const end = writeGeneralReply(target, 0, addressOf('7E'.repeat(10), '2019', 0x7e), 0x7e7e, 0x7e7e, 0x7e7e, 0x7e);
-  expect(end).toBeLessThanOrEqual(GENERAL_REPLY_MAX_BYTES);
+  const target = Buffer.alloc(generalReplyMaxBytes + 10);
+  const end = writeGeneralReply(
+    target,
+    0,
+    createTerminalAddress('7E'.repeat(10), '2019', 0x7e),
+    0x7e7e,
+    0x7e7e,
+    0x7e7e,
+    0x7e,
+  );
+  expect(end).toBeLessThanOrEqual(generalReplyMaxBytes);
 });

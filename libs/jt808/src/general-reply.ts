@@ -1,4 +1,4 @@
-import { FLAG, putEscaped, type TerminalAddress } from './frame.ts';
+import { frameFlag, type TerminalAddress, writeEscaped } from './frame.ts';
 
 /** Result of a general reply, 0x0001 and 0x8001 (JT/T 808-2019 tables 4 and 5). */
 export const ReplyResult = {
@@ -11,7 +11,7 @@ export const ReplyResult = {
 } as const;
 
 /** Room that one general reply may need at most: a 2019 header and the body, each byte escaped. */
-export const GENERAL_REPLY_MAX_BYTES = 2 + 2 * (17 + 5 + 1);
+export const generalReplyMaxBytes = 2 + 2 * (17 + 5 + 1);
 
 /**
  * Writes a whole 0x8001 frame at `offset` and returns the offset behind it, so that the acknowledgements of one read go out in one
@@ -28,7 +28,7 @@ export function writeGeneralReply(
 ): number {
   const is2019 = address.header === '2019';
   const properties = is2019 ? 0x40 : 0x00;
-  target[offset] = FLAG;
+  target[offset] = frameFlag;
   target[offset + 1] = 0x80;
   target[offset + 2] = 0x01;
   target[offset + 3] = properties;
@@ -38,23 +38,23 @@ export function writeGeneralReply(
   if (is2019) {
     const version = address.protocolVersion ?? 1;
     check ^= version;
-    at = putEscaped(target, at, version);
+    at = writeEscaped(target, at, version);
   }
   const { phoneBytes } = address;
   for (let i = 0; i < phoneBytes.length; i += 1) {
     const byte = phoneBytes[i] as number;
     check ^= byte;
-    at = putEscaped(target, at, byte);
+    at = writeEscaped(target, at, byte);
   }
   check ^= (serial >> 8) ^ serial ^ (replySerial >> 8) ^ replySerial ^ (replyId >> 8) ^ replyId ^ result;
-  at = putEscaped(target, at, (serial >> 8) & 0xff);
-  at = putEscaped(target, at, serial & 0xff);
-  at = putEscaped(target, at, (replySerial >> 8) & 0xff);
-  at = putEscaped(target, at, replySerial & 0xff);
-  at = putEscaped(target, at, (replyId >> 8) & 0xff);
-  at = putEscaped(target, at, replyId & 0xff);
-  at = putEscaped(target, at, result & 0xff);
-  at = putEscaped(target, at, check & 0xff);
-  target[at] = FLAG;
+  at = writeEscaped(target, at, (serial >> 8) & 0xff);
+  at = writeEscaped(target, at, serial & 0xff);
+  at = writeEscaped(target, at, (replySerial >> 8) & 0xff);
+  at = writeEscaped(target, at, replySerial & 0xff);
+  at = writeEscaped(target, at, (replyId >> 8) & 0xff);
+  at = writeEscaped(target, at, replyId & 0xff);
+  at = writeEscaped(target, at, result & 0xff);
+  at = writeEscaped(target, at, check & 0xff);
+  target[at] = frameFlag;
   return at + 1;
 }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import * as jt from './index.ts';
-import { bothWays, type Golden, LOCATION, location, nul, TIME, text, time } from './testing/golden.ts';
+import {
+  type GoldenRow,
+  location,
+  locationHex,
+  nulPaddedHex,
+  roundTrip,
+  textHex,
+  time,
+  timeHex,
+} from './testing/golden.ts';
 
 const tag = {
   terminalId: 'T000001',
@@ -10,9 +19,9 @@ const tag = {
   reserved: Buffer.from([0]),
   terminalIdLength: 7 as const,
 };
-const TAG = `${text('T000001')}${TIME}010200`;
+const tagHex = `${textHex('T000001')}${timeHex}010200`;
 
-const golden: Golden[] = [
+const golden: GoldenRow[] = [
   [
     'a photo',
     jt.multimediaData,
@@ -26,7 +35,7 @@ const golden: Golden[] = [
       location: { ...location, extras: undefined },
       data: Buffer.from('ffd8', 'hex'),
     },
-    `00000001 00 00 00 01 ${LOCATION} ffd8`,
+    `00000001 00 00 00 01 ${locationHex} ffd8`,
   ],
   [
     'a photo 2011',
@@ -58,7 +67,7 @@ const golden: Golden[] = [
     jt.liveStreamRequest,
     '2013',
     { serverIp: '127.0.0.1', tcpPort: 7078, udpPort: 0, channel: 1, dataType: 0, streamType: 1 },
-    `09 ${text('127.0.0.1')} 1ba6 0000 01 00 01`,
+    `09 ${textHex('127.0.0.1')} 1ba6 0000 01 00 01`,
   ],
   [
     'a live stream stopped',
@@ -80,7 +89,7 @@ const golden: Golden[] = [
       streamType: 0,
       storageType: 0,
     },
-    `01 ${TIME} 260801110000 0000000000000000 03 00 00`,
+    `01 ${timeHex} 260801110000 0000000000000000 03 00 00`,
   ],
   [
     'an open search by alarm',
@@ -117,7 +126,7 @@ const golden: Golden[] = [
         },
       ],
     },
-    `0009 00000001 02 ${TIME} ${TIME} 0000000000000001 02 01 01 00010000`,
+    `0009 00000001 02 ${timeHex} ${timeHex} 0000000000000001 02 01 01 00010000`,
   ],
   ['no recording', jt.resourceList, '2013', { replySerial: 9, total: 0, items: [] }, '0009 00000000'],
   [
@@ -137,9 +146,9 @@ const golden: Golden[] = [
       startTime: time,
       endTime: null,
     },
-    `01 68 1ba7 1ba7 01 00 00 01 01 03 ${TIME} 000000000000`,
+    `01 68 1ba7 1ba7 01 00 00 01 01 03 ${timeHex} 000000000000`,
   ],
-  ['a seek', jt.playbackControl, '2019', { channel: 1, control: 5, speed: 0, seekTime: time }, `01 05 00 ${TIME}`],
+  ['a seek', jt.playbackControl, '2019', { channel: 1, control: 5, speed: 0, seekTime: time }, `01 05 00 ${timeHex}`],
   [
     'an upload',
     jt.fileUploadRequest,
@@ -159,7 +168,7 @@ const golden: Golden[] = [
       storageType: 1,
       conditions: 7,
     },
-    `01 68 0849 01 75 01 70 02 2f61 01 ${TIME} ${TIME} 0000000000000000 00 01 01 07`,
+    `01 68 0849 01 75 01 70 02 2f61 01 ${timeHex} ${timeHex} 0000000000000000 00 01 01 07`,
   ],
   ['an upload cancelled', jt.fileUploadControl, '2013', { replySerial: 0x1234, control: 2 }, '1234 02'],
   ['the camera turned', jt.ptzRotate, '2013', { channel: 1, direction: 3, speed: 255 }, '01 03 ff'],
@@ -168,7 +177,7 @@ const golden: Golden[] = [
     jt.alarmAttachmentUpload,
     '2013',
     { serverIp: 'h', tcpPort: 7081, udpPort: 0, tag, alarmNo: 'N1', reserved: Buffer.alloc(16) },
-    `01 68 1ba9 0000 ${TAG} ${nul('N1', 32)} ${'00'.repeat(16)}`,
+    `01 68 1ba9 0000 ${tagHex} ${nulPaddedHex('N1', 32)} ${'00'.repeat(16)}`,
   ],
   [
     'attachments listed',
@@ -182,11 +191,11 @@ const golden: Golden[] = [
       infoType: 0,
       files: [{ name: 'a.jpg', size: 10 }],
     },
-    `${text('T000001')} ${TAG} ${nul('N1', 32)} 00 01 05 ${text('a.jpg')} 0000000a`,
+    `${textHex('T000001')} ${tagHex} ${nulPaddedHex('N1', 32)} 00 01 05 ${textHex('a.jpg')} 0000000a`,
   ],
   [
     'an attachment in part',
-    jt.attachmentFileDoneResponse,
+    jt.attachmentUploadCompleteResponse,
     '2013',
     { name: 'a', type: 0, result: 1, retransmit: [{ offset: 16, length: 8 }] },
     '01 61 00 01 01 00000010 00000008',
@@ -203,7 +212,7 @@ const golden: Golden[] = [
 
 describe('golden bodies of media, video and attachments', () => {
   it.each(golden)('%s: encodes to the bytes and back', (_name, definition, edition, body, hex) => {
-    const { encoded, bytes, decoded } = bothWays(definition, edition, body, hex);
+    const { encoded, bytes, decoded } = roundTrip(definition, edition, body, hex);
     expect(encoded).toBe(bytes);
     expect(decoded).toEqual(body);
   });

@@ -1,6 +1,6 @@
 import type { Edition } from './edition.ts';
 import { BodyError } from './errors.ts';
-import { describeFields, type Field, type Fields, readFields, type ValuesOf, writeFields } from './fields/index.ts';
+import { type Field, type Fields, formatFields, readFields, type ValuesOf, writeFields } from './fields/index.ts';
 import { Reader } from './reader.ts';
 import { Writer } from './writer.ts';
 
@@ -19,12 +19,12 @@ export interface MessageSpec<N extends string, F extends Fields> {
   /** Ids of the answers, the specific one first. */
   answeredBy?: readonly number[];
   body: F;
-  /** Whole other field order of an edition, where names alone can not tell it. */
+  /** Whole other field order of an edition, where names alone cannot tell it. */
   layouts?: Partial<Record<Edition, Fields>>;
   /** Edition whose layout a received body really has. */
   layoutOf?: (body: Buffer, edition: Edition) => Edition;
   /** Adds what only the whole body shows to the log form. */
-  describe?: (out: Record<string, unknown>, body: Readonly<Record<string, unknown>>) => void;
+  format?: (out: Record<string, unknown>, body: Readonly<Record<string, unknown>>) => void;
 }
 
 type Entries = readonly (readonly [string, Field<unknown>])[];
@@ -33,7 +33,7 @@ type Entries = readonly (readonly [string, Field<unknown>])[];
 export interface MessageDefinition<N extends string = string, F extends Fields = Fields> extends MessageSpec<N, F> {
   readonly entries: Readonly<Record<Edition, Entries>>;
   /** Every field of every layout, for the log form. */
-  readonly described: Entries;
+  readonly loggedEntries: Entries;
 }
 
 /**
@@ -46,10 +46,10 @@ export type BodyOf<D> = D extends { body: infer F } ? ValuesOf<F> & { trailing?:
 export function defineMessage<const N extends string, F extends Fields>(
   spec: MessageSpec<N, F>,
 ): MessageDefinition<N, F> {
-  const entriesOf = (edition: Edition): Entries => Object.entries(spec.layouts?.[edition] ?? spec.body);
-  const entries = { '2011': entriesOf('2011'), '2013': entriesOf('2013'), '2019': entriesOf('2019') };
+  const toEntries = (edition: Edition): Entries => Object.entries(spec.layouts?.[edition] ?? spec.body);
+  const entries = { '2011': toEntries('2011'), '2013': toEntries('2013'), '2019': toEntries('2019') };
   const layouts = Object.values(spec.layouts ?? {});
-  return { ...spec, entries, described: Object.entries(Object.assign({}, ...layouts, spec.body) as Fields) };
+  return { ...spec, entries, loggedEntries: Object.entries(Object.assign({}, ...layouts, spec.body) as Fields) };
 }
 
 /** Decodes a whole (joined) body; throws BodyError naming the field at which it does not fit. */
@@ -61,7 +61,7 @@ export function decodeBody<D extends MessageDefinition>(
   const layout = definition.layoutOf?.(body, edition) ?? edition;
   const reader = new Reader(body);
   const values = readFields(definition.entries[layout], reader, layout);
-  if (reader.remaining > 0) values['trailing'] = reader.rest();
+  if (reader.remaining > 0) values['trailing'] = reader.takeRemaining();
   return values as BodyOf<D>;
 }
 
@@ -96,9 +96,9 @@ export function encodeBody<D extends MessageDefinition>(
 }
 
 /** Log form of a decoded body: snake_case names, ISO times, hex ids and bytes. */
-export function describeBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): Record<string, unknown> {
+export function formatBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = body;
-  const out = describeFields(definition.described, values);
-  definition.describe?.(out, values);
+  const out = formatFields(definition.loggedEntries, values);
+  definition.format?.(out, values);
   return out;
 }

@@ -1,8 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import * as jt from './index.ts';
-import { bothWays, type Golden, LOCATION, location, nul, TIME, text, time } from './testing/golden.ts';
+import {
+  type GoldenRow,
+  location,
+  locationHex,
+  nulPaddedHex,
+  roundTrip,
+  textHex,
+  time,
+  timeHex,
+} from './testing/golden.ts';
 
-const golden: Golden[] = [
+const golden: GoldenRow[] = [
   [
     'a terminal answers',
     jt.terminalGeneralResponse,
@@ -31,7 +40,7 @@ const golden: Golden[] = [
     { originalSerial: 300, packageIds: [2, 4] },
     '012c 0002 0002 0004',
   ],
-  ['the time in UTC', jt.serverTimeResponse, '2019', { timeUtc: time }, TIME],
+  ['the time in UTC', jt.serverTimeResponse, '2019', { timeUtc: time }, timeHex],
   [
     'registration 2011',
     jt.terminalRegistration,
@@ -45,7 +54,7 @@ const golden: Golden[] = [
       plateColor: 1,
       plateNo: '京A12345',
     },
-    `001f 0073 ${text('MAKER')} ${text('MODEL-1 ')} ${text('ID00001')} 01 bea9413132333435`,
+    `001f 0073 ${textHex('MAKER')} ${textHex('MODEL-1 ')} ${textHex('ID00001')} 01 bea9413132333435`,
   ],
   [
     'registration 2013',
@@ -60,7 +69,7 @@ const golden: Golden[] = [
       plateColor: 2,
       plateNo: '京A12345',
     },
-    `001f 0073 ${text('MAKER')} ${nul('MODEL-1', 20)} ${text('ID00001')} 02 bea9413132333435`,
+    `001f 0073 ${textHex('MAKER')} ${nulPaddedHex('MODEL-1', 20)} ${textHex('ID00001')} 02 bea9413132333435`,
   ],
   [
     'registration 2019, model filled in front',
@@ -75,7 +84,7 @@ const golden: Golden[] = [
       plateColor: 5,
       plateNo: '京AD12345',
     },
-    `001f 0073 ${text('31011500001')} ${text('MODEL-1').padStart(60, '0')} ${nul('ID00001', 30)} 05 bea944413132333435`.replace(
+    `001f 0073 ${textHex('31011500001')} ${textHex('MODEL-1').padStart(60, '0')} ${nulPaddedHex('ID00001', 30)} 05 bea944413132333435`.replace(
       'bea94441',
       'bea94144',
     ),
@@ -85,29 +94,29 @@ const golden: Golden[] = [
     jt.registrationResponse,
     '2013',
     { replySerial: 7, result: 0, authCode: 'code' },
-    `0007 00 ${text('code')}`,
+    `0007 00 ${textHex('code')}`,
   ],
   ['not registered', jt.registrationResponse, '2013', { replySerial: 7, result: 4 }, '0007 04'],
-  ['authentication 2013', jt.terminalAuthentication, '2013', { authCode: 'code' }, text('code')],
+  ['authentication 2013', jt.terminalAuthentication, '2013', { authCode: 'code' }, textHex('code')],
   [
     'authentication 2019',
     jt.terminalAuthentication,
     '2019',
     { authCode: 'code', imei: '868935060005020', softwareVersion: 'V1.2' },
-    `04 ${text('code')} ${text('868935060005020')} ${nul('V1.2', 20)}`,
+    `04 ${textHex('code')} ${textHex('868935060005020')} ${nulPaddedHex('V1.2', 20)}`,
   ],
   [
     'parameters 2013',
     jt.setParameters,
     '2013',
-    { count: 1, params: [jt.makeParameter(1, 30)] },
+    { count: 1, params: [jt.createParameter(1, 30)] },
     '01 00000001 04 0000001e',
   ],
   [
     'parameters 2011',
     jt.setParameters,
     '2011',
-    { count: 1, packageCount: 1, params: [jt.makeParameter(0x83, '京A')] },
+    { count: 1, packageCount: 1, params: [jt.createParameter(0x83, '京A')] },
     '01 01 00000083 03 bea941',
   ],
   ['a query of some parameters', jt.queryParametersByIds, '2019', { paramIds: [1, 0xf364] }, '02 00000001 0000f364'],
@@ -117,7 +126,7 @@ const golden: Golden[] = [
     jt.terminalControl,
     '2019',
     { command: 2, parameters: jt.joinControlParameters([0, 'code', 'apn', null, null, 'host', 7808, 0, 60]) },
-    `02 ${text('0;code;apn;;;host;7808;0;60')}`,
+    `02 ${textHex('0;code;apn;;;host;7808;0;60')}`,
   ],
   [
     'attributes 2019 with a short maker',
@@ -135,7 +144,7 @@ const golden: Golden[] = [
       gnssAttributes: 3,
       communicationAttributes: 32,
     },
-    `0001 ${text('MAKER')} ${nul('M', 30)} ${nul('I', 30)} 8986001234567890123f 01 48 02 4657 03 20`,
+    `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} 8986001234567890123f 01 48 02 4657 03 20`,
   ],
   [
     'attributes 2019 with a long maker',
@@ -153,7 +162,7 @@ const golden: Golden[] = [
       gnssAttributes: 3,
       communicationAttributes: 32,
     },
-    `0001 ${text('31011500001')} ${nul('M', 30)} ${nul('I', 30)} 89860012345678901234 00 00 03 20`,
+    `0001 ${textHex('31011500001')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} 89860012345678901234 00 00 03 20`,
   ],
   [
     'an upgrade',
@@ -167,22 +176,22 @@ const golden: Golden[] = [
       dataLength: 3,
       data: Buffer.from([1, 2, 3]),
     },
-    `34 ${text('MAKER')} 02 5632 00000003 010203`,
+    `34 ${textHex('MAKER')} 02 5632 00000003 010203`,
   ],
-  ['a location in the north-east', jt.locationReport, '2013', location, LOCATION],
+  ['a location in the north-east', jt.locationReport, '2013', location, locationHex],
   [
     'a location in the south-west, below the sea',
     jt.locationReport,
     '2013',
     { ...location, status: 0x0c, latitudeDeg: -31.5, longitudeDeg: -121.25, altitudeM: -2 },
-    `00100001 0000000c 01e0a6e0 073a20d0 fffe 025d 005a ${TIME}`,
+    `00100001 0000000c 01e0a6e0 073a20d0 fffe 025d 005a ${timeHex}`,
   ],
   [
     'a negative latitude without its status bit',
     jt.locationReport,
     '2013',
     { ...location, latitudeDeg: -31.5 },
-    LOCATION.replace('01e0a6e0', 'fe1f5920'),
+    locationHex.replace('01e0a6e0', 'fe1f5920'),
   ],
   [
     'items and what is behind them',
@@ -191,22 +200,28 @@ const golden: Golden[] = [
     {
       ...location,
       extras: [
-        jt.makeExtra(jt.extraDefinitions.mileage, { mileageKm: 1234.5 }),
+        jt.createAdditionalItem(jt.additionalItemDefinitions.mileage, { mileageKm: 1234.5 }),
         { id: 0xeb, bytes: Buffer.from('0001', 'hex') },
       ],
       extrasTrailing: Buffer.from('0109', 'hex'),
     },
-    `${LOCATION} 01 04 00003039 eb 02 0001 0109`,
+    `${locationHex} 01 04 00003039 eb 02 0001 0109`,
   ],
-  ['a location on request 2011', jt.queryLocationResponse, '2011', location, LOCATION],
-  ['a location on request 2013', jt.queryLocationResponse, '2013', { replySerial: 9, ...location }, `0009 ${LOCATION}`],
+  ['a location on request 2011', jt.queryLocationResponse, '2011', location, locationHex],
+  [
+    'a location on request 2013',
+    jt.queryLocationResponse,
+    '2013',
+    { replySerial: 9, ...location },
+    `0009 ${locationHex}`,
+  ],
   ['no more tracking', jt.trackControl, '2013', { intervalS: 0 }, '0000'],
   [
     'a batch',
     jt.locationBatch,
     '2013',
     { count: 2, locationType: 1, items: [location, { ...location, extras: [{ id: 0x30, bytes: Buffer.from([9]) }] }] },
-    `0002 01 001c ${LOCATION} 001f ${LOCATION} 30 01 09`,
+    `0002 01 001c ${locationHex} 001f ${locationHex} 30 01 09`,
   ],
   ['doors 2013', jt.vehicleControl, '2013', { controlFlags: 1 }, '01'],
   ['doors 2019', jt.vehicleControl, '2019', { items: [{ id: 1, parameter: Buffer.from([0]) }] }, '0001 0001 00'],
@@ -217,7 +232,7 @@ const golden: Golden[] = [
   ['no events', jt.setEvents, '2013', { setType: 0, events: [] }, '00'],
   [
     'a question',
-    jt.askQuestion,
+    jt.sendQuestion,
     '2013',
     { flags: 8, question: 'ok?', answers: [{ id: 1, content: 'y' }] },
     '08 03 6f6b3f 01 0001 79',
@@ -309,15 +324,15 @@ const golden: Golden[] = [
       issuer: 'X',
       validUntil: '2034-04-09',
     },
-    `01 ${TIME} 00 04 d5c5c8fd ${nul('123', 20)} 01 58 20340409`,
+    `01 ${timeHex} 00 04 d5c5c8fd ${nulPaddedHex('123', 20)} 01 58 20340409`,
   ],
-  ['a card taken out', jt.driverReport, '2013', { status: 2, time }, `02 ${TIME}`],
+  ['a card taken out', jt.driverReport, '2013', { status: 2, time }, `02 ${timeHex}`],
   [
     'a driver 2011',
     jt.driverReport,
     '2011',
     { driverName: '张三', idCardNo: '1', certificateNo: '2', issuer: 'X' },
-    `04 d5c5c8fd ${nul('1', 20)} ${nul('2', 40)} 01 58`,
+    `04 d5c5c8fd ${nulPaddedHex('1', 20)} ${nulPaddedHex('2', 40)} 01 58`,
   ],
   [
     'a CAN frame',
@@ -342,7 +357,7 @@ const golden: Golden[] = [
 
 describe('golden bodies', () => {
   it.each(golden)('%s: encodes to the bytes and back', (_name, definition, edition, body, hex) => {
-    const { encoded, bytes, decoded } = bothWays(definition, edition, body, hex);
+    const { encoded, bytes, decoded } = roundTrip(definition, edition, body, hex);
     expect(encoded).toBe(bytes);
     expect(decoded).toEqual(body);
   });

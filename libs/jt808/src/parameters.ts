@@ -1,7 +1,7 @@
 import { EncodeError } from './errors.ts';
 import {
   bytes,
-  counted,
+  countedList,
   type Field,
   type Fields,
   hexId,
@@ -32,9 +32,9 @@ export interface ParameterDefinition {
   readonly type: ParameterType;
 }
 
-const SIZES = { BYTE: 1, WORD: 2, DWORD: 4 } as const;
+const typeSizes = { BYTE: 1, WORD: 2, DWORD: 4 } as const;
 
-const table: readonly (readonly [number, ParameterType, string])[] = [
+const parameterTable: readonly (readonly [number, ParameterType, string])[] = [
   [0x0001, 'DWORD', 'heartbeatIntervalS'],
   [0x0002, 'DWORD', 'tcpReplyTimeoutS'],
   [0x0003, 'DWORD', 'tcpRetries'],
@@ -131,18 +131,18 @@ const table: readonly (readonly [number, ParameterType, string])[] = [
 
 /** Parameters with a standard meaning, by id. */
 export const parameterDefinitions: ReadonlyMap<number, ParameterDefinition> = new Map(
-  table.map(([id, type, name]): [number, ParameterDefinition] => [id, { id, type, name }]),
+  parameterTable.map(([id, type, name]): [number, ParameterDefinition] => [id, { id, type, name }]),
 );
 
 /** Definition of a parameter id; 0x0110-0x01FF are settings of one CAN id each, 0xF000 and above a vendor's. */
 export function parameterById(id: number): ParameterDefinition | undefined {
-  const known = parameterDefinitions.get(id);
-  if (known !== undefined || id < 0x0110 || id > 0x01ff) return known;
+  const definition = parameterDefinitions.get(id);
+  if (definition !== undefined || id < 0x0110 || id > 0x01ff) return definition;
   return { id, type: 'BYTES', name: 'canIdCollection' };
 }
 
 /** Number or text of a parameter; undefined for structures and unknown ids. The item's length decides the width, not the type table. */
-export function parameterValue(item: ParameterItem): number | string | undefined {
+export function readParameterValue(item: ParameterItem): number | string | undefined {
   const type = parameterById(item.id)?.type;
   if (type === undefined || type === 'BYTES') return undefined;
   if (type === 'STRING') return decodeGbk(item.bytes);
@@ -151,7 +151,7 @@ export function parameterValue(item: ParameterItem): number | string | undefined
 }
 
 /** Parameter for 0x8103 from its typed value; ids without a type take bytes. */
-export function makeParameter(id: number, value: number | string | Uint8Array): ParameterItem {
+export function createParameter(id: number, value: number | string | Uint8Array): ParameterItem {
   if (typeof value === 'object') return { id, bytes: Buffer.from(value) };
   const type = parameterById(id)?.type;
   if (type === undefined || type === 'BYTES') throw new EncodeError(`parameter ${hexId(id, 4)} takes bytes`);
@@ -161,7 +161,7 @@ export function makeParameter(id: number, value: number | string | Uint8Array): 
   }
   if (type === 'STRING') throw new EncodeError(`parameter ${hexId(id, 4)} is a STRING`);
   const writer = new Writer(4);
-  writer.uint(value, SIZES[type]);
+  writer.uint(value, typeSizes[type]);
   return { id, bytes: writer.finish() };
 }
 
@@ -186,7 +186,7 @@ export const parameterStructures = {
   channelList: defineStructure({ id: 0x0076, fields: { channels: channelList() } }),
   channelSettings: defineStructure({
     id: 0x0077,
-    fields: { channels: counted(u8(), struct({ channel: u8(), ...streams })) },
+    fields: { channels: countedList(u8(), struct({ channel: u8(), ...streams })) },
   }),
   specialRecording: defineStructure({
     id: 0x0079,
@@ -228,7 +228,7 @@ function channelList() {
       for (const type of [0, 1, 2]) writer.uint(value.filter((item) => item.type === type).length, 1);
       for (const item of value) channel.write(writer, item, scope);
     },
-    describe: (out, _key, value) => {
+    format: (out, _key, value) => {
       out['channels'] = value;
     },
   } satisfies Field<Channel[]> as Field<Channel[]>;
@@ -243,7 +243,7 @@ export interface Channel {
 }
 
 /** Value of a structured parameter; undefined for another id or another length. */
-export function readParameter<F extends Fields>(
+export function readStructuredParameter<F extends Fields>(
   structure: ParameterStructure<F>,
   item: ParameterItem,
 ): ValuesOf<F> | undefined {
@@ -252,7 +252,7 @@ export function readParameter<F extends Fields>(
 }
 
 /** Structured parameter for 0x8103. */
-export function makeStructuredParameter<F extends Fields>(
+export function createStructuredParameter<F extends Fields>(
   structure: ParameterStructure<F>,
   values: ValuesOf<F>,
 ): ParameterItem {
@@ -291,21 +291,21 @@ export function parameterItems(): Field<ParameterItem[]> {
         writer.put(item.bytes);
       }
     },
-    describe(out, _key, value) {
-      out['params'] = value.map(describeParameter);
+    format(out, _key, value) {
+      out['params'] = value.map(formatParameter);
     },
   };
 }
 
 /** Log form of a parameter: id, length, raw hex, and its value when it is a number or a text. */
-export function describeParameter(item: ParameterItem): Record<string, unknown> {
+export function formatParameter(item: ParameterItem): Record<string, unknown> {
   const raw = { id: hexId(item.id, 4), length: item.bytes.length, hex: item.bytes.toString('hex').toUpperCase() };
-  const value = parameterValue(item);
+  const value = readParameterValue(item);
   return value === undefined ? raw : { ...raw, value };
 }
 
 /** True when whole items fill the body exactly from an offset on; tells the second count byte of 2011. */
-export function itemsFit(body: Buffer, start: number): boolean {
+export function doItemsFit(body: Buffer, start: number): boolean {
   let at = start;
   while (at + 5 <= body.length) at += 5 + (body[at + 4] as number);
   return at === body.length;

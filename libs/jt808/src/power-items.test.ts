@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { decodeBody } from './message.ts';
 import { locationReport } from './messages/location.ts';
 import { readPower } from './power-items.ts';
-import { onlyFrame, sharedFile, type Vector } from './testing/shared.ts';
+import { onlyFrame, readSharedFile, type Vector } from './testing/shared.ts';
 
 const item = (id: number, hex: string) => ({ id, bytes: Buffer.from(hex, 'hex') });
 const none = { batteryPercent: null, externalVoltage: null };
@@ -46,14 +46,14 @@ describe('power of a terminal', () => {
   });
 });
 
-const vectors = (sharedFile('jt808-vectors.json') ?? []) as (Vector & { project_asserts?: string })[];
-const stated = vectors.flatMap((vector): [string, Vector, number][] => {
+const vectors = (readSharedFile('jt808-vectors.json') ?? []) as (Vector & { project_asserts?: string })[];
+const levelVectors = vectors.flatMap((vector): [string, Vector, number][] => {
   const level = /KEY_BATTERY_LEVEL, (\d+)/.exec(vector.project_asserts ?? '')?.[1];
   return level === undefined || vector.message_id !== '0x0200' ? [] : [[vector.frame, vector, Number(level)]];
 });
 
-(stated.length > 0 ? describe : describe.skip)('captured reports', () => {
-  it.each(stated)('%s have the charge that their project reads', (frame, vector, level) => {
+(levelVectors.length > 0 ? describe : describe.skip)('captured reports', () => {
+  it.each(levelVectors)('%s have the charge that their project reads', (frame, vector, level) => {
     const { extras } = decodeBody(locationReport, onlyFrame(frame).body, vector.edition);
     expect(readPower(extras).batteryPercent).toBe(level);
   });

@@ -1,4 +1,4 @@
-import type { Extra } from './extras.ts';
+import type { AdditionalItem } from './additional-items.ts';
 import { hexId } from './fields/index.ts';
 
 /** Power of a terminal, as far as its additional items report it. */
@@ -26,7 +26,7 @@ const maxValue = 100;
  * Vendor items that have one meaning among all known vendors when they have this length.
  * The standard has no such item, and vendors reuse the ids with other lengths.
  */
-const items: readonly PowerItem[] = [
+const powerItemDefinitions: readonly PowerItem[] = [
   ...[0x06, 0xd4, 0xe1, 0xe9, 0xfe].map((id): PowerItem => ({ id, field: 'batteryPercent', bytes: 1, unit: 1 })),
   { id: 0x68, field: 'batteryPercent', bytes: 2, unit: 0.01 },
   { id: 0x00a8, isPacked: true, field: 'batteryPercent', bytes: 1, unit: 1 },
@@ -41,8 +41,8 @@ const chargeLevelId = 0x56;
 const packedItemId = 0xeb;
 
 /** Rows of the documentation: id, length and value. */
-export const powerItems: readonly (readonly [id: string, length: string, value: string])[] = [
-  ...items.map(({ id, isPacked, field, bytes, unit }): [string, string, string] => [
+export const powerItemRows: readonly (readonly [id: string, length: string, value: string])[] = [
+  ...powerItemDefinitions.map(({ id, isPacked, field, bytes, unit }): [string, string, string] => [
     isPacked === true ? `${hexId(packedItemId, 2)}, inside it ${hexId(id, 4)}` : hexId(id, 2),
     String(bytes),
     `${field === 'batteryPercent' ? 'battery' : 'supply voltage'}, ${unit === 1 ? '' : `${unit} `}${field === 'batteryPercent' ? '%' : 'V'}`,
@@ -51,35 +51,35 @@ export const powerItems: readonly (readonly [id: string, length: string, value: 
 ];
 
 /** Returns the battery charge and supply voltage of a location's additional items. */
-export function readPower(extras: readonly Extra[]): PowerReading {
+export function readPower(items: readonly AdditionalItem[]): PowerReading {
   const reading: { -readonly [K in keyof PowerReading]: PowerReading[K] } = {
     batteryPercent: null,
     externalVoltage: null,
   };
-  for (const extra of extras) {
-    if (extra.id === chargeLevelId) reading.batteryPercent ??= readChargeLevel(extra.bytes);
-    const isPacked = extra.id === packedItemId;
-    for (const { id, bytes } of isPacked ? unpack(extra.bytes) : [extra]) {
-      const item = items.find(
+  for (const item of items) {
+    if (item.id === chargeLevelId) reading.batteryPercent ??= readChargeLevel(item.bytes);
+    const isPacked = item.id === packedItemId;
+    for (const { id, bytes } of isPacked ? unpack(item.bytes) : [item]) {
+      const definition = powerItemDefinitions.find(
         (each) => each.id === id && (each.isPacked === true) === isPacked && each.bytes === bytes.length,
       );
-      if (item !== undefined) reading[item.field] ??= readValue(item, bytes);
+      if (definition !== undefined) reading[definition.field] ??= readValue(definition, bytes);
     }
   }
   return reading;
 }
 
 function readChargeLevel(bytes: Buffer): number | null {
-  return bytes.length === 2 && bytes[1] === 0 ? upToMax(bytes.readUInt8(0) * 10) : null;
+  return bytes.length === 2 && bytes[1] === 0 ? limitToMax(bytes.readUInt8(0) * 10) : null;
 }
 
 /** Divides, as a product such as 1375 * 0.01 is not exact. */
 const readValue = ({ bytes: length, unit }: PowerItem, bytes: Buffer): number | null =>
-  upToMax(bytes.readUIntBE(0, length) / Math.round(1 / unit));
+  limitToMax(bytes.readUIntBE(0, length) / Math.round(1 / unit));
 
 /** Returns the items inside 0xEB, or none when its content has another form, such as a list of radio cells. */
-function unpack(bytes: Buffer): Extra[] {
-  const packed: Extra[] = [];
+function unpack(bytes: Buffer): AdditionalItem[] {
+  const packed: AdditionalItem[] = [];
   let at = 0;
   while (at + 4 <= bytes.length) {
     const length = bytes.readUInt16BE(at);
@@ -90,4 +90,4 @@ function unpack(bytes: Buffer): Extra[] {
   return at === bytes.length ? packed : [];
 }
 
-const upToMax = (value: number): number | null => (value <= maxValue ? value : null);
+const limitToMax = (value: number): number | null => (value <= maxValue ? value : null);

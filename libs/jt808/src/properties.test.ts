@@ -1,40 +1,45 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../service-kit/src/testing/property-settings.ts';
-import { describeMessageBody } from './describe.ts';
-import { EDITIONS } from './edition.ts';
+import {
+  type AdditionalItemDefinition,
+  additionalItemDefinitions,
+  createAdditionalItem,
+  readAdditionalItem,
+} from './additional-items.ts';
+import { editions } from './edition.ts';
 import { encodeMessage } from './encode-message.ts';
-import { type ExtraDefinition, extraDefinitions, makeExtra, readExtra } from './extras.ts';
+import { formatMessageBody } from './format.ts';
 import { decodeBody, encodeBody, type MessageDefinition } from './message.ts';
 import {
-  makeParameter,
-  makeStructuredParameter,
+  createParameter,
+  createStructuredParameter,
   type ParameterStructure,
   parameterDefinitions,
   parameterStructures,
-  parameterValue,
-  readParameter,
+  readParameterValue,
+  readStructuredParameter,
 } from './parameters.ts';
 import { allMessages } from './registry.ts';
-import { arbitraryOf } from './testing/arbitraries.ts';
+import { bodyArbitrary } from './testing/arbitraries.ts';
 import { split } from './testing/shared.ts';
 
 fc.configureGlobal(propertySettings);
 
 const cases = allMessages.flatMap((definition) =>
-  EDITIONS.map((edition) => [definition.name, edition, definition] as [string, typeof edition, MessageDefinition]),
+  editions.map((edition) => [definition.name, edition, definition] as [string, typeof edition, MessageDefinition]),
 );
 
 describe('every message in every edition', () => {
   it.each(cases)('%s %s: decoding what was encoded gives the same body', (_name, edition, definition) => {
     const fields = definition.layouts?.[edition] ?? definition.body;
     fc.assert(
-      fc.property(arbitraryOf(fields, edition), (body) => {
+      fc.property(bodyArbitrary(fields, edition), (body) => {
         const wire = encodeBody(definition, body, edition);
         const decoded = decodeBody(definition, wire, edition);
         expect(decoded).toEqual(body);
         expect(encodeBody(definition, decoded, edition)).toEqual(wire);
-        expect(Object.keys(describeMessageBody(definition.id, wire, edition))).not.toContain('error');
+        expect(Object.keys(formatMessageBody(definition.id, wire, edition))).not.toContain('error');
       }),
       { numRuns: propertyRuns(40) },
     );
@@ -43,7 +48,7 @@ describe('every message in every edition', () => {
   it.each(cases)('%s %s: survives splitting into parts of 100 bytes', (_name, edition, definition) => {
     const fields = definition.layouts?.[edition] ?? definition.body;
     fc.assert(
-      fc.property(arbitraryOf(fields, edition), (body) => {
+      fc.property(bodyArbitrary(fields, edition), (body) => {
         const header = { edition, phone: '123456789012', serial: 0xfffe, maxBodyBytes: 100 };
         const frames = split(encodeMessage(definition, body, header)).frames;
         expect(Buffer.concat(frames.map((frame) => frame.body))).toEqual(encodeBody(definition, body, edition));
@@ -55,17 +60,17 @@ describe('every message in every edition', () => {
   });
 });
 
-it.each(Object.entries<ExtraDefinition>(extraDefinitions))(
+it.each(Object.entries<AdditionalItemDefinition>(additionalItemDefinitions))(
   'the item %s reads back as it was made',
   (_name, definition) => {
     fc.assert(
-      fc.property(arbitraryOf(definition.fields, '2019'), (values) => {
-        const extra = makeExtra(definition, values);
+      fc.property(bodyArbitrary(definition.fields, '2019'), (values) => {
+        const extra = createAdditionalItem(definition, values);
         const isStandard =
           typeof definition.lengths === 'function'
             ? definition.lengths(extra.bytes.length)
             : definition.lengths.includes(extra.bytes.length);
-        expect(readExtra(definition, extra)).toEqual(isStandard ? values : undefined);
+        expect(readAdditionalItem(definition, extra)).toEqual(isStandard ? values : undefined);
       }),
       { numRuns: propertyRuns(60) },
     );
@@ -79,7 +84,7 @@ it.each(
   const value = type === 'STRING' ? fc.constantFrom('', 'host:7808;b:1', '京A12345') : fc.integer({ min: 0, max });
   fc.assert(
     fc.property(value, (given: string | number) => {
-      expect(parameterValue(makeParameter(id, given))).toBe(given);
+      expect(readParameterValue(createParameter(id, given))).toBe(given);
     }),
     { numRuns: propertyRuns(20) },
   );
@@ -89,9 +94,9 @@ it.each(Object.entries<ParameterStructure>(parameterStructures))(
   'the structure %s reads back as it was made',
   (_name, structure) => {
     fc.assert(
-      fc.property(arbitraryOf(structure.fields, '2019'), (values) => {
-        const item = makeStructuredParameter(structure, values);
-        const wire = makeStructuredParameter(structure, readParameter(structure, item) ?? {});
+      fc.property(bodyArbitrary(structure.fields, '2019'), (values) => {
+        const item = createStructuredParameter(structure, values);
+        const wire = createStructuredParameter(structure, readStructuredParameter(structure, item) ?? {});
         expect(wire.bytes.equals(item.bytes)).toBe(true);
       }),
       { numRuns: propertyRuns(40) },

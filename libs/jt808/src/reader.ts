@@ -47,12 +47,12 @@ export class Reader {
     return this.bytes.subarray(at, at + size);
   }
 
-  rest(): Buffer {
+  takeRemaining(): Buffer {
     return this.take(this.remaining);
   }
 
   /** Reader over the next `size` bytes only. */
-  part(size: number): Reader {
+  takeReader(size: number): Reader {
     const at = this.advance(size);
     return new Reader(this.bytes, at, at + size);
   }

@@ -4,7 +4,7 @@ import { encodeFrame, type Frame } from './frame.ts';
 import { decodeBody, encodeBody } from './message.ts';
 import { platformRetransmitRequest } from './messages/session.ts';
 import { Reassembler, type ReassemblerOptions } from './reassembler.ts';
-import { nth, onlyFrame } from './testing/shared.ts';
+import { elementAt, onlyFrame } from './testing/shared.ts';
 
 const photo = Buffer.from(Array.from({ length: 2500 }, (_, index) => index % 251));
 
@@ -41,21 +41,25 @@ describe('Reassembler', () => {
   ])('joins parts that come %s', (_name, order) => {
     const { reassembler } = setUp();
     const frames = parts(photo);
-    const outcomes = order.map((index) => reassembler.push('t', nth(frames, index)));
+    const outcomes = order.map((index) => reassembler.push('t', elementAt(frames, index)));
     const last = outcomes.at(-1);
     expect(last?.kind === 'complete' && last.message.body.equals(photo)).toBe(true);
     expect(last).toMatchObject({ message: { messageId: 0x0801, total: 3, firstSerial: 100 } });
-    expect(reassembler.heldBytes).toBe(0);
+    expect(reassembler.bufferedBytes).toBe(0);
   });
 
   it('keeps transfers of terminals, ids and totals apart, whatever serials they take', () => {
     const { reassembler } = setUp();
     const a = parts(photo, 7);
     const b = parts(photo.subarray(0, 1500), 7, 0x0104);
-    expect(push(reassembler, [nth(a, 0), nth(b, 0), nth(a, 1)])).toEqual(['stored', 'stored', 'stored']);
-    expect(push(reassembler, [nth(a, 2)], 'other')).toEqual(['stored']);
-    expect(reassembler.push('t', nth(b, 1)).kind).toBe('complete');
-    expect(reassembler.push('t', nth(a, 2)).kind).toBe('complete');
+    expect(push(reassembler, [elementAt(a, 0), elementAt(b, 0), elementAt(a, 1)])).toEqual([
+      'stored',
+      'stored',
+      'stored',
+    ]);
+    expect(push(reassembler, [elementAt(a, 2)], 'other')).toEqual(['stored']);
+    expect(reassembler.push('t', elementAt(b, 1)).kind).toBe('complete');
+    expect(reassembler.push('t', elementAt(a, 2)).kind).toBe('complete');
   });
 
   it('starts over when part 1 comes again with another serial', () => {
@@ -78,12 +82,12 @@ describe('Reassembler', () => {
     expect(push(reassembler, [part(2, 1, 0, 'c'), part(2, 2, 0, 'd')])).toEqual(['stored', 'cd']);
   });
 
-  it('begins anew with parts of a message that was joined and could not be stored', () => {
+  it('begins again with parts of a message that was joined and could not be stored', () => {
     const { reassembler } = setUp();
     const parts = [part(2, 1, 10, 'a'), part(2, 2, 11, 'b')] as const;
     expect(push(reassembler, [...parts, parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
-    reassembler.reopen('t', { messageId: 0x0801, total: 2 });
-    reassembler.reopen('nobody', { messageId: 0x0801, total: 2 });
+    reassembler.allowRetransmission('t', { messageId: 0x0801, total: 2 });
+    reassembler.allowRetransmission('nobody', { messageId: 0x0801, total: 2 });
     expect(push(reassembler, [parts[1], parts[0], parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
   });
 
@@ -109,7 +113,7 @@ describe('Reassembler', () => {
     expect(decodeBody(platformRetransmitRequest, request, '2019').packageIds).toEqual([2, 4]);
     clock.ms = 60_000;
     expect(reassembler.poll()).toEqual([{ kind: 'expired', terminal: 't', messageId: 0x0801, total: 4, received: 2 }]);
-    expect([reassembler.heldBytes, reassembler.openTransfers]).toEqual([0, 0]);
+    expect([reassembler.bufferedBytes, reassembler.openTransfers]).toEqual([0, 0]);
   });
 
   it('guesses the serial of a missing part 1 from the lowest that came, over the wrap too', () => {
@@ -130,7 +134,7 @@ describe('Reassembler', () => {
   it('allocates by what came, not by the total that a header announces', () => {
     const { reassembler } = setUp();
     push(reassembler, [part(65_535, 1, 0, 'a')]);
-    expect(reassembler.heldBytes).toBeLessThan(100);
+    expect(reassembler.bufferedBytes).toBeLessThan(100);
   });
 
   it('bounds the bytes of a terminal: older transfers go first, then the transfer itself', () => {
@@ -141,7 +145,7 @@ describe('Reassembler', () => {
     expect(push(reassembler, [part(8, 2, 3, 'y'.repeat(1000))])).toEqual(['stored']);
     expect(reassembler.openTransfers).toBe(1);
     expect(push(reassembler, [part(8, 3, 4, 'y'.repeat(1000))])).toEqual(['refused']);
-    expect([reassembler.heldBytes, reassembler.openTransfers]).toEqual([0, 0]);
+    expect([reassembler.bufferedBytes, reassembler.openTransfers]).toEqual([0, 0]);
   });
 
   it('bounds the transfers of a terminal and the bytes of all', () => {
@@ -154,10 +158,10 @@ describe('Reassembler', () => {
   it('forgets a terminal whose session ended', () => {
     const { clock, reassembler } = setUp();
     push(reassembler, [part(2, 1, 0, 'a')]);
-    reassembler.forget('t');
-    reassembler.forget('t');
+    reassembler.deleteTerminal('t');
+    reassembler.deleteTerminal('t');
     clock.ms = 100_000;
-    expect([reassembler.heldBytes, reassembler.openTransfers, reassembler.poll()]).toEqual([0, 0, []]);
+    expect([reassembler.bufferedBytes, reassembler.openTransfers, reassembler.poll()]).toEqual([0, 0, []]);
   });
 
   it('keeps its own copy of a part, since reads are reused memory', () => {

@@ -16,7 +16,7 @@ export interface ReassemblerOptions {
 }
 
 /** Joined message; the serials are those of part 1 and of the part that completed it. */
-export interface JoinedMessage {
+export interface ReassembledMessage {
   messageId: number;
   body: Buffer;
   total: number;
@@ -28,7 +28,7 @@ export interface JoinedMessage {
 export type PartOutcome =
   | { kind: 'stored' }
   | { kind: 'duplicate' }
-  | { kind: 'complete'; message: JoinedMessage }
+  | { kind: 'complete'; message: ReassembledMessage }
   | { kind: 'refused'; reason: 'notAPart' | 'tooLarge' };
 
 /** What the clock brings: parts to ask for (the body of 0x8003, or 0x0005 on a terminal's side), or an end without success. */
@@ -51,19 +51,19 @@ interface Transfer {
   lastRequestMs: number;
 }
 
-interface Terminal {
-  open: Map<number, Transfer>;
+interface TerminalState {
+  transfers: Map<number, Transfer>;
   /** Transfers just completed: their late duplicates are no new transfer. */
-  done: Map<number, { marks: Float64Array; atMs: number }>;
+  completed: Map<number, { fingerprints: Float64Array; completedAtMs: number }>;
   bytes: number;
 }
 
 /** Cost of one part besides its bytes, so that a flood of empty parts is bounded too. */
-const PART_OVERHEAD_BYTES = 64;
+const partOverheadBytes = 64;
 /** Longer transfers leave no marks for late duplicates. */
-const MAX_MARKS = 1024;
+const maxFingerprints = 1024;
 /** Parts asked for at once: the list of 0x8800 ends at 125, that of 0x8003 at one count byte. */
-const MAX_REQUESTED = 125;
+const maxRequestedParts = 125;
 
 /**
  * Joins subpackaged messages by terminal, message id, total and part number, never by serial arithmetic, since other messages may
@@ -76,7 +76,7 @@ export class Reassembler {
   readonly #maxBytesPerTerminal: number;
   readonly #maxTransfersPerTerminal: number;
   readonly #maxBytes: number;
-  readonly #terminals = new Map<string, Terminal>();
+  readonly #terminals = new Map<string, TerminalState>();
   #bytes = 0;
 
   constructor(options: ReassemblerOptions) {
@@ -89,14 +89,14 @@ export class Reassembler {
   }
 
   /** Bytes held, overhead included. */
-  get heldBytes(): number {
+  get bufferedBytes(): number {
     return this.#bytes;
   }
 
   /** Transfers in progress. */
   get openTransfers(): number {
     let count = 0;
-    for (const terminal of this.#terminals.values()) count += terminal.open.size;
+    for (const terminal of this.#terminals.values()) count += terminal.transfers.size;
     return count;
   }
 
@@ -105,35 +105,39 @@ export class Reassembler {
     const { subpackage } = frame;
     if (subpackage === null) return { kind: 'refused', reason: 'notAPart' };
     const { total, no } = subpackage;
-    const terminal = this.#terminalOf(terminalKey);
+    const terminal = this.#getOrCreateTerminal(terminalKey);
     const id = frame.messageId * 0x1_0000 + total;
     const { serial, body } = frame;
-    const done = terminal.open.has(id) ? undefined : terminal.done.get(id);
-    if (done !== undefined && done.marks[no - 1] === markOf(serial, body)) return { kind: 'duplicate' };
-    let transfer = terminal.open.get(id);
-    const known = transfer?.parts.get(no);
-    if (transfer !== undefined && known !== undefined) {
-      const same = known.bytes.equals(body);
-      if (same && (no !== 1 || known.serial === serial)) return this.#repeated(transfer);
+    const completed = terminal.transfers.has(id) ? undefined : terminal.completed.get(id);
+    if (completed !== undefined && completed.fingerprints[no - 1] === partFingerprint(serial, body))
+      return { kind: 'duplicate' };
+    let transfer = terminal.transfers.get(id);
+    const existing = transfer?.parts.get(no);
+    if (transfer !== undefined && existing !== undefined) {
+      const isSameContent = existing.bytes.equals(body);
+      if (isSameContent && (no !== 1 || existing.serial === serial)) return this.#handleDuplicate(transfer);
       // Part 1 once more, or other content under a number that is taken: the terminal has started over.
       this.#drop(terminal, id, transfer);
       transfer = undefined;
     }
-    if (!this.#makeRoom(terminal, body.length + PART_OVERHEAD_BYTES, transfer)) {
+    if (!this.#freeMemory(terminal, body.length + partOverheadBytes, transfer)) {
       if (transfer !== undefined) this.#drop(terminal, id, transfer);
-      this.#forgetIfIdle(terminalKey, terminal);
+      this.#deleteIfIdle(terminalKey, terminal);
       return { kind: 'refused', reason: 'tooLarge' };
     }
-    transfer ??= this.#open(terminal, id, terminalKey, frame.messageId, total);
+    transfer ??= this.#startTransfer(terminal, id, terminalKey, frame.messageId, total);
     return this.#store(terminal, id, transfer, no, { serial, bytes: Buffer.from(body) });
   }
 
-  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it anew, and are no late duplicates. */
-  reopen(terminalKey: string, { messageId, total }: Pick<JoinedMessage, 'messageId' | 'total'>): void {
+  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it again, and are no late duplicates. */
+  allowRetransmission(
+    terminalKey: string,
+    { messageId, total }: Pick<ReassembledMessage, 'messageId' | 'total'>,
+  ): void {
     const terminal = this.#terminals.get(terminalKey);
     if (terminal === undefined) return;
-    terminal.done.delete(messageId * 0x1_0000 + total);
-    this.#forgetIfIdle(terminalKey, terminal);
+    terminal.completed.delete(messageId * 0x1_0000 + total);
+    this.#deleteIfIdle(terminalKey, terminal);
   }
 
   /** What is due now: requests for missing parts and transfers given up. Call it about once a second. */
@@ -141,50 +145,51 @@ export class Reassembler {
     const now = this.#now();
     const events: TransferEvent[] = [];
     for (const [key, terminal] of this.#terminals) {
-      for (const [id, transfer] of terminal.open) {
+      for (const [id, transfer] of terminal.transfers) {
         if (now - transfer.lastPartMs >= this.#timeoutMs) {
           this.#drop(terminal, id, transfer);
           const { messageId, total } = transfer;
           events.push({ kind: 'expired', terminal: key, messageId, total, received: transfer.parts.size });
         } else if (now - Math.max(transfer.lastPartMs, transfer.lastRequestMs) >= this.#requestAfterMs) {
           transfer.lastRequestMs = now;
-          events.push(missingParts(transfer));
+          events.push(missingPartsEvent(transfer));
         }
       }
-      for (const [id, done] of terminal.done) if (now - done.atMs >= this.#timeoutMs) terminal.done.delete(id);
-      this.#forgetIfIdle(key, terminal);
+      for (const [id, completed] of terminal.completed)
+        if (now - completed.completedAtMs >= this.#timeoutMs) terminal.completed.delete(id);
+      this.#deleteIfIdle(key, terminal);
     }
     return events;
   }
 
   /** Drops all that is held for a terminal whose session has ended. */
-  forget(terminalKey: string): void {
+  deleteTerminal(terminalKey: string): void {
     const terminal = this.#terminals.get(terminalKey);
     if (terminal === undefined) return;
     this.#bytes -= terminal.bytes;
     this.#terminals.delete(terminalKey);
   }
 
-  #terminalOf(key: string): Terminal {
+  #getOrCreateTerminal(key: string): TerminalState {
     let terminal = this.#terminals.get(key);
     if (terminal === undefined) {
-      terminal = { open: new Map(), done: new Map(), bytes: 0 };
+      terminal = { transfers: new Map(), completed: new Map(), bytes: 0 };
       this.#terminals.set(key, terminal);
     }
     return terminal;
   }
 
-  #forgetIfIdle(key: string, terminal: Terminal): void {
-    if (terminal.open.size === 0 && terminal.done.size === 0) this.#terminals.delete(key);
+  #deleteIfIdle(key: string, terminal: TerminalState): void {
+    if (terminal.transfers.size === 0 && terminal.completed.size === 0) this.#terminals.delete(key);
   }
 
-  #repeated(transfer: Transfer): PartOutcome {
+  #handleDuplicate(transfer: Transfer): PartOutcome {
     transfer.lastPartMs = this.#now();
     return { kind: 'duplicate' };
   }
 
-  #open(terminal: Terminal, id: number, key: string, messageId: number, total: number): Transfer {
-    if (terminal.open.size >= this.#maxTransfersPerTerminal) this.#dropStalest(terminal, undefined);
+  #startTransfer(terminal: TerminalState, id: number, key: string, messageId: number, total: number): Transfer {
+    if (terminal.transfers.size >= this.#maxTransfersPerTerminal) this.#dropStalest(terminal, undefined);
     const now = this.#now();
     const transfer = {
       terminal: key,
@@ -195,13 +200,13 @@ export class Reassembler {
       lastPartMs: now,
       lastRequestMs: Number.NEGATIVE_INFINITY,
     };
-    terminal.open.set(id, transfer);
-    terminal.done.delete(id);
+    terminal.transfers.set(id, transfer);
+    terminal.completed.delete(id);
     return transfer;
   }
 
-  #store(terminal: Terminal, id: number, transfer: Transfer, no: number, part: Part): PartOutcome {
-    const cost = part.bytes.length + PART_OVERHEAD_BYTES;
+  #store(terminal: TerminalState, id: number, transfer: Transfer, no: number, part: Part): PartOutcome {
+    const cost = part.bytes.length + partOverheadBytes;
     transfer.parts.set(no, part);
     transfer.bytes += cost;
     terminal.bytes += cost;
@@ -209,30 +214,31 @@ export class Reassembler {
     transfer.lastPartMs = this.#now();
     if (transfer.parts.size < transfer.total) return { kind: 'stored' };
     this.#drop(terminal, id, transfer);
-    this.#rememberDone(terminal, id, transfer);
-    return { kind: 'complete', message: join(transfer, part.serial) };
+    this.#recordCompleted(terminal, id, transfer);
+    return { kind: 'complete', message: reassemble(transfer, part.serial) };
   }
 
-  #rememberDone(terminal: Terminal, id: number, transfer: Transfer): void {
-    if (transfer.total > MAX_MARKS) return;
-    const [oldest] = terminal.done.keys();
-    if (oldest !== undefined && terminal.done.size >= this.#maxTransfersPerTerminal) terminal.done.delete(oldest);
-    const marks = new Float64Array(transfer.total);
-    for (const [no, part] of transfer.parts) marks[no - 1] = markOf(part.serial, part.bytes);
-    terminal.done.set(id, { marks, atMs: this.#now() });
+  #recordCompleted(terminal: TerminalState, id: number, transfer: Transfer): void {
+    if (transfer.total > maxFingerprints) return;
+    const [oldest] = terminal.completed.keys();
+    if (oldest !== undefined && terminal.completed.size >= this.#maxTransfersPerTerminal)
+      terminal.completed.delete(oldest);
+    const fingerprints = new Float64Array(transfer.total);
+    for (const [no, part] of transfer.parts) fingerprints[no - 1] = partFingerprint(part.serial, part.bytes);
+    terminal.completed.set(id, { fingerprints, completedAtMs: this.#now() });
   }
 
   /** Frees memory for `cost` more bytes: old transfers of the same terminal first; false when that is not enough. */
-  #makeRoom(terminal: Terminal, cost: number, current: Transfer | undefined): boolean {
+  #freeMemory(terminal: TerminalState, cost: number, current: Transfer | undefined): boolean {
     while (terminal.bytes + cost > this.#maxBytesPerTerminal) {
       if (!this.#dropStalest(terminal, current)) return false;
     }
     return this.#bytes + cost <= this.#maxBytes;
   }
 
-  #dropStalest(terminal: Terminal, except: Transfer | undefined): boolean {
+  #dropStalest(terminal: TerminalState, except: Transfer | undefined): boolean {
     let stalest: [number, Transfer] | undefined;
-    for (const entry of terminal.open) {
+    for (const entry of terminal.transfers) {
       if (entry[1] === except) continue;
       if (stalest === undefined || entry[1].lastPartMs < stalest[1].lastPartMs) stalest = entry;
     }
@@ -241,22 +247,22 @@ export class Reassembler {
     return true;
   }
 
-  #drop(terminal: Terminal, id: number, transfer: Transfer): void {
-    terminal.open.delete(id);
+  #drop(terminal: TerminalState, id: number, transfer: Transfer): void {
+    terminal.transfers.delete(id);
     terminal.bytes -= transfer.bytes;
     this.#bytes -= transfer.bytes;
   }
 }
 
 /** Serial and content in one number: the serial alone would not do, as some terminals always send the same one. */
-function markOf(serial: number, bytes: Buffer): number {
+function partFingerprint(serial: number, bytes: Buffer): number {
   const { imul } = Math;
   let hash = 0x811c9dc5; // FNV-1a
   for (let i = 0; i < bytes.length; i += 1) hash = imul(hash ^ (bytes[i] as number), 0x01000193);
   return serial * 0x1_0000_0000 + (hash >>> 0);
 }
 
-function join(transfer: Transfer, lastSerial: number): JoinedMessage {
+function reassemble(transfer: Transfer, lastSerial: number): ReassembledMessage {
   const bodies: Buffer[] = [];
   for (let no = 1; no <= transfer.total; no += 1) bodies.push((transfer.parts.get(no) as Part).bytes);
   const { messageId, total } = transfer;
@@ -264,9 +270,9 @@ function join(transfer: Transfer, lastSerial: number): JoinedMessage {
   return { messageId, total, body: Buffer.concat(bodies), firstSerial, lastSerial };
 }
 
-function missingParts(transfer: Transfer): TransferEvent {
+function missingPartsEvent(transfer: Transfer): TransferEvent {
   const packageIds: number[] = [];
-  for (let no = 1; no <= transfer.total && packageIds.length < MAX_REQUESTED; no += 1) {
+  for (let no = 1; no <= transfer.total && packageIds.length < maxRequestedParts; no += 1) {
     if (!transfer.parts.has(no)) packageIds.push(no);
   }
   const { terminal, messageId } = transfer;

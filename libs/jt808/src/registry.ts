@@ -11,19 +11,19 @@ import * as video from './messages/video.ts';
 
 const modules = [session, parameters, location, information, vehicle, areas, media, video, attachments];
 
-const isDefinition = (value: unknown): value is MessageDefinition =>
+const isMessageDefinition = (value: unknown): value is MessageDefinition =>
   typeof value === 'object' && value !== null && 'id' in value && 'entries' in value;
 
 /** Every message definition, by rising id. */
 export const allMessages: readonly MessageDefinition[] = modules
-  .flatMap((module) => Object.values(module).filter(isDefinition))
+  .flatMap((module) => Object.values(module).filter(isMessageDefinition))
   .sort((a, b) => a.id - b.id);
 
 const byId = new Map(allMessages.map((definition): [number, MessageDefinition] => [definition.id, definition]));
 const byName = new Map(allMessages.map((definition): [string, MessageDefinition] => [definition.name, definition]));
 
 /** Who sends an id: 0x0000-0x7FFF and vendors' 0xE000-0xEFFF come from the terminal, the rest goes to it. */
-export function senderOf(messageId: number): Sender {
+export function getSender(messageId: number): Sender {
   return messageId < 0x8000 || (messageId >= 0xe000 && messageId <= 0xefff) ? 'terminal' : 'platform';
 }
 

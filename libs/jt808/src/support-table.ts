@@ -1,12 +1,12 @@
-import { EDITIONS } from './edition.ts';
-import { type ExtraDefinition, extraDefinitions } from './extras.ts';
+import { type AdditionalItemDefinition, additionalItemDefinitions } from './additional-items.ts';
+import { editions } from './edition.ts';
 import { type Fields, hexId, snakeCase } from './fields/index.ts';
 import type { MessageDefinition } from './message.ts';
 import { parameterDefinitions } from './parameters.ts';
-import { powerItems } from './power-items.ts';
+import { powerItemRows } from './power-items.ts';
 import { allMessages } from './registry.ts';
 
-function fieldNames(fields: Fields): string {
+function formatFieldNames(fields: Fields): string {
   const names = Object.entries(fields)
     .filter(([, field]) => field.type !== '')
     .map(([name, field]) => `\`${snakeCase(name)}\`${'optional' in field ? '?' : ''}`);
@@ -14,58 +14,58 @@ function fieldNames(fields: Fields): string {
 }
 
 /** Markdown table with aligned columns, as the repository's formatter wants it. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
+function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0), title.length),
   );
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(head), rule, ...rows.map(line)].join('\n');
+  const separator = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(header), separator, ...rows.map(line)].join('\n');
 }
 
-function messageRow(definition: MessageDefinition): string[] {
+function formatMessageRow(definition: MessageDefinition): string[] {
   return [
     hexId(definition.id, 4),
     `\`${definition.name}\``,
-    (definition.editions ?? EDITIONS).map((edition) => edition.slice(2)).join(' '),
+    (definition.editions ?? editions).map((edition) => edition.slice(2)).join(' '),
     definition.reference,
     (definition.answeredBy ?? []).map((id) => hexId(id, 4)).join(', '),
-    fieldNames(definition.body),
+    formatFieldNames(definition.body),
   ];
 }
 
-function messageTable(from: MessageDefinition['from']): string {
-  const head = ['Id', 'Name', 'Editions', 'Defined in', 'Answered by', 'Fields (? = not in every body)'];
-  return table(head, allMessages.filter((definition) => definition.from === from).map(messageRow));
+function formatMessageTable(from: MessageDefinition['from']): string {
+  const header = ['Id', 'Name', 'Editions', 'Defined in', 'Answered by', 'Fields (? = not in every body)'];
+  return formatTable(header, allMessages.filter((definition) => definition.from === from).map(formatMessageRow));
 }
 
-function lengthsOf({ lengths }: ExtraDefinition): string {
+function formatLengths({ lengths }: AdditionalItemDefinition): string {
   return typeof lengths === 'function' ? 'variable' : lengths.join(', ');
 }
 
-function extraTable(): string {
-  const rows = Object.values<ExtraDefinition>(extraDefinitions).map((extra) => [
-    hexId(extra.id, 2),
-    `\`${extra.name}\``,
-    lengthsOf(extra),
-    extra.reference,
-    fieldNames(extra.fields),
+function additionalItemTable(): string {
+  const rows = Object.values<AdditionalItemDefinition>(additionalItemDefinitions).map((item) => [
+    hexId(item.id, 2),
+    `\`${item.name}\``,
+    formatLengths(item),
+    item.reference,
+    formatFieldNames(item.fields),
   ]);
-  return table(['Id', 'Name', 'Length', 'Defined in', 'Fields'], rows);
+  return formatTable(['Id', 'Name', 'Length', 'Defined in', 'Fields'], rows);
 }
 
-function powerTable(): string {
-  return table(['Id', 'Length', 'Value'], powerItems);
+function formatPowerTable(): string {
+  return formatTable(['Id', 'Length', 'Value'], powerItemRows);
 }
 
-function parameterTable(): string {
+function formatParameterTable(): string {
   const rows = [...parameterDefinitions.values()].map(({ id, name, type }) => [hexId(id, 4), `\`${name}\``, type]);
-  return table(['Id', 'Name', 'Type'], rows);
+  return formatTable(['Id', 'Name', 'Type'], rows);
 }
 
 /** Text of docs/protocol-support.md: every message, item and parameter that the definitions know. */
-export function supportTable(): string {
+export function formatSupportTable(): string {
   return `# Protocol support
 
 Made from the definitions in \`libs/jt808\` by \`node libs/jt808/dist/write-support-table.js\`; a test compares. Messages, items and
@@ -76,26 +76,26 @@ check one there before you rely on it.
 
 ## From the terminal
 
-${messageTable('terminal')}
+${formatMessageTable('terminal')}
 
 ## To the terminal
 
-${messageTable('platform')}
+${formatMessageTable('platform')}
 
 ## Additional information of a location (0x0200)
 
 An item whose length is another than the listed ones is a vendor's and is kept as bytes.
 
-${extraTable()}
+${additionalItemTable()}
 
 ## Battery and supply voltage
 
 The standard has no item for either. These vendor items are read where they have exactly this form; any other form stays unknown.
 
-${powerTable()}
+${formatPowerTable()}
 
 ## Parameters (0x8103, 0x0104)
 
-${parameterTable()}
+${formatParameterTable()}
 `;
 }

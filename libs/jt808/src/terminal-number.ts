@@ -1,10 +1,10 @@
 import type { HeaderForm } from './edition.ts';
 import { EncodeError } from './errors.ts';
 
-const DIGITS = '0123456789ABCDEF';
+const hexDigits = '0123456789ABCDEF';
 
 /** Bytes of the terminal number in each header form. */
-export const PHONE_BYTES: Readonly<Record<HeaderForm, 6 | 10>> = { '2013': 6, '2019': 10 };
+export const phoneBytesByHeader: Readonly<Record<HeaderForm, 6 | 10>> = { '2013': 6, '2019': 10 };
 
 /**
  * Canonical number of a terminal: the key for every look-up, subject and record. Leading zeros go, because one unit shows up
@@ -18,10 +18,10 @@ export function terminalKey(number: string): string | null {
   if (/^[0-9]+$/.test(significant)) return significant;
   if (significant.length > 12) return significant;
   const imeiWithoutCheckDigit = String(Number.parseInt(significant, 16));
-  return imeiWithoutCheckDigit + luhnDigit(imeiWithoutCheckDigit);
+  return imeiWithoutCheckDigit + luhnCheckDigit(imeiWithoutCheckDigit);
 }
 
-function luhnDigit(digits: string): string {
+function luhnCheckDigit(digits: string): string {
   let sum = 0;
   for (let i = 0; i < digits.length; i += 1) {
     const digit = digits.charCodeAt(digits.length - 1 - i) - 48;
@@ -36,14 +36,14 @@ export function unpackDigits(bytes: Uint8Array, start: number, length: number): 
   let digits = '';
   for (let i = start; i < start + length; i += 1) {
     const byte = bytes[i] ?? 0;
-    digits += DIGITS.charAt(byte >> 4) + DIGITS.charAt(byte & 0x0f);
+    digits += hexDigits.charAt(byte >> 4) + hexDigits.charAt(byte & 0x0f);
   }
   return digits;
 }
 
 /** Packs a terminal number for a header form: zeros in front up to the width, digits otherwise untouched. */
 export function packPhone(phone: string, header: HeaderForm): Buffer {
-  const width = PHONE_BYTES[header] * 2;
+  const width = phoneBytesByHeader[header] * 2;
   const digits = phone.length > width ? phone.replace(/^0+/, '') : phone;
   if (!/^[0-9A-Fa-f]*$/.test(digits) || digits.length > width) {
     throw new EncodeError(`terminal number does not fit ${width} digits`, 'phone');

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { decodeGbk, encodeGbk, gbkLength, unencodableInGbk } from './text.ts';
+import { decodeGbk, encodeGbk, findUnencodableInGbk, gbkLength } from './text.ts';
 
 it('measures what goes on the wire', () => {
   expect(gbkLength('stop')).toBe(4);
@@ -13,8 +13,8 @@ it('writes the euro in two bytes, as every sign that is not ASCII, and reads it 
 });
 
 it('names the characters that GBK lacks, each once', () => {
-  expect(unencodableInGbk('粤B88888')).toEqual([]);
-  expect(unencodableInGbk('a😀b😀ñ')).toEqual(['😀', 'ñ']);
+  expect(findUnencodableInGbk('粤B88888')).toEqual([]);
+  expect(findUnencodableInGbk('a😀b😀ñ')).toEqual(['😀', 'ñ']);
   expect(() => encodeGbk('halt 😀')).toThrow(/😀/);
 });
 

@@ -7,7 +7,7 @@ const wireCharset = 'gb18030';
 /** GBK bytes of a text; throws EncodeError naming the characters that GBK lacks. */
 export function encodeGbk(text: string): Buffer {
   if (isAscii(text)) return Buffer.from(text, 'latin1');
-  const missing = unencodableInGbk(text);
+  const missing = findUnencodableInGbk(text);
   if (missing.length > 0) throw new EncodeError(`GBK has no ${missing.join(' ')}`);
   return iconv.encode(text, wireCharset);
 }
@@ -30,7 +30,7 @@ export function gbkLength(text: string): number {
 }
 
 /** Characters of a text that GBK lacks, each once, in order; empty when the text can be sent. */
-export function unencodableInGbk(text: string): string[] {
+export function findUnencodableInGbk(text: string): string[] {
   if (isAscii(text)) return [];
   const missing = new Set<string>();
   for (const character of text) {

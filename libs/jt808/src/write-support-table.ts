@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { supportTable } from './support-table.ts';
+import { formatSupportTable } from './support-table.ts';
 
-writeFileSync(resolve(import.meta.dirname, '../../../docs/protocol-support.md'), supportTable());
+writeFileSync(resolve(import.meta.dirname, '../../../docs/protocol-support.md'), formatSupportTable());

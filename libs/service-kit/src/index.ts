@@ -1,29 +1,47 @@
-export {
-  AddressGuard,
-  type AddressGuardOptions,
-  type GuardVerdict,
-  isPublicAddress,
-  maxUrlLength,
-} from './address-guard.ts';
-export { adminRoutes, listen, type ReadinessChecks } from './admin.ts';
-export { isAddressAllowed, isNetwork } from './allowed-address.ts';
+export { createAdminRouter, listen, type ReadinessChecks } from './http/admin.ts';
 export {
   type ApiOptions,
   apiError,
-  apiErrors,
-  contextOf,
   createApi,
   createApp,
+  createErrorHandlers,
+  getRawBody,
+  getRequestContext,
   type ReceivedRequest,
-  rawBodyOf,
-} from './api.ts';
+} from './http/api.ts';
+export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './http/errors.ts';
+export { parseFiniteNumber } from './http/finite-number.ts';
 export {
-  type ClipFormat,
-  type ClipPath,
-  clipFormats,
-  signClipPath,
-  verifyClipPath,
-} from './clip-signature.ts';
+  type IdempotencyRecord,
+  type IdempotencyStore,
+  type StoredResponse,
+  withIdempotencyKey,
+} from './http/idempotency.ts';
+export { assertVersion, parseIfMatch, versionMismatch, versionMismatchErrors } from './http/if-match.ts';
+export { parseJsonBody } from './http/json-body.ts';
+export { createOpenApiDocument, type HeaderInfo, type OpenApiInfo, type SecurityInfo } from './http/openapi.ts';
+export {
+  type Page,
+  type Pagination,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parsePagination,
+  parseSort,
+  type Sort,
+  singleSchema,
+  sortParameter,
+} from './http/pagination.ts';
+export { proxyUpstream, type Upstream, upstreamUnreachable } from './http/proxy.ts';
+export { type Rate, RateLimits } from './http/rate-limits.ts';
+export { compileBodyParser, getIgnoredFields, validationError } from './http/request-body.ts';
+export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './http/route.ts';
+export { getSentNames, SentNames } from './http/sent-names.ts';
+export { createContentSender, createDocumentSender, sendWithEtag } from './http/static-content.ts';
+export { serveSwaggerUi } from './http/swagger-ui.ts';
+export { compileBody, compileParameters } from './http/validate.ts';
+export { describeErrors } from './http/validation-messages.ts';
+export { stringifyBigInt } from './runtime/bigint-json.ts';
 export {
   ConfigError,
   type ConfigOf,
@@ -32,45 +50,32 @@ export {
   envSchema,
   isLoopback,
   readEnv,
-  shownConfig,
-} from './config.ts';
-export { docsPage } from './docs-page.ts';
-export { developmentEncryptionKey, Encryption } from './encryption.ts';
-export { AppError, type ErrorCode, type ErrorDetail, errorCodes } from './errors.ts';
-export { writeJson } from './exact-json.ts';
-export { type FilePath, signFilePath, verifyFilePath } from './file-signature.ts';
-export { finiteNumber } from './finite-number.ts';
-export { type IdempotencyStore, type KeptAnswer, type KeptRequest, onlyOnce } from './idempotency.ts';
-export { expectedVersion, otherVersion, requireVersion, versionMismatch } from './if-match.ts';
-export { parseJsonBody } from './json-body.ts';
-export { lazyCheck, type SchemaCheck } from './lazy-check.ts';
-export { Lifecycle, podId, type Running, runService } from './lifecycle.ts';
-export { createLogger, type Logger, shownUrl } from './log.ts';
-export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './media-signature.ts';
-export { Counter, createMetrics, Gauge, Histogram, Registry } from './metrics.ts';
-export { type HeaderInfo, type OpenApiInfo, openApiDocument, type SecurityInfo } from './openapi.ts';
+  redactConfig,
+} from './runtime/config.ts';
+export { retryUntilSuccess, runPeriodically } from './runtime/interval.ts';
+export { lazyCheck, type SchemaCheck } from './runtime/lazy-check.ts';
+export { getPodId, Lifecycle, type Running, runService } from './runtime/lifecycle.ts';
+export { createLogger, type Logger, redactUrl } from './runtime/log.ts';
+export { Counter, createMetrics, Gauge, Histogram, Registry } from './runtime/metrics.ts';
+export { TtlCache } from './runtime/ttl-cache.ts';
+export { videoMimeType, videoMimeTypes } from './runtime/video-mime-types.ts';
+export type { ResolvedAddress } from './security/dns-resolver.ts';
+export { developmentEncryptionKey, Encryption } from './security/encryption.ts';
+export { isCidr, isIpAllowed } from './security/ip-allowlist.ts';
 export {
-  oneOf,
-  type PageItems,
-  type Paging,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
-  readPaging,
-  readSorting,
-  type Sorting,
-  sortParameter,
-} from './paging.ts';
-export { pipeUpstream, type Upstream, upstreamUnreachable } from './pipe-upstream.ts';
-export { plainFaults } from './plain-faults.ts';
-export { compilePlatformBody, ignoredFieldsOf, invalid } from './platform-body.ts';
-export { type Rate, RateLimits } from './rate-limits.ts';
-export type { ResolvedAddress } from './resolve-host.ts';
-export { defineRoute, Reply, type RequestContext, type Route, type RouteInput } from './route.ts';
-export { SentNames, sentNamesOf } from './sent-names.ts';
-export { ShortCache } from './short-cache.ts';
-export { type SignatureVerdict, signQuery, verifyQuery } from './signed-query.ts';
-export { sendTagged, staticContent, staticDocument } from './static-content.ts';
-export { every, untilDone } from './ticker.ts';
-export { compileBody, compileParameters } from './validate.ts';
-export { videoTypeOf, videoTypes } from './video-types.ts';
+  type ClipFormat,
+  type ClipPath,
+  clipFormats,
+  signClipPath,
+  verifyClipPath,
+} from './security/signed-urls/clip.ts';
+export { type FilePath, signFilePath, verifyFilePath } from './security/signed-urls/file.ts';
+export { type MediaPath, type MediaPathVerdict, signMediaPath, verifyMediaPath } from './security/signed-urls/media.ts';
+export { type SignatureVerdict, signQuery, verifyQuery } from './security/signed-urls/query.ts';
+export {
+  isPublicAddress,
+  maxUrlLength,
+  SsrfGuard,
+  type SsrfGuardOptions,
+  type SsrfVerdict,
+} from './security/ssrf-guard.ts';

@@ -21,7 +21,7 @@ interface Import {
   readonly package: Package;
 }
 
-function packagesIn(parent: string): Package[] {
+function findPackages(parent: string): Package[] {
   return readdirSync(join(root, parent))
     .map((name) => `${parent}/${name}`)
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
@@ -36,13 +36,13 @@ function packagesIn(parent: string): Package[] {
 
 const importShapes = [/\bfrom\s+'([^']+)'/g, /\bimport\s+'([^']+)'/g, /\bimport\(\s*'([^']+)'/g];
 
-function importsOf(each: Package): Import[] {
+function findImports(each: Package): Import[] {
   const source = join(root, each.folder, 'src');
   if (!existsSync(source)) return [];
   return sourceFiles(source).flatMap((path) => {
     const text = readFileSync(path, 'utf8');
     const file = relative(root, path).split(sep).join('/');
-    // An example is read, and run by tests; who uses the package goes without it.
+    // Tests read and run examples; users of the package do not need them.
     const isTest = file.endsWith('.test.ts') || file.includes('/testing/') || file.includes('/examples/');
     const found = importShapes.flatMap((shape) => [...text.matchAll(shape)].map((match) => match[1] ?? ''));
     return found.map((from) => ({ file, from, isTest, package: each }));
@@ -54,19 +54,19 @@ const sourceFiles = (folder: string): string[] =>
     .filter((name) => /\.(ts|tsx|mts)$/.test(name))
     .map((name) => join(folder, name));
 
-const libs = packagesIn('libs');
-const services = packagesIn('services');
+const libs = findPackages('libs');
+const services = findPackages('services');
 const all = [...libs, ...services];
-const imports = all.flatMap(importsOf);
+const imports = all.flatMap(findImports);
 const rootTestPackages = new Set(['@jest/globals', 'fast-check']);
 const isOurs = (name: string): boolean => name.startsWith('@fleet/');
 const isService = (name: string): boolean => services.some((service) => service.name === name);
-/** The package of an import: `@fleet/bus` of `@fleet/bus/x`, `redis` of `redis/x`. */
-const packageOf = (from: string): string => from.split('/', from.startsWith('@') ? 2 : 1).join('/');
-const shown = (found: readonly Import[]): string[] => found.map(({ file, from }) => `${file} imports ${from}`);
+/** Returns the package of an import: `@fleet/bus` of `@fleet/bus/x`, `redis` of `redis/x`. */
+const toPackageName = (from: string): string => from.split('/', from.startsWith('@') ? 2 : 1).join('/');
+const formatImport = (found: readonly Import[]): string[] => found.map(({ file, from }) => `${file} imports ${from}`);
 
-/** The files of a package that its entry imports, by whatever way. */
-function reachableFrom(entry: string, own: readonly Import[]): Set<string> {
+/** Returns the files of a package that its entry imports, directly or not. */
+function findReachable(entry: string, own: readonly Import[]): Set<string> {
   const reached = new Set([entry]);
   for (const file of reached)
     for (const one of own)
@@ -75,8 +75,8 @@ function reachableFrom(entry: string, own: readonly Import[]): Set<string> {
   return reached;
 }
 
-describe('the layers of the house (docs/architecture.md)', () => {
-  it('has looked at something', () => {
+describe('the layers of the packages (docs/architecture.md)', () => {
+  it('covers the known packages', () => {
     expect(libs.map(({ name }) => name)).toEqual(expect.arrayContaining(['@fleet/bus', '@fleet/jt808']));
     expect(services).toHaveLength(readdirSync(join(root, 'services')).length);
     expect(imports.length).toBeGreaterThan(100);
@@ -86,29 +86,31 @@ describe('the layers of the house (docs/architecture.md)', () => {
     const depending = libs.filter((lib) => [...lib.dependencies, ...lib.devDependencies].some(isService));
     expect(depending.map(({ name }) => name)).toEqual([]);
     expect(
-      shown(imports.filter((one) => one.package.folder.startsWith('libs/') && isService(packageOf(one.from)))),
+      formatImport(
+        imports.filter((one) => one.package.folder.startsWith('libs/') && isService(toPackageName(one.from))),
+      ),
     ).toEqual([]);
   });
 
-  it('services never depend on one another: they meet on the bus', () => {
+  it('services never depend on one another: they communicate over the bus', () => {
     const depending = services.filter((each) => [...each.dependencies, ...each.devDependencies].some(isService));
     expect(depending.map(({ name }) => name)).toEqual([]);
-    expect(shown(imports.filter(({ from }) => isService(packageOf(from))))).toEqual([]);
+    expect(formatImport(imports.filter(({ from }) => isService(toPackageName(from))))).toEqual([]);
   });
 
-  it.each(['@fleet/jt808', '@fleet/jt1078'])('%s depends on nothing of ours and does no input or output', (name) => {
+  it.each(['@fleet/jt808', '@fleet/jt1078'])('%s has no dependency on this product and no input or output', (name) => {
     const codec = libs.find((lib) => lib.name === name);
     expect(codec?.dependencies.filter(isOurs)).toEqual([]);
     const own = imports.filter((one) => one.package.name === name && !one.isTest);
-    expect(shown(own.filter(({ from }) => isOurs(from)))).toEqual([]);
+    expect(formatImport(own.filter(({ from }) => isOurs(from)))).toEqual([]);
     const io = /^(node:)?(net|dgram|tls|http|https|http2|fs|fs\/promises|child_process|dns|worker_threads|cluster)$/;
-    // Tools that write a table into the documentation are not reached from the library's entry.
-    const library = reachableFrom(`${codec?.folder}/src/index.ts`, own);
+    // Tools that write a table into the documentation are not reachable from the library's entry.
+    const library = findReachable(`${codec?.folder}/src/index.ts`, own);
     expect(library.size).toBeGreaterThan(5);
-    expect(shown(own.filter(({ file, from }) => library.has(file) && io.test(from)))).toEqual([]);
+    expect(formatImport(own.filter(({ file, from }) => library.has(file) && io.test(from)))).toEqual([]);
   });
 
-  it('libraries depend on one another without a circle', () => {
+  it('libraries depend on one another without a cycle', () => {
     const circles: string[] = [];
     const visit = (lib: Package, path: readonly string[]): void => {
       if (path.includes(lib.name)) circles.push([...path, lib.name].join(' -> '));
@@ -118,23 +120,23 @@ describe('the layers of the house (docs/architecture.md)', () => {
     expect(circles).toEqual([]);
   });
 
-  it('the simulator is a devDependency only, used by tests alone', () => {
+  it('the simulator is a devDependency, used by tests only', () => {
     const simulator = '@fleet/terminal-simulator';
     expect(all.filter(({ dependencies }) => dependencies.includes(simulator)).map(({ name }) => name)).toEqual([]);
-    expect(shown(imports.filter((one) => packageOf(one.from) === simulator && !one.isTest))).toEqual([]);
+    expect(formatImport(imports.filter((one) => toPackageName(one.from) === simulator && !one.isTest))).toEqual([]);
   });
 
-  it('every package that is imported is declared: for use, or for tests alone', () => {
+  it('every imported package is declared, as a dependency or for tests', () => {
     const undeclared = imports.filter(({ from, isTest, package: { dependencies, devDependencies } }) => {
-      const name = packageOf(from);
-      // Those of the root serve every package's tests.
+      const name = toPackageName(from);
+      // Packages of the root serve all tests.
       if (from.startsWith('.') || from.startsWith('node:') || (isTest && rootTestPackages.has(name))) return false;
       return !dependencies.includes(name) && !(isTest && devDependencies.includes(name));
     });
-    expect(shown(undeclared)).toEqual([]);
+    expect(formatImport(undeclared)).toEqual([]);
   });
 
-  it('relative imports stay inside their package, but for the backends that tests start', () => {
+  it('relative imports stay inside their package, except for the backends that tests start', () => {
     const shared = 'libs/service-kit/src/testing/';
     const leaving = imports.filter((one) => {
       if (!one.from.startsWith('.')) return false;
@@ -143,15 +145,15 @@ describe('the layers of the house (docs/architecture.md)', () => {
         .join('/');
       return !target.startsWith(`${one.package.folder}/`) && !(one.isTest && target.startsWith(shared));
     });
-    expect(shown(leaving)).toEqual([]);
+    expect(formatImport(leaving)).toEqual([]);
   });
 
   it.each([
     ['nats', 'libs/bus'],
     ['mongodb', 'libs/storage'],
     ['redis', 'libs/storage'],
-  ])('only one library knows the package %s', (name, folder) => {
-    const foreign = imports.filter((one) => packageOf(one.from) === name && one.package.folder !== folder);
-    expect(shown(foreign.filter(({ isTest }) => !isTest))).toEqual([]);
+  ])('only one library imports the package %s', (name, folder) => {
+    const foreign = imports.filter((one) => toPackageName(one.from) === name && one.package.folder !== folder);
+    expect(formatImport(foreign.filter(({ isTest }) => !isTest))).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { until } from '../../service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../service-kit/src/testing/server-process.ts';
 import { Batcher } from './batcher.ts';
 
-/** Returns a batcher that doubles numbers, and the batches it was given; a batch ends when `release` is called. */
+/** Returns a batcher that doubles numbers, and the batches it received; a batch ends when `release` is called. */
 function doubler() {
   const batches: (readonly number[])[] = [];
   const ends: (() => void)[] = [];
@@ -13,14 +13,14 @@ function doubler() {
     return items.map((item) => 2 * item);
   });
   const release = async (): Promise<void> => {
-    await until(() => ends.length > 0);
+    await waitFor(() => ends.length > 0);
     ends.shift()?.();
   };
   return { batcher, batches, release };
 }
 
 describe('Batcher', () => {
-  it('runs a first item at once, and joins those that arrive meanwhile', async () => {
+  it('runs the first item immediately and joins items that arrive during the run', async () => {
     const { batcher, batches, release } = doubler();
     const results = [1, 2, 3].map((item) => batcher.add(item));
     expect(batches).toEqual([[1]]);
@@ -31,7 +31,7 @@ describe('Batcher', () => {
     expect(await Promise.all(results)).toEqual([2, 4, 6]);
   });
 
-  it('rejects the items of a batch that fails, and runs the next', async () => {
+  it('rejects all items of a failed batch and runs the next batch', async () => {
     const { batcher, release } = doubler();
     const results = [1, 13, 3].map((item) => batcher.add(item));
     const failed = Promise.allSettled(results.slice(1));

@@ -4,16 +4,22 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Bounds one command: a server writes to a collection by one command at a time, and others wait for it. */
+/** Limits one command: a server runs one write command per collection at a time, and others wait for it. */
 const maxBatchSize = 500;
 
-/** Joins operations that arrive while a command is under way into the next command: under load one command serves hundreds of callers, else each goes at once. */
+/**
+ * Joins operations that arrive during a command into the next command. Under load one command serves hundreds of
+ * callers; otherwise each runs immediately.
+ */
 export class Batcher<Item, Result> {
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
   #waiting: Waiting<Item, Result>[] = [];
   #isRunning = false;
 
-  /** @param run executes a batch and returns one result for each item, in the same order; what it throws rejects every item of the batch */
+  /**
+   * @param run executes a batch and returns one result for each item, in the same order; a rejection rejects every item
+   * of the batch
+   */
   constructor(run: (items: readonly Item[]) => Promise<readonly Result[]>) {
     this.#run = run;
   }
@@ -34,7 +40,7 @@ export class Batcher<Item, Result> {
   async #runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#run(batch.map(({ item }) => item));
-      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result);
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, jest } from '@jest/globals';
 import { MongoServerError } from 'mongodb';
-import { ServerProcess, testEnv, until } from '../../service-kit/src/testing/server-process.ts';
-import { isDatabaseAway, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
-import { openRedis, redisAnswers } from './redis.ts';
+import { ServerProcess, testEnv, waitFor } from '../../service-kit/src/testing/server-process.ts';
+import { isDatabaseUnavailable, isDuplicateKey, openDatabase, writeInBulk } from './mongo.ts';
+import { connectRedis, pingRedis } from './redis.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 describe('the database', () => {
-  it('is the one that the URL names, answers a ping, and tells a duplicate from other refusals', async () => {
+  it('uses the database of the URL, replies to a ping, and identifies duplicate keys', async () => {
     const url = new URL(testEnv('MONGODB_URL'));
     url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
     const database = openDatabase(url.href, { appName: 'storage-test' });
@@ -28,18 +28,18 @@ describe('the database', () => {
   });
 
   it.each([91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])(
-    'is away, too, where its server answers %i: it shuts down, or is not the primary',
+    'is unavailable if its server replies with %i: it is shutting down or not the primary',
     (code) => {
-      expect(isDatabaseAway(new MongoServerError({ message: 'not now', code }))).toBe(true);
+      expect(isDatabaseUnavailable(new MongoServerError({ message: 'not now', code }))).toBe(true);
     },
   );
 
-  it('is not away where it refuses', () => {
-    expect(isDatabaseAway(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
-    expect(isDatabaseAway(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
+  it('is available if it rejects a command', () => {
+    expect(isDatabaseUnavailable(new MongoServerError({ message: 'E11000', code: 11_000 }))).toBe(false);
+    expect(isDatabaseUnavailable(Object.assign(new Error('of another kind'), { code: 91 }))).toBe(false);
   });
 
-  it('takes more writes at once than the embedded server has connections', async () => {
+  it('accepts more concurrent writes than the embedded server has connections', async () => {
     const url = new URL(testEnv('MONGODB_URL'));
     url.pathname = `/storage_${randomBytes(6).toString('hex')}`;
     const database = openDatabase(url.href, { appName: 'storage-test' });
@@ -57,7 +57,7 @@ describe('the database', () => {
     }
   });
 
-  it('may come up after its users, go away and come back', async () => {
+  it('may start after its clients, stop and return', async () => {
     const server = await ServerProcess.mongo();
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/late`, { appName: 'storage-test' });
     const things = database.collection<{ _id: string }>('things');
@@ -67,12 +67,12 @@ describe('the database', () => {
       expect(performance.now() - startedAt).toBeLessThan(5_000);
       await expect(things.findOne({ _id: 'a' })).rejects.toThrow(/ECONNREFUSED|closed/);
       await server.start();
-      await until(() => database.ping());
+      await waitFor(() => database.ping());
       await things.insertOne({ _id: 'a' });
       await server.kill();
       expect(await database.ping(500)).toBe(false);
       await server.start();
-      await until(() => database.ping());
+      await waitFor(() => database.ping());
       expect(await things.findOne({ _id: 'a' })).toEqual({ _id: 'a' });
     } finally {
       await database.close();
@@ -80,41 +80,41 @@ describe('the database', () => {
     }
   });
 
-  it('closes at once while its server is away', async () => {
+  it('closes immediately while its server is unavailable', async () => {
     const server = await ServerProcess.mongo();
     const database = openDatabase(`mongodb://127.0.0.1:${server.port}/never`, { appName: 'storage-test' });
     const startedAt = performance.now();
     await database.close();
-    // Whoever waited for the server would wait for ever.
+    // A client that waited for the server would wait forever.
     expect(performance.now() - startedAt).toBeLessThan(30_000);
     await server.remove();
   });
 });
 
 describe('Redis', () => {
-  it('fails commands at once while it is away, and works again after', async () => {
+  it('fails commands immediately during an outage and works again afterwards', async () => {
     const server = await (await ServerProcess.redis()).start();
     const faults: unknown[] = [];
-    const redis = await openRedis(`redis://127.0.0.1:${server.port}`, {
+    const redis = await connectRedis(`redis://127.0.0.1:${server.port}`, {
       name: 'storage-test',
       onError: (error) => faults.push(error),
     });
     try {
-      expect(await redisAnswers(redis)).toBe(true);
+      expect(await pingRedis(redis)).toBe(true);
       await server.kill();
-      await until(() => !redis.isReady);
+      await waitFor(() => !redis.isReady);
       const tookMs: number[] = [];
       for (let i = 0; i < 5; i += 1) {
         const startedAt = performance.now();
         await expect(redis.get('a')).rejects.toThrow(/offline|closed/i);
-        expect(await redisAnswers(redis)).toBe(false);
+        expect(await pingRedis(redis)).toBe(false);
         tookMs.push(performance.now() - startedAt);
       }
       // The best of five: a busy machine may pause any one of them.
       expect(Math.min(...tookMs)).toBeLessThan(1_000);
-      await until(() => faults.length > 0);
+      await waitFor(() => faults.length > 0);
       await server.start();
-      await until(() => redisAnswers(redis));
+      await waitFor(() => pingRedis(redis));
       await redis.set('a', '1');
       expect(await redis.get('a')).toBe('1');
     } finally {
@@ -123,12 +123,15 @@ describe('Redis', () => {
     }
   });
 
-  it('is waited for at the start', async () => {
+  it('waits for the first connection at start', async () => {
     const server = await ServerProcess.redis();
-    const opening = openRedis(`redis://127.0.0.1:${server.port}`, { name: 'storage-test', onError: () => undefined });
+    const opening = connectRedis(`redis://127.0.0.1:${server.port}`, {
+      name: 'storage-test',
+      onError: () => undefined,
+    });
     await server.start();
     const redis = await opening;
-    expect(await redisAnswers(redis)).toBe(true);
+    expect(await pingRedis(redis)).toBe(true);
     redis.destroy();
     await server.remove();
   });

@@ -4,16 +4,16 @@ import { testEnv } from '../../service-kit/src/testing/server-process.ts';
 import {
   claimDevice,
   type DeviceState,
-  forgetGateway,
+  deregisterGateway,
   gatewayTtlMs,
+  heartbeatGateway,
   isDeviceExpected,
-  keepGatewayAlive,
   readDevice,
   readDevices,
   readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
-import { openRedis, type Redis } from './redis.ts';
+import { connectRedis, type Redis } from './redis.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(30_000);
@@ -24,14 +24,14 @@ describe('device state in Redis', () => {
   const pods = [randomUUID(), randomUUID()] as const;
 
   beforeAll(async () => {
-    redis = await openRedis(testEnv('REDIS_URL'), { name: 'device-state-test', onError: () => undefined });
+    redis = await connectRedis(testEnv('REDIS_URL'), { name: 'device-state-test', onError: () => undefined });
   });
   beforeEach(async () => {
     imei = `test-${randomUUID()}`;
-    await Promise.all(pods.map((podId) => keepGatewayAlive(redis, podId)));
+    await Promise.all(pods.map((podId) => heartbeatGateway(redis, podId)));
   });
   afterAll(async () => {
-    await Promise.all(pods.map((podId) => forgetGateway(redis, podId)));
+    await Promise.all(pods.map((podId) => deregisterGateway(redis, podId)));
     await redis.close();
   });
 
@@ -46,7 +46,7 @@ describe('device state in Redis', () => {
   });
   const release = (state: { sessionId: string }) => releaseDevice(redis, imei, state.sessionId);
 
-  it('shows a claimed session exactly as it was given, with its generation', async () => {
+  it('stores a claimed session unchanged, with its generation', async () => {
     const state = session();
     const { generation, previous } = await claimDevice(redis, imei, state);
     expect(generation).toBeGreaterThan(1_700_000_000_000);
@@ -56,11 +56,11 @@ describe('device state in Redis', () => {
     expect(await readDevice(redis, imei)).toBeNull();
   });
 
-  describe('of a terminal that may come back', () => {
+  describe('of a terminal that may reconnect', () => {
     const withinMs = 60_000;
     const isExpected = () => isDeviceExpected(redis, imei, withinMs);
 
-    it('is expected while it has a session, and no longer once that has ended by itself', async () => {
+    it('is expected while it has a session, and not after the terminal ended that', async () => {
       const state = session();
       expect(await isExpected()).toBe(false);
       await claimDevice(redis, imei, state);
@@ -69,19 +69,19 @@ describe('device state in Redis', () => {
       expect(await isExpected()).toBe(false);
     });
 
-    it('is expected after its gateway has died, for the given time', async () => {
+    it('is expected for the given time after its gateway died', async () => {
       const podId = randomUUID();
-      await keepGatewayAlive(redis, podId);
+      await heartbeatGateway(redis, podId);
       await claimDevice(redis, imei, session(podId));
       await redis.del(`gateway:${podId}`);
       expect(await readDevice(redis, imei)).toBeNull();
       expect(await isExpected()).toBe(true);
-      // The gateway was last alive 100 seconds ago.
+      // The last heartbeat of the gateway was 100 seconds ago.
       await redis.pExpire(`gateway-heartbeat:${podId}`, 50_000);
       expect(await isExpected()).toBe(false);
     });
 
-    it('is expected after its gateway has disconnected it, until a later session ends by itself', async () => {
+    it('is expected after its gateway disconnected it, until the terminal ends a later session', async () => {
       const state = session();
       await claimDevice(redis, imei, state);
       await releaseDevice(redis, imei, state.sessionId, { isReturning: true });
@@ -95,7 +95,7 @@ describe('device state in Redis', () => {
     });
   });
 
-  it('lets a new session replace another, and names the one to be told', async () => {
+  it('replaces a session by a new one and returns the replaced one', async () => {
     const old = session(pods[0]);
     const first = await claimDevice(redis, imei, old);
     const next = session(pods[1]);
@@ -106,7 +106,7 @@ describe('device state in Redis', () => {
     await release(next);
   });
 
-  it('gives sessions that begin in one millisecond rising generations', async () => {
+  it('assigns rising generations to sessions of one millisecond', async () => {
     const claims = await Promise.all(Array.from({ length: 20 }, () => claimDevice(redis, imei, session())));
     const generations = claims.map(({ generation }) => generation);
     expect(new Set(generations).size).toBe(20);
@@ -114,7 +114,7 @@ describe('device state in Redis', () => {
     await redis.del(`device:${imei}`);
   });
 
-  it('refuses an older session that re-announces itself, and names the newer one', async () => {
+  it('rejects an older session that announces itself again, and returns the newer one', async () => {
     const old = session(pods[0]);
     const first = await claimDevice(redis, imei, old);
     const next = session(pods[1]);
@@ -125,7 +125,7 @@ describe('device state in Redis', () => {
     await release(next);
   });
 
-  it('takes a re-announced session back under its generation after Redis was emptied, and moves its last-seen time', async () => {
+  it('restores a session under its generation after Redis was emptied, and updates its last-seen time', async () => {
     const state = session();
     const { generation } = await claimDevice(redis, imei, state);
     await redis.del(`device:${imei}`);
@@ -136,7 +136,7 @@ describe('device state in Redis', () => {
     await release(state);
   });
 
-  it('releases only the session that is named', async () => {
+  it('releases only the named session', async () => {
     const old = session();
     await claimDevice(redis, imei, old);
     const next = session();
@@ -147,7 +147,7 @@ describe('device state in Redis', () => {
     expect(await redis.exists(`device:${imei}`)).toBe(0);
   });
 
-  it('returns the last-seen time of a terminal after its session, which never moves back', async () => {
+  it('returns the last-seen time after the session; it never decreases', async () => {
     const state = session();
     expect(await readLastSeenMs(redis, imei)).toBeNull();
     await claimDevice(redis, imei, state);
@@ -160,12 +160,12 @@ describe('device state in Redis', () => {
     expect(await redis.pTTL(`device-seen:${imei}`)).toBeGreaterThan(0);
   });
 
-  it('shows no device of a gateway that is dead, and shows it again when the gateway lives', async () => {
+  it('hides devices of a dead gateway, and returns them when the gateway lives again', async () => {
     const state = session(pods[1]);
     await claimDevice(redis, imei, state);
-    await forgetGateway(redis, pods[1]);
+    await deregisterGateway(redis, pods[1]);
     expect(await readDevice(redis, imei)).toBeNull();
-    await keepGatewayAlive(redis, pods[1]);
+    await heartbeatGateway(redis, pods[1]);
     expect(await readDevice(redis, imei)).not.toBeNull();
     const ttlMs = await redis.pTTL(`gateway:${pods[1]}`);
     expect(ttlMs).toBeGreaterThan(0);
@@ -173,14 +173,14 @@ describe('device state in Redis', () => {
     await release(state);
   });
 
-  it('reads many at once, without those that have no session or whose gateway is dead', async () => {
+  it('reads many at once, without those that have no session or a dead gateway', async () => {
     const imeis = [0, 1, 2].map((n) => `${imei}-${n}`);
     const states = [session(pods[0]), session(pods[1])];
     for (const [n, state] of states.entries()) await claimDevice(redis, `${imei}-${n}`, state);
     const found = await readDevices(redis, imeis);
     expect([...found.keys()]).toEqual(imeis.slice(0, 2));
     expect(found.get(`${imei}-1`)).toMatchObject(states[1] ?? {});
-    await forgetGateway(redis, pods[1]);
+    await deregisterGateway(redis, pods[1]);
     expect([...(await readDevices(redis, imeis)).keys()]).toEqual(imeis.slice(0, 1));
     expect(await readDevices(redis, [])).toEqual(new Map());
     await redis.del(imeis.map((each) => `device:${each}`));

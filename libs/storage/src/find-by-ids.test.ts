@@ -26,12 +26,12 @@ const find = async (ids: readonly string[]) => {
 };
 
 describe('findByIds', () => {
-  it('finds those that exist, also more than one query asks for', async () => {
+  it('finds existing documents, also more than one query requests', async () => {
     const ids = Array.from({ length: 1_190 }, (_none, at) => `terminal-${at + 20}`);
     expect(await find(ids)).toEqual(Array.from({ length: 1_180 }, (_none, at) => at + 20));
   });
 
-  it('finds nothing for no ids, nor for unknown ones', async () => {
+  it('finds nothing for no ids and for unknown ids', async () => {
     expect(await find([])).toEqual([]);
     expect(await find(['terminal', 'terminal-1200', ''])).toEqual([]);
   });

@@ -1,48 +1,48 @@
 export {
   claimDevice,
   type DeviceState,
-  forgetGateway,
+  deregisterGateway,
   gatewayTtlMs,
+  heartbeatGateway,
   isDeviceExpected,
-  keepGatewayAlive,
   readDevice,
   readDevices,
   readLastSeenMs,
   releaseDevice,
 } from './device-state.ts';
 export { findByIds } from './find-by-ids.ts';
-export { insertNew } from './insert-new.ts';
+export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
 export {
   type Collection,
   type Database,
   type Db,
   dropIndexIfExists,
+  findTooLargeIds,
   indexNames,
-  isDatabaseAway,
+  isDatabaseUnavailable,
   isDuplicateKey,
   openDatabase,
-  tooLargeIn,
   writeInBulk,
 } from './mongo.ts';
-export { dialRedis, openRedis, type Redis, redisAnswers } from './redis.ts';
+export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
 export {
   acknowledgeStream,
+  cancelStreamRequest,
   claimStream,
   countStreamingChannels,
-  dropStreamRequest,
-  firstPacketLimitMs,
-  keepStream,
-  keepStreamRequest,
+  firstPacketTimeoutMs,
+  popOrphanedStreams,
+  popTimedOutStreams,
   readStream,
   releaseStream,
+  renewStreamClaim,
+  renewStreamRequest,
   reserveStream,
   type StreamClaim,
   type StreamId,
   type StreamKind,
   type StreamRequest,
   streamTtlMs,
-  takeOverdueStreams,
-  takeVoidStreams,
 } from './stream-state.ts';
 export {
   readTerminalProfile,
@@ -54,17 +54,17 @@ export {
 export {
   type Clip,
   clipKey,
+  createReservation,
   isExternalUpload,
-  newReservation,
   type Reservation,
   type UploadedFile,
   type UploadRecord,
-  UploadRecords,
+  UploadRepository,
   type UploadStatus,
   uploadStatuses,
   uploadUserName,
-} from './upload-records.ts';
-export { type AttemptOutcome, deliveryIdOf, type NewDelivery, WebhookRecords } from './webhook-records.ts';
+} from './upload-repository.ts';
+export { computeDeliveryId, type DeliveryUpdate, type NewDelivery, WebhookRepository } from './webhook-repository.ts';
 export {
   type AttemptError,
   type AttemptRecord,
@@ -79,7 +79,7 @@ export {
   type DeliverySummary,
   type DueDelivery,
   deliveryStatuses,
-  type ReplayPart,
+  type ReplayBatch,
   type WebhookHealth,
   type WebhookNotice,
   type WebhookRecord,

@@ -1,15 +1,15 @@
 import { createClient } from 'redis';
 
-/** The Redis client that all services use. */
-export type Redis = ReturnType<typeof makeClient>;
+/** The Redis client of all services. */
+export type Redis = ReturnType<typeof configureClient>;
 
-const makeClient = (url: string, name: string) =>
+const configureClient = (url: string, name: string) =>
   createClient({
     url,
     name,
-    // A command during an outage fails at once; the caller decides what the state being unreadable means.
+    // A command during an outage fails immediately; the caller decides what unreadable state means.
     disableOfflineQueue: true,
-    // A half-open connection would leave commands without an answer: it is noticed within 15 seconds.
+    // Detects a half-open connection within 15 seconds; its commands would never complete.
     pingInterval: 5_000,
     socket: {
       connectTimeout: 3_000,
@@ -19,41 +19,41 @@ const makeClient = (url: string, name: string) =>
   });
 
 /**
- * Connects to Redis and keeps connecting after a loss. Resolves once the first connection stands; `onError` hears of each failed attempt, and
- * `client.isReady` says whether commands work now.
+ * Connects to Redis and reconnects after a loss. Resolves after the first connection. `onError` receives each failed
+ * attempt; `client.isReady` is true while commands work.
  */
-export async function openRedis(
+export async function connectRedis(
   url: string,
   options: { name: string; onError: (error: unknown) => void },
 ): Promise<Redis> {
-  const client = makeClient(url, options.name);
+  const client = configureClient(url, options.name);
   client.on('error', options.onError);
   await client.connect();
   return client;
 }
 
 /**
- * Like `openRedis` without waiting for the first connection, for services that work without Redis: until it stands, and whenever it is lost, commands fail
- * at once.
+ * Like `openRedis`, without waiting for the first connection, for services that work without Redis. Commands fail
+ * immediately while disconnected.
  */
-export function dialRedis(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
-  const client = makeClient(url, options.name);
+export function createRedisClient(url: string, options: { name: string; onError: (error: unknown) => void }): Redis {
+  const client = configureClient(url, options.name);
   client.on('error', options.onError);
   client.connect().catch(options.onError);
   return client;
 }
 
-/** True when Redis answers within the given time. */
-export async function redisAnswers(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
+/** Returns true if Redis replies within the given time. */
+export async function pingRedis(redis: Redis, timeoutMs = 2_000): Promise<boolean> {
   if (!redis.isReady) return false;
   let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<boolean>((resolve) => {
+  const timeout = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), timeoutMs);
   });
   try {
-    return await Promise.race([redis.ping().then(() => true), limit]);
+    return await Promise.race([redis.ping().then(() => true), timeout]);
   } catch {
-    // Not reachable is the answer, not a fault of the question.
+    // Unreachable is a result, not an error of the check.
     return false;
   } finally {
     clearTimeout(timer);

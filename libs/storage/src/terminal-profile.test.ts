@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../service-kit/src/testing/server-process.ts';
-import { openRedis, type Redis } from './redis.ts';
+import { connectRedis, type Redis } from './redis.ts';
 import { readTerminalProfile, saveTerminalAudio, saveTerminalModel } from './terminal-profile.ts';
 
 // Real servers on a machine that may be busy.
@@ -12,18 +12,18 @@ const audio = { codec: 19, sampleRate: 44_100, channels: 2 };
 const newImei = (): string => String(randomInt(1e11, 1e12));
 
 beforeAll(async () => {
-  redis = await openRedis(testEnv('REDIS_URL'), { name: 'terminal-profile', onError: () => undefined });
+  redis = await connectRedis(testEnv('REDIS_URL'), { name: 'terminal-profile', onError: () => undefined });
 });
 afterAll(() => {
   redis.destroy();
 });
 
 describe('the profile of a terminal', () => {
-  it('is empty before the terminal has reported anything', async () => {
+  it('is empty before the first report of the terminal', async () => {
     expect(await readTerminalProfile(redis, newImei())).toEqual({ model: null, audio: null });
   });
 
-  it('has the model and the sound, also after the same model registers again', async () => {
+  it('returns model and audio, also after the same model registers again', async () => {
     const imei = newImei();
     await saveTerminalAudio(redis, imei, audio);
     await saveTerminalModel(redis, imei, 'CAM-1');
@@ -33,7 +33,7 @@ describe('the profile of a terminal', () => {
     expect(await redis.ttl(`terminal-profile:${imei}`)).toBeGreaterThan(0);
   });
 
-  it('loses the sound when another model registers under the number', async () => {
+  it('deletes the audio when another model registers under the number', async () => {
     const imei = newImei();
     await saveTerminalModel(redis, imei, 'CAM-1');
     await saveTerminalAudio(redis, imei, audio);

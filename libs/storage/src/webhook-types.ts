@@ -1,22 +1,22 @@
-/** A header that is sent beside the platform's own. */
+/** A header that is sent in addition to the platform's own. */
 export interface CustomHeader {
   readonly name: string;
   readonly value: string;
 }
 
-/** What the owner of a webhook is to be told and has not been told yet. */
+/** An unsent notice for the owner of a webhook. */
 export interface WebhookNotice {
-  /** How much of the time after which a failing webhook is disabled is over; 100: it is disabled. */
+  /** Elapsed percentage of the time after which a failing webhook is disabled; 100: it is disabled. */
   readonly percent: 50 | 90 | 100;
   readonly reason: 'failing' | 'gone';
   readonly failingSinceMs: number;
-  /** When it was found. */
+  /** Time of the finding. */
   readonly atMs: number;
-  /** The vehicle of a delivery that failed. */
+  /** Vehicle of a failed delivery. */
   readonly vehicleId: number;
 }
 
-/** Where a user wants to be told of notifications: a document of the collection `webhooks`. */
+/** Destination of a user's notifications: a document of the collection `webhooks`. */
 export interface WebhookRecord {
   readonly _id: number;
   readonly createdAt: Date;
@@ -31,19 +31,22 @@ export interface WebhookRecord {
   readonly notificationTypes: readonly string[];
   /** Empty: all. */
   readonly vehicleIds: readonly number[];
-  /** In the order in which they were given; databases do not take every name as that of a field, nor lists in lists. */
+  /** In the given order; databases do not accept every name as a field, nor nested lists. */
   readonly headers: readonly CustomHeader[];
-  /** Sealed for `webhookSecretPurpose`. */
+  /** Encrypted for `webhookSecretPurpose`. */
   readonly sealedSecret: string;
   readonly secretHint: string;
-  /** The secret before a rotation, which `X-Webhook-Secret` carries until the grace ends. */
+  /** The secret before a rotation, sent as `X-Webhook-Secret` until the grace period ends. */
   readonly sealedOldSecret: string | null;
   readonly graceUntil: Date | null;
-  /** Counts how often it was started anew: what `webhook_health` says of an earlier time no longer holds. */
+  /** Counts restarts: `webhook_health` of an earlier count is outdated. */
   readonly healthEpoch: number;
 }
 
-/** How deliveries to a webhook go: a document of the collection `webhook_health`, which webhook-dispatcher alone writes. `_id` is that of the webhook. */
+/**
+ * Health of a webhook: a document of the collection `webhook_health`, written by webhook-dispatcher only. `_id` is that
+ * of the webhook.
+ */
 export interface WebhookHealth {
   readonly _id: number;
   readonly epoch: number;
@@ -52,17 +55,17 @@ export interface WebhookHealth {
   readonly consecutiveFailures: number;
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
-  /** The last notice that was made since `failingSince`; 0 for none. */
+  /** Last notice since `failingSince`; 0 for none. */
   readonly noticedPercent: number;
   readonly dueNotice: WebhookNotice | null;
-  /** Counts the times that it was written; absent where it never was, or by an older release. */
+  /** Counts the writes; absent before the first one and from older releases. */
   readonly revision?: number;
 }
 
-/** What is sealed is bound to whose it is. */
+/** Encrypted secrets are bound to their user. */
 export const webhookSecretPurpose = (userId: number): string => `webhook secret of user ${userId}`;
 
-/** What holds of a webhook's health: nothing counts against one that was started anew since. */
+/** Returns the valid health of a webhook: failures before a restart do not count. */
 export function currentHealth(
   { _id, healthEpoch }: Pick<WebhookRecord, '_id' | 'healthEpoch'>,
   stored: WebhookHealth | null | undefined,
@@ -82,13 +85,13 @@ export function currentHealth(
   };
 }
 
-/** Where a delivery stands (platform-contract.md, section 27). */
+/** Where a delivery stands (services/platform-api/openapi.json). */
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'skipped', 'canceled'] as const;
 
 /** One of `deliveryStatuses`. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Why an attempt failed that got no usable answer (platform-contract.md, sections 27 and 28). */
+/** Reason of a failed attempt without a usable response. */
 export const attemptErrors = [
   'dns_error',
   'blocked_address',
@@ -103,7 +106,7 @@ export const attemptErrors = [
 /** One of `attemptErrors`. */
 export type AttemptError = (typeof attemptErrors)[number];
 
-/** What makes an attempt. */
+/** Cause of an attempt. */
 export type AttemptTrigger = 'schedule' | 'retry' | 'replay' | 'test';
 
 /** One attempt of a delivery. */
@@ -114,11 +117,11 @@ export interface AttemptRecord {
   readonly durationMs: number;
   readonly statusCode: number | null;
   readonly errorCode: AttemptError | null;
-  /** The beginning of the answer. */
+  /** First part of the response. */
   readonly responseBody: string | null;
 }
 
-/** A notification on its way to a webhook: a document of the collection `webhook_deliveries`. */
+/** A notification for a webhook: a document of the collection `webhook_deliveries`. */
 export interface DeliveryRecord {
   /** 24 hex digits, the same for the same webhook and notification. */
   readonly _id: string;
@@ -135,16 +138,16 @@ export interface DeliveryRecord {
   readonly imeiKey: string;
   readonly vehicleId: number;
   readonly status: DeliveryStatus;
-  /** What the next attempt comes from. */
+  /** Cause of the next attempt. */
   readonly trigger: Exclude<AttemptTrigger, 'test'>;
   readonly attemptCount: number;
-  /** Attempts since the delivery was made, or tried again by hand: the waits count from there. */
+  /** Attempts since the delivery was created or retried manually; the back-off counts from there. */
   readonly roundAttempts: number;
-  /** The notification as it is sent, byte by byte the same at every attempt. */
+  /** The notification body, identical at every attempt. */
   readonly body: string;
-  /** The newest ones. */
+  /** Newest attempts. */
   readonly attempts: readonly AttemptRecord[];
-  /** What the newest attempt has sent, secrets masked; null before the first. */
+  /** Headers of the newest attempt, with masked secrets; null before the first. */
   readonly request: { readonly headers: readonly CustomHeader[]; readonly body: string } | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -153,31 +156,37 @@ export interface DeliveryRecord {
   readonly completedAtMs: number | null;
 }
 
-/** A delivery without what is large. */
+/** A delivery without its large fields. */
 export type DeliverySummary = Omit<DeliveryRecord, 'body' | 'attempts' | 'request'>;
 
-/** A later attempt that stands in the collection `webhook_due`: small, as it is looked through every second. `_id` is that of the delivery. */
+/**
+ * A scheduled attempt in the collection `webhook_due`: small, because it is polled every second. `_id` is that of the
+ * delivery.
+ */
 export interface DueDelivery {
   readonly _id: string;
   readonly webhookId: number;
   readonly dueAtMs: number;
 }
 
-/** An attempt that is under way, `_id` is that of the delivery, or the telling of a notice: a document of `webhook_claims`. A dispatcher that died leaves it to run out. */
+/**
+ * An attempt in progress (`_id` is that of the delivery), or a notice in progress: a document of `webhook_claims`. That
+ * of a dead dispatcher expires.
+ */
 export interface DeliveryClaim {
   readonly _id: string;
   readonly untilMs: number;
 }
 
-/** Deliveries that wait for their turn in a replay, a document of `webhook_replays`. */
-export interface ReplayPart {
+/** Deliveries that wait in a replay, a document of `webhook_replays`. */
+export interface ReplayBatch {
   readonly _id: string;
   readonly webhookId: number;
   readonly deliveryIds: readonly string[];
   readonly dueAtMs: number;
 }
 
-/** Which deliveries are listed. */
+/** Filter of a list of deliveries. */
 export interface DeliveryFilter {
   readonly status?: DeliveryStatus | undefined;
   readonly type?: string | undefined;
@@ -187,16 +196,16 @@ export interface DeliveryFilter {
   readonly toMs?: number | undefined;
 }
 
-/** How deliveries of a time have gone. */
+/** Statistics of the deliveries of a time span. */
 export interface DeliveryStats {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
   readonly skipped: number;
   readonly pending: number;
-  /** Succeeded of those that have succeeded or failed; null when there are none. */
+  /** Succeeded of all succeeded and failed ones; null without any. */
   readonly successRate: number | null;
-  /** Of the attempts' durations; null without any. */
+  /** Durations of the attempts; null without any. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }

@@ -38,10 +38,10 @@ export const alarmBits = {
 export type AlarmName = keyof typeof alarmBits;
 
 /** Bits that a terminal clears itself once the platform has acknowledged them; the others stay until the condition ends. */
-const CLEARED_BY_ACKNOWLEDGEMENT = [0, 3, 20, 21, 22, 27, 28].reduce((mask, bit) => (mask | (1 << bit)) >>> 0, 0);
+const clearedByAcknowledgement = [0, 3, 20, 21, 22, 27, 28].reduce((mask, bit) => (mask | (1 << bit)) >>> 0, 0);
 
 /** Bit number of an alarm given by name or number. */
-export function alarmBit(alarm: AlarmName | number): number {
+export function toAlarmBit(alarm: AlarmName | number): number {
   const bit = typeof alarm === 'number' ? alarm : alarmBits[alarm];
   if (!Number.isInteger(bit) || bit < 0 || bit > 31) throw new RangeError('an alarm bit is 0 to 31');
   return bit;
@@ -57,15 +57,15 @@ export class AlarmState {
   }
 
   raise(alarm: AlarmName | number): void {
-    this.#bits = (this.#bits | (1 << alarmBit(alarm))) >>> 0;
+    this.#bits = (this.#bits | (1 << toAlarmBit(alarm))) >>> 0;
   }
 
   clear(alarm: AlarmName | number): void {
-    this.#bits = (this.#bits & ~(1 << alarmBit(alarm))) >>> 0;
+    this.#bits = (this.#bits & ~(1 << toAlarmBit(alarm))) >>> 0;
   }
 
   /** The platform has acknowledged a report with these bits. */
-  acknowledged(bits: number): void {
-    this.#bits = (this.#bits & ~(bits & CLEARED_BY_ACKNOWLEDGEMENT)) >>> 0;
+  acknowledge(bits: number): void {
+    this.#bits = (this.#bits & ~(bits & clearedByAcknowledgement)) >>> 0;
   }
 }

@@ -1,13 +1,13 @@
 import { encodeFrame, FrameSplitter, linkDetection, queryLocation, queryParameters, textMessage } from '@fleet/jt808';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Behaviour, BehaviourTable, garble, Sleep, spoilChecksum } from './behaviour.ts';
+import { type Behaviour, BehaviourTable, corruptChecksum, corruptFrame, Sleep } from './behaviour.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-const PHONE = '00000000013800138003';
-const TEXT = { flags: 4, textType: 1, text: 'hello' };
+const terminalPhone = '00000000013800138003';
+const textBody = { flags: 4, textType: 1, text: 'hello' };
 let platform: TestPlatform;
 let terminal: SimulatedTerminal;
 
@@ -20,11 +20,11 @@ afterEach(async () => {
   await platform.close();
 });
 
-async function online(options: Partial<TerminalOptions> = {}): Promise<void> {
+async function startOnline(options: Partial<TerminalOptions> = {}): Promise<void> {
   terminal = new SimulatedTerminal({
     host: '127.0.0.1',
     port: platform.port,
-    phone: PHONE,
+    phone: terminalPhone,
     reportIntervalMs: 0,
     reconnect: { minMs: 10, maxMs: 50 },
     restartMs: 10,
@@ -34,57 +34,59 @@ async function online(options: Partial<TerminalOptions> = {}): Promise<void> {
   await terminal.waitUntilOnline();
 }
 
-async function behaving(behaviour: Behaviour): Promise<number> {
-  await online();
-  terminal.behave(behaviour);
-  return platform.command(PHONE, textMessage, TEXT);
+async function startWithBehaviour(behaviour: Behaviour): Promise<number> {
+  await startOnline();
+  terminal.setBehaviour(behaviour);
+  return platform.sendCommand(terminalPhone, textMessage, textBody);
 }
 
 /** A message behind the one in question: once it is answered, the other would have been too. */
-async function passFence(): Promise<void> {
+async function waitForFence(): Promise<void> {
   const from = platform.received.length;
-  terminal.behaveWell();
-  platform.command(PHONE, queryParameters, {});
-  await platform.next(0x0104, from);
+  terminal.resetBehaviour();
+  platform.sendCommand(terminalPhone, queryParameters, {});
+  await platform.waitForFrame(0x0104, from);
 }
 
-const replies = (): { serial: number; id: number; result: number | undefined }[] =>
-  platform.of(0x0001).map(({ body }) => ({ serial: body.readUInt16BE(0), id: body.readUInt16BE(2), result: body[4] }));
+const parseReplies = (): { serial: number; id: number; result: number | undefined }[] =>
+  platform
+    .framesWithId(0x0001)
+    .map(({ body }) => ({ serial: body.readUInt16BE(0), id: body.readUInt16BE(2), result: body[4] }));
 
 describe('behaviours', () => {
   it('silent: says nothing', async () => {
-    await behaving({ kind: 'silent' });
+    await startWithBehaviour({ kind: 'silent' });
     await terminal.waitForCommand(0x8300);
-    await passFence();
-    expect(replies()).toEqual([]);
+    await waitForFence();
+    expect(parseReplies()).toEqual([]);
   });
 
   it.each([1, 2, 3] as const)('refusing: answers result %i', async (result) => {
-    const serial = await behaving({ kind: 'refusing', result });
-    await platform.next(0x0001);
-    expect(replies()).toEqual([{ serial, id: 0x8300, result }]);
+    const serial = await startWithBehaviour({ kind: 'refusing', result });
+    await platform.waitForFrame(0x0001);
+    expect(parseReplies()).toEqual([{ serial, id: 0x8300, result }]);
   });
 
   it('slow: answers after the delay', async () => {
     const startedAt = performance.now();
-    await behaving({ kind: 'slow', delayMs: 150 });
-    await platform.next(0x0001);
+    await startWithBehaviour({ kind: 'slow', delayMs: 150 });
+    await platform.waitForFrame(0x0001);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(145);
   });
 
   it('twice: gives the same answer again', async () => {
-    const serial = await behaving({ kind: 'twice', gapMs: 5 });
-    await waitFor('two answers', () => replies().length === 2);
-    expect(replies()).toEqual([
+    const serial = await startWithBehaviour({ kind: 'twice', gapMs: 5 });
+    await waitFor('two answers', () => parseReplies().length === 2);
+    expect(parseReplies()).toEqual([
       { serial, id: 0x8300, result: 0 },
       { serial, id: 0x8300, result: 0 },
     ]);
   });
 
   it('wrongSerial: answers somebody else', async () => {
-    const serial = await behaving({ kind: 'wrongSerial' });
-    await platform.next(0x0001);
-    expect(replies()).toEqual([{ serial: serial + 1000, id: 0x8300, result: 0 }]);
+    const serial = await startWithBehaviour({ kind: 'wrongSerial' });
+    await platform.waitForFrame(0x0001);
+    expect(parseReplies()).toEqual([{ serial: serial + 1000, id: 0x8300, result: 0 }]);
   });
 
   it.each([
@@ -92,17 +94,17 @@ describe('behaviours', () => {
     ['noise', 0],
     ['halfGlued', 1],
   ] as const)('garbage %s: no answer can be read', async (form, dropped) => {
-    await behaving({ kind: 'garbage', form });
+    await startWithBehaviour({ kind: 'garbage', form });
     await terminal.waitForCommand(0x8300);
-    await passFence();
-    expect(replies()).toEqual([]);
+    await waitForFence();
+    expect(parseReplies()).toEqual([]);
     expect(platform.openConnections).toBe(1);
     expect(platform.splitters[0]?.droppedTotal).toBeGreaterThanOrEqual(dropped);
   });
 
   it('garbage cutBody: a right frame with too short a body', async () => {
-    await behaving({ kind: 'garbage', form: 'cutBody' });
-    const frame = await platform.next(0x0001);
+    await startWithBehaviour({ kind: 'garbage', form: 'cutBody' });
+    const frame = await platform.waitForFrame(0x0001);
     expect(frame.body).toHaveLength(2);
   });
 
@@ -110,71 +112,71 @@ describe('behaviours', () => {
     ['before', 0],
     ['after', 1],
     ['midFrame', 0],
-  ] as const)('disconnecting %s the answer: leaves and comes back', async (when, answers) => {
-    await behaving({ kind: 'disconnecting', when });
+  ] as const)('disconnecting %s the answer: leaves and comes back', async (when, responses) => {
+    await startWithBehaviour({ kind: 'disconnecting', when });
     await waitFor('second connection', () => platform.connections === 2);
     await terminal.waitUntilOnline();
-    expect(replies()).toHaveLength(answers);
+    expect(parseReplies()).toHaveLength(responses);
   });
 
   it('holds for one message id only, when told so', async () => {
-    await online();
-    terminal.behave({ kind: 'silent' }, 0x8300);
-    platform.command(PHONE, textMessage, TEXT);
-    const probe = platform.command(PHONE, linkDetection, {});
-    await platform.next(0x0001);
-    expect(replies()).toEqual([{ serial: probe, id: 0x8204, result: 0 }]);
-    terminal.behaveWell(0x8300);
-    platform.command(PHONE, textMessage, TEXT);
-    await waitFor('answer', () => replies().length === 2);
+    await startOnline();
+    terminal.setBehaviour({ kind: 'silent' }, 0x8300);
+    platform.sendCommand(terminalPhone, textMessage, textBody);
+    const probe = platform.sendCommand(terminalPhone, linkDetection, {});
+    await platform.waitForFrame(0x0001);
+    expect(parseReplies()).toEqual([{ serial: probe, id: 0x8204, result: 0 }]);
+    terminal.resetBehaviour(0x8300);
+    platform.sendCommand(terminalPhone, textMessage, textBody);
+    await waitFor('answer', () => parseReplies().length === 2);
   });
 
   it('neverReading: takes nothing out of the socket until it behaves', async () => {
-    await behaving({ kind: 'neverReading' });
-    expect(terminal.received(0x8300)).toEqual([]);
-    await passFence();
-    expect(terminal.received(0x8300)).toHaveLength(1);
-    expect(replies()).toHaveLength(1);
+    await startWithBehaviour({ kind: 'neverReading' });
+    expect(terminal.receivedFrames(0x8300)).toEqual([]);
+    await waitForFence();
+    expect(terminal.receivedFrames(0x8300)).toHaveLength(1);
+    expect(parseReplies()).toHaveLength(1);
   });
 
   it('halfOpen: keeps the dead connection and comes back on a new one', async () => {
-    await behaving({ kind: 'halfOpen' });
+    await startWithBehaviour({ kind: 'halfOpen' });
     const report = terminal.report();
     expect(report.sends).toEqual([]);
     expect(platform.openConnections).toBe(1);
-    terminal.behaveWell();
+    terminal.resetBehaviour();
     await waitFor('second connection', () => platform.connections === 2);
     await waitFor('the report', () => report.acknowledgedAtMs !== null);
-    expect(platform.of(0x0200)).toEqual([]);
+    expect(platform.framesWithId(0x0200)).toEqual([]);
   });
 
   it('sleeping: wakes at the third knock, which it answers', async () => {
-    await behaving({ kind: 'sleeping', wakeAfterTries: 3 });
-    const knocks = [1, 2, 3].map(() => platform.command(PHONE, queryLocation, {}));
-    const answer = await platform.next(0x0201);
-    expect(answer.body.readUInt16BE(0)).toBe(knocks[2]);
-    platform.command(PHONE, textMessage, TEXT);
-    await platform.next(0x0001);
-    expect(replies()).toHaveLength(1);
+    await startWithBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
+    const wakeResults = [1, 2, 3].map(() => platform.sendCommand(terminalPhone, queryLocation, {}));
+    const response = await platform.waitForFrame(0x0201);
+    expect(response.body.readUInt16BE(0)).toBe(wakeResults[2]);
+    platform.sendCommand(terminalPhone, textMessage, textBody);
+    await platform.waitForFrame(0x0001);
+    expect(parseReplies()).toHaveLength(1);
     expect(terminal.behaviours.general).toEqual({ kind: 'normal' });
   });
 });
 
 describe('a terminal that wakes late', () => {
   it('is deaf for a while after the first knock, and has lost what came meanwhile', async () => {
-    await behaving({ kind: 'sleeping', wakeAfterMs: 100 });
-    platform.command(PHONE, queryLocation, {});
+    await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100 });
+    platform.sendCommand(terminalPhone, queryLocation, {});
     await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
-    const serial = platform.command(PHONE, textMessage, TEXT);
-    await platform.next(0x0001);
-    expect(replies()).toEqual([{ serial, id: 0x8300, result: 0 }]);
-    expect(platform.of(0x0201)).toEqual([]);
+    const serial = platform.sendCommand(terminalPhone, textMessage, textBody);
+    await platform.waitForFrame(0x0001);
+    expect(parseReplies()).toEqual([{ serial, id: 0x8300, result: 0 }]);
+    expect(platform.framesWithId(0x0201)).toEqual([]);
   });
 
   it('answers what came meanwhile when its modem keeps that', async () => {
-    await behaving({ kind: 'sleeping', wakeAfterMs: 100, catchesUp: true });
-    const serial = platform.command(PHONE, queryLocation, {});
-    const answer = await platform.next(0x0201);
+    await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100, catchesUp: true });
+    const serial = platform.sendCommand(terminalPhone, queryLocation, {});
+    const answer = await platform.waitForFrame(0x0201);
     expect(answer.body.readUInt16BE(0)).toBe(serial);
     expect(terminal.vehicle.isAsleep).toBe(false);
   });
@@ -182,7 +184,7 @@ describe('a terminal that wakes late', () => {
 
 describe('a terminal in deep sleep', () => {
   it('is away until an SMS comes', async () => {
-    await online();
+    await startOnline();
     terminal.hibernate();
     await waitFor('gone', () => platform.openConnections === 0);
     expect(terminal.state).toBe('asleep');
@@ -193,7 +195,12 @@ describe('a terminal in deep sleep', () => {
   });
 
   it('may be so from the beginning, and takes a while to come', async () => {
-    terminal = new SimulatedTerminal({ host: '127.0.0.1', port: platform.port, phone: PHONE, reportIntervalMs: 0 });
+    terminal = new SimulatedTerminal({
+      host: '127.0.0.1',
+      port: platform.port,
+      phone: terminalPhone,
+      reportIntervalMs: 0,
+    });
     terminal.hibernate();
     terminal.receiveSms('WAKEUP#', { connectAfterMs: 50 });
     expect(terminal.state).toBe('asleep');
@@ -203,8 +210,8 @@ describe('a terminal in deep sleep', () => {
   });
 
   it('is woken by an SMS also while it only slumbers on its connection', async () => {
-    await online();
-    terminal.behave({ kind: 'sleeping' });
+    await startOnline();
+    terminal.setBehaviour({ kind: 'sleeping' });
     terminal.receiveSms('WAKEUP#');
     await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
     expect(platform.connections).toBe(1);
@@ -214,24 +221,24 @@ describe('a terminal in deep sleep', () => {
 describe('respond hook', () => {
   it('has full control, and may leave a message to the good terminal', async () => {
     const own = { messageId: 0x0001, body: Buffer.from('0102030405', 'hex') };
-    await online({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
-    platform.command(PHONE, textMessage, TEXT);
-    platform.command(PHONE, linkDetection, {});
-    await waitFor('two answers', () => replies().length === 2);
-    expect(replies()[0]).toEqual({ serial: 0x0102, id: 0x0304, result: 5 });
+    await startOnline({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
+    platform.sendCommand(terminalPhone, textMessage, textBody);
+    platform.sendCommand(terminalPhone, linkDetection, {});
+    await waitFor('two answers', () => parseReplies().length === 2);
+    expect(parseReplies()[0]).toEqual({ serial: 0x0102, id: 0x0304, result: 5 });
   });
 });
 
 describe('Sleep', () => {
   it('counts waking messages only', () => {
     const sleep = new Sleep({ wakeAfterTries: 3 });
-    const knocks = [0x8300, 0x8204, 0x8300, 0x8201, 0x8201].map((messageId) => sleep.knock(messageId));
-    expect(knocks).toEqual(['asleep', 'firstKnock', 'asleep', 'asleep', 'awake']);
+    const knocks = [0x8300, 0x8204, 0x8300, 0x8201, 0x8201].map((messageId) => sleep.tryWake(messageId));
+    expect(knocks).toEqual(['asleep', 'firstTry', 'asleep', 'asleep', 'awake']);
   });
 
   it('is not ended by knocks when it has a time', () => {
     const sleep = new Sleep({ wakeAfterMs: 1000 });
-    expect(Array.from({ length: 10 }, () => sleep.knock(0x8201)).includes('awake')).toBe(false);
+    expect(Array.from({ length: 10 }, () => sleep.tryWake(0x8201)).includes('awake')).toBe(false);
   });
 });
 
@@ -246,7 +253,7 @@ describe('spoiled frames', () => {
     const splitter = new FrameSplitter();
     for (let serial = 0; serial < 2000; serial += 1) {
       const frame = encodeFrame({ messageId: 2, phone: '013800138001', serial });
-      splitter.push(spoilChecksum(frame), () => {
+      splitter.push(corruptChecksum(frame), () => {
         throw new Error(`serial ${serial} passed`);
       });
     }
@@ -257,7 +264,7 @@ describe('spoiled frames', () => {
     const frame = encodeFrame({ messageId: 0x0001, phone: '013800138001', serial: 1, body: Buffer.alloc(5) });
     const other = encodeFrame({ messageId: 0x0002, phone: '013800138001', serial: 2 });
     const ids: number[] = [];
-    new FrameSplitter().push(garble('halfGlued', frame, other), ({ messageId }) => ids.push(messageId));
+    new FrameSplitter().push(corruptFrame('halfGlued', frame, other), ({ messageId }) => ids.push(messageId));
     expect(ids).toEqual([0x0002]);
   });
 });

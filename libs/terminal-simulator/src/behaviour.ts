@@ -31,11 +31,11 @@ export type Behaviour =
  */
 export type GarbageForm = 'badChecksum' | 'noise' | 'halfGlued' | 'cutBody';
 
-const NORMAL: Behaviour = { kind: 'normal' };
+const normalBehaviour: Behaviour = { kind: 'normal' };
 
 /** Behaviour of a whole terminal and, stronger, of single message ids; can be changed at any time. */
 export class BehaviourTable {
-  #general: Behaviour = NORMAL;
+  #general: Behaviour = normalBehaviour;
   readonly #byMessage = new Map<number, Behaviour>();
 
   /** The whole terminal's behaviour. */
@@ -45,8 +45,8 @@ export class BehaviourTable {
 
   /** Sets the whole terminal's behaviour, or that for one message id. */
   set(behaviour: Behaviour, messageId?: number): void {
-    const wholeOnly = ['sleeping', 'neverReading', 'halfOpen'].includes(behaviour.kind);
-    if (messageId !== undefined && wholeOnly) {
+    const isWholeTerminalOnly = ['sleeping', 'neverReading', 'halfOpen'].includes(behaviour.kind);
+    if (messageId !== undefined && isWholeTerminalOnly) {
       throw new RangeError(`${behaviour.kind} is a behaviour of the whole terminal, not of one message`);
     }
     if (messageId === undefined) this.#general = behaviour;
@@ -59,18 +59,18 @@ export class BehaviourTable {
       this.#byMessage.delete(messageId);
       return;
     }
-    this.#general = NORMAL;
+    this.#general = normalBehaviour;
     this.#byMessage.clear();
   }
 
   /** What counts for a message id. */
-  for(messageId: number): Behaviour {
+  get(messageId: number): Behaviour {
     return this.#byMessage.get(messageId) ?? this.#general;
   }
 }
 
 /** Messages that wake a sleeping terminal: location query and link detection. */
-export const WAKING_MESSAGES: ReadonlySet<number> = new Set([0x8201, 0x8204]);
+export const wakingMessageIds: ReadonlySet<number> = new Set([0x8201, 0x8204]);
 
 /** Decides when a sleeping terminal wakes. */
 export class Sleep {
@@ -79,33 +79,33 @@ export class Sleep {
 
   constructor(behaviour: { wakeAfterMs?: number; wakeAfterTries?: number }) {
     // Without any limit given, the third knock wakes.
-    const byDefault = behaviour.wakeAfterMs === undefined ? 3 : Number.POSITIVE_INFINITY;
-    this.#wakeAfterTries = behaviour.wakeAfterTries ?? byDefault;
+    const defaultTries = behaviour.wakeAfterMs === undefined ? 3 : Number.POSITIVE_INFINITY;
+    this.#wakeAfterTries = behaviour.wakeAfterTries ?? defaultTries;
   }
 
-  /** Takes one message: `awake` when the terminal is awake for it, `firstKnock` when its time to wake begins to run. */
-  knock(messageId: number): 'asleep' | 'firstKnock' | 'awake' {
-    if (!WAKING_MESSAGES.has(messageId)) return 'asleep';
+  /** Takes one message: `awake` when the terminal is awake for it, `firstTry` when its time to wake begins to run. */
+  tryWake(messageId: number): 'asleep' | 'firstTry' | 'awake' {
+    if (!wakingMessageIds.has(messageId)) return 'asleep';
     this.#tries += 1;
     if (this.#tries >= this.#wakeAfterTries) return 'awake';
-    return this.#tries === 1 ? 'firstKnock' : 'asleep';
+    return this.#tries === 1 ? 'firstTry' : 'asleep';
   }
 }
 
 /** Changes the check byte of a frame without making or breaking an escape. */
-export function spoilChecksum(frame: Buffer): Buffer {
-  const spoiled = Buffer.from(frame);
-  const at = spoiled.length - 2;
-  const check = spoiled[at] ?? 0;
+export function corruptChecksum(frame: Buffer): Buffer {
+  const corrupted = Buffer.from(frame);
+  const at = corrupted.length - 2;
+  const check = corrupted[at] ?? 0;
   // After an escape the last byte is 01 or 02: exchanging the two is another valid escape.
-  const isEscaped = spoiled[at - 1] === 0x7d;
-  spoiled[at] = isEscaped ? check ^ 0x03 : check ^ ((check ^ 0x01) >= 0x7d && (check ^ 0x01) <= 0x7e ? 0x04 : 0x01);
-  return spoiled;
+  const isEscaped = corrupted[at - 1] === 0x7d;
+  corrupted[at] = isEscaped ? check ^ 0x03 : check ^ ((check ^ 0x01) >= 0x7d && (check ^ 0x01) <= 0x7e ? 0x04 : 0x01);
+  return corrupted;
 }
 
 /** Bytes that a broken terminal sends instead of `frame`; `other` is a whole frame of some other message. */
-export function garble(form: Exclude<GarbageForm, 'cutBody'>, frame: Buffer, other: Buffer): Buffer {
-  if (form === 'badChecksum') return spoilChecksum(frame);
+export function corruptFrame(form: Exclude<GarbageForm, 'cutBody'>, frame: Buffer, other: Buffer): Buffer {
+  if (form === 'badChecksum') return corruptChecksum(frame);
   if (form === 'halfGlued') return Buffer.concat([frame.subarray(0, Math.ceil(frame.length / 2)), other]);
   return Buffer.from('(ERR,58,no route to host)\r\n0123456789', 'latin1');
 }

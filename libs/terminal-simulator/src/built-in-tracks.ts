@@ -1,14 +1,14 @@
-import { loopTrack, type Track, type Waypoint } from './track.ts';
+import { createLoopTrack, type Track, type Waypoint } from './track.ts';
 
 /** Latitude, longitude and, where given, seconds to wait and speed to the next point. */
 type Row = readonly [latitudeDeg: number, longitudeDeg: number, stopS?: number, cruiseKmh?: number];
 
-function loop(name: string, altitudeM: number, rows: readonly Row[]): Track {
+function defineLoop(name: string, altitudeM: number, rows: readonly Row[]): Track {
   const waypoints = rows.map(([latitudeDeg, longitudeDeg, stopS = 0, cruiseKmh = 45], index): Waypoint => {
     // The last stop of a loop is a delivery: the driver turns the engine off.
     return { latitudeDeg, longitudeDeg, altitudeM, stopS, cruiseKmh, parked: index === 0 && stopS > 0 };
   });
-  return loopTrack(name, waypoints);
+  return createLoopTrack(name, waypoints);
 }
 
 /** Delivery round in Shenzhen, Futian: Shennan Road, Huanggang Road, Binhe Avenue. */
@@ -75,10 +75,10 @@ const chengdu: readonly Row[] = [
 
 /** Loops that come with the simulator, by name. */
 export const builtInTracks: Readonly<Record<string, Track>> = {
-  shenzhen: loop('shenzhen', 18, shenzhen),
-  shanghai: loop('shanghai', 6, shanghai),
-  beijing: loop('beijing', 44, beijing),
-  chengdu: loop('chengdu', 500, chengdu),
+  shenzhen: defineLoop('shenzhen', 18, shenzhen),
+  shanghai: defineLoop('shanghai', 6, shanghai),
+  beijing: defineLoop('beijing', 44, beijing),
+  chengdu: defineLoop('chengdu', 500, chengdu),
 };
 
 const names = Object.keys(builtInTracks);

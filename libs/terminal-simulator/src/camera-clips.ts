@@ -1,29 +1,29 @@
-import { type Clip, type ClipOptions, makeClip } from './media/clip.ts';
+import { type Clip, type ClipOptions, createClip } from './media/clip.ts';
 import type { ClipSpec } from './media/clip-spec.ts';
 import type { ClipProvider } from './terminal-options.ts';
 
 /** What the cameras of a terminal show, apart from number and channel. */
-export interface CameraLook {
+export interface CameraClipSpecs {
   /** Main stream. */
   main?: Partial<ClipSpec>;
   /** Sub stream: smaller by default. */
   sub?: Partial<ClipSpec>;
 }
 
-const SUB: Partial<ClipSpec> = { width: 352, height: 288, fps: 10, gop: 20, bitrateKbps: 200 };
+const subStreamSpec: Partial<ClipSpec> = { width: 352, height: 288, fps: 10, gop: 20, bitrateKbps: 200 };
 
-function stampOf(phone: string, channel: number): string {
+function getOverlayText(phone: string, channel: number): string {
   return `${phone.slice(-12)}-${channel}`;
 }
 
 /** Clips of a terminal's cameras, each with its number and channel in the picture and a tone of its own; made when first needed. */
-export function cameraClips(phone: string, options: ClipOptions, look: CameraLook = {}): ClipProvider {
+export function createCameraClips(phone: string, options: ClipOptions, specs: CameraClipSpecs = {}): ClipProvider {
   return (channel, stream) => {
-    const stamp = stampOf(phone, channel);
+    const stamp = getOverlayText(phone, channel);
     const toneHz = 330 + 110 * (channel % 8);
     const base = { stamp, toneHz };
-    return makeClip(
-      stream === 'main' ? { ...base, ...look.main } : { ...base, ...look.main, ...SUB, ...look.sub },
+    return createClip(
+      stream === 'main' ? { ...base, ...specs.main } : { ...base, ...specs.main, ...subStreamSpec, ...specs.sub },
       options,
     );
   };
@@ -31,9 +31,9 @@ export function cameraClips(phone: string, options: ClipOptions, look: CameraLoo
 
 /** Makes all clips of a terminal beforehand, channel by channel, so that the first request is answered at once. */
 export async function prepareClips(clips: ClipProvider, channels: number): Promise<Clip[]> {
-  const made: Clip[] = [];
+  const prepared: Clip[] = [];
   for (let channel = 1; channel <= channels; channel += 1) {
-    made.push(...(await Promise.all([clips(channel, 'main'), clips(channel, 'sub')])));
+    prepared.push(...(await Promise.all([clips(channel, 'main'), clips(channel, 'sub')])));
   }
-  return made;
+  return prepared;
 }

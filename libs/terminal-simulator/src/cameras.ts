@@ -4,7 +4,7 @@ import type { MediaTarget } from './media/media-link.ts';
 import type { MediaStream } from './media/media-stream.ts';
 import { type PlaybackMode, PlaybackStream } from './media/playback-stream.ts';
 import { pushBounded, type StreamKind, type StreamRecord } from './media/stream-record.ts';
-import type { Stretch } from './recordings.ts';
+import type { RecordingSegment } from './recordings.ts';
 import type { ClipProvider, ResolvedOptions } from './terminal-options.ts';
 
 /** 0x9101 as far as the camera needs it. */
@@ -20,7 +20,7 @@ export interface LiveRequest {
 export interface PlaybackRequest {
   channel: number;
   target: MediaTarget;
-  stretches: readonly Stretch[];
+  segments: readonly RecordingSegment[];
   mode: PlaybackMode;
   speed: number;
   /** 0 audio and video, 1 audio, 2 video, 3 video with or without audio. */
@@ -28,32 +28,32 @@ export interface PlaybackRequest {
 }
 
 /** Streams that are remembered after their end. */
-const STREAM_LOG_LIMIT = 200;
+const streamLogLimit = 200;
 
 /** Cameras of one terminal: at most one live stream and one playback on each channel at a time. */
 export class Cameras {
   /** Every stream so far, oldest first. */
   readonly records: StreamRecord[] = [];
   readonly #options: ResolvedOptions;
-  readonly #running = new Map<string, MediaStream>();
+  readonly #runningStreams = new Map<string, MediaStream>();
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
   }
 
   /** True when the terminal has a camera on the channel. */
-  has(channel: number): boolean {
+  hasChannel(channel: number): boolean {
     return this.#options.clips !== undefined && channel >= 1 && channel <= this.#options.channels;
   }
 
   /** The clip that a channel shows. */
   clip(channel: number, stream: 'main' | 'sub'): Promise<Clip> {
-    return this.#clips()(channel, stream);
+    return this.#requireClips()(channel, stream);
   }
 
   /** The stream that runs on a channel. */
-  running(kind: StreamKind, channel: number): MediaStream | undefined {
-    return this.#running.get(`${kind}:${channel}`);
+  findRunning(kind: StreamKind, channel: number): MediaStream | undefined {
+    return this.#runningStreams.get(`${kind}:${channel}`);
   }
 
   /** Runs a live stream; one that was running on the channel is closed. */
@@ -61,18 +61,18 @@ export class Cameras {
     const [main, sub] = await Promise.all([this.clip(request.channel, 'main'), this.clip(request.channel, 'sub')]);
     const { dataType } = request;
     const stream = new LiveStream({
-      ...this.#common('live', request),
+      ...this.#commonOptions('live', request),
       clips: { main, sub },
       stream: request.stream,
       hasVideo: dataType === 0 || dataType === 1,
       hasAudio: dataType === 0 || dataType === 2 || dataType === 3,
     });
-    await this.#run('live', request.channel, stream);
+    await this.#startStream('live', request.channel, stream);
   }
 
   /** 0x9102; false when nothing runs there. */
   controlLive(channel: number, control: number, closeType: number, streamType: number): boolean {
-    const stream = this.running('live', channel);
+    const stream = this.findRunning('live', channel);
     if (!(stream instanceof LiveStream)) return false;
     if (control === 0) stream.stopPart((['all', 'audio', 'video'] as const)[closeType] ?? 'all');
     else if (control === 1) stream.switchStream(streamType === 0 ? 'main' : 'sub');
@@ -85,23 +85,23 @@ export class Cameras {
 
   /** Runs a playback; one that was running on the channel is closed. */
   async startPlayback(request: PlaybackRequest): Promise<void> {
-    const { stretches, mode, speed, mediaType } = request;
+    const { segments, mode, speed, mediaType } = request;
     const stream = new PlaybackStream({
-      ...this.#common('history', request),
+      ...this.#commonOptions('history', request),
       clip: await this.clip(request.channel, 'main'),
-      stretches,
+      segments,
       mode,
       speed,
       hasVideo: mediaType !== 1,
       hasAudio: mediaType !== 2,
       unpaced: this.#options.unpacedPlayback,
     });
-    await this.#run('history', request.channel, stream);
+    await this.#startStream('history', request.channel, stream);
   }
 
   /** 0x9202; false when nothing runs there. `seekMs` is the place for control 5, in milliseconds since 1970. */
   controlPlayback(channel: number, control: number, speed: number, seekMs: number | null): boolean {
-    const stream = this.running('history', channel);
+    const stream = this.findRunning('history', channel);
     if (!(stream instanceof PlaybackStream)) return false;
     if (control === 0) stream.play('normal', 1);
     else if (control === 1) stream.pause();
@@ -116,16 +116,16 @@ export class Cameras {
 
   /** Ends all streams. */
   closeAll(reason: string): void {
-    for (const stream of Array.from(this.#running.values())) stream.close(reason);
+    for (const stream of Array.from(this.#runningStreams.values())) stream.close(reason);
   }
 
-  #clips(): ClipProvider {
+  #requireClips(): ClipProvider {
     const { clips } = this.#options;
     if (clips === undefined) throw new Error('this terminal has no cameras: give it clips');
     return clips;
   }
 
-  #common(kind: StreamKind, request: { channel: number; target: MediaTarget }) {
+  #commonOptions(kind: StreamKind, request: { channel: number; target: MediaTarget }) {
     const { phone, mediaSimBytes, mediaHost, media, logLimit } = this.#options;
     const sim = mediaSimBytes === 6 ? phone.slice(-12) : phone;
     const key = `${kind}:${request.channel}`;
@@ -134,19 +134,19 @@ export class Cameras {
       target: { ...request.target, host: mediaHost ?? request.target.host },
       media,
       frameLogLimit: logLimit,
-      onEnd: (ended: MediaStream): void => {
-        if (this.#running.get(key) === ended) this.#running.delete(key);
-        const { target, endReason } = ended.record;
+      onEnd: (endedStream: MediaStream): void => {
+        if (this.#runningStreams.get(key) === endedStream) this.#runningStreams.delete(key);
+        const { target, endReason } = endedStream.record;
         this.#options.onLog?.(`channel ${request.channel}: ${kind} to ${target} ended (${endReason})`);
       },
     };
   }
 
-  async #run(kind: StreamKind, channel: number, stream: MediaStream): Promise<void> {
+  async #startStream(kind: StreamKind, channel: number, stream: MediaStream): Promise<void> {
     const key = `${kind}:${channel}`;
-    this.#running.get(key)?.close('replaced');
-    this.#running.set(key, stream);
-    pushBounded(this.records, stream.record, STREAM_LOG_LIMIT);
+    this.#runningStreams.get(key)?.close('replaced');
+    this.#runningStreams.set(key, stream);
+    pushBounded(this.records, stream.record, streamLogLimit);
     this.#options.onLog?.(`channel ${channel}: ${kind} to ${stream.record.target}`);
     await stream.open();
   }

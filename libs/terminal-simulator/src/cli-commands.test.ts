@@ -4,7 +4,7 @@ import path from 'node:path';
 import { decodeBody, locationReport } from '@fleet/jt808';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
-import { cliOptions, type FleetOptions, type LoadOptions, type TerminalCommandOptions } from './cli-options.ts';
+import { type FleetOptions, type LoadOptions, parseCliOptions, type TerminalCommandOptions } from './cli-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
 import { waitFor } from './testing/wait-for.ts';
 
@@ -14,7 +14,7 @@ let directory: string;
 let platform: TestPlatform;
 let running: RunningCommand;
 let lines: string[];
-const say = (line: string): void => void lines.push(line);
+const print = (line: string): void => void lines.push(line);
 
 beforeEach(async () => {
   directory = await mkdtemp(path.join(os.tmpdir(), 'fleet-'));
@@ -34,7 +34,7 @@ describe('commands', () => {
   it('fleet: makes clips, says so, goes online, writes its report, and comes back after a break', async () => {
     const file = path.join(directory, 'report', 'fleet.json');
     const fleet = args('fleet', '--phones', '013800138001,013800138002', '--channels', '1', '--report-file', file);
-    running = await runFleet(cliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, say);
+    running = await runFleet(parseCliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, print);
     await waitFor('report', () => lines.includes('2 terminals online'), 30_000);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual([
       { imei: '013800138001', edition: '2013', channels: 1 },
@@ -42,16 +42,16 @@ describe('commands', () => {
     ]);
     expect(lines).toContain('making clip 640x360 h264 013800138001-1');
     platform.dropAll();
-    await waitFor('both back', () => platform.of(0x0102).length === 4);
+    await waitFor('both back', () => platform.framesWithId(0x0102).length === 4);
   });
 
   it('terminal: raises alarms whose files it has', async () => {
     const options = args('terminal', '--phone', '013800138004', '--channels', '1', '--cache-dir', directory);
-    running = await runTerminal(cliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, say);
+    running = await runTerminal(parseCliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, print);
     await waitFor('the alarm', () => lines.includes('013800138004 raises dsm:2 with 2 files'), 30_000);
     const isAlarm = ({ body }: { body: Buffer }) =>
       decodeBody(locationReport, body).extras.some(({ id }) => id === 0x65);
-    const alarms = () => platform.of(0x0200).filter(isAlarm);
+    const alarms = () => platform.framesWithId(0x0200).filter(isAlarm);
     await waitFor('its report', () => alarms().length > 0);
     expect(alarms()).toHaveLength(1);
   });
@@ -68,17 +68,20 @@ describe('commands', () => {
       '--result',
       '2',
     );
-    running = await runTerminal(cliOptions(options) as TerminalCommandOptions, say);
-    await waitFor('online', () => platform.of(0x0102).length === 1);
+    running = await runTerminal(parseCliOptions(options) as TerminalCommandOptions, print);
+    await waitFor('online', () => platform.framesWithId(0x0102).length === 1);
     await waitFor('line', () => lines.some((line) => line.endsWith('online')));
     platform.sendRaw('013800138009', 0x8104, Buffer.alloc(0));
-    expect((await platform.next(0x0001)).body[4]).toBe(2);
+    expect((await platform.waitForFrame(0x0001)).body[4]).toBe(2);
     expect(lines.some((line) => line.includes('<- 0x8104'))).toBe(true);
   });
 
   it('load: connects light terminals', async () => {
-    running = await runLoad(cliOptions(args('load', '--terminals', '20', '--interval', '1s')) as LoadOptions, say);
-    await waitFor('reports', () => platform.of(0x0200).length >= 20);
-    expect(new Set(platform.of(0x0102).map((frame) => frame.phone)).size).toBe(20);
+    running = await runLoad(
+      parseCliOptions(args('load', '--terminals', '20', '--interval', '1s')) as LoadOptions,
+      print,
+    );
+    await waitFor('reports', () => platform.framesWithId(0x0200).length >= 20);
+    expect(new Set(platform.framesWithId(0x0102).map((frame) => frame.phone)).size).toBe(20);
   });
 });

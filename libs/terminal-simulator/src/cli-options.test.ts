@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { cliOptions, demoPhones, durationMs, HELP, OPTIONS } from './cli-options.ts';
+import { createDemoPhones, helpText, optionDefinitions, parseCliOptions, parseDurationMs } from './cli-options.ts';
 
 describe('command line', () => {
   it('fleet: the demo vehicles by default, the third a 2019 terminal', () => {
-    expect(cliOptions(['fleet', '--port', '7000', '--report-file', 'r.json'])).toMatchObject({
+    expect(parseCliOptions(['fleet', '--port', '7000', '--report-file', 'r.json'])).toMatchObject({
       command: 'fleet',
       host: '127.0.0.1',
       port: 7000,
@@ -16,47 +16,50 @@ describe('command line', () => {
   });
 
   it('fleet: own numbers', () => {
-    const options = cliOptions(['fleet', '--phones', '013900000001,00000000013900000002', '--channels', '4']);
+    const options = parseCliOptions(['fleet', '--phones', '013900000001,00000000013900000002', '--channels', '4']);
     expect(options).toMatchObject({ phones: ['013900000001', '00000000013900000002'], channels: 4 });
   });
 
   it('terminal: with a behaviour', () => {
     const slow = ['terminal', '--phone', '013800138009', '--behaviour', 'slow', '--delay', '20s'];
-    expect(cliOptions(slow)).toMatchObject({ phone: '013800138009', behaviour: { kind: 'slow', delayMs: 20_000 } });
+    expect(parseCliOptions(slow)).toMatchObject({
+      phone: '013800138009',
+      behaviour: { kind: 'slow', delayMs: 20_000 },
+    });
     const broken = ['terminal', '--phone', '013800138009', '--behaviour', 'cutBody', '--edition', '2011'];
-    expect(cliOptions(broken)).toMatchObject({ edition: '2011', behaviour: { kind: 'garbage', form: 'cutBody' } });
+    expect(parseCliOptions(broken)).toMatchObject({ edition: '2011', behaviour: { kind: 'garbage', form: 'cutBody' } });
     const asleep = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-after', '5'];
-    expect(cliOptions(asleep)).toMatchObject({ behaviour: { kind: 'sleeping', wakeAfterTries: 5 } });
+    expect(parseCliOptions(asleep)).toMatchObject({ behaviour: { kind: 'sleeping', wakeAfterTries: 5 } });
   });
 
   it('terminal: one that wakes late', () => {
     const late = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-time', '20s', '--catch-up'];
     const behaviour = { kind: 'sleeping', wakeAfterMs: 20_000, catchesUp: true };
-    expect(cliOptions(late)).toMatchObject({ behaviour });
+    expect(parseCliOptions(late)).toMatchObject({ behaviour });
   });
 
   it('terminal: alarms and the way of their files', () => {
     const given =
       '--alarm dsm:2 --alarm-every 5s --attachment-speed 50000 --attachment-lost 0,2 --attachment-order reversed ' +
       '--attachment-resume fromZero --attachment-break reset@1000x2';
-    expect(cliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
+    expect(parseCliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
       alarm: { kind: 'dsm', type: 2, everyMs: 5_000 },
-      habits: {
+      terminalOptions: {
         attachmentBytesPerSecond: 50_000,
         attachmentLostChunks: [0, 2],
         attachmentOrder: 'reversed',
         attachmentResume: 'fromZero',
-        attachmentBreaks: [{ how: 'reset', afterBytes: 1000, times: 2 }],
+        attachmentFaults: [{ how: 'reset', afterBytes: 1000, times: 2 }],
       },
     });
-    for (const wrong of [
+    for (const invalidArgs of [
       '--alarm=dsm',
       '--alarm=tpms:1',
       '--alarm=bsd:256',
       '--attachment-lost=x',
       '--attachment-break=x@1',
     ])
-      expect(() => cliOptions(['terminal', '--phone', '013800138009', wrong])).toThrow(/is no /);
+      expect(() => parseCliOptions(['terminal', '--phone', '013800138009', invalidArgs])).toThrow(/is no /);
   });
 
   it('terminal: its way to upload and to list', () => {
@@ -64,8 +67,8 @@ describe('command line', () => {
       '--upload-speed 50000 --upload-resume restart --upload-retries 3 --upload-retry 2s --upload-files perRecording ' +
       '--upload-directory 2026/ch1 --upload-mode port --upload-tls --upload-pause hold --upload-break reset@1000 ' +
       '--upload-break finish@5000x3 --upload-notice never --upload-no-quit --list-chunk 40';
-    expect(cliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
-      habits: {
+    expect(parseCliOptions(['terminal', '--phone', '013800138009', ...given.split(' ')])).toMatchObject({
+      terminalOptions: {
         uploadBytesPerSecond: 50_000,
         uploadResume: 'restart',
         uploadRetries: 3,
@@ -75,7 +78,7 @@ describe('command line', () => {
         uploadDataMode: 'port',
         uploadTls: true,
         uploadPause: 'hold',
-        uploadBreaks: [
+        uploadFaults: [
           { how: 'reset', afterBytes: 1000, times: 1 },
           { how: 'finish', afterBytes: 5000, times: 3 },
         ],
@@ -87,12 +90,12 @@ describe('command line', () => {
   });
 
   it('names every option in the help', () => {
-    const named = new Set(HELP.match(/--[a-z-]+/g));
-    for (const name of Object.keys(OPTIONS)) expect(named).toContain(`--${name}`);
+    const named = new Set(helpText.match(/--[a-z-]+/g));
+    for (const name of Object.keys(optionDefinitions)) expect(named).toContain(`--${name}`);
   });
 
   it('load', () => {
-    expect(cliOptions(['load', '--terminals', '5000', '--interval', '30s'])).toEqual({
+    expect(parseCliOptions(['load', '--terminals', '5000', '--interval', '30s'])).toEqual({
       command: 'load',
       host: '127.0.0.1',
       port: 7808,
@@ -105,7 +108,7 @@ describe('command line', () => {
   });
 
   it.each([[['--help']], [['help']], [['fleet', '-h']]])('%j is help', (args) => {
-    expect(cliOptions(args)).toEqual({ command: 'help' });
+    expect(parseCliOptions(args)).toEqual({ command: 'help' });
   });
 
   it.each<[string[], RegExp]>([
@@ -124,12 +127,12 @@ describe('command line', () => {
     [['fleet', '--upload-notice', 'maybe'], /--upload-notice "maybe" is none of truth, success/],
     [['load', '--interval', '30'], /--interval "30" is no duration/],
   ])('%j is refused with a sentence that names the fault', (args, message) => {
-    expect(() => cliOptions(args)).toThrow(message);
+    expect(() => parseCliOptions(args)).toThrow(message);
   });
 
   it('has help with an example of each command that parses', () => {
-    const examples = HELP.split('\n').filter((line) => line.includes('dist/cli.js'));
-    expect(examples.map((line) => cliOptions(line.trim().split(/ +/).slice(2)).command)).toEqual([
+    const examples = helpText.split('\n').filter((line) => line.includes('dist/cli.js'));
+    expect(examples.map((line) => parseCliOptions(line.trim().split(/ +/).slice(2)).command)).toEqual([
       'fleet',
       'terminal',
       'load',
@@ -139,11 +142,13 @@ describe('command line', () => {
 
 describe('durations and numbers', () => {
   it('reads milliseconds, seconds and minutes', () => {
-    expect([durationMs('500ms', 'x'), durationMs('1.5s', 'x'), durationMs('2m', 'x')]).toEqual([500, 1500, 120_000]);
+    expect([parseDurationMs('500ms', 'x'), parseDurationMs('1.5s', 'x'), parseDurationMs('2m', 'x')]).toEqual([
+      500, 1500, 120_000,
+    ]);
   });
 
   it('counts demo numbers up', () => {
-    const phones = demoPhones(7);
+    const phones = createDemoPhones(7);
     expect(phones[6]).toBe('013800138007');
     expect(phones[5]).toBe('00000000013800138006');
     expect(new Set(phones).size).toBe(7);

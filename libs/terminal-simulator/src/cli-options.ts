@@ -1,11 +1,17 @@
 import { parseArgs } from 'node:util';
-import { EDITIONS, type Edition } from '@fleet/jt808';
+import { type Edition, editions } from '@fleet/jt808';
 import type { AttachmentOptions } from './attachments/attachment-options.ts';
 import type { Behaviour } from './behaviour.ts';
 import { builtInTracks } from './built-in-tracks.ts';
-import { ALARM_HELP, ALARM_OPTIONS, alarmOption, attachmentOptions, type RepeatedAlarm } from './cli-alarm-options.ts';
-import { UPLOAD_HELP, UPLOAD_OPTIONS, uploadOptions } from './cli-upload-options.ts';
-import { defaultCacheDir } from './media/clip.ts';
+import {
+  alarmHelp,
+  alarmOptionDefinitions,
+  parseAlarmOption,
+  parseAttachmentOptions,
+  type RepeatedAlarm,
+} from './cli-alarm-options.ts';
+import { parseUploadOptions, uploadHelp, uploadOptionDefinitions } from './cli-upload-options.ts';
+import { getDefaultCacheDir } from './media/clip.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
 import type { ListOptions } from './terminal-options.ts';
 import type { UploadOptions } from './uploads/upload-options.ts';
@@ -26,7 +32,7 @@ interface CameraOptions {
   mediaHost: string | undefined;
   recordings: number;
   /** How they send lists of recordings, the recordings, and files of alarms. */
-  habits: UploadOptions & ListOptions & AttachmentOptions;
+  terminalOptions: UploadOptions & ListOptions & AttachmentOptions;
   /** Raised again and again. */
   alarm: RepeatedAlarm | undefined;
 }
@@ -62,10 +68,10 @@ export interface LoadOptions extends ServerOptions {
 /** What the command line asks for. */
 export type CliOptions = FleetOptions | TerminalCommandOptions | LoadOptions | { command: 'help' };
 
-const PROGRAM = 'node libs/terminal-simulator/dist/cli.js';
+const programName = 'node libs/terminal-simulator/dist/cli.js';
 
 /** Text of --help. */
-export const HELP = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
+export const helpText = `Simulated JT/T 808 terminals with JT/T 1078 cameras.
 
   simulator fleet    --host H --port P [--terminals 3] [--channels 2] [--phones N,N,...] [--report-file FILE]
   simulator terminal --host H --port P --phone NUMBER [--edition 2011|2013|2019] [--behaviour NAME]
@@ -82,8 +88,8 @@ fleet and terminal:
                       on it records, and keeps a day. 0: no recordings
   --list-chunk N      lists of recordings in several whole messages of N items
   --cache-dir DIR     where made clips are kept (.cache/clips)
-${UPLOAD_HELP}
-${ALARM_HELP}
+${uploadHelp}
+${alarmHelp}
 fleet:
   --terminals N       vehicles (3); two of edition 2013, one of 2019, and so on
   --phones A,B        their numbers, instead of 013800138001 ...
@@ -100,14 +106,14 @@ load:
   --edition E         (2013)                                  --first-phone N    number of the first (019000000000)
 
 Examples:
-  ${PROGRAM} fleet --port 7808 --terminals 3 --report-file fleet.json
-  ${PROGRAM} terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
-  ${PROGRAM} load --port 7808 --terminals 5000 --interval 30s
+  ${programName} fleet --port 7808 --terminals 3 --report-file fleet.json
+  ${programName} terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
+  ${programName} load --port 7808 --terminals 5000 --interval 30s
 
 Ctrl-C stops. Clips are made by ffmpeg (FFMPEG_PATH or the PATH) once and kept.`;
 
 /** Every option, as `parseArgs` wants them. */
-export const OPTIONS = {
+export const optionDefinitions = {
   help: { type: 'boolean', short: 'h' },
   host: { type: 'string' },
   port: { type: 'string' },
@@ -133,11 +139,11 @@ export const OPTIONS = {
   'list-chunk': { type: 'string' },
   'connect-rate': { type: 'string' },
   'first-phone': { type: 'string' },
-  ...UPLOAD_OPTIONS,
-  ...ALARM_OPTIONS,
+  ...uploadOptionDefinitions,
+  ...alarmOptionDefinitions,
 } as const;
 
-type Names = typeof OPTIONS;
+type Names = typeof optionDefinitions;
 type TextName = {
   [K in keyof Names]: Names[K] extends { type: 'string'; multiple?: never } ? K : never;
 }[keyof Names];
@@ -149,14 +155,14 @@ type Values = { [K in TextName]?: string | undefined } & {
 };
 
 /** Duration such as 500ms, 30s or 2m. */
-export function durationMs(text: string, name: string): number {
+export function parseDurationMs(text: string, name: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
   if (match === null) throw new UsageError(`--${name} "${text}" is no duration such as 500ms, 30s or 2m`);
   const unit = { ms: 1, s: 1000, m: 60_000 }[match[2] as 'ms' | 's' | 'm'];
   return Number(match[1]) * unit;
 }
 
-function whole(values: Values, name: TextName, fallback: number, [min, max]: readonly [number, number]): number {
+function parseInteger(values: Values, name: TextName, fallback: number, [min, max]: readonly [number, number]): number {
   const text = values[name];
   if (text === undefined) return fallback;
   const value = Number(text);
@@ -166,66 +172,71 @@ function whole(values: Values, name: TextName, fallback: number, [min, max]: rea
   return value;
 }
 
-function oneOf<T extends string>(values: Values, name: TextName, fallback: T, allowed: readonly T[]): T {
+function parseChoice<T extends string>(values: Values, name: TextName, fallback: T, allowed: readonly T[]): T {
   const text = values[name];
   if (text === undefined) return fallback;
-  const value = allowed.find((one) => one === text);
+  const value = allowed.find((candidate) => candidate === text);
   if (value === undefined) throw new UsageError(`--${name} "${text}" is none of ${allowed.join(', ')}`);
   return value;
 }
 
-function duration(values: Values, name: TextName, fallbackMs: number): number {
+function parseDuration(values: Values, name: TextName, fallbackMs: number): number {
   const text = values[name];
-  return text === undefined ? fallbackMs : durationMs(text, name);
+  return text === undefined ? fallbackMs : parseDurationMs(text, name);
 }
 
-function phoneNumber(text: string): string {
+function parsePhone(text: string): string {
   if (!/^\d{12}$|^\d{20}$/.test(text)) throw new UsageError(`terminal number "${text}" has not 12 or 20 digits`);
   return text;
 }
 
 /** Numbers of the demo's vehicles: every third is a 2019 terminal with 20 digits. */
-export function demoPhones(count: number): string[] {
+export function createDemoPhones(count: number): string[] {
   return Array.from({ length: count }, (_unused, index) => {
     const number = `0138001${String(38_001 + index).padStart(5, '0')}`;
     return index % 3 === 2 ? number.padStart(20, '0') : number;
   });
 }
 
-function serverOptions(values: Values): ServerOptions {
-  return { host: values.host ?? '127.0.0.1', port: whole(values, 'port', 7808, [1, 65_535]) };
+function parseServerOptions(values: Values): ServerOptions {
+  return { host: values.host ?? '127.0.0.1', port: parseInteger(values, 'port', 7808, [1, 65_535]) };
 }
 
-function cameraOptions(values: Values): CameraOptions {
+function parseCameraOptions(values: Values): CameraOptions {
   return {
-    channels: whole(values, 'channels', 2, [0, 16]),
-    video: oneOf(values, 'video', 'h264', ['h264', 'h265']),
-    audio: oneOf(values, 'audio', 'g711a', ['g711a', 'g711u', 'g726', 'adpcm', 'aac', 'aac-raw', 'none']),
-    cacheDir: values['cache-dir'] ?? defaultCacheDir(),
+    channels: parseInteger(values, 'channels', 2, [0, 16]),
+    video: parseChoice(values, 'video', 'h264', ['h264', 'h265']),
+    audio: parseChoice(values, 'audio', 'g711a', ['g711a', 'g711u', 'g726', 'adpcm', 'aac', 'aac-raw', 'none']),
+    cacheDir: values['cache-dir'] ?? getDefaultCacheDir(),
     mediaHost: values['media-host'],
-    recordings: whole(values, 'recordings', 60, [0, 20_000]),
-    habits: {
-      ...uploadOptions(values, values['upload-retry'] === undefined ? undefined : duration(values, 'upload-retry', 0)),
-      ...attachmentOptions(values),
-      ...(values['list-chunk'] === undefined ? {} : { listItemsPerMessage: whole(values, 'list-chunk', 1, [1, 1000]) }),
+    recordings: parseInteger(values, 'recordings', 60, [0, 20_000]),
+    terminalOptions: {
+      ...parseUploadOptions(
+        values,
+        values['upload-retry'] === undefined ? undefined : parseDuration(values, 'upload-retry', 0),
+      ),
+      ...parseAttachmentOptions(values),
+      ...(values['list-chunk'] === undefined
+        ? {}
+        : { listItemsPerMessage: parseInteger(values, 'list-chunk', 1, [1, 1000]) }),
     },
-    alarm: alarmOption(values, duration(values, 'alarm-every', 60_000)),
+    alarm: parseAlarmOption(values, parseDuration(values, 'alarm-every', 60_000)),
   };
 }
 
-function fleetOptions(values: Values): FleetOptions {
-  const phones = values.phones?.split(',').map(phoneNumber);
+function parseFleetOptions(values: Values): FleetOptions {
+  const phones = values.phones?.split(',').map(parsePhone);
   return {
     command: 'fleet',
-    ...serverOptions(values),
-    ...cameraOptions(values),
-    phones: phones ?? demoPhones(whole(values, 'terminals', 3, [1, 200])),
-    reportIntervalMs: duration(values, 'interval', 10_000),
+    ...parseServerOptions(values),
+    ...parseCameraOptions(values),
+    phones: phones ?? createDemoPhones(parseInteger(values, 'terminals', 3, [1, 200])),
+    reportIntervalMs: parseDuration(values, 'interval', 10_000),
     reportFile: values['report-file'],
   };
 }
 
-const BEHAVIOURS = [
+const behaviourKinds = [
   'normal',
   'sleeping',
   'silent',
@@ -243,22 +254,26 @@ const BEHAVIOURS = [
   'halfOpen',
 ] as const;
 
-function sleeping(values: Values): Behaviour {
+function parseSleepingBehaviour(values: Values): Behaviour {
   if (values['wake-time'] === undefined) {
-    return { kind: 'sleeping', wakeAfterTries: whole(values, 'wake-after', 3, [1, 1000]) };
+    return { kind: 'sleeping', wakeAfterTries: parseInteger(values, 'wake-after', 3, [1, 1000]) };
   }
-  return { kind: 'sleeping', wakeAfterMs: duration(values, 'wake-time', 0), catchesUp: values['catch-up'] === true };
+  return {
+    kind: 'sleeping',
+    wakeAfterMs: parseDuration(values, 'wake-time', 0),
+    catchesUp: values['catch-up'] === true,
+  };
 }
 
-function behaviourOptions(values: Values): Behaviour {
-  const kind = oneOf(values, 'behaviour', 'normal', BEHAVIOURS);
+function parseBehaviour(values: Values): Behaviour {
+  const kind = parseChoice(values, 'behaviour', 'normal', behaviourKinds);
   switch (kind) {
     case 'slow':
-      return { kind, delayMs: duration(values, 'delay', 5000) };
+      return { kind, delayMs: parseDuration(values, 'delay', 5000) };
     case 'refusing':
-      return { kind, result: whole(values, 'result', 1, [1, 3]) as 1 | 2 | 3 };
+      return { kind, result: parseInteger(values, 'result', 1, [1, 3]) as 1 | 2 | 3 };
     case 'sleeping':
-      return sleeping(values);
+      return parseSleepingBehaviour(values);
     case 'disconnecting':
       return { kind, when: 'before' };
     case 'badChecksum':
@@ -271,52 +286,52 @@ function behaviourOptions(values: Values): Behaviour {
   }
 }
 
-function terminalOptions(values: Values): TerminalCommandOptions {
+function parseTerminalOptions(values: Values): TerminalCommandOptions {
   if (values.phone === undefined) throw new UsageError('--phone is missing: 12 or 20 digits');
-  const edition = values.edition === undefined ? undefined : oneOf(values, 'edition', '2013', EDITIONS);
+  const edition = values.edition === undefined ? undefined : parseChoice(values, 'edition', '2013', editions);
   return {
     command: 'terminal',
-    ...serverOptions(values),
-    ...cameraOptions(values),
-    phone: phoneNumber(values.phone),
+    ...parseServerOptions(values),
+    ...parseCameraOptions(values),
+    phone: parsePhone(values.phone),
     edition,
-    track: values.track === undefined ? undefined : oneOf(values, 'track', '', Object.keys(builtInTracks)),
-    reportIntervalMs: duration(values, 'interval', 10_000),
-    behaviour: behaviourOptions(values),
+    track: values.track === undefined ? undefined : parseChoice(values, 'track', '', Object.keys(builtInTracks)),
+    reportIntervalMs: parseDuration(values, 'interval', 10_000),
+    behaviour: parseBehaviour(values),
   };
 }
 
-function loadOptions(values: Values): LoadOptions {
-  const firstPhone = phoneNumber(values['first-phone'] ?? '019000000000');
+function parseLoadOptions(values: Values): LoadOptions {
+  const firstPhone = parsePhone(values['first-phone'] ?? '019000000000');
   return {
     command: 'load',
-    ...serverOptions(values),
-    terminals: whole(values, 'terminals', 1000, [1, 60_000]),
-    intervalMs: duration(values, 'interval', 30_000),
-    edition: oneOf(values, 'edition', firstPhone.length === 20 ? '2019' : '2013', EDITIONS),
+    ...parseServerOptions(values),
+    terminals: parseInteger(values, 'terminals', 1000, [1, 60_000]),
+    intervalMs: parseDuration(values, 'interval', 30_000),
+    edition: parseChoice(values, 'edition', firstPhone.length === 20 ? '2019' : '2013', editions),
     firstPhone,
-    connectRate: whole(values, 'connect-rate', 500, [1, 20_000]),
+    connectRate: parseInteger(values, 'connect-rate', 500, [1, 20_000]),
   };
 }
 
-function parsed(args: readonly string[]) {
+function parseCommandLine(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...args], options: optionDefinitions, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
 /** Reads the command line; throws UsageError. */
-export function cliOptions(args: readonly string[]): CliOptions {
-  const { values, positionals } = parsed(args);
+export function parseCliOptions(args: readonly string[]): CliOptions {
+  const { values, positionals } = parseCommandLine(args);
   const { help, ...rest } = values;
   const [command, ...others] = positionals;
   if (help === true || command === 'help') return { command: 'help' };
   if (others.length > 0) throw new UsageError(`unexpected "${others.join(' ')}"`);
-  if (command === 'fleet') return fleetOptions(rest);
-  if (command === 'terminal') return terminalOptions(rest);
-  if (command === 'load') return loadOptions(rest);
+  if (command === 'fleet') return parseFleetOptions(rest);
+  if (command === 'terminal') return parseTerminalOptions(rest);
+  if (command === 'load') return parseLoadOptions(rest);
   throw new UsageError(
     command === undefined ? 'which command: fleet, terminal or load?' : `unknown command "${command}"`,
   );

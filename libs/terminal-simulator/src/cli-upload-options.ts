@@ -1,8 +1,8 @@
-import type { UploadBreak, UploadOptions } from './uploads/upload-options.ts';
+import type { UploadFault, UploadOptions } from './uploads/upload-options.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of the command line about uploads, as `parseArgs` wants them. */
-export const UPLOAD_OPTIONS = {
+export const uploadOptionDefinitions = {
   'upload-speed': { type: 'string' },
   'upload-resume': { type: 'string' },
   'upload-retries': { type: 'string' },
@@ -18,7 +18,7 @@ export const UPLOAD_OPTIONS = {
 } as const;
 
 /** Part of --help about uploads. */
-export const UPLOAD_HELP = `uploads (fleet and terminal):
+export const uploadHelp = `uploads (fleet and terminal):
   --upload-speed N    bytes a second (no limit)               --upload-mode      pasv, epsv, port or eprt
   --upload-resume     append, restart (REST) or fromZero      --upload-tls       explicit TLS
   --upload-retries N  after a broken transfer (10)            --upload-retry T   wait before each (1s)
@@ -30,18 +30,22 @@ export const UPLOAD_HELP = `uploads (fleet and terminal):
 
 /** Values of these options as they were given. */
 export type UploadValues = {
-  [K in keyof typeof UPLOAD_OPTIONS]?: string | boolean | string[] | undefined;
+  [K in keyof typeof uploadOptionDefinitions]?: string | boolean | string[] | undefined;
 };
 
-function oneOf<T extends string>(values: UploadValues, name: keyof UploadValues, allowed: readonly T[]): T | undefined {
+function parseChoice<T extends string>(
+  values: UploadValues,
+  name: keyof UploadValues,
+  allowed: readonly T[],
+): T | undefined {
   const text = values[name];
   if (text === undefined) return undefined;
-  const value = allowed.find((one) => one === text);
+  const value = allowed.find((candidate) => candidate === text);
   if (value === undefined) throw new UsageError(`--${name} "${String(text)}" is none of ${allowed.join(', ')}`);
   return value;
 }
 
-function whole(values: UploadValues, name: keyof UploadValues, min: number): number | undefined {
+function parseInteger(values: UploadValues, name: keyof UploadValues, min: number): number | undefined {
   const text = values[name];
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -51,30 +55,30 @@ function whole(values: UploadValues, name: keyof UploadValues, min: number): num
   return value;
 }
 
-function breakOf(text: string): UploadBreak {
+function parseFault(text: string): UploadFault {
   const match = /^(reset|finish|controlLost|silent)@(\d+)(?:x(\d+))?$/.exec(text);
   if (match === null)
     throw new UsageError(`--upload-break "${text}" is no accident such as reset@100000 or finish@5000x3`);
   const [, how, afterBytes, times = '1'] = match;
-  return { how: how as UploadBreak['how'], afterBytes: Number(afterBytes), times: Number(times) };
+  return { how: how as UploadFault['how'], afterBytes: Number(afterBytes), times: Number(times) };
 }
 
 /** How the terminals upload; `retryMs` is --upload-retry, read. Throws UsageError. */
-export function uploadOptions(values: UploadValues, retryMs: number | undefined): UploadOptions {
-  const breaks = values['upload-break'];
+export function parseUploadOptions(values: UploadValues, retryMs: number | undefined): UploadOptions {
+  const faults = values['upload-break'];
   const directory = values['upload-directory'];
   return {
-    uploadBytesPerSecond: whole(values, 'upload-speed', 1),
-    uploadResume: oneOf(values, 'upload-resume', ['append', 'restart', 'fromZero']),
-    uploadRetries: whole(values, 'upload-retries', 0),
+    uploadBytesPerSecond: parseInteger(values, 'upload-speed', 1),
+    uploadResume: parseChoice(values, 'upload-resume', ['append', 'restart', 'fromZero']),
+    uploadRetries: parseInteger(values, 'upload-retries', 0),
     uploadRetryMs: retryMs,
-    uploadFiles: oneOf(values, 'upload-files', ['one', 'perRecording']),
+    uploadFiles: parseChoice(values, 'upload-files', ['one', 'perRecording']),
     uploadDirectory: typeof directory === 'string' ? directory : undefined,
-    uploadDataMode: oneOf(values, 'upload-mode', ['pasv', 'epsv', 'port', 'eprt']),
+    uploadDataMode: parseChoice(values, 'upload-mode', ['pasv', 'epsv', 'port', 'eprt']),
     uploadTls: values['upload-tls'] === true,
-    uploadPause: oneOf(values, 'upload-pause', ['close', 'reset', 'hold']),
-    uploadBreaks: Array.isArray(breaks) ? breaks.map(breakOf) : [],
-    uploadNotice: oneOf(values, 'upload-notice', ['truth', 'success', 'failure', 'never', 'early']),
+    uploadPause: parseChoice(values, 'upload-pause', ['close', 'reset', 'hold']),
+    uploadFaults: Array.isArray(faults) ? faults.map(parseFault) : [],
+    uploadNotice: parseChoice(values, 'upload-notice', ['truth', 'success', 'failure', 'never', 'early']),
     uploadQuits: values['upload-no-quit'] !== true,
   };
 }

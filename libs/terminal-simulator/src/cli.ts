@@ -1,21 +1,21 @@
 #!/usr/bin/env node
-import { type RunningCommand, runFleet, runLoad, runTerminal, type Say } from './cli-commands.ts';
-import { type CliOptions, cliOptions, HELP } from './cli-options.ts';
+import { type PrintLine, type RunningCommand, runFleet, runLoad, runTerminal } from './cli-commands.ts';
+import { type CliOptions, helpText, parseCliOptions } from './cli-options.ts';
 import { UsageError } from './usage-error.ts';
 
-const say: Say = (line) => {
+const print: PrintLine = (line) => {
   process.stdout.write(`${line}\n`);
 };
 
 function run(options: Exclude<CliOptions, { command: 'help' }>): Promise<RunningCommand> {
-  if (options.command === 'fleet') return runFleet(options, say);
-  return options.command === 'terminal' ? runTerminal(options, say) : runLoad(options, say);
+  if (options.command === 'fleet') return runFleet(options, print);
+  return options.command === 'terminal' ? runTerminal(options, print) : runLoad(options, print);
 }
 
 async function main(): Promise<void> {
-  const options = cliOptions(process.argv.slice(2));
+  const options = parseCliOptions(process.argv.slice(2));
   if (options.command === 'help') {
-    say(HELP);
+    print(helpText);
     return;
   }
   let running: RunningCommand | null = null;

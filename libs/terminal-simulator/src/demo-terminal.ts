@@ -1,5 +1,5 @@
 import { trackForVehicle } from './built-in-tracks.ts';
-import { cameraClips } from './camera-clips.ts';
+import { createCameraClips } from './camera-clips.ts';
 import type { AudioCodec, VideoCodec } from './media/clip-spec.ts';
 import { defaultClipSpec } from './media/clip-spec.ts';
 import { SimulatedTerminal } from './terminal.ts';
@@ -19,31 +19,31 @@ export interface DemoTerminalOptions {
   onProgress?: ((message: string) => void) | undefined;
 }
 
-const TRACK_OFFSET_MS = 4 * 60_000;
-const RECORDING_SECONDS = 60;
-const DAY_MS = 86_400_000;
+const trackOffsetStepMs = 4 * 60_000;
+const recordingSeconds = 60;
+const dayMs = 86_400_000;
 
 /** A vehicle with track and cameras that record all the time; `terminal` has its connection and whatever else is to differ. */
-export function demoTerminal(terminal: TerminalOptions, options: DemoTerminalOptions): SimulatedTerminal {
+export function createDemoTerminal(terminal: TerminalOptions, options: DemoTerminalOptions): SimulatedTerminal {
   const { channels, video, audio, cacheDir, mediaHost, index, onProgress } = options;
-  const numbers = Array.from({ length: channels }, (_unused, at) => at + 1);
+  const channelNumbers = Array.from({ length: channels }, (_unused, at) => at + 1);
   const count = options.recordings;
   const recorder = {
-    channels: numbers,
+    channels: channelNumbers,
     count,
-    seconds: RECORDING_SECONDS,
+    seconds: recordingSeconds,
     bitrateKbps: defaultClipSpec.bitrateKbps,
     zoneMinutes: terminal.zoneMinutes,
     startedAt: new Date(),
-    retentionMs: Math.max(DAY_MS, count * RECORDING_SECONDS * 1000),
+    retentionMs: Math.max(dayMs, count * recordingSeconds * 1000),
   };
   return new SimulatedTerminal({
     channels,
     camera: { video, audio },
-    clips: cameraClips(terminal.phone, { cacheDir, onProgress }, { main: { codec: video, audio } }),
+    clips: createCameraClips(terminal.phone, { cacheDir, onProgress }, { main: { codec: video, audio } }),
     mediaHost,
     track: trackForVehicle(index),
-    trackOffsetMs: index * TRACK_OFFSET_MS,
+    trackOffsetMs: index * trackOffsetStepMs,
     recorder: count === 0 ? undefined : recorder,
     ...terminal,
   });

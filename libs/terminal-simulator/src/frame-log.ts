@@ -37,7 +37,7 @@ interface Waiter {
 export class FrameLog {
   readonly frames: FrameRecord[] = [];
   readonly #limit: number;
-  readonly #untaken: PlatformMessage[] = [];
+  readonly #unclaimed: PlatformMessage[] = [];
   #waiters: Waiter[] = [];
 
   constructor(limit: number) {
@@ -45,38 +45,38 @@ export class FrameLog {
   }
 
   /** Notes one frame. */
-  frame(record: FrameRecord): void {
+  addFrame(record: FrameRecord): void {
     pushBounded(this.frames, record, this.#limit);
   }
 
   /** Notes one whole message from the platform. */
-  message(message: PlatformMessage): void {
+  addMessage(message: PlatformMessage): void {
     const waiter = this.#waiters.find((one) => one.messageId === message.messageId && one.predicate(message));
     if (waiter === undefined) {
-      pushBounded(this.#untaken, message, this.#limit);
+      pushBounded(this.#unclaimed, message, this.#limit);
       return;
     }
-    this.#waiters = this.#waiters.filter((one) => one !== waiter);
+    this.#waiters = this.#waiters.filter((candidate) => candidate !== waiter);
     waiter.resolve(message);
   }
 
   /** Frames of one direction and message id. */
-  of(direction: 'in' | 'out', messageId: number): FrameRecord[] {
+  filter(direction: 'in' | 'out', messageId: number): FrameRecord[] {
     return this.frames.filter((frame) => frame.direction === direction && frame.messageId === messageId);
   }
 
   /** The oldest fitting message that no earlier call was given, or the next one to come. */
-  wait(
+  waitForMessage(
     messageId: number,
     predicate: (message: PlatformMessage) => boolean,
     timeoutMs: number,
   ): Promise<PlatformMessage> {
-    const index = this.#untaken.findIndex((message) => message.messageId === messageId && predicate(message));
-    const [known] = index === -1 ? [] : this.#untaken.splice(index, 1);
-    if (known !== undefined) return Promise.resolve(known);
+    const index = this.#unclaimed.findIndex((message) => message.messageId === messageId && predicate(message));
+    const [unclaimed] = index === -1 ? [] : this.#unclaimed.splice(index, 1);
+    if (unclaimed !== undefined) return Promise.resolve(unclaimed);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#waiters = this.#waiters.filter((one) => one !== waiter);
+        this.#waiters = this.#waiters.filter((candidate) => candidate !== waiter);
         reject(new WaitTimeoutError(`no 0x${messageId.toString(16).padStart(4, '0')} within ${timeoutMs} ms`));
       }, timeoutMs);
       const waiter: Waiter = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { batchBody, batchesOf, LocationJournal } from './location-journal.ts';
+import { encodeBatchBody, LocationJournal, splitIntoBatches } from './location-journal.ts';
 
 function journalWith(count: number, limit = 100): LocationJournal {
   const journal = new LocationJournal(limit);
@@ -13,12 +13,12 @@ describe('LocationJournal', () => {
   it('acknowledges exactly what went out under the serial, once, and not when refused', () => {
     const journal = journalWith(3);
     const [a, b, c] = journal.reports;
-    journal.sent(
+    journal.recordSent(
       7,
       0x0704,
       [a, b].flatMap((report) => report ?? []),
     );
-    journal.sent(
+    journal.recordSent(
       8,
       0x0200,
       [c].flatMap((report) => report ?? []),
@@ -31,15 +31,15 @@ describe('LocationJournal', () => {
 
   it('takes no acknowledgement of an earlier connection for this one', () => {
     const journal = journalWith(1);
-    journal.sent(7, 0x0200, journal.reports);
-    journal.connectionLost();
+    journal.recordSent(7, 0x0200, journal.reports);
+    journal.onConnectionLost();
     expect(journal.acknowledge(7, 0)).toEqual([]);
   });
 
   it('forgets acknowledged reports first when it is full', () => {
     const journal = journalWith(3, 3);
     const second = journal.reports.slice(1, 2);
-    journal.sent(1, 0x0200, second);
+    journal.recordSent(1, 0x0200, second);
     journal.acknowledge(1, 0);
     journal.add({ time: '', body: Buffer.alloc(60, 9), alarm: 0 });
     expect(journal.reports.map((report) => report.id)).toEqual([1, 3, 4]);
@@ -47,18 +47,18 @@ describe('LocationJournal', () => {
 
   it('finds what is overdue', () => {
     const journal = journalWith(2);
-    journal.sent(1, 0x0200, journal.reports.slice(0, 1));
-    expect(journal.overdue(Date.now() - 10_000).map((report) => report.id)).toEqual([2]);
-    expect(journal.overdue(Number.POSITIVE_INFINITY)).toHaveLength(2);
+    journal.recordSent(1, 0x0200, journal.reports.slice(0, 1));
+    expect(journal.findOverdue(Date.now() - 10_000).map((report) => report.id)).toEqual([2]);
+    expect(journal.findOverdue(Number.POSITIVE_INFINITY)).toHaveLength(2);
   });
 });
 
 describe('batches', () => {
   it('fit one frame each and keep every report, byte for byte and in order', () => {
     const { reports } = journalWith(40);
-    const batches = batchesOf(reports);
+    const batches = splitIntoBatches(reports);
     expect(batches.flat()).toEqual(reports);
-    for (const batch of batches) expect(batchBody(batch, 1).length).toBeLessThanOrEqual(1023);
-    expect(batchBody(reports.slice(0, 1), 0).toString('hex')).toBe(`000100003c${'00'.repeat(60)}`);
+    for (const batch of batches) expect(encodeBatchBody(batch, 1).length).toBeLessThanOrEqual(1023);
+    expect(encodeBatchBody(reports.slice(0, 1), 0).toString('hex')).toBe(`000100003c${'00'.repeat(60)}`);
   });
 });

@@ -17,27 +17,27 @@ export interface ReportRecord {
 }
 
 /** Most bytes of one 0x0704 body, so that a batch is one frame. */
-const BATCH_BYTES = 1000;
+const maxBatchBytes = 1000;
 
 /** 0x0704 body of whole reports, byte for byte as they were built (JT/T 808-2013 table 76). */
-export function batchBody(reports: readonly ReportRecord[], locationType: 0 | 1): Buffer {
-  const head = Buffer.alloc(3);
-  head.writeUInt16BE(reports.length, 0);
-  head.writeUInt8(locationType, 2);
+export function encodeBatchBody(reports: readonly ReportRecord[], locationType: 0 | 1): Buffer {
+  const header = Buffer.alloc(3);
+  header.writeUInt16BE(reports.length, 0);
+  header.writeUInt8(locationType, 2);
   const items = reports.flatMap(({ body }) => {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(body.length, 0);
     return [length, body];
   });
-  return Buffer.concat([head, ...items]);
+  return Buffer.concat([header, ...items]);
 }
 
 /** Reports in batches of one frame each: then one acknowledgement stands for all of a batch. */
-export function batchesOf(reports: readonly ReportRecord[]): ReportRecord[][] {
+export function splitIntoBatches(reports: readonly ReportRecord[]): ReportRecord[][] {
   const batches: ReportRecord[][] = [];
-  let bytes = BATCH_BYTES;
+  let bytes = maxBatchBytes;
   for (const report of reports) {
-    if (bytes + report.body.length + 2 > BATCH_BYTES) {
+    if (bytes + report.body.length + 2 > maxBatchBytes) {
       batches.push([]);
       bytes = 3;
     }
@@ -52,7 +52,7 @@ export class LocationJournal {
   /** Every report, oldest first, up to the limit; unacknowledged ones are the last to be forgotten. */
   readonly reports: ReportRecord[] = [];
   readonly #limit: number;
-  readonly #sent = new Map<number, ReportRecord[]>();
+  readonly #sentBySerial = new Map<number, ReportRecord[]>();
   #nextId = 1;
 
   constructor(limit: number) {
@@ -74,7 +74,7 @@ export class LocationJournal {
       acknowledgedAtMs: null,
     };
     this.#nextId += 1;
-    if (this.reports.length >= this.#limit) this.#forget();
+    if (this.reports.length >= this.#limit) this.#evictOldest();
     this.reports.push(record);
     return record;
   }
@@ -85,15 +85,15 @@ export class LocationJournal {
   }
 
   /** Notes that reports went out under a serial. */
-  sent(serial: number, messageId: 0x0200 | 0x0704, reports: readonly ReportRecord[]): void {
+  recordSent(serial: number, messageId: 0x0200 | 0x0704, reports: readonly ReportRecord[]): void {
     for (const report of reports) report.sends.push({ atMs: Date.now(), messageId });
-    this.#sent.set(serial, [...reports]);
+    this.#sentBySerial.set(serial, [...reports]);
   }
 
   /** Takes 0x8001; gives the reports that it acknowledged. */
   acknowledge(serial: number, result: number): ReportRecord[] {
-    const reports = this.#sent.get(serial) ?? [];
-    this.#sent.delete(serial);
+    const reports = this.#sentBySerial.get(serial) ?? [];
+    this.#sentBySerial.delete(serial);
     if (result !== 0 && result !== 4) return [];
     const nowMs = Date.now();
     for (const report of reports) report.acknowledgedAtMs ??= nowMs;
@@ -101,17 +101,17 @@ export class LocationJournal {
   }
 
   /** The connection is gone: no acknowledgement of what went over it can come any more. */
-  connectionLost(): void {
-    this.#sent.clear();
+  onConnectionLost(): void {
+    this.#sentBySerial.clear();
   }
 
   /** What has waited for an acknowledgement since `beforeMs` or was never sent. */
-  overdue(beforeMs: number): ReportRecord[] {
+  findOverdue(beforeMs: number): ReportRecord[] {
     return this.unacknowledged.filter((report) => (report.sends.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) <= beforeMs);
   }
 
-  #forget(): void {
-    const acknowledged = this.reports.findIndex((report) => report.acknowledgedAtMs !== null);
-    this.reports.splice(Math.max(0, acknowledged), 1);
+  #evictOldest(): void {
+    const oldestAcknowledged = this.reports.findIndex((report) => report.acknowledgedAtMs !== null);
+    this.reports.splice(Math.max(0, oldestAcknowledged), 1);
   }
 }

@@ -1,13 +1,13 @@
 import {
-  makeParameter,
-  makeStructuredParameter,
+  createParameter,
+  createStructuredParameter,
   type ParameterItem,
   parameterStructures,
-  parameterValue,
+  readParameterValue,
 } from '@fleet/jt808';
 import type { ResolvedOptions } from './terminal-options.ts';
 
-function initialItems(options: ResolvedOptions): ParameterItem[] {
+function createInitialItems(options: ResolvedOptions): ParameterItem[] {
   const channels = Array.from({ length: options.channels }, (_unused, index) => ({
     physicalNo: index + 1,
     logicalNo: index + 1,
@@ -15,22 +15,22 @@ function initialItems(options: ResolvedOptions): ParameterItem[] {
     ptz: 0,
   }));
   return [
-    makeParameter(0x0001, Math.round(options.heartbeatMs / 1000)),
-    makeParameter(0x0002, Math.round(options.replyTimeoutMs / 1000)),
-    makeParameter(0x0003, 3),
-    makeParameter(0x0013, options.host),
-    makeParameter(0x0018, options.port),
-    makeParameter(0x0020, 0),
-    makeParameter(0x0029, Math.round(options.reportIntervalMs / 1000)),
-    makeParameter(0x0055, 100),
-    makeParameter(0x0056, 10),
-    makeParameter(0x0057, 14_400),
-    makeParameter(0x0080, 120_000),
-    makeParameter(0x0081, 44),
-    makeParameter(0x0082, 3),
-    makeParameter(0x0083, options.plateNo ?? ''),
-    makeParameter(0x0084, options.plateColor ?? 1),
-    makeStructuredParameter(parameterStructures.channelList, { channels }),
+    createParameter(0x0001, Math.round(options.heartbeatMs / 1000)),
+    createParameter(0x0002, Math.round(options.replyTimeoutMs / 1000)),
+    createParameter(0x0003, 3),
+    createParameter(0x0013, options.host),
+    createParameter(0x0018, options.port),
+    createParameter(0x0020, 0),
+    createParameter(0x0029, Math.round(options.reportIntervalMs / 1000)),
+    createParameter(0x0055, 100),
+    createParameter(0x0056, 10),
+    createParameter(0x0057, 14_400),
+    createParameter(0x0080, 120_000),
+    createParameter(0x0081, 44),
+    createParameter(0x0082, 3),
+    createParameter(0x0083, options.plateNo ?? ''),
+    createParameter(0x0084, options.plateColor ?? 1),
+    createStructuredParameter(parameterStructures.channelList, { channels }),
   ];
 }
 
@@ -39,7 +39,7 @@ export class ParameterStore {
   readonly #items = new Map<number, ParameterItem>();
 
   constructor(options: ResolvedOptions) {
-    for (const item of initialItems(options)) this.#items.set(item.id, item);
+    for (const item of createInitialItems(options)) this.#items.set(item.id, item);
   }
 
   /** All settings, by rising id. */
@@ -48,7 +48,7 @@ export class ParameterStore {
   }
 
   /** Those of the ids that the terminal has. */
-  some(ids: readonly number[]): ParameterItem[] {
+  find(ids: readonly number[]): ParameterItem[] {
     return ids.flatMap((id) => this.#items.get(id) ?? []);
   }
 
@@ -58,9 +58,9 @@ export class ParameterStore {
   }
 
   /** Value of a setting in numbers, or undefined. */
-  number(id: number): number | undefined {
+  readNumber(id: number): number | undefined {
     const item = this.#items.get(id);
-    const value = item === undefined ? undefined : parameterValue(item);
+    const value = item === undefined ? undefined : readParameterValue(item);
     return typeof value === 'number' ? value : undefined;
   }
 }

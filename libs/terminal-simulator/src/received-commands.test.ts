@@ -4,7 +4,7 @@ import { ReceivedCommands } from './received-commands.ts';
 
 function textOf(edition: Edition, hex: string) {
   const received = new ReceivedCommands(edition, 10);
-  received.note({ messageId: textMessage.id, serial: 7, body: Buffer.from(hex, 'hex'), atMs: 0 });
+  received.record({ messageId: textMessage.id, serial: 7, body: Buffer.from(hex, 'hex'), atMs: 0 });
   return received.texts[0];
 }
 
@@ -20,7 +20,7 @@ describe('texts (0x8300)', () => {
     expect(textOf(edition, hex)).toMatchObject({ ...expected, text: '你好' });
   });
 
-  it('that can not be read are left out', () => {
+  it('that cannot be read are left out', () => {
     expect(textOf('2019', '')).toBeUndefined();
   });
 });
@@ -30,7 +30,7 @@ describe('control commands (0x8105)', () => {
     const received = new ReceivedCommands('2013', 10);
     const note = (command: number, parameters: string): void => {
       const body = encodeBody(terminalControl, { command, parameters });
-      received.note({ messageId: terminalControl.id, serial: 9, body, atMs: 0 });
+      received.record({ messageId: terminalControl.id, serial: 9, body, atMs: 0 });
     };
     note(2, '0;;cmnet;;;10.0.0.1;7808;;3');
     note(4, '');

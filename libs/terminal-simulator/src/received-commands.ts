@@ -30,7 +30,7 @@ export interface ReceivedControl {
   fields: string[];
 }
 
-function receivedText(message: PlatformMessage, edition: Edition): ReceivedText {
+function parseText(message: PlatformMessage, edition: Edition): ReceivedText {
   const { flags, text, textType } = decodeBody(textMessage, message.body, edition);
   const is2019 = edition === '2019';
   const has = (bit: number): boolean => (flags & (1 << bit)) !== 0;
@@ -48,12 +48,12 @@ function receivedText(message: PlatformMessage, edition: Edition): ReceivedText 
   };
 }
 
-function receivedControl(message: PlatformMessage, edition: Edition): ReceivedControl {
+function parseControl(message: PlatformMessage, edition: Edition): ReceivedControl {
   const { command, parameters } = decodeBody(terminalControl, message.body, edition);
   return { serial: message.serial, command, parameters, fields: parameters === '' ? [] : parameters.split(';') };
 }
 
-/** Texts and control commands in the terminal's own reading, whatever it does about them. What it can not read is left out. */
+/** Texts and control commands in the terminal's own reading, whatever it does about them. What it cannot read is left out. */
 export class ReceivedCommands {
   readonly texts: ReceivedText[] = [];
   readonly controls: ReceivedControl[] = [];
@@ -66,12 +66,11 @@ export class ReceivedCommands {
   }
 
   /** Notes a message if it is one of the two. */
-  note(message: PlatformMessage): void {
+  record(message: PlatformMessage): void {
     try {
-      if (message.messageId === textMessage.id)
-        pushBounded(this.texts, receivedText(message, this.#edition), this.#limit);
+      if (message.messageId === textMessage.id) pushBounded(this.texts, parseText(message, this.#edition), this.#limit);
       if (message.messageId === terminalControl.id)
-        pushBounded(this.controls, receivedControl(message, this.#edition), this.#limit);
+        pushBounded(this.controls, parseControl(message, this.#edition), this.#limit);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
     }

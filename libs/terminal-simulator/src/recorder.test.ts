@@ -1,9 +1,9 @@
 import { decodeBody, queryResourceList, resourceList } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
-import { cameraTimeOf, epochOf } from './camera-clock.ts';
-import { demoTerminal } from './demo-terminal.ts';
+import { toCameraTime, toEpochMs } from './camera-clock.ts';
+import { createDemoTerminal } from './demo-terminal.ts';
 import { Recorder, type RecorderOptions } from './recorder.ts';
-import { type Recording, stretchesOf } from './recordings.ts';
+import { type Recording, selectSegments } from './recordings.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import { TestPlatform } from './testing/test-platform.ts';
 
@@ -39,11 +39,11 @@ describe('a camera that records all the time', () => {
   it('plays and uploads what was recorded since the start', () => {
     const recordings: Recording[] = [];
     new Recorder(options).update(recordings, startMs + 30 * minuteMs);
-    const window = { startTime: cameraTimeOf(startMs + 20 * minuteMs), endTime: cameraTimeOf(startMs + 21 * minuteMs) };
+    const window = { startTime: toCameraTime(startMs + 20 * minuteMs), endTime: toCameraTime(startMs + 21 * minuteMs) };
     const query = { channel: 1, ...window, alarmFlags: 0n, mediaType: 3, streamType: 0, storageType: 0 };
-    const [stretch, ...more] = stretchesOf(recordings, query);
+    const [stretch, ...more] = selectSegments(recordings, query);
     expect(more).toEqual([]);
-    expect(stretch).toMatchObject({ fromMs: epochOf(window.startTime), toMs: epochOf(window.endTime) });
+    expect(stretch).toMatchObject({ fromMs: toEpochMs(window.startTime), toMs: toEpochMs(window.endTime) });
   });
 
   it('loses its oldest file after a day', () => {
@@ -52,9 +52,9 @@ describe('a camera that records all the time', () => {
     const oldestEndMs = startMs - 59 * minuteMs;
     recorder.update(recordings, oldestEndMs + dayMs - 1);
     const full = recordings.length;
-    expect(recordings[0]?.endTime).toBe(cameraTimeOf(oldestEndMs));
+    expect(recordings[0]?.endTime).toBe(toCameraTime(oldestEndMs));
     recorder.update(recordings, oldestEndMs + dayMs);
-    expect(recordings[0]?.endTime).toBe(cameraTimeOf(oldestEndMs + minuteMs));
+    expect(recordings[0]?.endTime).toBe(toCameraTime(oldestEndMs + minuteMs));
     recorder.update(recordings, startMs + 3 * dayMs);
     expect(recordings).toHaveLength(2 * 24 * 60);
     expect(full).toBe(recordings.length);
@@ -74,10 +74,10 @@ describe('a camera that records all the time', () => {
     try {
       terminal.start();
       await terminal.waitUntilOnline();
-      const window = { startTime: cameraTimeOf(Date.now() - 5 * minuteMs), endTime: null };
+      const window = { startTime: toCameraTime(Date.now() - 5 * minuteMs), endTime: null };
       const any = { channel: 1, alarmFlags: 0n, mediaType: 3, streamType: 0, storageType: 0 };
-      platform.command(phone, queryResourceList, { ...any, ...window });
-      const { body } = await platform.next(0x1205);
+      platform.sendCommand(phone, queryResourceList, { ...any, ...window });
+      const { body } = await platform.waitForFrame(0x1205);
       expect(decodeBody(resourceList, body).items.length).toBeGreaterThanOrEqual(5);
     } finally {
       await terminal.stop();
@@ -88,7 +88,7 @@ describe('a camera that records all the time', () => {
 
 it('a demo vehicle records from its start on and keeps a day, or as much as it had at the start', () => {
   const demo = (recordings: number) =>
-    demoTerminal(
+    createDemoTerminal(
       { host: '127.0.0.1', port: 1, phone: '013800138001' },
       { channels: 2, video: 'h264', audio: 'g711a', cacheDir: 'none', recordings, index: 0 },
     );

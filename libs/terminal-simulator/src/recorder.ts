@@ -1,8 +1,8 @@
-import { cameraTimeOf } from './camera-clock.ts';
-import { type Recording, type RecordingForm, recordingOf } from './recordings.ts';
+import { toCameraTime } from './camera-clock.ts';
+import { createRecording, type Recording, type RecordingFormat } from './recordings.ts';
 
 /** How a terminal records: without a pause, in files of one length, on a disk of limited size. */
-export interface RecorderOptions extends RecordingForm {
+export interface RecorderOptions extends RecordingFormat {
   /** Files of each camera that are on the disk at the start. */
   count: number;
   /** How long a file stays on the disk. */
@@ -27,11 +27,11 @@ export class Recorder {
   update(recordings: Recording[], nowMs: number): void {
     for (; this.#nextMs + this.#fileMs <= nowMs; this.#nextMs += this.#fileMs) {
       for (const channel of this.#options.channels)
-        recordings.push(recordingOf(this.#options, channel, this.#index, this.#nextMs));
+        recordings.push(createRecording(this.#options, channel, this.#index, this.#nextMs));
       this.#index += 1;
     }
-    const oldest = cameraTimeOf(nowMs - this.#options.retentionMs, this.#options.zoneMinutes);
-    const kept = recordings.findIndex(({ endTime }) => endTime > oldest);
-    recordings.splice(0, kept < 0 ? recordings.length : kept);
+    const oldest = toCameraTime(nowMs - this.#options.retentionMs, this.#options.zoneMinutes);
+    const firstRetained = recordings.findIndex(({ endTime }) => endTime > oldest);
+    recordings.splice(0, firstRetained < 0 ? recordings.length : firstRetained);
   }
 }

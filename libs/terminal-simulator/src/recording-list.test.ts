@@ -1,14 +1,14 @@
 import { decodeBody, platformRetransmitRequest, queryResourceList, resourceList } from '@fleet/jt808';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeRecordings } from './recordings.ts';
+import { createRecordings } from './recordings.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 import { type ReceivedFrame, TestPlatform } from './testing/test-platform.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-const PHONE = '013800138001';
-const PLAN = { channels: [1], seconds: 60, until: new Date('2026-08-01T04:00:00Z'), bitrateKbps: 500 };
-const EVERYTHING = { channel: 0, startTime: null, endTime: null, mediaType: 3, streamType: 0, storageType: 0 };
+const terminalPhone = '013800138001';
+const recordingPlan = { channels: [1], seconds: 60, until: new Date('2026-08-01T04:00:00Z'), bitrateKbps: 500 };
+const anyRecording = { channel: 0, startTime: null, endTime: null, mediaType: 3, streamType: 0, storageType: 0 };
 let platform: TestPlatform;
 let terminal: SimulatedTerminal;
 
@@ -22,18 +22,19 @@ afterEach(async () => {
 });
 
 async function start(count: number, options: Partial<TerminalOptions> = {}): Promise<void> {
-  const recordings = makeRecordings({ ...PLAN, count });
+  const recordings = createRecordings({ ...recordingPlan, count });
   const server = { host: '127.0.0.1', port: platform.port };
-  terminal = new SimulatedTerminal({ ...server, phone: PHONE, reportIntervalMs: 0, recordings, ...options });
+  terminal = new SimulatedTerminal({ ...server, phone: terminalPhone, reportIntervalMs: 0, recordings, ...options });
   terminal.start();
   await terminal.waitUntilOnline();
 }
 
-const ask = (alarmFlags = 0n): number => platform.command(PHONE, queryResourceList, { ...EVERYTHING, alarmFlags });
+const queryRecordings = (alarmFlags = 0n): number =>
+  platform.sendCommand(terminalPhone, queryResourceList, { ...anyRecording, alarmFlags });
 
-const frames = (): ReceivedFrame[] => platform.of(0x1205);
+const frames = (): ReceivedFrame[] => platform.framesWithId(0x1205);
 
-const listOf = (parts: readonly ReceivedFrame[]) =>
+const parseList = (parts: readonly ReceivedFrame[]) =>
   decodeBody(
     resourceList,
     Buffer.concat(parts.toSorted((a, b) => (a.subpackage?.no ?? 0) - (b.subpackage?.no ?? 0)).map((part) => part.body)),
@@ -42,42 +43,47 @@ const listOf = (parts: readonly ReceivedFrame[]) =>
 describe('list of recordings (0x9205, 0x1205)', () => {
   it('of 5,000 recordings goes out in parts of one message, with serials that follow one another', async () => {
     await start(5000);
-    const replySerial = ask();
+    const replySerial = queryRecordings();
     await waitFor('first part', () => frames().length > 0);
     const total = frames()[0]?.subpackage?.total ?? 0;
     expect(total).toBe(Math.ceil((6 + 5000 * 28) / 1023));
     await waitFor('all parts', () => frames().length === total);
     const serials = frames().map((frame) => frame.serial - (frames()[0]?.serial ?? 0));
     expect(serials).toEqual(Array.from({ length: total }, (_unused, index) => index));
-    const list = listOf(frames());
+    const list = parseList(frames());
     expect(list.replySerial).toBe(replySerial);
     expect(list.items.map((item) => item.startTime)).toEqual(terminal.recordings.map((one) => one.startTime));
   });
 
   it('sends a lost part again when the platform asks for it', async () => {
     await start(100, { listLostParts: [2] });
-    ask();
+    queryRecordings();
     await waitFor('the others', () => frames().length === 2);
     const [first] = frames();
-    platform.command(PHONE, platformRetransmitRequest, { originalSerial: first?.serial ?? 0, packageIds: [2] });
+    platform.sendCommand(terminalPhone, platformRetransmitRequest, {
+      originalSerial: first?.serial ?? 0,
+      packageIds: [2],
+    });
     await waitFor('the lost one', () => frames().length === 3);
-    expect(listOf(frames()).items).toHaveLength(100);
+    expect(parseList(frames()).items).toHaveLength(100);
   });
 
   it('comes in several whole messages when it is such a terminal, each with the total of the list', async () => {
     await start(70, { listItemsPerMessage: 30, listAcknowledged: true });
-    const serial = ask();
+    const serial = queryRecordings();
     await waitFor('all messages', () => frames().length === 3);
     expect(frames().map((frame) => [frame.subpackage, frame.body.readUInt16BE(0), frame.body.readUInt32BE(2)])).toEqual(
       Array.from({ length: 3 }, () => [null, serial, 70]),
     );
     expect(frames().map((frame) => (frame.body.length - 6) / 28)).toEqual([30, 30, 10]);
-    expect(platform.of(0x0001).map((frame) => [frame.body.readUInt16BE(0), frame.body[4]])).toEqual([[serial, 0]]);
+    expect(platform.framesWithId(0x0001).map((frame) => [frame.body.readUInt16BE(0), frame.body[4]])).toEqual([
+      [serial, 0],
+    ]);
   });
 
   it('announces more than ever comes when it is told to', async () => {
     await start(10, { listMissingItems: 5 });
-    ask();
+    queryRecordings();
     await waitFor('the list', () => frames().length === 1);
     expect(frames()[0]?.body.readUInt32BE(2)).toBe(15);
     expect(frames()[0]?.body).toHaveLength(6 + 10 * 28);
@@ -85,17 +91,17 @@ describe('list of recordings (0x9205, 0x1205)', () => {
 
   it('is one message of no items when there are none', async () => {
     await start(0);
-    ask();
+    queryRecordings();
     await waitFor('the list', () => frames().length === 1);
-    expect(listOf(frames()).items).toEqual([]);
+    expect(parseList(frames()).items).toEqual([]);
   });
 
   it('is refused with 0x0001 when it is told to', async () => {
     await start(10);
-    terminal.behave({ kind: 'refusing', result: 1 }, 0x9205);
-    ask();
-    await waitFor('the refusal', () => platform.of(0x0001).length === 1);
-    expect(platform.of(0x0001)[0]?.body.toString('hex', 2)).toBe('920501');
+    terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9205);
+    queryRecordings();
+    await waitFor('the refusal', () => platform.framesWithId(0x0001).length === 1);
+    expect(platform.framesWithId(0x0001)[0]?.body.toString('hex', 2)).toBe('920501');
     expect(frames()).toEqual([]);
   });
 
@@ -105,9 +111,9 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     const [, marked] = terminal.recordings;
     if (marked === undefined) throw new Error('no recordings');
     marked.alarmFlags = highest | 1n;
-    ask(highest);
+    queryRecordings(highest);
     await waitFor('the list', () => frames().length === 1);
-    expect(listOf(frames()).items.map((item) => [item.startTime, item.alarmFlags])).toEqual([
+    expect(parseList(frames()).items.map((item) => [item.startTime, item.alarmFlags])).toEqual([
       [marked.startTime, highest | 1n],
     ]);
   });

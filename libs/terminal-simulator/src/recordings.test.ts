@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { cameraTimeOf, epochOf } from './camera-clock.ts';
-import { makeRecordings, matchesQuery, type Recording, type RecordingQuery, stretchesOf } from './recordings.ts';
+import { toCameraTime, toEpochMs } from './camera-clock.ts';
+import { createRecordings, isQueryMatch, type Recording, type RecordingQuery, selectSegments } from './recordings.ts';
 
 const recording: Recording = {
   channel: 2,
@@ -38,24 +38,24 @@ describe('matchesQuery', () => {
     ['the sub stream', { streamType: 2 }, false],
     ['backup storage', { storageType: 2 }, false],
   ])('%s', (_case, query, expected) => {
-    expect(matchesQuery(recording, { ...any, ...query })).toBe(expected);
+    expect(isQueryMatch(recording, { ...any, ...query })).toBe(expected);
   });
 });
 
 describe('makeRecordings', () => {
   const until = new Date('2026-08-01T04:00:00.900Z');
-  const made = makeRecordings({ channels: [1, 2], count: 20, seconds: 60, until, bitrateKbps: 500 });
+  const created = createRecordings({ channels: [1, 2], count: 20, seconds: 60, until, bitrateKbps: 500 });
 
   it('fills the disk back to back, newest last, on the camera clock', () => {
-    expect(made).toHaveLength(40);
-    const first = made.filter((one) => one.channel === 1);
+    expect(created).toHaveLength(40);
+    const first = created.filter((one) => one.channel === 1);
     expect(first.at(-1)?.endTime).toBe('2026-08-01T12:00:00');
     expect(first.slice(1).map((one) => one.startTime)).toEqual(first.slice(0, -1).map((one) => one.endTime));
   });
 
   it('has some with alarms and some without sound', () => {
-    expect(made.filter((one) => one.alarmFlags !== 0n)).toHaveLength(4);
-    expect(made.filter((one) => one.mediaType === 2)).toHaveLength(8);
+    expect(created.filter((one) => one.alarmFlags !== 0n)).toHaveLength(4);
+    expect(created.filter((one) => one.mediaType === 2)).toHaveLength(8);
   });
 });
 
@@ -63,15 +63,15 @@ describe('stretchesOf', () => {
   it('cuts recordings to the window and orders them by time', () => {
     const later = { ...recording, startTime: '2026-08-01T10:05:00', endTime: '2026-08-01T10:06:00' };
     const query = { ...any, startTime: '2026-08-01T10:00:30', endTime: '2026-08-01T10:05:10' };
-    expect(stretchesOf([later, recording], query)).toEqual([
-      { recording, fromMs: epochOf('2026-08-01T10:00:30'), toMs: epochOf('2026-08-01T10:01:00') },
-      { recording: later, fromMs: epochOf('2026-08-01T10:05:00'), toMs: epochOf('2026-08-01T10:05:10') },
+    expect(selectSegments([later, recording], query)).toEqual([
+      { recording, fromMs: toEpochMs('2026-08-01T10:00:30'), toMs: toEpochMs('2026-08-01T10:01:00') },
+      { recording: later, fromMs: toEpochMs('2026-08-01T10:05:00'), toMs: toEpochMs('2026-08-01T10:05:10') },
     ]);
   });
 
   it('keeps to the terminal clock', () => {
-    const [utc] = stretchesOf([recording], any, 0);
+    const [utc] = selectSegments([recording], any, 0);
     expect(utc?.fromMs).toBe(Date.parse('2026-08-01T10:00:00Z'));
-    expect(cameraTimeOf(Date.parse('2026-08-01T02:00:00Z'))).toBe('2026-08-01T10:00:00');
+    expect(toCameraTime(Date.parse('2026-08-01T02:00:00Z'))).toBe('2026-08-01T10:00:00');
   });
 });

@@ -1,4 +1,4 @@
-import { cameraTimeOf, epochOf, STANDARD_ZONE_MINUTES } from './camera-clock.ts';
+import { standardZoneMinutes, toCameraTime, toEpochMs } from './camera-clock.ts';
 
 /** One recording on a terminal's disk, as an item of 0x1205 (JT/T 1078-2016 table 23). */
 export interface Recording {
@@ -29,30 +29,30 @@ export interface RecordingQuery {
   storageType: number;
 }
 
-function mediaMatches(asked: number, has: number): boolean {
-  return asked === 3 ? has !== 1 : asked === has;
+function isMediaTypeMatch(requested: number, actual: number): boolean {
+  return requested === 3 ? actual !== 1 : requested === actual;
 }
 
 /** True when a terminal would list the recording for the query: a window matches when it overlaps. */
-export function matchesQuery(recording: Recording, query: RecordingQuery): boolean {
+export function isQueryMatch(recording: Recording, query: RecordingQuery): boolean {
   return (
     (query.channel === 0 || query.channel === recording.channel) &&
     (query.startTime === null || recording.endTime > query.startTime) &&
     (query.endTime === null || recording.startTime < query.endTime) &&
     (query.alarmFlags === 0n || (recording.alarmFlags & query.alarmFlags) !== 0n) &&
-    mediaMatches(query.mediaType, recording.mediaType) &&
+    isMediaTypeMatch(query.mediaType, recording.mediaType) &&
     (query.streamType === 0 || query.streamType === recording.streamType) &&
     (query.storageType === 0 || query.storageType === recording.storageType)
   );
 }
 
 /** Size that a recording states and its upload has: the bit rate's bytes plus a margin for the container. */
-export function recordingSizeBytes(seconds: number, bitrateKbps: number): number {
+export function estimateRecordingBytes(seconds: number, bitrateKbps: number): number {
   return Math.ceil((seconds * (bitrateKbps + 80) * 1000) / 8) + 65_536;
 }
 
 /** Form of the recordings of one disk. */
-export interface RecordingForm {
+export interface RecordingFormat {
   channels: readonly number[];
   /** Length of one. */
   seconds: number;
@@ -61,7 +61,7 @@ export interface RecordingForm {
 }
 
 /** How `makeRecordings` fills a disk. */
-export interface RecordingPlan extends RecordingForm {
+export interface RecordingPlan extends RecordingFormat {
   /** Recordings of each channel. */
   count: number;
   /** End of the latest. */
@@ -69,52 +69,52 @@ export interface RecordingPlan extends RecordingForm {
 }
 
 /** Returns the recording of a channel with this index: every seventh was kept for an alarm, every fifth has no sound. */
-export function recordingOf(form: RecordingForm, channel: number, index: number, startMs: number): Recording {
-  const { seconds, bitrateKbps, zoneMinutes } = form;
+export function createRecording(format: RecordingFormat, channel: number, index: number, startMs: number): Recording {
+  const { seconds, bitrateKbps, zoneMinutes } = format;
   return {
     channel,
-    startTime: cameraTimeOf(startMs, zoneMinutes),
-    endTime: cameraTimeOf(startMs + seconds * 1000, zoneMinutes),
+    startTime: toCameraTime(startMs, zoneMinutes),
+    endTime: toCameraTime(startMs + seconds * 1000, zoneMinutes),
     alarmFlags: index % 7 === 6 ? 1n : 0n,
     mediaType: index % 5 === 4 ? 2 : 0,
     streamType: 1,
     storageType: 1,
-    fileSizeBytes: recordingSizeBytes(seconds, bitrateKbps),
+    fileSizeBytes: estimateRecordingBytes(seconds, bitrateKbps),
   };
 }
 
 /** Recordings back to back, the newest ending at `until`. */
-export function makeRecordings(plan: RecordingPlan): Recording[] {
+export function createRecordings(plan: RecordingPlan): Recording[] {
   const untilMs = Math.floor(plan.until.getTime() / 1000) * 1000;
   const recordings: Recording[] = [];
   for (let index = 0; index < plan.count; index += 1) {
     const startMs = untilMs - (plan.count - index) * plan.seconds * 1000;
-    for (const channel of plan.channels) recordings.push(recordingOf(plan, channel, index, startMs));
+    for (const channel of plan.channels) recordings.push(createRecording(plan, channel, index, startMs));
   }
   return recordings;
 }
 
 /** Stretch of a recording that lies in a query's window, in milliseconds since 1970. */
-export interface Stretch {
+export interface RecordingSegment {
   recording: Recording;
   fromMs: number;
   toMs: number;
 }
 
 /** What is to be played or uploaded, in order of time. */
-export function stretchesOf(
+export function selectSegments(
   recordings: readonly Recording[],
   query: RecordingQuery,
-  zoneMinutes: number = STANDARD_ZONE_MINUTES,
-): Stretch[] {
-  const from = query.startTime === null ? Number.NEGATIVE_INFINITY : epochOf(query.startTime, zoneMinutes);
-  const to = query.endTime === null ? Number.POSITIVE_INFINITY : epochOf(query.endTime, zoneMinutes);
+  zoneMinutes: number = standardZoneMinutes,
+): RecordingSegment[] {
+  const fromMs = query.startTime === null ? Number.NEGATIVE_INFINITY : toEpochMs(query.startTime, zoneMinutes);
+  const toMs = query.endTime === null ? Number.POSITIVE_INFINITY : toEpochMs(query.endTime, zoneMinutes);
   return recordings
-    .filter((recording) => matchesQuery(recording, query))
+    .filter((recording) => isQueryMatch(recording, query))
     .toSorted((a, b) => (a.startTime < b.startTime ? -1 : 1))
     .map((recording) => ({
       recording,
-      fromMs: Math.max(from, epochOf(recording.startTime, zoneMinutes)),
-      toMs: Math.min(to, epochOf(recording.endTime, zoneMinutes)),
+      fromMs: Math.max(fromMs, toEpochMs(recording.startTime, zoneMinutes)),
+      toMs: Math.min(toMs, toEpochMs(recording.endTime, zoneMinutes)),
     }));
 }

@@ -1,18 +1,18 @@
-import type { OutgoingFrame } from './outbox.ts';
+import type { OutgoingFrame } from './message-encoder.ts';
 import type { TerminalMessage } from './terminal-options.ts';
 
-interface Entry {
+interface QueueEntry {
   message: TerminalMessage;
   serials: number[];
   lastSentMs: number;
 }
 
-/** Messages that are kept for ever by a platform that never acknowledges would grow without end. */
-const MOST_ENTRIES = 200;
+/** Messages that are kept forever by a platform that never acknowledges would grow without end. */
+const maxEntries = 200;
 
 /** Messages of the terminal's own that are sent until 0x8001 comes, over as many connections as it takes. */
 export class ReliableQueue {
-  readonly #entries: Entry[] = [];
+  readonly #entries: QueueEntry[] = [];
   readonly #transmit: (message: TerminalMessage) => readonly OutgoingFrame[];
   readonly #replyTimeoutMs: number;
 
@@ -28,8 +28,8 @@ export class ReliableQueue {
 
   /** Takes a message and, if there is a connection, sends it. */
   add(message: TerminalMessage, isOnline: boolean): void {
-    const entry: Entry = { message, serials: [], lastSentMs: Number.NEGATIVE_INFINITY };
-    if (this.#entries.length >= MOST_ENTRIES) this.#entries.shift();
+    const entry: QueueEntry = { message, serials: [], lastSentMs: Number.NEGATIVE_INFINITY };
+    if (this.#entries.length >= maxEntries) this.#entries.shift();
     this.#entries.push(entry);
     if (isOnline) this.#send(entry);
   }
@@ -48,7 +48,7 @@ export class ReliableQueue {
     for (const entry of this.#entries) if (entry.lastSentMs <= before) this.#send(entry);
   }
 
-  #send(entry: Entry): void {
+  #send(entry: QueueEntry): void {
     entry.lastSentMs = performance.now();
     const last = this.#transmit(entry.message).at(-1);
     if (last !== undefined) entry.serials.push(last.serial);

@@ -1,34 +1,34 @@
-import type { Extra } from '@fleet/jt808';
-import { batchBody, batchesOf, LocationJournal, type ReportRecord } from './location-journal.ts';
-import type { OutgoingFrame } from './outbox.ts';
+import type { AdditionalItem } from '@fleet/jt808';
+import { encodeBatchBody, LocationJournal, type ReportRecord, splitIntoBatches } from './location-journal.ts';
+import type { OutgoingFrame } from './message-encoder.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import type { Vehicle } from './vehicle.ts';
 
 /** What a reporter needs of its terminal. */
-export interface ReporterPort {
+export interface ReporterDeps {
   isOnline(): boolean;
   transmit(message: TerminalMessage): readonly OutgoingFrame[];
 }
 
 /** Location types of 0x0704. */
-const NORMAL_BATCH = 0;
-const BLIND_AREA = 1;
+const normalBatch = 0;
+const blindAreaBatch = 1;
 
 /** Makes location reports at intervals, and sends each until it is acknowledged. */
 export class Reporter {
   readonly journal: LocationJournal;
   readonly #vehicle: Vehicle;
-  readonly #port: ReporterPort;
+  readonly #deps: ReporterDeps;
   readonly #options: ResolvedOptions;
   #timer: NodeJS.Timeout | null = null;
   #intervalMs: number;
-  #closeIntervalMs = 0;
-  #closeUntilMs = 0;
+  #trackingIntervalMs = 0;
+  #trackingUntilMs = 0;
 
-  constructor(options: ResolvedOptions, vehicle: Vehicle, port: ReporterPort) {
+  constructor(options: ResolvedOptions, vehicle: Vehicle, deps: ReporterDeps) {
     this.#options = options;
     this.#vehicle = vehicle;
-    this.#port = port;
+    this.#deps = deps;
     this.#intervalMs = options.reportIntervalMs;
     this.journal = new LocationJournal(options.logLimit);
   }
@@ -50,28 +50,30 @@ export class Reporter {
   }
 
   /** 0x8202: another interval for a while; interval 0 ends that. */
-  followClosely(intervalMs: number, durationMs: number): void {
-    this.#closeIntervalMs = intervalMs;
-    this.#closeUntilMs = intervalMs === 0 ? 0 : Date.now() + durationMs;
+  startTemporaryTracking(intervalMs: number, durationMs: number): void {
+    this.#trackingIntervalMs = intervalMs;
+    this.#trackingUntilMs = intervalMs === 0 ? 0 : Date.now() + durationMs;
     this.#schedule();
   }
 
   /** Makes one report and sends it if there is a connection. */
-  report(extras: readonly Extra[] = []): ReportRecord {
-    const report = this.journal.add(this.#vehicle.report(this.journal.nextId, extras));
-    if (this.#port.isOnline()) this.#sendOne(report);
+  report(items: readonly AdditionalItem[] = []): ReportRecord {
+    const report = this.journal.add(this.#vehicle.createReport(this.journal.nextId, items));
+    if (this.#deps.isOnline()) this.#sendReport(report);
     return report;
   }
 
   /** Makes reports and sends them in 0x0704 of one frame each; without a connection they are kept and sent later. */
   reportBatch(count: number): ReportRecord[] {
-    const reports = Array.from({ length: count }, () => this.journal.add(this.#vehicle.report(this.journal.nextId)));
-    if (this.#port.isOnline()) for (const batch of batchesOf(reports)) this.#sendBatch(batch, NORMAL_BATCH);
+    const reports = Array.from({ length: count }, () =>
+      this.journal.add(this.#vehicle.createReport(this.journal.nextId)),
+    );
+    if (this.#deps.isOnline()) for (const batch of splitIntoBatches(reports)) this.#sendBatch(batch, normalBatch);
     return reports;
   }
 
   /** The terminal is online: catches up with what was not acknowledged, as a batch (2011 has none). */
-  online(): void {
+  onOnline(): void {
     this.#resend(Number.POSITIVE_INFINITY);
   }
 
@@ -82,36 +84,36 @@ export class Reporter {
 
   /** 0x8001 to 0x0200 or 0x0704. */
   acknowledge(serial: number, result: number): void {
-    for (const report of this.journal.acknowledge(serial, result)) this.#vehicle.alarms.acknowledged(report.alarm);
+    for (const report of this.journal.acknowledge(serial, result)) this.#vehicle.alarms.acknowledge(report.alarm);
   }
 
   #resend(beforeMs: number): void {
-    for (const batch of batchesOf(this.journal.overdue(beforeMs))) {
-      const [only] = batch;
+    for (const batch of splitIntoBatches(this.journal.findOverdue(beforeMs))) {
+      const [singleReport] = batch;
       if (this.#options.edition === '2011') {
-        for (const report of batch) this.#sendOne(report);
-      } else if (batch.length === 1 && only !== undefined && beforeMs !== Number.POSITIVE_INFINITY) {
-        this.#sendOne(only);
+        for (const report of batch) this.#sendReport(report);
+      } else if (batch.length === 1 && singleReport !== undefined && beforeMs !== Number.POSITIVE_INFINITY) {
+        this.#sendReport(singleReport);
       } else {
-        this.#sendBatch(batch, BLIND_AREA);
+        this.#sendBatch(batch, blindAreaBatch);
       }
     }
   }
 
-  #sendOne(report: ReportRecord): void {
-    const [frame] = this.#port.transmit({ messageId: 0x0200, body: report.body });
-    if (frame !== undefined) this.journal.sent(frame.serial, 0x0200, [report]);
+  #sendReport(report: ReportRecord): void {
+    const [frame] = this.#deps.transmit({ messageId: 0x0200, body: report.body });
+    if (frame !== undefined) this.journal.recordSent(frame.serial, 0x0200, [report]);
   }
 
   #sendBatch(batch: readonly ReportRecord[], locationType: 0 | 1): void {
-    const [frame] = this.#port.transmit({ messageId: 0x0704, body: batchBody(batch, locationType) });
-    if (frame !== undefined) this.journal.sent(frame.serial, 0x0704, batch);
+    const [frame] = this.#deps.transmit({ messageId: 0x0704, body: encodeBatchBody(batch, locationType) });
+    if (frame !== undefined) this.journal.recordSent(frame.serial, 0x0704, batch);
   }
 
   #schedule(): void {
     this.stop();
-    const isClose = Date.now() < this.#closeUntilMs;
-    const intervalMs = isClose ? this.#closeIntervalMs : this.#intervalMs;
+    const isTracking = Date.now() < this.#trackingUntilMs;
+    const intervalMs = isTracking ? this.#trackingIntervalMs : this.#intervalMs;
     if (intervalMs <= 0) return;
     this.#timer = setTimeout(() => {
       this.report();

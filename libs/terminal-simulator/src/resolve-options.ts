@@ -1,25 +1,25 @@
-import { EDITIONS, type Edition } from '@fleet/jt808';
+import { type Edition, editions } from '@fleet/jt808';
 import { trackForVehicle } from './built-in-tracks.ts';
-import { STANDARD_ZONE_MINUTES } from './camera-clock.ts';
+import { standardZoneMinutes } from './camera-clock.ts';
 import type { ResolvedOptions, TerminalOptions } from './terminal-options.ts';
 
 /** Edition that a number belongs to unless one is named: 20 digits are a 2019 terminal. */
-export function editionFor(phone: string): Edition {
+export function getDefaultEdition(phone: string): Edition {
   return phone.length > 12 ? '2019' : '2013';
 }
 
-function checkPhone(phone: string, edition: Edition): void {
+function assertPhone(phone: string, edition: Edition): void {
   if (!/^\d{12}$|^\d{20}$/.test(phone)) throw new RangeError('the terminal number must have 12 or 20 digits');
   if (phone.length === 20 && edition !== '2019' && !phone.startsWith('00000000')) {
     throw new RangeError(`a terminal of edition ${edition} has room for 12 digits only`);
   }
 }
 
-/** Fills in defaults and refuses what can not work. */
+/** Fills in defaults and refuses what cannot work. */
 export function resolveOptions(options: TerminalOptions): ResolvedOptions {
-  const edition = options.edition ?? editionFor(options.phone);
-  if (!EDITIONS.includes(edition)) throw new RangeError(`edition must be one of ${EDITIONS.join(', ')}`);
-  checkPhone(options.phone, edition);
+  const edition = options.edition ?? getDefaultEdition(options.phone);
+  if (!editions.includes(edition)) throw new RangeError(`edition must be one of ${editions.join(', ')}`);
+  assertPhone(options.phone, edition);
   const reconnect = options.reconnect ?? {};
   return {
     ...options,
@@ -31,7 +31,7 @@ export function resolveOptions(options: TerminalOptions): ResolvedOptions {
     heartbeatMs: options.heartbeatMs ?? 60_000,
     replyTimeoutMs: options.replyTimeoutMs ?? 15_000,
     reconnectWaits: reconnect === false ? null : { minMs: 500, maxMs: 30_000, ...reconnect },
-    zoneMinutes: options.zoneMinutes ?? STANDARD_ZONE_MINUTES,
+    zoneMinutes: options.zoneMinutes ?? standardZoneMinutes,
     mediaSimBytes: options.mediaSimBytes ?? (edition === '2019' ? 10 : 6),
     restartMs: options.restartMs ?? 3000,
     logLimit: options.logLimit ?? 5000,

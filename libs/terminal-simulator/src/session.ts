@@ -7,10 +7,10 @@ import {
   terminalHeartbeat,
   terminalRegistration,
 } from '@fleet/jt808';
-import { messageOf } from './answers/answering.ts';
 import type { PlatformMessage } from './frame-log.ts';
-import type { Outbox, OutgoingFrame } from './outbox.ts';
-import { PartJoiner } from './part-joiner.ts';
+import { createMessage } from './handlers/handler-context.ts';
+import type { MessageEncoder, OutgoingFrame } from './message-encoder.ts';
+import { SubpackageReassembler } from './subpackage-reassembler.ts';
 import { TerminalLink } from './terminal-link.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import { Timers } from './timers.ts';
@@ -33,28 +33,28 @@ export interface SessionHandlers {
   /** Every whole message except the answers to registration and authentication. */
   onMessage: (message: PlatformMessage) => void;
   /** Something that should not happen: it costs the message, never the process. */
-  onProblem: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** Why a terminal leaves and when it comes back (0x8105). */
-export interface Departure {
-  awayMs: number;
-  forgetRegistration?: boolean;
+export interface DisconnectOptions {
+  downtimeMs: number;
+  clearRegistration?: boolean;
   server?: { host: string; port: number };
 }
 
 /** Unanswered heartbeats after which the connection counts as dead. */
-const MISSED_HEARTBEATS = 3;
+const maxMissedHeartbeats = 3;
 
 /** Connection, registration, authentication, heartbeat and reconnection of one terminal. */
 export class Session {
   readonly #options: ResolvedOptions;
-  readonly #outbox: Outbox;
+  readonly #encoder: MessageEncoder;
   readonly #handlers: SessionHandlers;
   /** Of one connection; the waits between connections have their own. */
   readonly #timers = new Timers();
-  readonly #waits = new Timers();
-  #joiner = new PartJoiner();
+  readonly #reconnectTimers = new Timers();
+  #reassembler = new SubpackageReassembler();
   #link: TerminalLink | null = null;
   #state: TerminalState = 'stopped';
   #connection = 0;
@@ -64,12 +64,12 @@ export class Session {
   #authCode: string | null;
   #authSerial = -1;
   #server: { host: string; port: number };
-  #awayMs: number | null = null;
+  #downtimeMs: number | null = null;
   #onClosed: (() => void) | null = null;
 
-  constructor(options: ResolvedOptions, outbox: Outbox, handlers: SessionHandlers) {
+  constructor(options: ResolvedOptions, encoder: MessageEncoder, handlers: SessionHandlers) {
     this.#options = options;
-    this.#outbox = outbox;
+    this.#encoder = encoder;
     this.#handlers = handlers;
     this.#authCode = options.authCode ?? null;
     this.#server = { host: options.host, port: options.port };
@@ -94,21 +94,21 @@ export class Session {
 
   /** Ends the session and resolves when its connection is closed. */
   async stop(): Promise<void> {
-    this.#waits.clear();
+    this.#reconnectTimers.clear();
     this.#timers.clear();
     const link = this.#link;
     this.#setState('stopped', 'terminal stopped');
     if (link === null) return;
     await new Promise<void>((resolve) => {
       this.#onClosed = resolve;
-      link.read(true);
+      link.setReading(true);
       link.end('terminal stopped');
     });
   }
 
   /** Leaves, and stays away until `wake`. */
   hibernate(): void {
-    this.#waits.clear();
+    this.#reconnectTimers.clear();
     this.#timers.clear();
     this.#setState('asleep', 'deep sleep');
     this.#link?.end('deep sleep');
@@ -128,21 +128,21 @@ export class Session {
   }
 
   /** Leaves after what was written, and comes back after the stated time. */
-  depart(departure: Departure): void {
-    this.#awayMs = this.#link === null ? null : departure.awayMs;
-    if (departure.server) this.#server = departure.server;
-    if (departure.forgetRegistration === true) this.forgetRegistration();
+  disconnectTemporarily(options: DisconnectOptions): void {
+    this.#downtimeMs = this.#link === null ? null : options.downtimeMs;
+    if (options.server) this.#server = options.server;
+    if (options.clearRegistration === true) this.clearRegistration();
     this.#link?.end('restarting');
   }
 
-  forgetRegistration(): void {
+  clearRegistration(): void {
     this.#authCode = null;
   }
 
   /** Sends a message; gives its frames, or none when there is no connection. */
   transmit(message: TerminalMessage): OutgoingFrame[] {
     if (this.#link === null) return [];
-    const frames = this.#outbox.encode(message);
+    const frames = this.#encoder.encode(message);
     return this.transmitFrames(frames) ? frames : [];
   }
 
@@ -156,20 +156,20 @@ export class Session {
   }
 
   /** Sends bytes that need not be a frame. */
-  raw(bytes: Buffer): void {
+  sendRaw(bytes: Buffer): void {
     this.#link?.write(bytes);
   }
 
   /** Reads on, or leaves what comes in the socket. */
-  read(on: boolean): void {
-    this.#isReading = on;
-    this.#link?.read(on);
+  setReading(isReading: boolean): void {
+    this.#isReading = isReading;
+    this.#link?.setReading(isReading);
   }
 
   /** The radio is gone: neither reads nor writes any more, and does not close. */
-  goHalfOpen(): void {
+  simulateHalfOpen(): void {
     this.#timers.clear();
-    this.#link?.goHalfOpen();
+    this.#link?.simulateHalfOpen();
   }
 
   #setState(state: TerminalState, reason = ''): void {
@@ -181,7 +181,7 @@ export class Session {
   #connect(): void {
     this.#setState('connecting');
     this.#connection += 1;
-    this.#joiner = new PartJoiner();
+    this.#reassembler = new SubpackageReassembler();
     const link = new TerminalLink(this.#server, {
       onOpen: () => this.#identify(),
       onFrame: (frame) => this.#onFrame(frame),
@@ -197,27 +197,27 @@ export class Session {
     this.#onClosed?.();
     this.#onClosed = null;
     if (this.#state === 'stopped' || this.#state === 'asleep') return;
-    const waitMs = this.#awayMs ?? this.#backOffMs();
-    this.#awayMs = null;
+    const waitMs = this.#downtimeMs ?? this.#nextBackoffMs();
+    this.#downtimeMs = null;
     if (waitMs === null) {
       this.#setState('stopped', reason);
       return;
     }
     this.#setState('waiting', reason);
-    this.#waits.after(waitMs, () => this.#connect());
+    this.#reconnectTimers.runAfter(waitMs, () => this.#connect());
   }
 
   /** Doubles with every failure; up to half of it is chance, so that a fleet does not come back all at once. */
-  #backOffMs(): number | null {
+  #nextBackoffMs(): number | null {
     const waits = this.#options.reconnectWaits;
     if (waits === null) return null;
-    const longest = Math.min(waits.maxMs, waits.minMs * 2 ** Math.min(this.#failures, 20));
+    const maxDelayMs = Math.min(waits.maxMs, waits.minMs * 2 ** Math.min(this.#failures, 20));
     this.#failures += 1;
-    return longest * (1 - Math.random() / 2);
+    return maxDelayMs * (1 - Math.random() / 2);
   }
 
   #identify(): void {
-    this.#timers.after(this.#options.replyTimeoutMs, () => {
+    this.#timers.runAfter(this.#options.replyTimeoutMs, () => {
       if (this.#state !== 'online') this.drop('no answer to registration or authentication');
     });
     if (this.#authCode === null) this.#register();
@@ -236,27 +236,27 @@ export class Session {
       plateColor: options.plateColor ?? 1,
       plateNo: options.plateNo ?? `粤B${options.phone.slice(-5)}`,
     };
-    this.transmit(messageOf(terminalRegistration, body, options.edition));
+    this.transmit(createMessage(terminalRegistration, body, options.edition));
   }
 
   #authenticate(authCode: string): void {
     const { edition, phone } = this.#options;
     this.#setState('authenticating');
-    const extra =
+    const fields2019 =
       edition === '2019' ? { imei: phone.slice(-15).padStart(15, '0'), softwareVersion: 'SIM-FW-1.0.0' } : {};
-    const [frame] = this.transmit(messageOf(terminalAuthentication, { authCode, ...extra }, edition));
+    const [frame] = this.transmit(createMessage(terminalAuthentication, { authCode, ...fields2019 }, edition));
     this.#authSerial = frame?.serial ?? -1;
   }
 
   #onFrame(frame: Frame): void {
     this.#unansweredHeartbeats = 0;
     this.#handlers.onFrameIn(frame, this.#connection);
-    const message = this.#joiner.take(frame, Date.now());
+    const message = this.#reassembler.push(frame, Date.now());
     if (message === null) return;
     try {
       this.#onMessage(message);
     } catch (error) {
-      this.#handlers.onProblem(error);
+      this.#handlers.onError(error);
     }
   }
 
@@ -295,13 +295,13 @@ export class Session {
     this.#failures = 0;
     this.#timers.clear();
     if (heartbeatMs > 0) {
-      this.#timers.every(heartbeatMs, () => {
-        if (this.#isReading && this.#unansweredHeartbeats >= MISSED_HEARTBEATS) {
+      this.#timers.runPeriodically(heartbeatMs, () => {
+        if (this.#isReading && this.#unansweredHeartbeats >= maxMissedHeartbeats) {
           this.drop('the platform has fallen silent');
           return;
         }
         this.#unansweredHeartbeats += 1;
-        this.transmit(messageOf(terminalHeartbeat, {}, edition));
+        this.transmit(createMessage(terminalHeartbeat, {}, edition));
       });
     }
     this.#setState('online');

@@ -9,26 +9,26 @@ export interface LinkHandlers {
   onClose: (reason: string) => void;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const connectTimeoutMs = 10_000;
 
 /** One TCP connection of a terminal: frames in, bytes out, and the ways to treat a peer badly. */
 export class TerminalLink {
   readonly #socket: net.Socket;
   readonly #splitter = new FrameSplitter();
   readonly #handlers: LinkHandlers;
-  #isMute = false;
+  #isHalfOpen = false;
   #reason = 'closed by the platform';
 
   constructor(address: { host: string; port: number }, handlers: LinkHandlers) {
     this.#handlers = handlers;
     const socket = net.connect({ ...address, noDelay: true });
     this.#socket = socket;
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error('no connection in time')));
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('no connection in time')));
     socket.on('connect', () => {
       socket.setTimeout(0);
       handlers.onOpen();
     });
-    socket.on('data', (chunk: Buffer) => this.#splitter.push(chunk, (frame) => this.#frame(frame)));
+    socket.on('data', (chunk: Buffer) => this.#splitter.push(chunk, (frame) => this.#onFrame(frame)));
     socket.on('error', (error) => {
       this.#reason = error.message;
     });
@@ -42,20 +42,20 @@ export class TerminalLink {
 
   /** Sends bytes; gives false when they went nowhere. */
   write(bytes: Buffer): boolean {
-    if (this.#isMute || this.#socket.destroyed || this.#socket.pending) return false;
+    if (this.#isHalfOpen || this.#socket.destroyed || this.#socket.pending) return false;
     this.#socket.write(bytes);
     return true;
   }
 
   /** Leaves what comes in the socket, until `read(true)`. */
-  read(on: boolean): void {
-    if (on) this.#socket.resume();
+  setReading(isReading: boolean): void {
+    if (isReading) this.#socket.resume();
     else this.#socket.pause();
   }
 
   /** From now on nothing goes in or out, and the connection does not end: the radio is gone. */
-  goHalfOpen(): void {
-    this.#isMute = true;
+  simulateHalfOpen(): void {
+    this.#isHalfOpen = true;
     this.#socket.pause();
   }
 
@@ -63,7 +63,7 @@ export class TerminalLink {
   end(reason: string): void {
     this.#reason = reason;
     this.#socket.end();
-    // A platform that does not read would otherwise keep the connection for ever.
+    // A platform that does not read would otherwise keep the connection forever.
     setTimeout(() => this.#socket.destroy(), 500).unref();
   }
 
@@ -73,7 +73,7 @@ export class TerminalLink {
     this.#socket.destroy();
   }
 
-  #frame(frame: Frame): void {
-    if (!this.#isMute) this.#handlers.onFrame(frame);
+  #onFrame(frame: Frame): void {
+    if (!this.#isHalfOpen) this.#handlers.onFrame(frame);
   }
 }

@@ -87,7 +87,7 @@ export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListO
   /** What the cameras do once a stream was accepted. */
   media?: 'normal' | 'connectSilently' | 'neverConnect' | undefined;
   /** Answer to 0x9201: the list by the standard, 0x0001 as many terminals do, or both. */
-  playbackAnswer?: 'list' | 'general' | 'both' | undefined;
+  playbackResponse?: 'list' | 'general' | 'both' | undefined;
   /** Plays recordings as fast as the network takes them. */
   unpacedPlayback?: boolean | undefined;
   /** What is on the disk. */

@@ -15,7 +15,7 @@ import type { TerminalOptions } from './terminal-options.ts';
 import { TestPlatform } from './testing/test-platform.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-const PHONE = '013800138001';
+const terminalPhone = '013800138001';
 let platform: TestPlatform;
 const terminals: SimulatedTerminal[] = [];
 
@@ -23,7 +23,7 @@ function terminalFor(options: Partial<TerminalOptions> = {}): SimulatedTerminal 
   const terminal = new SimulatedTerminal({
     host: '127.0.0.1',
     port: platform.port,
-    phone: PHONE,
+    phone: terminalPhone,
     reportIntervalMs: 0,
     reconnect: { minMs: 10, maxMs: 50 },
     replyTimeoutMs: 2000,
@@ -34,7 +34,7 @@ function terminalFor(options: Partial<TerminalOptions> = {}): SimulatedTerminal 
   return terminal;
 }
 
-async function online(options: Partial<TerminalOptions> = {}): Promise<SimulatedTerminal> {
+async function startOnline(options: Partial<TerminalOptions> = {}): Promise<SimulatedTerminal> {
   const terminal = terminalFor(options);
   terminal.start();
   await terminal.waitUntilOnline();
@@ -52,14 +52,14 @@ afterEach(async () => {
 
 describe('session', () => {
   it('registers, authenticates and reports where it is', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     const report = terminal.report();
-    const frame = await platform.next(0x0200);
+    const frame = await platform.waitForFrame(0x0200);
     const location = decodeBody(locationReport, frame.body);
-    expect(frame.phone).toBe(PHONE);
+    expect(frame.phone).toBe(terminalPhone);
     expect(location.time).toBe(report.time);
     expect(location.latitudeDeg).toBeGreaterThan(22);
-    expect(platform.of(0x0100)).toHaveLength(1);
+    expect(platform.framesWithId(0x0100)).toHaveLength(1);
     await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
     expect(terminal.acknowledgedReports).toEqual([report]);
   });
@@ -67,28 +67,28 @@ describe('session', () => {
   it.each<Edition>(['2011', '2013', '2019'])('speaks edition %s', async (edition) => {
     await platform.close();
     platform = await new TestPlatform(edition).listen();
-    const phone = edition === '2019' ? '00000000013800138003' : PHONE;
-    const terminal = await online({ edition, phone });
-    const serial = platform.command(phone, queryLocation, {});
-    const answer = await platform.next(0x0201);
-    expect(answer.phone).toBe(phone);
-    expect(edition === '2011' ? answer.body.length : answer.body.readUInt16BE(0)).toBe(
-      edition === '2011' ? terminal.sent(0x0201)[0]?.body.length : serial,
+    const phone = edition === '2019' ? '00000000013800138003' : terminalPhone;
+    const terminal = await startOnline({ edition, phone });
+    const serial = platform.sendCommand(phone, queryLocation, {});
+    const response = await platform.waitForFrame(0x0201);
+    expect(response.phone).toBe(phone);
+    expect(edition === '2011' ? response.body.length : response.body.readUInt16BE(0)).toBe(
+      edition === '2011' ? terminal.sentFrames(0x0201)[0]?.body.length : serial,
     );
   });
 
   it('keeps its code: a second connection authenticates without registering', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     platform.dropAll();
-    await platform.next(0x0102, platform.received.length);
+    await platform.waitForFrame(0x0102, platform.received.length);
     await terminal.waitUntilOnline();
-    expect(platform.of(0x0100)).toHaveLength(1);
-    expect(platform.of(0x0102)).toHaveLength(2);
+    expect(platform.framesWithId(0x0100)).toHaveLength(1);
+    expect(platform.framesWithId(0x0102)).toHaveLength(2);
   });
 
   it('registers again when its code is refused', async () => {
-    const terminal = await online({ authCode: 'OLD' });
-    expect(platform.of(0x0102)).toHaveLength(2);
+    const terminal = await startOnline({ authCode: 'OLD' });
+    expect(platform.framesWithId(0x0102)).toHaveLength(2);
     expect(terminal.authCode).toBe('CODE-1');
   });
 
@@ -96,30 +96,30 @@ describe('session', () => {
     platform.registrationResult = 2;
     const terminal = terminalFor();
     terminal.start();
-    await waitFor('three attempts', () => platform.of(0x0100).length >= 3);
+    await waitFor('three attempts', () => platform.framesWithId(0x0100).length >= 3);
     platform.registrationResult = 0;
     await terminal.waitUntilOnline();
     expect(terminal.isOnline).toBe(true);
   });
 
   it('leaves a platform that has fallen silent', async () => {
-    platform.acknowledges = false;
-    await online({ heartbeatMs: 20 });
+    platform.isAcknowledging = false;
+    await startOnline({ heartbeatMs: 20 });
     await waitFor('second connection', () => platform.connections === 2);
-    expect(platform.of(0x0002).length).toBeGreaterThanOrEqual(2);
+    expect(platform.framesWithId(0x0002).length).toBeGreaterThanOrEqual(2);
   });
 
   it('survives a platform that sends nonsense', async () => {
-    const terminal = await online();
-    platform.sendRaw(PHONE, 0x8001, Buffer.from([1]));
-    platform.sendRaw(PHONE, 0x8100, Buffer.from([1]));
-    platform.command(PHONE, queryLocation, {});
-    await platform.next(0x0201);
+    const terminal = await startOnline();
+    platform.sendRaw(terminalPhone, 0x8001, Buffer.from([1]));
+    platform.sendRaw(terminalPhone, 0x8100, Buffer.from([1]));
+    platform.sendCommand(terminalPhone, queryLocation, {});
+    await platform.waitForFrame(0x0201);
     expect(terminal.isOnline).toBe(true);
   });
 
   it('stays away without reconnect', async () => {
-    const terminal = await online({ reconnect: false });
+    const terminal = await startOnline({ reconnect: false });
     platform.dropAll();
     await waitFor('stopped', () => terminal.state === 'stopped');
     expect(platform.connections).toBe(1);
@@ -128,13 +128,13 @@ describe('session', () => {
 
 describe('locations', () => {
   it('sends again in a blind-area batch what was not acknowledged before the connection was lost', async () => {
-    const terminal = await online();
-    platform.acknowledges = false;
+    const terminal = await startOnline();
+    platform.isAcknowledging = false;
     const reports = [terminal.report(), terminal.report(), terminal.report()];
-    await waitFor('three reports', () => platform.of(0x0200).length === 3);
-    platform.acknowledges = true;
+    await waitFor('three reports', () => platform.framesWithId(0x0200).length === 3);
+    platform.isAcknowledging = true;
     platform.dropAll();
-    const batch = await platform.next(0x0704);
+    const batch = await platform.waitForFrame(0x0704);
     await waitFor('acknowledgement', () => terminal.acknowledgedReports.length === 3);
     expect(batch.body.readUInt16BE(0)).toBe(3);
     expect(batch.body[2]).toBe(1);
@@ -143,9 +143,9 @@ describe('locations', () => {
   });
 
   it('sends a normal batch on demand', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     const reports = terminal.reportBatch(5);
-    const batch = await platform.next(0x0704);
+    const batch = await platform.waitForFrame(0x0704);
     expect([batch.body.readUInt16BE(0), batch.body[2]]).toEqual([5, 0]);
     await waitFor('acknowledgement', () => reports.every((report) => report.acknowledgedAtMs !== null));
   });
@@ -159,23 +159,23 @@ describe('locations', () => {
   });
 
   it('sends a report again when no acknowledgement comes', async () => {
-    const terminal = await online({ replyTimeoutMs: 300 });
-    platform.acknowledges = false;
+    const terminal = await startOnline({ replyTimeoutMs: 300 });
+    platform.isAcknowledging = false;
     const report = terminal.report();
-    await waitFor('repetition', () => platform.of(0x0200).length >= 2);
-    platform.acknowledges = true;
+    await waitFor('repetition', () => platform.framesWithId(0x0200).length >= 2);
+    platform.isAcknowledging = true;
     await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
-    expect(new Set(platform.of(0x0200).map((frame) => frame.body.toString('hex'))).size).toBe(1);
+    expect(new Set(platform.framesWithId(0x0200).map((frame) => frame.body.toString('hex'))).size).toBe(1);
   });
 
   it('never makes two reports alike', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     const hashes = Array.from({ length: 50 }, () => terminal.report().sha256);
     expect(new Set(hashes).size).toBe(50);
   });
 
   it('raises an alarm, and clears one of the kind that an acknowledgement ends', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     const report = terminal.raiseAlarm('emergency');
     terminal.raiseAlarm('overspeed');
     await waitFor('acknowledgement', () => report.acknowledgedAtMs !== null);
@@ -187,53 +187,55 @@ describe('locations', () => {
 
 describe('commands', () => {
   it('answers a text, a query of attributes, and an unknown message', async () => {
-    const terminal = await online();
-    const text = platform.command(PHONE, textMessage, { flags: 4, text: '你好' });
-    platform.command(PHONE, queryAttributes, {});
-    const unknown = platform.sendRaw(PHONE, 0x8f00, Buffer.from([1, 2]));
-    await platform.next(0x0107);
-    await waitFor('two answers', () => platform.of(0x0001).length === 2);
-    const answers = platform.of(0x0001).map((frame) => decodeBody(terminalGeneralResponse, frame.body));
-    expect(answers).toEqual([
+    const terminal = await startOnline();
+    const text = platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: '你好' });
+    platform.sendCommand(terminalPhone, queryAttributes, {});
+    const unknown = platform.sendRaw(terminalPhone, 0x8f00, Buffer.from([1, 2]));
+    await platform.waitForFrame(0x0107);
+    await waitFor('two answers', () => platform.framesWithId(0x0001).length === 2);
+    const parseResponses = platform
+      .framesWithId(0x0001)
+      .map((frame) => decodeBody(terminalGeneralResponse, frame.body));
+    expect(parseResponses).toEqual([
       { replySerial: text, replyId: 0x8300, result: 0 },
       { replySerial: unknown, replyId: 0x8f00, result: 3 },
     ]);
-    expect(terminal.received(0x8300)).toHaveLength(1);
+    expect(terminal.receivedFrames(0x8300)).toHaveLength(1);
   });
 
   it('joins a text that comes in two parts', async () => {
-    const terminal = await online();
+    const terminal = await startOnline();
     const whole = Buffer.from(`\u0004${'a'.repeat(1024)}`, 'latin1');
-    platform.sendRaw(PHONE, 0x8300, whole.subarray(0, 1000), { total: 2, no: 1 });
-    platform.sendRaw(PHONE, 0x8300, whole.subarray(1000), { total: 2, no: 2 });
+    platform.sendRaw(terminalPhone, 0x8300, whole.subarray(0, 1000), { total: 2, no: 1 });
+    platform.sendRaw(terminalPhone, 0x8300, whole.subarray(1000), { total: 2, no: 2 });
     const message = await terminal.waitForCommand(0x8300);
     expect(message.body).toEqual(whole);
-    expect(await platform.next(0x0001)).toBeDefined();
+    expect(await platform.waitForFrame(0x0001)).toBeDefined();
   });
 
   it('refuses a stream when it has no cameras, and a body that is cut short', async () => {
-    await online();
+    await startOnline();
     const request = { serverIp: '127.0.0.1', tcpPort: 1, udpPort: 0, channel: 1, dataType: 0, streamType: 0 };
-    platform.command(PHONE, liveStreamRequest, request);
-    await waitFor('refusal', () => platform.of(0x0001).length === 1);
-    platform.sendRaw(PHONE, 0x9101, Buffer.from([9, 1]));
-    await waitFor('refusal', () => platform.of(0x0001).length === 2);
-    expect(platform.of(0x0001).map((frame) => frame.body[4])).toEqual([1, 2]);
+    platform.sendCommand(terminalPhone, liveStreamRequest, request);
+    await waitFor('refusal', () => platform.framesWithId(0x0001).length === 1);
+    platform.sendRaw(terminalPhone, 0x9101, Buffer.from([9, 1]));
+    await waitFor('refusal', () => platform.framesWithId(0x0001).length === 2);
+    expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([1, 2]);
   });
 
   it('acknowledges a restart, leaves and comes back', async () => {
-    const terminal = await online();
-    platform.command(PHONE, terminalControl, { command: 4, parameters: '' });
+    const terminal = await startOnline();
+    platform.sendCommand(terminalPhone, terminalControl, { command: 4, parameters: '' });
     await waitFor('second connection', () => platform.connections === 2);
     await terminal.waitUntilOnline();
-    expect(platform.of(0x0001)[0]?.body[4]).toBe(0);
-    expect(platform.of(0x0100)).toHaveLength(1);
+    expect(platform.framesWithId(0x0001)[0]?.body[4]).toBe(0);
+    expect(platform.framesWithId(0x0100)).toHaveLength(1);
   });
 
   it('hands each command once to those who wait', async () => {
-    const terminal = await online();
-    platform.command(PHONE, textMessage, { flags: 4, text: 'one' });
-    platform.command(PHONE, textMessage, { flags: 4, text: 'two' });
+    const terminal = await startOnline();
+    platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: 'one' });
+    platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: 'two' });
     const first = await terminal.waitForCommand(0x8300);
     const second = await terminal.waitForCommand(0x8300, (message) => message.body.includes('two'));
     expect([first, second].map((message) => message.body.toString('latin1', 1))).toEqual(['one', 'two']);

@@ -1,20 +1,20 @@
 import { EventEmitter } from 'node:events';
-import { decodeBody, type Extra, platformGeneralResponse, terminalLogout } from '@fleet/jt808';
+import { type AdditionalItem, decodeBody, platformGeneralResponse, terminalLogout } from '@fleet/jt808';
 import type { AlarmName } from './alarms.ts';
-import { messageOf, type TerminalContext } from './answers/answering.ts';
 import { Attachments, type SafetyAlarmRecord } from './attachments/attachments.ts';
 import type { SafetyAlarm } from './attachments/safety-alarms.ts';
 import { type Behaviour, BehaviourTable } from './behaviour.ts';
+import { BehaviourEngine } from './behaviour-engine.ts';
 import { Cameras } from './cameras.ts';
-import { Commander } from './commander.ts';
 import { FrameLog, type FrameRecord, type PlatformMessage, WaitTimeoutError } from './frame-log.ts';
+import { createMessage, type HandlerContext } from './handlers/handler-context.ts';
 import type { ReportRecord } from './location-journal.ts';
 import { pushBounded } from './media/stream-record.ts';
-import { Outbox, type OutgoingFrame } from './outbox.ts';
+import { MessageEncoder, type OutgoingFrame } from './message-encoder.ts';
 import { ParameterStore } from './parameter-store.ts';
 import { ReceivedCommands, type ReceivedControl, type ReceivedText } from './received-commands.ts';
 import { Recorder } from './recorder.ts';
-import { type Recording, type RecordingQuery, stretchesOf } from './recordings.ts';
+import { type Recording, type RecordingQuery, selectSegments } from './recordings.ts';
 import { ReliableQueue } from './reliable-queue.ts';
 import { Reporter } from './reporter.ts';
 import { resolveOptions } from './resolve-options.ts';
@@ -35,8 +35,8 @@ interface TerminalEvents {
 }
 
 /** Messages that answer the terminal's own and so are no commands. */
-const PLATFORM_ANSWERS: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212]);
-const REPORTS: ReadonlySet<number> = new Set([0x0200, 0x0704]);
+const platformResponseIds: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212]);
+const reportMessageIds: ReadonlySet<number> = new Set([0x0200, 0x0704]);
 
 /** A terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners to try their integration. */
 export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
@@ -49,14 +49,14 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly behaviours = new BehaviourTable();
   readonly #recordings: Recording[];
   readonly #recorder: Recorder | null;
-  readonly #log: FrameLog;
-  readonly #outbox: Outbox;
+  readonly #frameLog: FrameLog;
+  readonly #encoder: MessageEncoder;
   readonly #session: Session;
   readonly #reporter: Reporter;
-  readonly #reliable: ReliableQueue;
-  readonly #commander: Commander;
+  readonly #reliableQueue: ReliableQueue;
+  readonly #behaviourEngine: BehaviourEngine;
   readonly #timers = new Timers();
-  readonly #commands: ReceivedCommands;
+  readonly #receivedCommands: ReceivedCommands;
   readonly #shortMessages: { text: string; atMs: number }[] = [];
   #multimediaId = 0;
 
@@ -69,11 +69,11 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.vehicle = new Vehicle(resolved);
     this.cameras = new Cameras(resolved);
     this.parameters = new ParameterStore(resolved);
-    this.#log = new FrameLog(resolved.logLimit);
-    this.#commands = new ReceivedCommands(resolved.edition, resolved.logLimit);
-    this.#outbox = new Outbox(resolved.phone, resolved.edition);
-    this.#session = this.#newSession();
-    this.#reliable = new ReliableQueue((message) => this.send(message), resolved.replyTimeoutMs);
+    this.#frameLog = new FrameLog(resolved.logLimit);
+    this.#receivedCommands = new ReceivedCommands(resolved.edition, resolved.logLimit);
+    this.#encoder = new MessageEncoder(resolved.phone, resolved.edition);
+    this.#session = this.#createSession();
+    this.#reliableQueue = new ReliableQueue((message) => this.send(message), resolved.replyTimeoutMs);
     this.#reporter = new Reporter(resolved, this.vehicle, {
       isOnline: () => this.isOnline,
       transmit: (message) => this.send(message),
@@ -83,7 +83,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
       location: () => this.vehicle.location(),
       report: (extras) => this.report(extras),
     });
-    this.#commander = this.#newCommander();
+    this.#behaviourEngine = this.#createBehaviourEngine();
   }
 
   get phone(): string {
@@ -111,7 +111,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** Frames in both directions, oldest first (bounded by `logLimit`). */
   get frames(): readonly FrameRecord[] {
-    return this.#log.frames;
+    return this.#frameLog.frames;
   }
 
   /** Every location report with what became of it, oldest first (bounded by `logLimit`). */
@@ -126,12 +126,12 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** Texts (0x8300) as the terminal reads them, oldest first (bounded by `logLimit`). */
   get texts(): readonly ReceivedText[] {
-    return this.#commands.texts;
+    return this.#receivedCommands.texts;
   }
 
   /** Control commands (0x8105), also those it refused, oldest first (bounded by `logLimit`). */
   get controls(): readonly ReceivedControl[] {
-    return this.#commands.controls;
+    return this.#receivedCommands.controls;
   }
 
   /** SMS that it was sent, oldest first (bounded by `logLimit`). */
@@ -140,13 +140,13 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   }
 
   /** Frames that came from the platform with a message id. */
-  received(messageId: number): FrameRecord[] {
-    return this.#log.of('in', messageId);
+  receivedFrames(messageId: number): FrameRecord[] {
+    return this.#frameLog.filter('in', messageId);
   }
 
   /** Frames that went to the platform with a message id. */
-  sent(messageId: number): FrameRecord[] {
-    return this.#log.of('out', messageId);
+  sentFrames(messageId: number): FrameRecord[] {
+    return this.#frameLog.filter('out', messageId);
   }
 
   /** The next message of an id that no earlier call was given, also one that came before this call. */
@@ -155,7 +155,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     predicate: (message: PlatformMessage) => boolean = () => true,
     timeoutMs = 10_000,
   ): Promise<PlatformMessage> {
-    return this.#log.wait(messageId, predicate, timeoutMs);
+    return this.#frameLog.waitForMessage(messageId, predicate, timeoutMs);
   }
 
   /** Resolves when the terminal is registered, authenticated and takes commands. */
@@ -178,12 +178,12 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   start(): void {
     if (this.state !== 'stopped') return;
     this.#session.start();
-    this.#begin();
+    this.#startTimers();
   }
 
   /** Sleeps without a connection, also from the beginning, until an SMS wakes it. */
   hibernate(): void {
-    if (this.state === 'stopped') this.#begin();
+    if (this.state === 'stopped') this.#startTimers();
     this.vehicle.isAsleep = true;
     this.#session.hibernate();
   }
@@ -191,19 +191,19 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   /** An SMS has come: a sleeping terminal wakes, with or without a connection. */
   receiveSms(text: string, { connectAfterMs = 0 } = {}): void {
     pushBounded(this.#shortMessages, { text, atMs: Date.now() }, this.options.logLimit);
-    this.#timers.after(connectAfterMs, () => {
+    this.#timers.runAfter(connectAfterMs, () => {
       this.vehicle.isAsleep = false;
-      if (this.behaviours.general.kind === 'sleeping') this.behaveWell();
+      if (this.behaviours.general.kind === 'sleeping') this.resetBehaviour();
       this.#session.wake();
     });
   }
 
-  #begin(): void {
+  #startTimers(): void {
     this.#reporter.start();
-    this.#timers.every(Math.max(250, this.options.replyTimeoutMs / 3), () => {
+    this.#timers.runPeriodically(Math.max(250, this.options.replyTimeoutMs / 3), () => {
       if (!this.isOnline) return;
       this.#reporter.resendOverdue();
-      this.#reliable.resend(false);
+      this.#reliableQueue.resend(false);
     });
   }
 
@@ -211,7 +211,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   async stop(): Promise<void> {
     this.#timers.clear();
     this.#reporter.stop();
-    this.#commander.stop();
+    this.#behaviourEngine.stop();
     this.uploads.close();
     this.attachments.close();
     this.cameras.closeAll('terminalStopped');
@@ -225,28 +225,28 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** Logs out (0x0003): the platform forgets the registration, and so does the terminal. */
   logOut(): void {
-    this.send(messageOf(terminalLogout, {}, this.options.edition));
-    this.#session.forgetRegistration();
+    this.send(createMessage(terminalLogout, {}, this.options.edition));
+    this.#session.clearRegistration();
   }
 
   /** Changes how the terminal takes commands, altogether or for one message id; at any time. */
-  behave(behaviour: Behaviour, messageId?: number): void {
+  setBehaviour(behaviour: Behaviour, messageId?: number): void {
     this.behaviours.set(behaviour, messageId);
     if (messageId !== undefined) return;
     this.vehicle.isAsleep = behaviour.kind === 'sleeping';
-    this.#commander.behaviourChanged();
+    this.#behaviourEngine.onBehaviourChanged();
     this.#applyToConnection();
   }
 
   /** Back to a good terminal. A half-open connection stays dead and is dropped. */
-  behaveWell(messageId?: number): void {
+  resetBehaviour(messageId?: number): void {
     const wasHalfOpen = this.behaviours.general.kind === 'halfOpen';
     this.behaviours.clear(messageId);
     if (messageId !== undefined) return;
     this.vehicle.isAsleep = false;
-    this.#commander.behaviourChanged();
+    this.#behaviourEngine.onBehaviourChanged();
     if (wasHalfOpen) this.dropConnection();
-    else this.#session.read(true);
+    else this.#session.setReading(true);
   }
 
   /** Sends one message and gives its frames; none when there is no connection. */
@@ -256,17 +256,17 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
 
   /** Sends a message until the platform acknowledges it with 0x8001, also over later connections. */
   sendReliably(message: TerminalMessage): void {
-    this.#reliable.add(message, this.isOnline);
+    this.#reliableQueue.add(message, this.isOnline);
   }
 
   /** Sends bytes as they are: half frames, garbage, several frames in one write. */
   sendRaw(bytes: Buffer): void {
-    this.#session.raw(bytes);
+    this.#session.sendRaw(bytes);
   }
 
   /** Makes a location report now; without a connection it is kept and sent later. */
-  report(extras: readonly Extra[] = []): ReportRecord {
-    return this.#reporter.report(extras);
+  report(items: readonly AdditionalItem[] = []): ReportRecord {
+    return this.#reporter.report(items);
   }
 
   /** Makes some reports now and sends them in batches (0x0704, normal; not in 2011), about 14 in each. */
@@ -275,7 +275,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   }
 
   /** Raises an alarm and reports at once: by name, by bit number, or as an item such as 0x64 (driver assistance). */
-  raiseAlarm(alarm: AlarmName | number | Extra): ReportRecord {
+  raiseAlarm(alarm: AlarmName | number | AdditionalItem): ReportRecord {
     if (typeof alarm === 'object') return this.report([alarm]);
     this.vehicle.alarms.raise(alarm);
     return this.report();
@@ -295,12 +295,12 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   /** The files that an upload of a clip consists of, in order: the same bytes as the platform is to have at its end. */
   clipFiles(clip: Partial<RecordingQuery> & { channel: number }): Promise<UploadFile[]> {
     const any = { startTime: null, endTime: null, alarmFlags: 0n, mediaType: 3, streamType: 0, storageType: 0 };
-    const stretches = stretchesOf(this.recordings, { ...any, ...clip }, this.options.zoneMinutes);
-    return this.uploads.filesOf(clip.channel, stretches);
+    const segments = selectSegments(this.recordings, { ...any, ...clip }, this.options.zoneMinutes);
+    return this.uploads.createFiles(clip.channel, segments);
   }
 
   /** What answers and events (`events.ts`) may do to this terminal. */
-  context(): TerminalContext {
+  createHandlerContext(): HandlerContext {
     const recordings = (): Recording[] => this.recordings;
     return {
       options: this.options,
@@ -313,13 +313,15 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
         return recordings();
       },
       send: (message) => void this.send(message),
-      sendAgain: (frames) => void this.#session.transmitFrames(frames),
-      sentParts: (first, numbers) =>
-        'serial' in first ? this.#outbox.again(first.serial, numbers) : this.#outbox.latest(first.messageId, numbers),
-      dropAndReturn: (departure) => this.#session.depart(departure),
-      followClosely: (intervalMs, durationMs) => this.#reporter.followClosely(intervalMs, durationMs),
-      parametersChanged: () => {
-        const intervalS = this.parameters.number(0x0029);
+      resend: (frames) => void this.#session.transmitFrames(frames),
+      findSentParts: (first, numbers) =>
+        'serial' in first
+          ? this.#encoder.findParts(first.serial, numbers)
+          : this.#encoder.findLatestParts(first.messageId, numbers),
+      dropAndReconnect: (options) => this.#session.disconnectTemporarily(options),
+      startTemporaryTracking: (intervalMs, durationMs) => this.#reporter.startTemporaryTracking(intervalMs, durationMs),
+      applyParameters: () => {
+        const intervalS = this.parameters.readNumber(0x0029);
         if (intervalS !== undefined) this.#reporter.setInterval(intervalS * 1000);
       },
       nextMultimediaId: () => {
@@ -329,30 +331,38 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     };
   }
 
-  #newSession(): Session {
-    return new Session(this.options, this.#outbox, {
+  #createSession(): Session {
+    return new Session(this.options, this.#encoder, {
       onState: (state, reason) => this.#onState(state, reason),
       onFrameIn: ({ messageId, serial, body, subpackage }, connection) => {
         const copy = Buffer.from(body);
         const atMs = Date.now();
-        this.#log.frame({ direction: 'in', messageId, serial, body: copy, subpackage, atMs, connection });
+        this.#frameLog.addFrame({ direction: 'in', messageId, serial, body: copy, subpackage, atMs, connection });
       },
       onFrameOut: ({ messageId, serial, body, subpackage }, connection) => {
-        this.#log.frame({ direction: 'out', messageId, serial, body, subpackage, atMs: Date.now(), connection });
+        this.#frameLog.addFrame({
+          direction: 'out',
+          messageId,
+          serial,
+          body,
+          subpackage,
+          atMs: Date.now(),
+          connection,
+        });
       },
       onMessage: (message) => this.#onMessage(message),
-      onProblem: (error) =>
+      onError: (error) =>
         this.options.onLog?.(`${this.phone} ${error instanceof Error ? error.message : String(error)}`),
     });
   }
 
-  #newCommander(): Commander {
-    return new Commander(this.context(), this.behaviours, {
-      encode: (message) => this.#outbox.encode(message),
+  #createBehaviourEngine(): BehaviourEngine {
+    return new BehaviourEngine(this.createHandlerContext(), this.behaviours, {
+      encode: (message) => this.#encoder.encode(message),
       transmit: (frames) => void this.#session.transmitFrames(frames),
-      raw: (bytes) => this.#session.raw(bytes),
+      sendRaw: (bytes) => this.#session.sendRaw(bytes),
       drop: (reason) => this.#session.drop(reason),
-      woke: () => this.behaveWell(),
+      onWake: () => this.resetBehaviour(),
       log: (line) => this.options.onLog?.(`${this.phone} ${line}`),
     });
   }
@@ -360,35 +370,35 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   #onState(state: TerminalState, reason: string): void {
     this.options.onLog?.(`${this.phone} ${state}${reason === '' ? '' : `: ${reason}`}`);
     if (state === 'waiting' || state === 'stopped' || state === 'asleep') {
-      this.#reporter.journal.connectionLost();
+      this.#reporter.journal.onConnectionLost();
       this.emit('offline', reason);
     }
     if (state === 'online') {
       this.#applyToConnection();
-      this.#reporter.online();
-      this.#reliable.resend(true);
+      this.#reporter.onOnline();
+      this.#reliableQueue.resend(true);
       this.emit('online');
     }
     this.emit('state', state);
   }
 
   #onMessage(message: PlatformMessage): void {
-    this.#log.message(message);
-    this.#commands.note(message);
+    this.#frameLog.addMessage(message);
+    this.#receivedCommands.record(message);
     this.emit('message', message);
     if (message.messageId === platformGeneralResponse.id) this.#onAcknowledged(message);
-    else if (!PLATFORM_ANSWERS.has(message.messageId)) this.#commander.take(message);
+    else if (!platformResponseIds.has(message.messageId)) this.#behaviourEngine.handle(message);
   }
 
   #onAcknowledged(message: PlatformMessage): void {
     const { replySerial, replyId, result } = decodeBody(platformGeneralResponse, message.body, this.options.edition);
-    if (REPORTS.has(replyId)) this.#reporter.acknowledge(replySerial, result);
-    else this.#reliable.acknowledge(replySerial, replyId);
+    if (reportMessageIds.has(replyId)) this.#reporter.acknowledge(replySerial, result);
+    else this.#reliableQueue.acknowledge(replySerial, replyId);
   }
 
   #applyToConnection(): void {
     const { kind } = this.behaviours.general;
-    if (kind === 'halfOpen') this.#session.goHalfOpen();
-    else this.#session.read(kind !== 'neverReading');
+    if (kind === 'halfOpen') this.#session.simulateHalfOpen();
+    else this.#session.setReading(kind !== 'neverReading');
   }
 }

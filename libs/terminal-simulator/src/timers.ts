@@ -3,7 +3,7 @@ export class Timers {
   readonly #pending = new Set<NodeJS.Timeout>();
 
   /** Runs a task once, unless `clear` comes first. */
-  after(delayMs: number, task: () => void): void {
+  runAfter(delayMs: number, task: () => void): void {
     const timer = setTimeout(() => {
       this.#pending.delete(timer);
       task();
@@ -12,7 +12,7 @@ export class Timers {
   }
 
   /** Runs a task again and again, unless `clear` comes. */
-  every(intervalMs: number, task: () => void): void {
+  runPeriodically(intervalMs: number, task: () => void): void {
     this.#pending.add(setInterval(task, intervalMs));
   }
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { builtInTracks, trackForVehicle } from './built-in-tracks.ts';
-import { bearingDeg, distanceM, loopTrack, parkedTrack, straightTrack, turnDeg } from './track.ts';
+import { bearingDeg, createLoopTrack, createParkedTrack, createStraightTrack, distanceM, turnDeg } from './track.ts';
 
-const BERLIN = { latitudeDeg: 52.5163, longitudeDeg: 13.3777 };
+const berlin = { latitudeDeg: 52.5163, longitudeDeg: 13.3777 };
 const seconds = (count: number): number[] => Array.from({ length: count }, (_unused, index) => index);
 
 describe('geometry', () => {
   it('knows a degree of latitude, and the four quarters', () => {
-    const north = { ...BERLIN, latitudeDeg: BERLIN.latitudeDeg + 1 };
-    expect(distanceM(BERLIN, north) / 1000).toBeCloseTo(111.19, 1);
-    expect(bearingDeg(BERLIN, north)).toBeCloseTo(0);
-    expect(bearingDeg(north, BERLIN)).toBeCloseTo(180);
-    expect(bearingDeg(BERLIN, { ...BERLIN, longitudeDeg: 13.4 })).toBeCloseTo(90, 1);
+    const north = { ...berlin, latitudeDeg: berlin.latitudeDeg + 1 };
+    expect(distanceM(berlin, north) / 1000).toBeCloseTo(111.19, 1);
+    expect(bearingDeg(berlin, north)).toBeCloseTo(0);
+    expect(bearingDeg(north, berlin)).toBeCloseTo(180);
+    expect(bearingDeg(berlin, { ...berlin, longitudeDeg: 13.4 })).toBeCloseTo(90, 1);
     expect(turnDeg(350, 10)).toBe(20);
     expect(turnDeg(10, 350)).toBe(20);
   });
@@ -54,7 +54,7 @@ describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track)
 
 describe('tracks', () => {
   it('goes round and round', () => {
-    const track = loopTrack('square', [
+    const track = createLoopTrack('square', [
       { latitudeDeg: 0, longitudeDeg: 0 },
       { latitudeDeg: 0, longitudeDeg: 0.002 },
       { latitudeDeg: 0.002, longitudeDeg: 0.002 },
@@ -66,17 +66,17 @@ describe('tracks', () => {
   });
 
   it('needs two points', () => {
-    expect(() => loopTrack('dot', [BERLIN])).toThrow(/two waypoints/);
+    expect(() => createLoopTrack('dot', [berlin])).toThrow(/two waypoints/);
   });
 
   it('goes straight at its speed', () => {
-    const track = straightTrack(BERLIN, { directionDeg: 90, speedKmh: 72 });
+    const track = createStraightTrack(berlin, { directionDeg: 90, speedKmh: 72 });
     expect(distanceM(track.at(0), track.at(60_000))).toBeCloseTo(1200, -1);
-    expect(track.at(60_000).latitudeDeg).toBeCloseTo(BERLIN.latitudeDeg, 6);
+    expect(track.at(60_000).latitudeDeg).toBeCloseTo(berlin.latitudeDeg, 6);
   });
 
   it('stands still with the engine off', () => {
-    expect(parkedTrack(BERLIN).at(99_999)).toMatchObject({ ...BERLIN, speedKmh: 0, isIgnitionOn: false });
+    expect(createParkedTrack(berlin).at(99_999)).toMatchObject({ ...berlin, speedKmh: 0, isIgnitionOn: false });
   });
 
   it('gives every vehicle of a fleet a track', () => {

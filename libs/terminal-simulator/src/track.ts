@@ -30,29 +30,29 @@ export interface Waypoint {
   parked?: boolean;
 }
 
-const EARTH_RADIUS_M = 6_371_000;
-const radians = (degrees: number): number => (degrees * Math.PI) / 180;
-const degrees = (radian: number): number => (radian * 180) / Math.PI;
+const earthRadiusM = 6_371_000;
+const toRadians = (degrees: number): number => (degrees * Math.PI) / 180;
+const toDegrees = (radian: number): number => (radian * 180) / Math.PI;
 
-type Place = Pick<Waypoint, 'latitudeDeg' | 'longitudeDeg'>;
+type Coordinates = Pick<Waypoint, 'latitudeDeg' | 'longitudeDeg'>;
 
 /** Distance along the ground, good to a fraction of a percent at city size. */
-export function distanceM(from: Place, to: Place): number {
+export function distanceM(from: Coordinates, to: Coordinates): number {
   const a =
-    Math.sin(radians(to.latitudeDeg - from.latitudeDeg) / 2) ** 2 +
-    Math.cos(radians(from.latitudeDeg)) *
-      Math.cos(radians(to.latitudeDeg)) *
-      Math.sin(radians(to.longitudeDeg - from.longitudeDeg) / 2) ** 2;
-  return 2 * EARTH_RADIUS_M * Math.asin(Math.sqrt(a));
+    Math.sin(toRadians(to.latitudeDeg - from.latitudeDeg) / 2) ** 2 +
+    Math.cos(toRadians(from.latitudeDeg)) *
+      Math.cos(toRadians(to.latitudeDeg)) *
+      Math.sin(toRadians(to.longitudeDeg - from.longitudeDeg) / 2) ** 2;
+  return 2 * earthRadiusM * Math.asin(Math.sqrt(a));
 }
 
 /** Initial bearing from one place to another. */
-export function bearingDeg(from: Place, to: Place): number {
-  const [latA, latB] = [radians(from.latitudeDeg), radians(to.latitudeDeg)];
-  const dLon = radians(to.longitudeDeg - from.longitudeDeg);
+export function bearingDeg(from: Coordinates, to: Coordinates): number {
+  const [latA, latB] = [toRadians(from.latitudeDeg), toRadians(to.latitudeDeg)];
+  const dLon = toRadians(to.longitudeDeg - from.longitudeDeg);
   const y = Math.sin(dLon) * Math.cos(latB);
   const x = Math.cos(latA) * Math.sin(latB) - Math.sin(latA) * Math.cos(latB) * Math.cos(dLon);
-  return (degrees(Math.atan2(y, x)) + 360) % 360;
+  return (toDegrees(Math.atan2(y, x)) + 360) % 360;
 }
 
 /** Smallest angle between two headings. */
@@ -70,11 +70,11 @@ interface Leg {
   endMs: number;
 }
 
-const ACCELERATION = 1.6;
-const BRAKING = 2.2;
-const STEP_S = 1;
+const acceleration = 1.6;
+const braking = 2.2;
+const stepS = 1;
 
-function legsOf(waypoints: readonly Waypoint[]): Leg[] {
+function buildLegs(waypoints: readonly Waypoint[]): Leg[] {
   const legs = waypoints.map((from, index) => {
     const to = waypoints[(index + 1) % waypoints.length] ?? from;
     const cruiseMs = (from.cruiseKmh ?? 45) / 3.6;
@@ -91,7 +91,7 @@ function legsOf(waypoints: readonly Waypoint[]): Leg[] {
 
 const interpolate = (a: number, b: number, share: number): number => a + (b - a) * share;
 
-function pointOn(leg: Leg, doneM: number, speedMs: number, totalM: number): TrackPoint {
+function pointOnLeg(leg: Leg, doneM: number, speedMs: number, totalM: number): TrackPoint {
   const share = Math.min(1, doneM / leg.lengthM);
   return {
     latitudeDeg: interpolate(leg.from.latitudeDeg, leg.to.latitudeDeg, share),
@@ -105,81 +105,84 @@ function pointOn(leg: Leg, doneM: number, speedMs: number, totalM: number): Trac
 }
 
 /** Drives the loop once, a point each second. */
-function drive(waypoints: readonly Waypoint[]): TrackPoint[] {
+function simulateDrive(waypoints: readonly Waypoint[]): TrackPoint[] {
   const points: TrackPoint[] = [];
   let totalM = 0;
   let speed = 0;
-  for (const leg of legsOf(waypoints)) {
+  for (const leg of buildLegs(waypoints)) {
     let doneM = 0;
     while (doneM < leg.lengthM) {
-      points.push(pointOn(leg, doneM, speed, totalM + doneM));
+      points.push(pointOnLeg(leg, doneM, speed, totalM + doneM));
       // Brake so late that the corner is taken at its speed.
-      const brakingLimit = Math.sqrt(leg.endMs ** 2 + 2 * BRAKING * (leg.lengthM - doneM));
-      speed = Math.max(1, Math.min(speed + ACCELERATION * STEP_S, leg.cruiseMs, brakingLimit));
-      doneM += speed * STEP_S;
+      const brakingLimit = Math.sqrt(leg.endMs ** 2 + 2 * braking * (leg.lengthM - doneM));
+      speed = Math.max(1, Math.min(speed + acceleration * stepS, leg.cruiseMs, brakingLimit));
+      doneM += speed * stepS;
     }
     totalM += leg.lengthM;
     const stopS = leg.to.stopS ?? 0;
     if (stopS > 0) speed = 0;
-    const standing = { ...pointOn(leg, leg.lengthM, 0, totalM), isIgnitionOn: leg.to.parked !== true };
-    for (let waited = 0; waited < stopS; waited += STEP_S) points.push(standing);
+    const stoppedPoint = { ...pointOnLeg(leg, leg.lengthM, 0, totalM), isIgnitionOn: leg.to.parked !== true };
+    for (let waitedS = 0; waitedS < stopS; waitedS += stepS) points.push(stoppedPoint);
   }
   return points;
 }
 
 /** A drive round a list of waypoints that starts again at its end, with corners, lights and pauses. */
-export function loopTrack(name: string, waypoints: readonly Waypoint[]): Track {
+export function createLoopTrack(name: string, waypoints: readonly Waypoint[]): Track {
   if (waypoints.length < 2) throw new RangeError('a track needs at least two waypoints');
-  const points = drive(waypoints);
-  const loopM = legsOf(waypoints).reduce((sum, leg) => sum + leg.lengthM, 0);
+  const points = simulateDrive(waypoints);
+  const loopM = buildLegs(waypoints).reduce((sum, leg) => sum + leg.lengthM, 0);
   return {
     name,
     at(elapsedMs) {
       const seconds = Math.max(0, elapsedMs) / 1000;
       const index = Math.floor(seconds);
       const laps = Math.floor(index / points.length);
-      const here = points[index % points.length];
+      const current = points[index % points.length];
       const next = points[(index + 1) % points.length];
-      if (here === undefined || next === undefined) throw new RangeError('empty track');
+      if (current === undefined || next === undefined) throw new RangeError('empty track');
       const share = seconds - index;
       return {
-        ...here,
-        latitudeDeg: interpolate(here.latitudeDeg, next.latitudeDeg, share),
-        longitudeDeg: interpolate(here.longitudeDeg, next.longitudeDeg, share),
-        speedKmh: interpolate(here.speedKmh, next.speedKmh, share),
-        distanceM: laps * loopM + here.distanceM,
+        ...current,
+        latitudeDeg: interpolate(current.latitudeDeg, next.latitudeDeg, share),
+        longitudeDeg: interpolate(current.longitudeDeg, next.longitudeDeg, share),
+        speedKmh: interpolate(current.speedKmh, next.speedKmh, share),
+        distanceM: laps * loopM + current.distanceM,
       };
     },
   };
 }
 
-/** Straight on for ever, at one speed. */
-export function straightTrack(start: Place, options: { directionDeg?: number; speedKmh?: number } = {}): Track {
+/** Straight on forever, at one speed. */
+export function createStraightTrack(
+  start: Coordinates,
+  options: { directionDeg?: number; speedKmh?: number } = {},
+): Track {
   const { directionDeg = 90, speedKmh = 60 } = options;
   return {
     name: 'straight',
     at(elapsedMs) {
-      const done = (speedKmh / 3.6) * (elapsedMs / 1000);
-      const north = degrees((done * Math.cos(radians(directionDeg))) / EARTH_RADIUS_M);
-      const east = degrees((done * Math.sin(radians(directionDeg))) / EARTH_RADIUS_M);
+      const distance = (speedKmh / 3.6) * (elapsedMs / 1000);
+      const north = toDegrees((distance * Math.cos(toRadians(directionDeg))) / earthRadiusM);
+      const east = toDegrees((distance * Math.sin(toRadians(directionDeg))) / earthRadiusM);
       return {
         latitudeDeg: start.latitudeDeg + north,
-        longitudeDeg: start.longitudeDeg + east / Math.cos(radians(start.latitudeDeg)),
+        longitudeDeg: start.longitudeDeg + east / Math.cos(toRadians(start.latitudeDeg)),
         altitudeM: 40,
         speedKmh,
         directionDeg,
         isIgnitionOn: true,
-        distanceM: done,
+        distanceM: distance,
       };
     },
   };
 }
 
 /** Standing still with the ignition off. */
-export function parkedTrack(place: Place): Track {
+export function createParkedTrack(coordinates: Coordinates): Track {
   const point: TrackPoint = {
-    latitudeDeg: place.latitudeDeg,
-    longitudeDeg: place.longitudeDeg,
+    latitudeDeg: coordinates.latitudeDeg,
+    longitudeDeg: coordinates.longitudeDeg,
     altitudeM: 40,
     speedKmh: 0,
     directionDeg: 0,

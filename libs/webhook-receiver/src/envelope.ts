@@ -1,4 +1,4 @@
-/** A notification of a vehicle, as it stands in the body of an envelope. */
+/** A notification of a vehicle, as in the body of an envelope. */
 export interface VehicleNotification {
   readonly title: string;
   readonly description: string;
@@ -7,7 +7,7 @@ export interface VehicleNotification {
   readonly imei: string;
   /** Event time, milliseconds since 1970. */
   readonly timestamp: number;
-  /** Milliseconds since 1970; with `imei` it names the notification. */
+  /** Milliseconds since 1970; identifies the notification together with `imei`. */
   readonly server_timestamp: number;
   readonly location: { readonly latitude: number; readonly longitude: number };
   readonly id?: number;
@@ -15,30 +15,30 @@ export interface VehicleNotification {
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
-/** What the body of an envelope holds. */
+/** Body of an envelope. */
 export interface WebhookPayload {
   readonly notification: VehicleNotification;
   /** The user that owns the vehicle. */
   readonly user: number;
 }
 
-/** What is sent to a webhook. */
+/** Request body that a webhook receives. */
 export interface WebhookEnvelope {
-  /** When it was sent, milliseconds since 1970: another at each attempt. */
+  /** Time of the attempt, milliseconds since 1970; differs at each attempt. */
   readonly date: number;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   /** Bytes of `body`. */
   readonly content_length: number;
-  /** JSON, the same at each attempt. */
+  /** JSON, identical at each attempt. */
   readonly body: string;
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** `body`, read. */
+  /** The parsed `body`. */
   readonly payload: WebhookPayload;
 }
 
-/** What came is no envelope; `path` says where: `/content_length`, `/body/notification/imei`. */
+/** The request is no envelope; `path` names the faulty part: `/content_length`, `/body/notification/imei`. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
   readonly path: string;
@@ -71,30 +71,30 @@ const notificationFields = {
 } as const satisfies Record<string, Kind>;
 const locationFields = { latitude: number, longitude: number } as const satisfies Record<string, Kind>;
 
-/** Reads the body of a request; throws an EnvelopeError that names what is wrong. Members that are not known are left alone. */
+/** Parses the body of a request; throws an EnvelopeError that names the fault. Unknown members are ignored. */
 export function parseEnvelope(raw: string | Uint8Array): WebhookEnvelope {
-  const envelope = objectOf('', parsed('', typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')));
+  const envelope = requireObject('', parseJson('', typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')));
   requireFields('', envelope, envelopeFields);
-  const headers = objectOf('/headers', envelope['headers']);
+  const headers = requireObject('/headers', envelope['headers']);
   for (const [name, values] of Object.entries(headers))
     if (!Array.isArray(values) || !values.every((value) => typeof value === 'string'))
       throw new EnvelopeError(`/headers/${name}`, 'an array of strings');
   const { body, content_length } = envelope as unknown as WebhookEnvelope;
   if (Buffer.byteLength(body) !== content_length) throw new EnvelopeError('/content_length', 'the size of the body');
-  return { ...(envelope as unknown as WebhookEnvelope), payload: payloadOf(body) };
+  return { ...(envelope as unknown as WebhookEnvelope), payload: parsePayload(body) };
 }
 
-function payloadOf(body: string): WebhookPayload {
-  const payload = objectOf('/body', parsed('/body', body));
-  const notification = objectOf('/body/notification', payload['notification']);
+function parsePayload(body: string): WebhookPayload {
+  const payload = requireObject('/body', parseJson('/body', body));
+  const notification = requireObject('/body/notification', payload['notification']);
   requireFields('/body/notification', notification, notificationFields);
-  const location = objectOf('/body/notification/location', notification['location']);
+  const location = requireObject('/body/notification/location', notification['location']);
   requireFields('/body/notification/location', location, locationFields);
   requireFields('/body', payload, { user: number });
   return payload as unknown as WebhookPayload;
 }
 
-function parsed(path: string, json: string): unknown {
+function parseJson(path: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
@@ -102,12 +102,12 @@ function parsed(path: string, json: string): unknown {
   }
 }
 
-function objectOf(path: string, value: unknown): Record<string, unknown> {
+function requireObject(path: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new EnvelopeError(path, 'an object');
   return value as Record<string, unknown>;
 }
 
-function requireFields(at: string, value: Record<string, unknown>, fields: Readonly<Record<string, Kind>>): void {
+function requireFields(path: string, value: Record<string, unknown>, fields: Readonly<Record<string, Kind>>): void {
   for (const [name, kind] of Object.entries(fields))
-    if (typeof value[name] !== kind) throw new EnvelopeError(`${at}/${name}`, `a ${kind}`);
+    if (typeof value[name] !== kind) throw new EnvelopeError(`${path}/${name}`, `a ${kind}`);
 }

@@ -1,4 +1,4 @@
-export { type DedupeStore, dedupeKeyOf, MemoryDedupeStore } from './deduplicate.ts';
+export { type DedupeStore, dedupeKey, MemoryDedupeStore } from './dedupe-store.ts';
 export {
   EnvelopeError,
   parseEnvelope,
@@ -6,12 +6,12 @@ export {
   type WebhookEnvelope,
   type WebhookPayload,
 } from './envelope.ts';
-export { type Received, type ReceiveOptions, receiveWebhook, type WebhookRequest } from './receive.ts';
+export { type ReceiveOptions, type ReceiveResult, receiveWebhook, type WebhookRequest } from './receive-webhook.ts';
 export {
+  computeSignature,
   type HeaderMap,
   type SignatureVerdict,
   type SignedRequest,
-  signatureOf,
   verifySecret,
   verifySignature,
-} from './secrets.ts';
+} from './signature.ts';

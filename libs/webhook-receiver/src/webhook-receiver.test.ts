@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  dedupeKeyOf,
+  computeSignature,
+  dedupeKey,
   EnvelopeError,
   MemoryDedupeStore,
   parseEnvelope,
   receiveWebhook,
-  signatureOf,
   verifySecret,
   verifySignature,
 } from './index.ts';
@@ -21,7 +21,7 @@ const notification = {
 };
 const payload = { notification, user: 12 };
 
-function envelopeWith(more: object = {}, body = JSON.stringify(payload)): string {
+function createEnvelope(more: object = {}, body = JSON.stringify(payload)): string {
   return JSON.stringify({
     date: 1_790_000_000_200,
     headers: { 'X-Webhook-Secret': ['secret-1'], 'Content-Type': ['application/json'] },
@@ -35,7 +35,7 @@ function envelopeWith(more: object = {}, body = JSON.stringify(payload)): string
 }
 
 describe('the signature of Standard Webhooks', () => {
-  // The vector that the specification's own libraries are tested with.
+  // Test vector of the specification's own libraries.
   const vector = {
     secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -44,22 +44,22 @@ describe('the signature of Standard Webhooks', () => {
     signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
   };
   const nowMs = 1_614_265_330_000;
-  const headersWith = (more: object = {}) => ({
+  const createHeaders = (more: object = {}) => ({
     'webhook-id': vector.id,
     'webhook-timestamp': vector.timestamp,
     'webhook-signature': vector.signature,
     ...more,
   });
   const verify = (more: object = {}, headers: object = {}) =>
-    verifySignature({ headers: headersWith(headers), body: vector.body, secrets: [vector.secret], nowMs, ...more });
+    verifySignature({ headers: createHeaders(headers), body: vector.body, secrets: [vector.secret], nowMs, ...more });
 
-  it('is that of the published vector', () => {
-    expect(signatureOf(vector.secret, vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
+  it('equals the published vector', () => {
+    expect(computeSignature(vector.secret, vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
     expect(verify()).toEqual({ kind: 'verified', id: vector.id, timestampMs: nowMs });
     expect(verify({ body: Buffer.from(vector.body) })).toMatchObject({ kind: 'verified' });
   });
 
-  it('takes any of several signatures, and any of several secrets', () => {
+  it('accepts any of several signatures, and any of several secrets', () => {
     const other = 'v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=';
     const both = { 'webhook-signature': `${other} v2,x ${vector.signature}` };
     expect(verify({}, both)).toMatchObject({ kind: 'verified' });
@@ -75,26 +75,26 @@ describe('the signature of Standard Webhooks', () => {
     ['an empty signature', {}, { 'webhook-signature': '' }],
   ])('refuses %s', (_name, more, headers) => expect(verify(more, headers)).toEqual({ kind: 'mismatch' }));
 
-  it('refuses what is too old, from the future, or says no time', () => {
+  it('rejects old and future timestamps, and missing ones', () => {
     expect(verify({ nowMs: nowMs + 300_000 })).toMatchObject({ kind: 'verified' });
     expect(verify({ nowMs: nowMs + 300_001 })).toEqual({ kind: 'expired' });
     expect(verify({ nowMs: nowMs - 300_001 })).toEqual({ kind: 'expired' });
     expect(verify({ nowMs: nowMs + 5_000, toleranceMs: 4_000 })).toEqual({ kind: 'expired' });
     expect(verify({}, { 'webhook-timestamp': 'now' })).toEqual({ kind: 'missing' });
-    for (const name of Object.keys(headersWith()))
+    for (const name of Object.keys(createHeaders()))
       expect(verify({}, { [name]: undefined })).toEqual({ kind: 'missing' });
   });
 
-  it('takes a secret without the prefix as its bytes', () => {
+  it('uses the bytes of a secret without the prefix', () => {
     const secret = 'plain-secret';
-    const signature = signatureOf(secret, 'msg_1', '1614265330', 'x');
-    const headers = headersWith({ 'webhook-id': 'msg_1', 'webhook-signature': signature });
+    const signature = computeSignature(secret, 'msg_1', '1614265330', 'x');
+    const headers = createHeaders({ 'webhook-id': 'msg_1', 'webhook-signature': signature });
     expect(verifySignature({ headers, body: 'x', secrets: [secret], nowMs })).toMatchObject({ kind: 'verified' });
   });
 });
 
 describe('the secret', () => {
-  it('is one of those that hold', () => {
+  it('is one of the valid ones', () => {
     expect(verifySecret('b', ['a', 'b'])).toBe(true);
     for (const wrong of [undefined, '', 'B', 'bb']) expect(verifySecret(wrong, ['a', 'b'])).toBe(false);
     expect(verifySecret('', [])).toBe(false);
@@ -102,31 +102,31 @@ describe('the secret', () => {
 });
 
 describe('an envelope', () => {
-  it('is read with its body', () => {
-    const envelope = parseEnvelope(Buffer.from(envelopeWith()));
+  it('is parsed with its body', () => {
+    const envelope = parseEnvelope(Buffer.from(createEnvelope()));
     expect(envelope).toMatchObject({ method: 'POST', path: '/hook', query: '' });
     expect(envelope.payload).toEqual(payload);
-    expect(dedupeKeyOf(envelope.payload.notification)).toBe('1790000000100:013800138000');
+    expect(dedupeKey(envelope.payload.notification)).toBe('1790000000100:013800138000');
   });
 
-  const bodyWith = (more: object, user: unknown = 12): string =>
-    envelopeWith({}, JSON.stringify({ notification: { ...notification, ...more }, user }));
+  const createBody = (more: object, user: unknown = 12): string =>
+    createEnvelope({}, JSON.stringify({ notification: { ...notification, ...more }, user }));
   it.each([
     ['', 'no JSON'],
     ['', '[]'],
-    ['/date', envelopeWith({ date: 'x' })],
-    ['/headers', envelopeWith({ headers: [] })],
-    ['/headers/A', envelopeWith({ headers: { A: 'b' } })],
-    ['/content_length', envelopeWith({ content_length: 3 })],
-    ['/body', envelopeWith({ body: 7 })],
-    ['/body', envelopeWith({}, '{')],
-    ['/body/notification', envelopeWith({}, '{}')],
-    ['/body/notification/imei', bodyWith({ imei: 1 })],
-    ['/body/notification/server_timestamp', bodyWith({ server_timestamp: '1' })],
-    ['/body/notification/location', bodyWith({ location: null })],
-    ['/body/notification/location/latitude', bodyWith({ location: { longitude: 1 } })],
-    ['/body/user', bodyWith({}, '12')],
-  ])('that is wrong at "%s" says so', (path, raw) => {
+    ['/date', createEnvelope({ date: 'x' })],
+    ['/headers', createEnvelope({ headers: [] })],
+    ['/headers/A', createEnvelope({ headers: { A: 'b' } })],
+    ['/content_length', createEnvelope({ content_length: 3 })],
+    ['/body', createEnvelope({ body: 7 })],
+    ['/body', createEnvelope({}, '{')],
+    ['/body/notification', createEnvelope({}, '{}')],
+    ['/body/notification/imei', createBody({ imei: 1 })],
+    ['/body/notification/server_timestamp', createBody({ server_timestamp: '1' })],
+    ['/body/notification/location', createBody({ location: null })],
+    ['/body/notification/location/latitude', createBody({ location: { longitude: 1 } })],
+    ['/body/user', createBody({}, '12')],
+  ])('reports a fault at "%s"', (path, raw) => {
     let error: unknown;
     try {
       parseEnvelope(raw);
@@ -138,9 +138,9 @@ describe('an envelope', () => {
   });
 });
 
-describe('the memory of what has come', () => {
-  it('tells repetitions for a time, and keeps so many', () => {
-    const store = new MemoryDedupeStore({ keepMs: 1_000, maxEntries: 2 });
+describe('the store of seen keys', () => {
+  it('detects repetitions for a time, up to a number of keys', () => {
+    const store = new MemoryDedupeStore({ ttlMs: 1_000, maxEntries: 2 });
     expect([store.add('a', 0), store.add('a', 999), store.add('a', 1_000)]).toEqual([true, false, true]);
     store.remove('a');
     expect(store.add('a', 1_001)).toBe(true);
@@ -150,13 +150,13 @@ describe('the memory of what has come', () => {
 
 describe('a request', () => {
   const secret = 'secret-1';
-  function requestOf(body: string, more: object = {}) {
+  function createRequest(body: string, more: object = {}) {
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const headers = {
       'x-webhook-secret': secret,
       'webhook-id': 'msg_1',
       'webhook-timestamp': timestamp,
-      'webhook-signature': signatureOf(secret, 'msg_1', timestamp, body),
+      'webhook-signature': computeSignature(secret, 'msg_1', timestamp, body),
       ...more,
     };
     return { headers, body };
@@ -164,20 +164,20 @@ describe('a request', () => {
 
   it('is accepted once', async () => {
     const options = { secrets: [secret], store: new MemoryDedupeStore() };
-    const request = requestOf(envelopeWith());
+    const request = createRequest(createEnvelope());
     expect(await receiveWebhook(request, options)).toMatchObject({ status: 200, kind: 'accepted' });
     expect(await receiveWebhook(request, options)).toMatchObject({ status: 200, kind: 'repeated' });
   });
 
-  it('is refused with 401 for its secret or signature, and 400 for what it holds', async () => {
+  it('is rejected with 401 for its secret or signature, and 400 for its content', async () => {
     const options = { secrets: [secret], store: new MemoryDedupeStore() };
-    const status = async (request: ReturnType<typeof requestOf>, more: object = {}) =>
+    const status = async (request: ReturnType<typeof createRequest>, more: object = {}) =>
       (await receiveWebhook(request, { ...options, ...more })).status;
-    expect(await status(requestOf(envelopeWith(), { 'x-webhook-secret': 'other' }))).toBe(401);
-    expect(await status(requestOf(envelopeWith(), { 'webhook-signature': 'v1,x' }))).toBe(401);
-    expect(await status(requestOf('{}'))).toBe(400);
-    expect(await status(requestOf(envelopeWith(), { 'webhook-signature': 'v1,x' }), { checkSignature: false })).toBe(
-      200,
-    );
+    expect(await status(createRequest(createEnvelope(), { 'x-webhook-secret': 'other' }))).toBe(401);
+    expect(await status(createRequest(createEnvelope(), { 'webhook-signature': 'v1,x' }))).toBe(401);
+    expect(await status(createRequest('{}'))).toBe(400);
+    expect(
+      await status(createRequest(createEnvelope(), { 'webhook-signature': 'v1,x' }), { checkSignature: false }),
+    ).toBe(200);
   });
 });

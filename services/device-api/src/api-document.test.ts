@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Type } from 'typebox';
 import { compileSchemas } from '../../../libs/service-kit/src/testing/compile-schemas.ts';
-import { apiDocument, partnerDocument, videoDocument } from './api-document.ts';
+import { createApiDocument, createPartnerDocument, createVideoDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
-import { World } from './testing/world.ts';
+import { DeviceApiHarness } from './testing/harness.ts';
 import { videoRoutes } from './video-routes/index.ts';
 
 // Real servers on a machine that may be busy.
@@ -27,55 +27,55 @@ interface Operation {
     example?: string | number;
     schema: Record<string, unknown>;
   }[];
-  responses: Record<string, Answer>;
+  responses: Record<string, ResponseObject>;
 }
-interface Answer {
+interface ResponseObject {
   description: string;
   headers: Record<string, unknown>;
   content: Record<string, { schema: Record<string, unknown> }>;
 }
-const document = apiDocument() as {
+const document = createApiDocument() as {
   openapi: string;
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Record<string, unknown>>; responses: Record<string, Answer> };
+  components: { schemas: Record<string, Record<string, unknown>>; responses: Record<string, ResponseObject> };
 };
-/** Said of every operation, once. */
+/** Common responses of every operation. */
 const ofAll = { 408: '#/components/responses/RequestTimeout', 431: '#/components/responses/HeadersTooLarge' };
 
 const ownResponses = ({ responses }: Operation): Operation['responses'] =>
   Object.fromEntries(Object.entries(responses).filter(([status]) => !(status in ofAll)));
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 describe('openapi.json', () => {
   it.each([
-    ['openapi.json', apiDocument],
-    ['video-openapi.json', videoDocument],
-    ['partner-openapi.json', partnerDocument],
-  ])('%s is what the schemas say: run `npm run generate` after a change of a route', (name, make) => {
+    ['openapi.json', createApiDocument],
+    ['video-openapi.json', createVideoDocument],
+    ['partner-openapi.json', createPartnerDocument],
+  ])('%s equals the schemas: run `npm run generate` after a change of a route', (name, createDocument) => {
     const file = readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
-    expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(make())));
+    expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(createDocument())));
   });
 
   it.each([
-    ['/api/v1', deviceApiRoutes, apiDocument],
-    ['', videoRoutes, videoDocument],
-  ] as const)('has an operation for each route of Express below "%s", and no other', (base, table, make) => {
+    ['/api/v1', deviceApiRoutes, createApiDocument],
+    ['', videoRoutes, createVideoDocument],
+  ] as const)('has an operation for each route of Express below "%s", and no other', (base, table, createDocument) => {
     const routes = table({ config: loadConfig({}) } as Deps);
     const router = createApi({ log: createLogger('test', 'silent'), routes, bodyLimitBytes: 1 });
     const paths = router.stack.flatMap(({ route }) =>
       (route?.stack ?? []).map(({ method }) => `${method ?? 'all'} ${base}${route?.path.replace(/:(\w+)/g, '{$1}')}`),
     );
     const served = [...new Set(paths)].filter((path) => /^(get|post|put|delete) /.test(path));
-    const described = Object.entries((make() as unknown as typeof document).paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method} ${path}`),
+    const described = Object.entries((createDocument() as unknown as typeof document).paths).flatMap(
+      ([path, operations]) => Object.keys(operations).map((method) => `${method} ${path}`),
     );
     expect(served.toSorted()).toEqual(described.toSorted());
     expect(served).toHaveLength(routes.length);
@@ -88,7 +88,7 @@ describe('openapi.json', () => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('is served, with a page over it that takes nothing from elsewhere', async () => {
+  it('is served with a page that loads nothing from elsewhere', async () => {
     expect((await api.get('/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
     for (const base of ['/docs', '/api/v1/docs']) {
       const page = await fetch(`${api.base}${base}`);
@@ -96,24 +96,24 @@ describe('openapi.json', () => {
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
       const html = await page.text();
       expect(html).not.toMatch(/https?:|<script>/);
-      const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part ?? '');
-      expect(parts.length).toBeGreaterThan(4);
-      for (const part of parts) expect((await fetch(new URL(part, page.url))).status).toBe(200);
+      const sections = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, section]) => section ?? '');
+      expect(sections.length).toBeGreaterThan(4);
+      for (const section of sections) expect((await fetch(new URL(section, page.url))).status).toBe(200);
     }
     expect(await (await fetch(`${api.base}/docs/initializer.js`)).text()).toContain('"/api/v1/openapi.json"');
   });
 });
 
 describe.each([
-  ['Device API', apiDocument],
-  ['video service', videoDocument],
-])('the document of the %s', (_name, make) => {
-  const all = make() as unknown as typeof document;
+  ['Device API', createApiDocument],
+  ['video service', createVideoDocument],
+])('the document of the %s', (_name, createDocument) => {
+  const all = createDocument() as unknown as typeof document;
   const operations = Object.values(all.paths)
     .flatMap((path) => Object.values(path))
     .map((operation) => ({ ...operation, responses: ownResponses(operation) }));
 
-  it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
+  it('is valid OpenAPI 3.1 by its official schema, and all references resolve', async () => {
     expect(await new Validator({}).validate(structuredClone(all) as never)).toEqual({ valid: true });
     const validator = new Validator({});
     await validator.validate(structuredClone(all) as never);
@@ -121,14 +121,14 @@ describe.each([
     expect(() => validator.resolveRefs()).not.toThrow(/./);
   });
 
-  it('has schemas that compile, and operations with names of their own', () => {
+  it('has schemas that compile, and unique operation ids', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     for (const { parameters } of operations)
       for (const { schema } of parameters) expect(() => compileBody(schema)).not.toThrow(/./);
     expect(JSON.stringify(all)).not.toContain('errorMessage');
   });
 
-  it('describes every operation, parameter, answer and field, with an example of all that has to be given', () => {
+  it('describes every operation, parameter, response and field, with examples of all required ones', () => {
     const tags = all.tags.map(({ name }) => name);
     const silent: string[] = [];
     for (const { operationId, description, parameters, responses, tags: own } of operations) {
@@ -136,20 +136,20 @@ describe.each([
       if (description === undefined) silent.push(operationId);
       for (const parameter of parameters) {
         if (parameter.description === undefined) silent.push(`${operationId}: ${parameter.name}`);
-        const isShown = parameter.required
+        const isDocumented = parameter.required
           ? parameter.example !== undefined
           : ['default', 'enum', 'examples'].some((keyword) => keyword in parameter.schema);
-        if (!isShown) silent.push(`${operationId}: example of ${parameter.name}`);
+        if (!isDocumented) silent.push(`${operationId}: example of ${parameter.name}`);
       }
-      for (const answer of Object.values(responses)) expect(answer.description).toMatch(/^[A-Z`].+\.$/);
+      for (const response of Object.values(responses)) expect(response.description).toMatch(/^[A-Z`].+\.$/);
     }
     for (const [name, schema] of Object.entries(all.components.schemas))
-      for (const [field, part] of Object.entries((schema['properties'] ?? {}) as Record<string, object>))
-        if (!('description' in part) && !('$ref' in part)) silent.push(`${name}: ${field}`);
+      for (const [field, section] of Object.entries((schema['properties'] ?? {}) as Record<string, object>))
+        if (!('description' in section) && !('$ref' in section)) silent.push(`${name}: ${field}`);
     expect(silent).toEqual([]);
   });
 
-  it('gives examples that pass the checks', () => {
+  it('has valid examples', () => {
     for (const { parameters } of operations)
       for (const { name, schema, example } of parameters) {
         const check = compileParameters(Type.Object({ [name]: schema }), 'query');
@@ -159,20 +159,20 @@ describe.each([
       }
   });
 
-  it('says of every operation that the request may come too late, or with too much before its body', () => {
+  it('lists 408 and 431 for every operation', () => {
     const { 408: late, 431: large } = Object.fromEntries(
       Object.entries(ofAll).map(([status, $ref]) => [status, { $ref }]),
     );
     for (const path of Object.values(all.paths))
       for (const { responses } of Object.values(path)) expect(responses).toMatchObject({ 408: late, 431: large });
-    for (const answer of Object.values(all.components.responses))
-      expect(answer).toMatchObject({
+    for (const response of Object.values(all.components.responses))
+      expect(response).toMatchObject({
         description: expect.stringMatching(/^[A-Z`].+\.$/),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } },
       });
   });
 
-  it('says how long to wait with every 429', () => {
+  it('lists Retry-After with every 429', () => {
     const refusals = operations.flatMap(({ responses }) => responses[429] ?? []);
     expect(refusals.length).toBe(operations.length);
     for (const { headers } of refusals)
@@ -181,7 +181,7 @@ describe.each([
 });
 
 describe('the document', () => {
-  it('has the records of the interface under their names', () => {
+  it('names the records as the interface does', () => {
     expect(Object.keys(document.components.schemas)).toEqual([
       'ApiError',
       'ComponentHealth',
@@ -200,7 +200,7 @@ describe('the document', () => {
     ]);
   });
 
-  it('lists the statuses that the interface lists', () => {
+  it('lists the statuses of the interface', () => {
     const command = '200 400 401 403 404 429 500 502 503 504';
     const withBody = '200 400 401 403 404 413 415 429 500 502 503 504';
     const stream = '200 400 401 403 404 429 500 502';
@@ -233,8 +233,8 @@ describe('the document', () => {
     });
   });
 
-  it('describes what is really answered', async () => {
-    const schemaOf = (path: string, status: number): Record<string, unknown> => {
+  it('describes the actual responses', async () => {
+    const getSchema = (path: string, status: number): Record<string, unknown> => {
       const content = document.paths[`/api/v1${path}`]?.['get']?.responses[status]?.content['application/json'];
       // References are into the document.
       return { ...content?.schema, components: document.components };
@@ -248,7 +248,7 @@ describe('the document', () => {
       ['/realtime/stream.flv', '?imei=123456789012&channel=1'],
     ] as const) {
       const { status, body } = await api.get(path + query);
-      expect(compileBody(schemaOf(path, status))(body)).toEqual(body);
+      expect(compileBody(getSchema(path, status))(body)).toEqual(body);
     }
   });
 });

@@ -1,18 +1,18 @@
 import {
-  adminRoutes,
-  apiErrors,
-  contextOf,
+  createAdminRouter,
   createApi,
   createApp,
-  docsPage,
+  createDocumentSender,
+  createErrorHandlers,
+  getRequestContext,
   type Lifecycle,
   type Registry,
-  staticDocument,
+  serveSwaggerUi,
 } from '@fleet/service-kit';
 import type { Express } from 'express';
-import { admitByDevice } from './access/admit.ts';
+import { createDeviceAuthorizer } from './access/device-authorizer.ts';
 import type { RateLimits } from './access/rate-limits.ts';
-import { apiBasePath, apiDocument, partnerBasePath, videoDocument } from './api-document.ts';
+import { apiBasePath, createApiDocument, createVideoDocument, partnerBasePath } from './api-document.ts';
 import type { Deps } from './deps.ts';
 import { deviceApiRoutes } from './routes/index.ts';
 import { sendInstruct } from './routes/send-instruct.ts';
@@ -21,56 +21,65 @@ import { videoRoutes } from './video-routes/index.ts';
 /** Largest body of the Device API. */
 export const bodyLimitBytes = 16 * 1024;
 
-/** The HTTP side: the Device API, its document and page, and the routes for operators. */
+/** Creates the HTTP application: the Device API, its document and page, and the routes for operators. */
 export function createDeviceApi(
   deps: Deps,
-  parts: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
+  httpDeps: { limits: RateLimits; lifecycle: Lifecycle; metrics: Registry },
 ): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  app.use(adminRoutes(parts.lifecycle, parts.metrics, { bus: () => deps.bus.isUp() }));
-  const sendDocument = staticDocument(apiDocument);
+  app.use(createAdminRouter(httpDeps.lifecycle, httpDeps.metrics, { bus: () => deps.bus.isUp() }));
+  const sendDocument = createDocumentSender(createApiDocument);
   app.get(`${apiBasePath}/openapi.json`, (request, response) => {
-    contextOf(request, response, deps.log);
+    getRequestContext(request, response, deps.log);
     sendDocument(response);
   });
-  const page = docsPage({ title: 'Device API', specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }] });
-  app.use('/docs', page);
-  // Where only /api/v1 leads here, as behind the reverse proxy.
-  app.use(`${apiBasePath}/docs`, page);
+  const docsPage = serveSwaggerUi({
+    title: 'Device API',
+    specs: [{ name: 'Device API', url: `${apiBasePath}/openapi.json` }],
+  });
+  app.use('/docs', docsPage);
+  // For deployments whose proxy forwards /api/v1 only.
+  app.use(`${apiBasePath}/docs`, docsPage);
   app.use(
     apiBasePath,
     createApi({
       log: deps.log,
       routes: deviceApiRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.enter(route, context),
-      admit: admitByDevice(deps, parts.limits),
+      guard: (route, context) => deps.guard.authenticate(route, context),
+      admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );
   if (deps.config.PARTNER_COMMAND_ENABLED)
-    app.use(partnerBasePath, createApi({ log: deps.log, routes: [sendInstruct(deps, parts.limits)], bodyLimitBytes }));
-  app.use(...apiErrors(deps.log));
+    app.use(
+      partnerBasePath,
+      createApi({ log: deps.log, routes: [sendInstruct(deps, httpDeps.limits)], bodyLimitBytes }),
+    );
+  app.use(...createErrorHandlers(deps.log));
   return app;
 }
 
-/** The video service: the same use cases under paths of its own, on a port of its own. */
-export function createVideoService(deps: Deps, parts: { limits: RateLimits }): Express {
+/** Creates the video service: the same use cases under its own paths and port. */
+export function createVideoService(deps: Deps, httpDeps: { limits: RateLimits }): Express {
   const app = createApp({ trustProxy: deps.config.TRUST_PROXY });
-  const sendDocument = staticDocument(videoDocument);
+  const sendDocument = createDocumentSender(createVideoDocument);
   app.get('/openapi.json', (request, response) => {
-    contextOf(request, response, deps.log);
+    getRequestContext(request, response, deps.log);
     sendDocument(response);
   });
-  app.use('/docs', docsPage({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }));
+  app.use(
+    '/docs',
+    serveSwaggerUi({ title: 'Video service', specs: [{ name: 'Video service', url: '/openapi.json' }] }),
+  );
   app.use(
     createApi({
       log: deps.log,
       routes: videoRoutes(deps),
       bodyLimitBytes,
-      guard: (route, context) => deps.guard.enter(route, context),
-      admit: admitByDevice(deps, parts.limits),
+      guard: (route, context) => deps.guard.authenticate(route, context),
+      admit: createDeviceAuthorizer(deps, httpDeps.limits),
     }),
   );
-  app.use(...apiErrors(deps.log));
+  app.use(...createErrorHandlers(deps.log));
   return app;
 }

@@ -1,4 +1,4 @@
-import { shownConfig } from '@fleet/service-kit';
+import { redactConfig } from '@fleet/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { configSchema, loadConfig } from './config.ts';
 
@@ -22,24 +22,24 @@ describe('DEVICE_API_AUTH', () => {
     expect(loadConfig(env).DEVICE_API_AUTH).toBe(expected);
   });
 
-  it.each([[{}], [{ HOST: '0.0.0.0', DEVICE_API_AUTH: 'off' }]])('off refuses to start in production: %j', (env) => {
+  it.each([[{}], [{ HOST: '0.0.0.0', DEVICE_API_AUTH: 'off' }]])('off prevents the start in production: %j', (env) => {
     expect(() => loadConfig({ NODE_ENV: 'production', ...secret, ...env })).toThrow(/DEVICE_API_ALLOW_OPEN/);
   });
 
-  it('knows no other value', () => {
+  it('accepts no other value', () => {
     expect(() => loadConfig({ DEVICE_API_AUTH: 'open' })).toThrow(/DEVICE_API_AUTH/);
   });
 });
 
 describe('secrets', () => {
-  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)('%s has to be set in production', (name) => {
+  it.each(['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)('%s is required in production', (name) => {
     const { [name]: _left, ...others } = secret;
     expect(() => loadConfig({ NODE_ENV: 'production', DEVICE_API_AUTH: 'key', ...others })).toThrow(name);
   });
 });
 
 describe('the defaults', () => {
-  it('are those of the interface and the platform contract', () => {
+  it('are those of the interface', () => {
     expect(loadConfig({})).toMatchObject({
       DEVICE_REPLY_TIMEOUT_MS: 90_000,
       REQUEST_LIMIT_MS: 95_000,
@@ -57,7 +57,7 @@ describe('the defaults', () => {
 });
 
 describe('WAKE_SMS_*', () => {
-  it('are off unless there is a URL', () => {
+  it('are disabled without a URL', () => {
     expect(loadConfig({})).toMatchObject({ WAKE_SMS_AFTER_MS: 5_000, WAKE_SMS_EVERY_MS: 120_000 });
     expect(loadConfig({}).WAKE_SMS_URL).toBeUndefined();
   });
@@ -67,13 +67,13 @@ describe('WAKE_SMS_*', () => {
     ['WAKE_SMS_URL', 'sms.example.com/hidden'],
     ['WAKE_SMS_TOKEN', 'hidden\nx: y'],
     ['WAKE_SMS_NUMBER_PREFIX', '0086a'],
-  ])('%s refuses %j and keeps secrets to itself', (name, value) => {
+  ])('%s rejects %j without revealing secrets', (name, value) => {
     expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(name));
     expect(() => loadConfig({ [name]: value })).not.toThrow(/hidden/);
   });
 
   it('are logged without the secrets', () => {
     const config = loadConfig({ WAKE_SMS_URL: 'https://sms.example.com/?key=hidden', WAKE_SMS_TOKEN: 'hidden' });
-    expect(shownConfig(configSchema, config)).toMatchObject({ WAKE_SMS_URL: 'set', WAKE_SMS_TOKEN: 'set' });
+    expect(redactConfig(configSchema, config)).toMatchObject({ WAKE_SMS_URL: 'set', WAKE_SMS_TOKEN: 'set' });
   });
 });

@@ -1,22 +1,26 @@
 import { ConfigError, type ConfigOf, commonEnv, envSchema, isLoopback, readEnv } from '@fleet/service-kit';
 
-const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
-const count = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
-const durationMs = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
+const portSchema = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+const countSchema = { type: 'integer', minimum: 1, maximum: 1_000_000 } as const;
+const durationSchema = { type: 'integer', minimum: 1, maximum: 3_600_000 } as const;
 
 /** Every setting of the service; the README's table lists the same. */
 export const configSchema = envSchema({
   ...commonEnv,
-  HTTP_PORT: { ...port, default: 8083, description: 'port of the Device API, health and metrics; 0 picks a free one' },
-  VIDEO_HTTP_PORT: { ...port, default: 8081, description: 'port of the video service; 0 picks a free one' },
+  HTTP_PORT: {
+    ...portSchema,
+    default: 8083,
+    description: 'port of the Device API, health and metrics; 0 picks a free one',
+  },
+  VIDEO_HTTP_PORT: { ...portSchema, default: 8081, description: 'port of the video service; 0 picks a free one' },
   MEDIA_PUBLIC_HOST: {
     type: 'string',
     default: '127.0.0.1',
-    description: 'host that cameras are told to stream to',
+    description: 'host to which cameras stream',
     minLength: 1,
   },
-  MEDIA_LIVE_PORT: { ...port, default: 7078, description: 'port that cameras are told for live video' },
-  MEDIA_HISTORY_PORT: { ...port, default: 7079, description: 'port that cameras are told for recorded video' },
+  MEDIA_LIVE_PORT: { ...portSchema, default: 7078, description: 'port of live video, as sent to cameras' },
+  MEDIA_HISTORY_PORT: { ...portSchema, default: 7079, description: 'port of recorded video, as sent to cameras' },
   MEDIA_SIGNING_SECRET: {
     type: 'string',
     default: 'development-media-signing-secret',
@@ -35,50 +39,49 @@ export const configSchema = envSchema({
     type: 'string',
     optional: true,
     enum: ['off', 'key'],
-    description: 'key asks for x-api-key; off when HOST is loopback, else key',
+    description: 'key requires x-api-key; off when HOST is loopback, else key',
   },
   DEVICE_API_ALLOW_OPEN: {
     type: 'boolean',
     default: false,
-    description: 'lets DEVICE_API_AUTH=off start with NODE_ENV=production',
+    description: 'permits DEVICE_API_AUTH=off with NODE_ENV=production',
   },
   DEVICE_HOST_ALLOWLIST: {
     type: 'string',
     optional: true,
-    description: 'hosts, separated by commas, that callers may send cameras to; any when absent',
+    description: 'hosts, separated by commas, to which callers may send cameras; any when absent',
   },
   TRUST_PROXY: {
     type: 'string',
     default: 'loopback',
-    description: 'addresses or networks, separated by commas, whose X-Forwarded-For is believed',
+    description: 'trusted proxies: addresses or networks, separated by commas, whose X-Forwarded-For is used',
   },
-  DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a device; then 504' },
+  DEVICE_REPLY_TIMEOUT_MS: { ...durationSchema, default: 90_000, description: 'time-out of a device; then 504' },
   DEVICE_RETURN_WAIT_MS: {
     type: 'integer',
     minimum: 1,
     maximum: 90_000,
     default: 60_000,
-    description:
-      'wait for a device whose gateway has stopped or died to connect again; then 404. Covers a restart and the redial of the device',
+    description: 'wait for the reconnection of a device whose gateway has stopped or died; then 404',
   },
   UPLOAD_CONTROL_TIMEOUT_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 15_000,
-    description: 'wait for a device that is told to pause, resume or cancel an upload; then 504',
+    description: 'time-out of a device for pause, resume and cancel of an upload; then 504',
   },
-  REQUEST_LIMIT_MS: { ...durationMs, default: 95_000, description: 'whole request; then 503' },
+  REQUEST_LIMIT_MS: { ...durationSchema, default: 95_000, description: 'time-out of a request; then 503' },
   FIRST_PACKET_WAIT_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 15_000,
-    description: 'wait of a viewer for the first packet of a camera that said yes; then 502',
+    description: 'wait of a viewer for the first packet of a camera that has accepted; then 502',
   },
   WAKE_SMS_URL: {
     type: 'string',
     optional: true,
-    // A provider's key may stand in it.
+    // It may contain a provider's key.
     secret: true,
     pattern: '^https?://[^\\s]+$',
-    description: 'where SMS that wake devices are posted as JSON {to, text}; none are sent when absent',
+    description: 'URL to which wake-up SMS are posted as JSON {to, text}; none are sent when absent',
   },
   WAKE_SMS_TOKEN: {
     type: 'string',
@@ -91,63 +94,74 @@ export const configSchema = envSchema({
     type: 'string',
     default: 'WAKEUP#',
     minLength: 1,
-    description: 'text of such an SMS, as the makers of the terminals say',
+    description: 'text of such an SMS, as specified by the makers of the terminals',
   },
   WAKE_SMS_NUMBER_PREFIX: {
     type: 'string',
     default: '',
     pattern: '^\\+?\\d{0,7}$',
-    description: 'stands before the terminal number, which is the phone number, in such an SMS: +86',
+    description: 'prefix of the terminal number, which is the phone number, in such an SMS: +86',
   },
   WAKE_SMS_AFTER_MS: {
-    ...durationMs,
+    ...durationSchema,
     default: 5_000,
-    description:
-      'silence of a connected device before it is sent such an SMS; one without a connection is sent it at once',
+    description: 'silence of a connected device before such an SMS; a disconnected device is sent one immediately',
   },
-  WAKE_SMS_EVERY_MS: { ...durationMs, default: 120_000, description: 'one such SMS to a device in this time' },
-  WAKE_SMS_TIMEOUT_MS: { ...durationMs, default: 5_000, description: 'wait for the provider of SMS' },
+  WAKE_SMS_EVERY_MS: { ...durationSchema, default: 120_000, description: 'interval between two such SMS to a device' },
+  WAKE_SMS_TIMEOUT_MS: { ...durationSchema, default: 5_000, description: 'time-out of the SMS provider' },
   PARTNER_COMMAND_ENABLED: {
     type: 'boolean',
     default: false,
-    description: "lets partners' clients command devices by POST /api/device/sendInstruct; 404 without it",
+    description: "enables POST /api/device/sendInstruct for partners' clients; 404 without it",
   },
   DRAIN_DELAY_MS: {
     type: 'integer',
     minimum: 0,
     maximum: 600_000,
     default: 0,
-    description: 'time at a stop in which /readyz says 503 and requests are still taken, for load balancers to notice',
+    description: 'drain delay: /readyz is 503 while requests are still accepted',
   },
-  STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'wait for requests under way at a stop; then 503' },
-  RATE_LIMIT_READS_PER_SECOND: { ...count, default: 100, description: 'reads of a key, or of an address without one' },
-  RATE_LIMIT_READS_BURST: { ...count, default: 200, description: 'reads at once' },
-  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands to one device' },
-  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands to one device at once' },
-  RATE_LIMIT_STREAM_OPENS_PER_MINUTE: { ...count, default: 30, description: 'stream.flv of one channel; also at once' },
-  RATE_LIMIT_HEALTH_PER_SECOND: { ...count, default: 20, description: 'health requests of one address' },
-  RATE_LIMIT_HEALTH_BURST: { ...count, default: 60, description: 'health requests at once' },
-  RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...count, default: 20, description: 'viewers of one channel at a time' },
-  RATE_LIMIT_CHANNELS_PER_DEVICE: { ...count, default: 16, description: 'streaming channels of one device at a time' },
+  STOP_GRACE_MS: { ...durationSchema, default: 25_000, description: 'wait for pending requests at shutdown; then 503' },
+  RATE_LIMIT_READS_PER_SECOND: {
+    ...countSchema,
+    default: 100,
+    description: 'reads per key, or per address without one',
+  },
+  RATE_LIMIT_READS_BURST: { ...countSchema, default: 200, description: 'burst of reads' },
+  RATE_LIMIT_COMMANDS_PER_MINUTE: { ...countSchema, default: 120, description: 'commands per device' },
+  RATE_LIMIT_COMMANDS_BURST: { ...countSchema, default: 60, description: 'burst of commands per device' },
+  RATE_LIMIT_STREAM_OPENS_PER_MINUTE: {
+    ...countSchema,
+    default: 30,
+    description: 'stream.flv requests per channel, and their burst',
+  },
+  RATE_LIMIT_HEALTH_PER_SECOND: { ...countSchema, default: 20, description: 'health requests per address' },
+  RATE_LIMIT_HEALTH_BURST: { ...countSchema, default: 60, description: 'burst of health requests' },
+  RATE_LIMIT_VIEWERS_PER_CHANNEL: { ...countSchema, default: 20, description: 'concurrent viewers of one channel' },
+  RATE_LIMIT_CHANNELS_PER_DEVICE: {
+    ...countSchema,
+    default: 16,
+    description: 'concurrently streaming channels of one device',
+  },
 });
 
-/** The settings, with what follows from others filled in. */
+/** Settings, including derived ones. */
 export type Config = Omit<ConfigOf<typeof configSchema>, 'DEVICE_API_AUTH'> & {
   readonly DEVICE_API_AUTH: 'off' | 'key';
 };
 
 const isProduction = (config: { NODE_ENV: string }): boolean => config.NODE_ENV === 'production';
 
-/** Reads the environment; throws a ConfigError that says what is wrong. */
+/** Parses the environment; throws a ConfigError with every fault. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const config = readEnv(configSchema, env);
   const auth = config.DEVICE_API_AUTH ?? (isLoopback(config.HOST) ? 'off' : 'key');
   if (isProduction(config) && auth === 'off' && !config.DEVICE_API_ALLOW_OPEN)
     throw new ConfigError(
-      'DEVICE_API_AUTH is off with NODE_ENV=production: set DEVICE_API_AUTH=key, or DEVICE_API_ALLOW_OPEN=true on a trusted network.',
+      'DEVICE_API_AUTH is off with NODE_ENV=production. Set DEVICE_API_AUTH=key, or DEVICE_API_ALLOW_OPEN=true on a trusted network.',
     );
   for (const name of ['MEDIA_SIGNING_SECRET', 'CLIPS_SIGNING_SECRET'] as const)
     if (isProduction(config) && config[name] === configSchema[name].default)
-      throw new ConfigError(`${name} has its development value: set one of your own.`);
+      throw new ConfigError(`${name} has its development value. Set your own.`);
   return { ...config, DEVICE_API_AUTH: auth };
 }

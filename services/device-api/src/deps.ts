@@ -1,38 +1,38 @@
-import type { Bus, CommandName, DeviceAsker } from '@fleet/bus';
+import type { Bus, CommandIdentity, DeviceCommandClient } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import type { Database, Redis, UploadRecords } from '@fleet/storage';
+import type { Database, Redis, UploadRepository } from '@fleet/storage';
 import type { Guard } from './access/guard.ts';
 import type { Config } from './config.ts';
 import type { SmsProvider } from './providers/sms-provider.ts';
-import type { CameraClocks } from './use-cases/camera-clock.ts';
+import type { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
 
-/** What use cases work with. */
+/** Dependencies of the use cases. */
 export interface Deps {
   readonly config: Config;
   readonly log: Logger;
   readonly bus: Bus;
   readonly redis: Redis;
   readonly database: Database;
-  readonly asker: DeviceAsker;
-  readonly clocks: CameraClocks;
-  readonly uploads: UploadRecords;
+  readonly commandClient: DeviceCommandClient;
+  readonly utcOffsets: CameraUtcOffsets;
+  readonly uploads: UploadRepository;
   readonly guard: Guard;
-  /** Sends SMS that wake devices; null where no provider is configured. */
+  /** Sends SMS that wake devices; null without a provider. */
   readonly sms: SmsProvider | null;
-  /** Aborted when the service stops and its grace is over: what still waits ends. */
+  /** Aborted when the shutdown time-out has passed: everything that still waits ends. */
   readonly stopped: AbortSignal;
-  /** Aborted when the service begins to stop: open streams end. */
+  /** Aborted when the shutdown begins: open streams end. */
   readonly stopping: AbortSignal;
 }
 
-/** Who asked, and until when a device may take to answer. */
+/** Origin of a command, and the deadline of the device. */
 export interface CommandContext {
   readonly correlationId: string;
   readonly log: Logger;
-  /** Set by a caller that repeats the command after a restart; for use cases that are one command to the terminal. */
-  readonly command?: CommandName | undefined;
-  /** False where the caller was admitted for a command that is not critical: a critical one is then refused before it is sent. */
-  readonly mayBeCritical?: boolean | undefined;
+  /** Set by a caller that retries the command after a restart; for use cases that send one command. */
+  readonly command?: CommandIdentity | undefined;
+  /** False if the caller was admitted for non-critical commands: a critical one is rejected before it is sent. */
+  readonly isCriticalAllowed?: boolean | undefined;
   /** On this process's monotonic clock (`performance.now()`). */
   readonly deadlineAtMs: number;
 }

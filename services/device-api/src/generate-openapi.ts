@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { apiCollection } from './api-collection.ts';
-import { apiDocument, partnerDocument, videoDocument } from './api-document.ts';
+import { createApiDocument, createPartnerDocument, createVideoDocument } from './api-document.ts';
+import { createPostmanCollection } from './postman-collection.ts';
 
 for (const [name, document] of [
-  ['openapi.json', apiDocument()],
-  ['video-openapi.json', videoDocument()],
-  ['partner-openapi.json', partnerDocument()],
-  ['postman-collection.json', apiCollection()],
+  ['openapi.json', createApiDocument()],
+  ['video-openapi.json', createVideoDocument()],
+  ['partner-openapi.json', createPartnerDocument()],
+  ['postman-collection.json', createPostmanCollection()],
 ] as const) {
   const file = fileURLToPath(new URL(`../${name}`, import.meta.url));
   await writeFile(file, `${JSON.stringify(document, null, 2)}\n`);

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { apiDocument } from './api-document.ts';
+import { createApiDocument } from './api-document.ts';
 import { loadConfig } from './config.ts';
 
 const text = readFileSync(fileURLToPath(new URL('../../../docs/device-api.md', import.meta.url)), 'utf8');
-const paths = apiDocument()['paths'] as Record<string, Record<string, { responses: Record<string, unknown> }>>;
+const paths = createApiDocument()['paths'] as Record<string, Record<string, { responses: Record<string, unknown> }>>;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { responses }]) => ({
     name: `${method.toUpperCase()} ${path.replace('/api/v1', '')}`,
@@ -14,21 +14,21 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const names = operations.map(({ name }) => name);
 
-/** All that a pattern with one group finds. */
+/** Returns all matches of a pattern with one group. */
 const found = (pattern: RegExp, within = text): string[] => [...within.matchAll(pattern)].map(([, part = '']) => part);
-const inOrder = (values: Iterable<string>): string[] => [...values].toSorted((a, b) => (a < b ? -1 : 1));
+const sortValues = (values: Iterable<string>): string[] => [...values].toSorted((a, b) => (a < b ? -1 : 1));
 
 // Its commands are run by test-e2e/src/device-api-doc.test.ts.
 describe('docs/device-api.md', () => {
-  it('lists every endpoint, and speaks of no other', () => {
-    expect(inOrder(found(/^\| `([A-Z]+ \/[^`]*)` \|/gm))).toEqual(inOrder(names));
+  it('lists every endpoint, and no other', () => {
+    expect(sortValues(found(/^\| `([A-Z]+ \/[^`]*)` \|/gm))).toEqual(sortValues(names));
     for (const name of found(/`((?:GET|POST|DELETE) \/[a-z./-]+)`/g)) expect(names).toContain(name);
   });
 
-  it('lists every status that is no success', () => {
-    // 405 is of paths, not of operations.
+  it('lists every error status', () => {
+    // 405 belongs to paths, not to operations.
     const statuses = new Set(['405', ...operations.flatMap(({ errors }) => errors)]);
-    expect(found(/^\| (\d{3}) \|/gm)).toEqual(inOrder(statuses));
+    expect(found(/^\| (\d{3}) \|/gm)).toEqual(sortValues(statuses));
   });
 
   it('has a command for each endpoint', () => {
@@ -40,7 +40,7 @@ describe('docs/device-api.md', () => {
     expect(names.filter((name) => !commands.some((command) => isFor(name, command)))).toEqual([]);
   });
 
-  it('states the limits that are set by default', () => {
+  it('states the default limits', () => {
     const config = loadConfig({}) as unknown as Record<string, number>;
     const rows = [...text.matchAll(/^\| [^|]+ \| ([^|]+) \| (`[A-Z_]+`[^|]*) \|$/gm)];
     expect(rows).toHaveLength(8);

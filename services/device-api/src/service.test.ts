@@ -1,18 +1,18 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { openMediaPod, streaming } from './testing/media-pod.ts';
-import { answered, randomImei, World } from './testing/world.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { respondWithStream, startFakeMediaPod } from './testing/fake-media-pod.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from './testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: DeviceApiHarness;
 beforeAll(async () => {
-  world = await World.open();
+  harness = await DeviceApiHarness.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const refusesConnections = async (base: string): Promise<boolean> =>
   fetch(`${base}/livez`).then(
@@ -21,10 +21,10 @@ const refusesConnections = async (base: string): Promise<boolean> =>
   );
 
 describe('a stop', () => {
-  it('says so at /readyz, takes no more requests, and lets those under way end', async () => {
-    const service = await world.service();
+  it('is not ready any more, accepts no requests, and finishes pending ones', async () => {
+    const service = await harness.startService();
     let finish: ((outcome: Outcome) => void) | undefined;
-    const imei = await world.device(
+    const imei = await harness.connectDevice(
       () =>
         new Promise<Outcome>((resolve) => {
           finish = resolve;
@@ -32,28 +32,28 @@ describe('a stop', () => {
     );
     expect((await fetch(`${service.base}/readyz`)).status).toBe(200);
     const request = service.get(`/realtime/start-stream?imei=${imei}&channel=1`);
-    await until(() => finish !== undefined);
+    await waitFor(() => finish !== undefined);
     const stopping = service.stop();
-    await until(() => refusesConnections(service.base));
-    finish?.(answered(0x9101));
+    await waitFor(() => refusesConnections(service.base));
+    finish?.(createOutcome(0x9101));
     expect(await request).toMatchObject({ status: 200, body: { result: 'success' } });
     await stopping;
   });
 
-  it('is seen by load balancers before requests are refused', async () => {
-    const service = await world.service({ DRAIN_DELAY_MS: '3000' });
-    const imei = await world.device(() => answered(0x8204));
+  it('is noticed by load balancers before requests are rejected', async () => {
+    const service = await harness.startService({ DRAIN_DELAY_MS: '3000' });
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const stopping = service.stop();
     expect((await fetch(`${service.base}/readyz`)).status).toBe(503);
     expect((await service.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     await stopping;
   });
 
-  it('ends streams at once, on both sides', async () => {
-    const service = await world.service();
-    const pod = await openMediaPod(streaming());
+  it('ends streams immediately on both sides', async () => {
+    const service = await harness.startService();
+    const pod = await startFakeMediaPod(respondWithStream());
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const path = `/api/v1/realtime/stream.flv?imei=${imei}&channel=1`;
       get(service.base + path, { agent: false }, resolve).once('error', reject);
@@ -65,15 +65,15 @@ describe('a stop', () => {
     await service.stop();
     await ended;
     expect(response.destroyed).toBe(true);
-    await until(() => pod.open.size === 0);
+    await waitFor(() => pod.openResponses.size === 0);
     await pod.close();
   });
 
-  it('answers 503 to what is still under way when its grace is over', async () => {
-    const service = await world.service({ STOP_GRACE_MS: '200' });
-    const imei = await world.device(() => new Promise(() => undefined));
+  it('returns 503 to pending requests after the shutdown time-out', async () => {
+    const service = await harness.startService({ STOP_GRACE_MS: '200' });
+    const imei = await harness.connectDevice(() => new Promise(() => undefined));
     const request = service.get(`/wakeup?imei=${imei}`);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => harness.findCommands(imei).length === 1);
     await service.stop();
     expect(await request).toMatchObject({
       status: 503,
@@ -83,8 +83,8 @@ describe('a stop', () => {
 });
 
 describe('a start', () => {
-  it('fails as a whole when its port is taken, and leaves nothing open', async () => {
-    const first = await world.service();
-    await expect(world.service({ HTTP_PORT: String(first.port) })).rejects.toThrow(/EADDRINUSE/);
+  it('fails completely if its port is in use, and leaves nothing open', async () => {
+    const first = await harness.startService();
+    await expect(harness.startService({ HTTP_PORT: String(first.port) })).rejects.toThrow(/EADDRINUSE/);
   });
 });

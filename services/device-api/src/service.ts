@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeviceAsker, openBus, servePing } from '@fleet/bus';
+import { DeviceCommandClient, openBus, servePing } from '@fleet/bus';
 import {
   Counter,
   createLogger,
@@ -11,34 +11,36 @@ import {
   type Logger,
   listen,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { openDatabase, openRedis, UploadRecords } from '@fleet/storage';
+import { connectRedis, openDatabase, UploadRepository } from '@fleet/storage';
 import type { Express } from 'express';
+import { AuditOutbox } from './access/audit-outbox.ts';
 import { Guard } from './access/guard.ts';
 import { KeyCache } from './access/key-cache.ts';
-import { deviceRateLimits } from './access/rate-limits.ts';
-import { UseOutbox } from './access/use-outbox.ts';
+import { createRateLimits } from './access/rate-limits.ts';
 import { createDeviceApi, createVideoService } from './app.ts';
 import { type Config, configSchema } from './config.ts';
 import type { Deps } from './deps.ts';
 import { serveUseCases } from './handlers/serve-use-cases.ts';
 import { SmsProvider } from './providers/sms-provider.ts';
-import { CameraClocks } from './use-cases/camera-clock.ts';
+import { CameraUtcOffsets } from './use-cases/camera-utc-offsets.ts';
 
 const name = 'device-api';
 
-/** A running device-api and where it listens. */
+/** A running device-api and its ports. */
 export interface DeviceApiService extends Running {
   readonly port: number;
   readonly videoPort: number;
 }
 
-/** Composition root: connects, listens, and stops in reverse order. */
+/** Starts all parts: connects, listens, and stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<DeviceApiService> {
   const log = overrides.log ?? createLogger(name, config.LOG_LEVEL);
-  const lifecycle = new Lifecycle(log, { stepLimitMs: Math.max(config.STOP_GRACE_MS, config.DRAIN_DELAY_MS) + 10_000 });
-  log.info({ config: shownConfig(configSchema, config) }, 'starting');
+  const lifecycle = new Lifecycle(log, {
+    stepTimeoutMs: Math.max(config.STOP_GRACE_MS, config.DRAIN_DELAY_MS) + 10_000,
+  });
+  log.info({ config: redactConfig(configSchema, config) }, 'starting');
   try {
     return await start(config, log, lifecycle);
   } catch (error) {
@@ -52,25 +54,25 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const metrics = createMetrics(name);
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
-  const redis = await openRedis(config.REDIS_URL, { name, onError });
+  const redis = await connectRedis(config.REDIS_URL, { name, onError });
   lifecycle.onStop('redis', () => redis.destroy());
   const bus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => bus.close());
-  const asker = new DeviceAsker(bus, { returnWaitMs: config.DEVICE_RETURN_WAIT_MS });
-  lifecycle.onStop('asker', () => asker.stop());
-  const keys = new KeyCache(bus, log);
-  lifecycle.onStop('keys', () => keys.stop());
-  const uses = new UseOutbox(bus, log);
-  lifecycle.onStop('uses', () => uses.stop());
+  const commandClient = new DeviceCommandClient(bus, { returnTimeoutMs: config.DEVICE_RETURN_WAIT_MS });
+  lifecycle.onStop('commandClient', () => commandClient.stop());
+  const keyCache = new KeyCache(bus, log);
+  lifecycle.onStop('keyCache', () => keyCache.stop());
+  const auditOutbox = new AuditOutbox(bus, log);
+  lifecycle.onStop('auditOutbox', () => auditOutbox.stop());
 
   const stopping = new AbortController();
   const stopped = new AbortController();
-  // One listener for each stream and each command under way.
+  // One listener for each open stream and each pending command.
   setMaxListeners(0, stopping.signal, stopped.signal);
-  const limits = deviceRateLimits(config, redis);
-  const guard = new Guard({ bus, config, uses }, keys, limits);
+  const limits = createRateLimits(config, redis);
+  const guard = new Guard({ bus, config, auditOutbox }, keyCache, limits);
   lifecycle.onStop('guard', () => guard.stop());
-  const sms = SmsProvider.of(config);
+  const sms = SmsProvider.fromConfig(config);
   lifecycle.onStop('sms', () => sms?.stop());
   const deps: Deps = {
     config,
@@ -78,24 +80,24 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
     bus,
     redis,
     database,
-    asker,
-    clocks: new CameraClocks(bus),
-    uploads: new UploadRecords(database),
+    commandClient,
+    utcOffsets: new CameraUtcOffsets(bus),
+    uploads: new UploadRepository(database),
     guard,
     sms,
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
-  watchCommands(asker, metrics);
-  watchUses(uses, metrics);
-  const useCases = serveUseCases(deps);
-  lifecycle.onStop('use cases on the bus', () => useCases.stop());
-  lifecycle.onStop('what still waits', () => stopped.abort());
+  registerCommandMetrics(commandClient, metrics);
+  registerAuditMetrics(auditOutbox, metrics);
+  const useCaseServers = serveUseCases(deps);
+  lifecycle.onStop('use cases on the bus', () => useCaseServers.stop());
+  lifecycle.onStop('pending work', () => stopped.abort());
   const servers: Awaited<ReturnType<typeof listen>>[] = [];
   lifecycle.onStop('http', async () => {
-    const grace = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
+    const graceTimer = setTimeout(() => stopped.abort(), config.STOP_GRACE_MS);
     await Promise.all(servers.map((server) => server.close(config.STOP_GRACE_MS + 2_000)));
-    clearTimeout(grace);
+    clearTimeout(graceTimer);
   });
   const serveHttp = async (app: Express, port: number): Promise<number> => {
     const server = await listen(app, { host: config.HOST, port, configure: configureServer });
@@ -108,47 +110,48 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle): Promise
   const ping = servePing(bus, name, { onError });
   lifecycle.onStop('ping', () => ping.stop());
   lifecycle.onStop('drain', () => delay(config.DRAIN_DELAY_MS));
+  await bus.flush();
   log.info({ port, videoPort }, 'listening');
   return { port, videoPort, stop: () => lifecycle.stop() };
 }
 
 function configureServer(server: Server): void {
-  // Requests have no body, or a small one; answers take as long as their route says, and streams for ever.
+  // Requests have no or a small body; responses have the time-out of their route, streams none.
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
   server.timeout = 0;
 }
 
-function watchCommands(asker: DeviceAsker, metrics: ReturnType<typeof createMetrics>): void {
+function registerCommandMetrics(commandClient: DeviceCommandClient, metrics: ReturnType<typeof createMetrics>): void {
   const gauge = new Gauge({
     name: 'device_api_commands_in_flight',
-    help: 'Commands to devices without an outcome',
+    help: 'Pending commands to devices',
     registers: [],
     collect() {
-      this.set(asker.inFlight);
+      this.set(commandClient.inFlight);
     },
   });
   metrics.registerMetric(gauge);
 }
 
-function watchUses(uses: UseOutbox, metrics: ReturnType<typeof createMetrics>): void {
-  const waiting = new Gauge({
+function registerAuditMetrics(auditOutbox: AuditOutbox, metrics: ReturnType<typeof createMetrics>): void {
+  const pendingGauge = new Gauge({
     name: 'device_api_audit_entries_waiting',
-    help: 'Entries of the audit log that JetStream has not stored yet',
+    help: 'Audit events that JetStream has not stored yet',
     registers: [],
     collect() {
-      this.set(uses.waiting);
+      this.set(auditOutbox.pending);
     },
   });
-  const dropped = new Counter({
+  const droppedCounter = new Counter({
     name: 'device_api_audit_entries_dropped_total',
-    help: 'Entries that the audit log will not have, as JetStream was away for too long',
+    help: 'Audit events that were lost because JetStream was unavailable for too long',
     registers: [],
     collect() {
       this.reset();
-      this.inc(uses.dropped);
+      this.inc(auditOutbox.dropped);
     },
   });
-  metrics.registerMetric(waiting);
-  metrics.registerMetric(dropped);
+  metrics.registerMetric(pendingGauge);
+  metrics.registerMetric(droppedCounter);
 }

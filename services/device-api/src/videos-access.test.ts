@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { anyUse, hearUses } from './testing/hear-uses.ts';
-import { openLeaving } from './testing/leaving-client.ts';
-import { control, remove, UploadWorld, uploading, uploadPath } from './testing/upload-world.ts';
-import type { Client } from './testing/world.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { openAbortingClient } from './testing/aborting-client.ts';
+import { anyAuditEvent, captureAuditEvents } from './testing/capture-audit-events.ts';
+import type { ApiClient } from './testing/harness.ts';
+import { controlClip, deleteClip, requestClip, UploadHarness, uploadPath } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -13,10 +13,10 @@ jest.setTimeout(60_000);
 const keys = { own: `fk_${'o'.repeat(43)}`, other: `fk_${'t'.repeat(43)}`, reader: `fk_${'r'.repeat(43)}` };
 const accounts = new Map<string, number>();
 
-let uploads: UploadWorld;
-let service: Awaited<ReturnType<UploadWorld['service']>>;
+let uploads: UploadHarness;
+let service: Awaited<ReturnType<UploadHarness['startService']>>;
 beforeAll(async () => {
-  uploads = await UploadWorld.open({ platform: false });
+  uploads = await UploadHarness.open({ platform: false });
   const options = { queue: 'platform-api', onError: () => undefined };
   const owners: [number, string[]][] = [
     [1, ['command']],
@@ -24,38 +24,38 @@ beforeAll(async () => {
     [1, ['read']],
   ];
   const hashes = Object.values(keys).map((key) => createHash('sha256').update(key).digest('hex'));
-  serve(uploads.world.bus, verifyKey, options, async ({ keySha256 }) => {
+  serve(uploads.harness.bus, verifyKey, options, async ({ keySha256 }) => {
     const keyId = hashes.indexOf(keySha256);
     const owner = owners[keyId];
     if (owner === undefined) return { valid: false as const };
     return { valid: true as const, keyId, accountId: owner[0], scopes: owner[1], ipAllowlist: [] };
   });
-  serve(uploads.world.bus, findDevice, options, async ({ imei }) => ({
+  serve(uploads.harness.bus, findDevice, options, async ({ imei }) => ({
     known: accounts.has(imei),
     accountId: accounts.get(imei) ?? null,
     cameraUtcOffset: '+08:00',
   }));
-  await uploads.world.bus.nc.flush();
-  service = await uploads.service({ DEVICE_API_AUTH: 'key' });
+  await uploads.harness.bus.nc.flush();
+  service = await uploads.startService({ DEVICE_API_AUTH: 'key' });
 });
 afterAll(() => uploads.close());
 
-/** The API as the holder of a key sees it. */
-const as = (key: string): Client => ({
+/** The API as the holder of a key uses it. */
+const as = (key: string): ApiClient => ({
   base: service.base,
   get: (path, init) => service.get(path, { ...init, headers: { 'x-api-key': key } }),
 });
 
 describe('with keys', () => {
-  it('an upload belongs to the account of its device: to others it is not there', async () => {
-    const camera = await uploads.camera();
+  it('hides uploads of a device from other accounts', async () => {
+    const camera = await uploads.connectCamera();
     accounts.set(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
     expect((await other.get(uploadPath(camera.imei))).status).toBe(404);
-    const id = await uploading(own, camera);
+    const id = await requestClip(own, camera);
     expect((await other.get(`/videos?video_id=${id}`)).status).toBe(404);
-    expect((await control(other, id, 2)).status).toBe(404);
-    expect((await remove(other, id)).status).toBe(404);
+    expect((await controlClip(other, id, 2)).status).toBe(404);
+    expect((await deleteClip(other, id)).status).toBe(404);
     expect(await other.get(uploadPath(camera.imei))).toMatchObject({ status: 404 });
     expect(await other.get(`/videos/list?imei=${camera.imei}`)).toMatchObject({
       status: 200,
@@ -67,21 +67,21 @@ describe('with keys', () => {
 
     expect((await own.get(`/videos?video_id=${id}`)).status).toBe(200);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
-    expect((await control(own, id, 2)).status).toBe(200);
-    expect((await remove(own, id)).status).toBe(200);
+    expect((await controlClip(own, id, 2)).status).toBe(200);
+    expect((await deleteClip(own, id)).status).toBe(200);
   });
 
-  it('an upload stays with the account that it was requested in, whoever has the device next', async () => {
-    const camera = await uploads.camera();
+  it('keeps an upload in the account that requested it after the device moved', async () => {
+    const camera = await uploads.connectCamera();
     accounts.set(camera.imei, 1);
     const [own, other] = [as(keys.own), as(keys.other)];
-    const id = await uploading(own, camera);
-    expect(await uploads.record(id)).toMatchObject({ accountId: 1 });
+    const id = await requestClip(own, camera);
+    expect(await uploads.getRecord(id)).toMatchObject({ accountId: 1 });
     const refusals = async (): Promise<unknown[]> => [
       (await other.get(`/videos?video_id=${id}`)).status,
       (await other.get(`/videos/file?video_id=${id}`)).status,
-      (await control(other, id, 2)).status,
-      (await remove(other, id)).status,
+      (await controlClip(other, id, 2)).status,
+      (await deleteClip(other, id)).status,
       (await other.get(`/videos/list?imei=${camera.imei}`)).body,
     ];
     const refused = [404, 404, 404, 404, { total: 0, videos: [] }];
@@ -91,13 +91,13 @@ describe('with keys', () => {
     accounts.set(camera.imei, 2);
     expect(await refusals()).toEqual(refused);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 1 });
-    // Its camera is no longer the first account's to command.
-    expect((await control(own, id, 2)).status).toBe(404);
+    // The first account may not command its camera any more.
+    expect((await controlClip(own, id, 2)).status).toBe(404);
     expect(camera.actions).toEqual([]);
 
-    // The same clip is one of the other account's own, and answers nothing about the first.
+    // The same clip is separate in the other account, and reveals nothing about the first.
     await uploads.records.transition(id, ['uploading'], 'completed');
-    const theirs = await uploading(other, camera);
+    const theirs = await requestClip(other, camera);
     expect(theirs).not.toBe(id);
     expect(camera.requests).toBe(2);
     expect((await other.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({
@@ -105,29 +105,29 @@ describe('with keys', () => {
       videos: [{ video_id: theirs }],
     });
     expect((await own.get(`/videos?video_id=${theirs}`)).status).toBe(404);
-    expect((await remove(own, id)).status).toBe(200);
+    expect((await deleteClip(own, id)).status).toBe(200);
   });
 
-  it('an upload of before, without an account, goes with its device', async () => {
-    const camera = await uploads.camera();
+  it('assigns an older upload without an account to the owner of its device', async () => {
+    const camera = await uploads.connectCamera();
     const [own, other] = [as(keys.own), as(keys.other)];
-    const id = await uploading(own, camera);
+    const id = await requestClip(own, camera);
     accounts.set(camera.imei, 2);
     expect((await own.get(`/videos?video_id=${id}`)).status).toBe(404);
     expect((await own.get(`/videos/list?imei=${camera.imei}`)).body).toMatchObject({ total: 0 });
     expect((await other.get(`/videos?video_id=${id}`)).status).toBe(200);
-    expect(await uploading(other, camera)).toBe(id);
+    expect(await requestClip(other, camera)).toBe(id);
   });
 
-  it('a device of no account is open to every key', async () => {
-    const camera = await uploads.camera();
-    const id = await uploading(as(keys.own), camera);
+  it('permits every key to use a device without an account', async () => {
+    const camera = await uploads.connectCamera();
+    const id = await requestClip(as(keys.own), camera);
     expect((await as(keys.other).get(`/videos?video_id=${id}`)).status).toBe(200);
   });
 
-  it('no key is 401, and a key without the scope is 403', async () => {
-    const camera = await uploads.camera();
-    const id = await uploading(as(keys.own), camera);
+  it('returns 401 without a key, and 403 for a key without the scope', async () => {
+    const camera = await uploads.connectCamera();
+    const id = await requestClip(as(keys.own), camera);
     const requests: [string, string][] = [
       ['GET', uploadPath(camera.imei)],
       ['GET', `/videos?video_id=${id}`],
@@ -139,47 +139,47 @@ describe('with keys', () => {
       expect((await service.get(path, { method })).status).toBe(401);
       expect((await as(keys.reader).get(path, { method })).status).toBe(403);
     }
-    expect(await uploads.record(id)).toMatchObject({ status: 'uploading' });
+    expect(await uploads.getRecord(id)).toMatchObject({ status: 'uploading' });
   });
 
-  it('a deletion is told to the audit log when it has happened, whether or not the caller has waited for it', async () => {
-    const heard = hearUses(uploads.world.bus);
-    const deletions = () => heard.told.filter(({ kind }) => kind === 'deletion');
+  it('publishes an audit event of a deletion after it, whether or not the caller waited', async () => {
+    const capture = captureAuditEvents(uploads.harness.bus);
+    const deletions = () => capture.events.filter(({ kind }) => kind === 'deletion');
     const clips: { imei: string; id: string }[] = [];
     for (const _clip of [1, 2]) {
-      const camera = await uploads.camera();
-      const id = await uploading(as(keys.own), camera);
+      const camera = await uploads.connectCamera();
+      const id = await requestClip(as(keys.own), camera);
       await uploads.records.transition(id, ['uploading'], 'completed');
       clips.push({ imei: camera.imei, id });
     }
-    let isAsked = false;
+    let isRequested = false;
     const removeAndLeave = async (id: string, isRemoving: boolean): Promise<void> => {
-      isAsked = false;
+      isRequested = false;
       let release = (): void => undefined;
       const released = new Promise<void>((resolve) => {
         release = resolve;
       });
       uploads.isRemoving = isRemoving;
       uploads.beforeRemoval = (): Promise<void> => {
-        isAsked = true;
+        isRequested = true;
         return released;
       };
-      const client = await openLeaving(`${service.base}/api/v1/videos?video_id=${id}`, keys.own, 'DELETE');
-      await until(() => isAsked);
-      await client.leave();
+      const client = await openAbortingClient(`${service.base}/api/v1/videos?video_id=${id}`, keys.own, 'DELETE');
+      await waitFor(() => isRequested);
+      await client.disconnect();
       release();
     };
-    const [failed, gone] = clips;
+    const [failed, deletedId] = clips;
     try {
       await removeAndLeave(failed?.id ?? '', false);
-      await removeAndLeave(gone?.id ?? '', true);
-      await until(() => deletions().length > 0);
-      const use = { ...anyUse, keyId: 0, accountId: 1 };
-      expect(deletions()).toEqual([{ ...use, imei: gone?.imei, kind: 'deletion', operation: 'deleteUpload' }]);
-      expect(await uploads.records.find(gone?.id ?? '')).toBeNull();
-      expect(await uploads.record(failed?.id ?? '')).toMatchObject({ status: 'completed' });
+      await removeAndLeave(deletedId?.id ?? '', true);
+      await waitFor(() => deletions().length > 0);
+      const use = { ...anyAuditEvent, keyId: 0, accountId: 1 };
+      expect(deletions()).toEqual([{ ...use, imei: deletedId?.imei, kind: 'deletion', operation: 'deleteUpload' }]);
+      expect(await uploads.records.find(deletedId?.id ?? '')).toBeNull();
+      expect(await uploads.getRecord(failed?.id ?? '')).toMatchObject({ status: 'completed' });
     } finally {
-      heard.stop();
+      capture.stop();
       uploads.isRemoving = true;
       uploads.beforeRemoval = async () => undefined;
     }

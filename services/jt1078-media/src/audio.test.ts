@@ -3,24 +3,24 @@ import { existsSync } from 'node:fs';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import { saveTerminalAudio, saveTerminalModel } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, rawAac, stream, TcpCamera, testCard } from './testing/camera.ts';
-import { askFor, fakeGateway, randomImei, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, ffmpegChildren, Player, probe } from './testing/player.ts';
+import { createRawAac, createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
+import { fakeGateway, type MediaHarness, randomImei, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { countFfmpegChildren, decodeErrors, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
-  world = await startWorld();
+  card = await createTestCard();
+  harness = await startHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
-async function talking(on: World = world) {
-  const id = await on.ask();
+async function talking(on: MediaHarness = harness) {
+  const id = await on.requestStream();
   const camera = new TcpCamera(on.service.livePort);
-  const feed = stream(camera, new CameraVoice(id), card, { sound: true });
+  const feed = startStreaming(camera, new TestCamera(id), card, { sound: true });
   const close = (): void => {
     feed.stop();
     camera.close();
@@ -31,19 +31,19 @@ async function talking(on: World = world) {
 describe('G.711A sound', () => {
   it('becomes AAC by one process, only while somebody listens', async () => {
     const { id, close } = await talking();
-    await waitFor('the camera', async () => (await world.find(id))?.videoFrames);
-    const silent = await Player.open(world.url(id, { audio: 'none' }));
-    const copied = await Player.open(world.url(id, { audio: 'copy' }));
+    await waitFor('the camera', async () => (await harness.findStream(id))?.videoFrames);
+    const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
+    const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
     await waitFor('pictures', () => silent.video.length > 10 && copied.audio.length > 10);
     // What the test file before has ended may take a moment to be gone.
-    await waitFor('no process', async () => (await ffmpegChildren()) === 0);
+    await waitFor('no process', async () => (await countFfmpegChildren()) === 0);
 
-    const first = await Player.open(world.url(id));
+    const first = await Player.open(harness.streamUrl(id));
     await waitFor('sound', () => first.audio.length > 10);
-    const second = await Player.open(world.url(id));
+    const second = await Player.open(harness.streamUrl(id));
     await waitFor('sound for the second', () => second.audio.length > 10);
-    await waitFor('one process', async () => (await ffmpegChildren()) === 1);
-    const streams = await probe(first.flv);
+    await waitFor('one process', async () => (await countFfmpegChildren()) === 1);
+    const streams = await probeStreams(first.flv);
     expect(streams.map((each) => each.codec_name).toSorted()).toEqual(['aac', 'h264']);
     expect(await decodeErrors(first.flv)).toBe('');
     expect(first.header).toEqual({ video: true, audio: true });
@@ -56,18 +56,18 @@ describe('G.711A sound', () => {
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       player.close();
     }
-    await waitFor('the process to be gone', async () => (await ffmpegChildren()) === 0);
+    await waitFor('the process to be gone', async () => (await countFfmpegChildren()) === 0);
     for (const player of [silent, copied]) player.close();
     close();
   });
 
   it('passes as it is with audio=copy, and is left out with audio=none', async () => {
     const { id, close } = await talking();
-    const copied = await Player.open(world.url(id, { audio: 'copy' }));
-    const silent = await Player.open(world.url(id, { audio: 'none' }));
+    const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
+    const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     await waitFor('tags', () => copied.audio.length > 10 && silent.video.length > 10);
     expect(copied.audio[0]?.body[0]).toBe(0x72);
-    expect((await probe(copied.flv)).map((each) => each.codec_name).toSorted()).toEqual(['h264', 'pcm_alaw']);
+    expect((await probeStreams(copied.flv)).map((each) => each.codec_name).toSorted()).toEqual(['h264', 'pcm_alaw']);
     expect(silent.header).toEqual({ video: true, audio: false });
     expect(silent.audio).toEqual([]);
     for (const player of [copied, silent]) player.close();
@@ -76,16 +76,16 @@ describe('G.711A sound', () => {
 
   it('goes on after the process was killed', async () => {
     const { id, close } = await talking();
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('sound', () => player.audio.length > 5);
     const pid = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' })
       .split('\n')
       .find((line) => line.trim().endsWith('ffmpeg'));
     process.kill(Number.parseInt(pid ?? '', 10), 'SIGKILL');
-    const heard = player.audio.length;
-    const seen = player.video.length;
-    await waitFor('sound after the restart', () => player.audio.length > heard + 20);
-    expect(player.video.length).toBeGreaterThan(seen + 20);
+    const audioCount = player.audio.length;
+    const videoCountBefore = player.video.length;
+    await waitFor('sound after the restart', () => player.audio.length > audioCount + 20);
+    expect(player.video.length).toBeGreaterThan(videoCountBefore + 20);
     const times = player.audio.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     player.close();
@@ -95,9 +95,9 @@ describe('G.711A sound', () => {
   it('is left out, and not announced, where there is no ffmpeg', async () => {
     const path = '/nowhere/ffmpeg';
     expect(existsSync(path)).toBe(false);
-    const without = await startWorld({ MEDIA_MAX_TRANSCODERS: '0' });
+    const without = await startHarness({ MEDIA_MAX_TRANSCODERS: '0' });
     const { id, close } = await talking(without);
-    const player = await Player.open(without.url(id));
+    const player = await Player.open(without.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 20);
     expect(player.header).toEqual({ video: true, audio: false });
     expect(player.audio).toEqual([]);
@@ -111,23 +111,23 @@ describe('AAC without ADTS', () => {
   const audio = { codec: PayloadType.AAC, sampleRate: 44_100, channels: 2 };
   let frames: Buffer[];
   beforeAll(async () => {
-    frames = await rawAac(audio.sampleRate, audio.channels);
+    frames = await createRawAac(audio.sampleRate, audio.channels);
   });
 
   /** Streams a channel of a terminal with AAC, and plays it until there is sound. */
-  async function watch(imei: string, channel: number, on: World = world): Promise<Player> {
+  async function watch(imei: string, channel: number, on: MediaHarness = harness): Promise<Player> {
     const id = { kind: 'live', imei, channel } as const;
-    await askFor(on.redis, id);
+    await requestStream(on.redis, id);
     const camera = new TcpCamera(on.service.livePort);
-    const voice = new CameraVoice(id);
-    const feed = stream(camera, voice, card);
+    const testCamera = new TestCamera(id);
+    const feed = startStreaming(camera, testCamera, card);
     let sent = 0;
     const sound = setInterval(() => {
       const frame = frames[sent % frames.length];
-      if (frame !== undefined) camera.socket.write(voice.audio(frame, PayloadType.AAC));
+      if (frame !== undefined) camera.socket.write(testCamera.createAudioPacket(frame, PayloadType.AAC));
       sent += 1;
     }, 23);
-    const player = await Player.open(on.url(id));
+    const player = await Player.open(on.streamUrl(id));
     await waitFor('sound', () => player.audio.length > 30);
     clearInterval(sound);
     feed.stop();
@@ -136,17 +136,18 @@ describe('AAC without ADTS', () => {
     return player;
   }
 
-  const soundOf = async ({ flv }: Player) => (await probe(flv)).find(({ codec_type: type }) => type === 'audio');
+  const probeSound = async ({ flv }: Player) =>
+    (await probeStreams(flv)).find(({ codec_type: type }) => type === 'audio');
   const stereo = { codec_name: 'aac', sample_rate: '44100', channels: 2 };
 
   it('has the rate and channels that the terminal reports, which it is queried for once', async () => {
     const imei = randomImei();
-    const gateway = fakeGateway(world.bus, imei, async ({ command }) => {
-      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(world.redis, imei, audio);
+    const gateway = fakeGateway(harness.bus, imei, async ({ command }) => {
+      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(harness.redis, imei, audio);
     });
     for (const channel of [1, 2]) {
       const player = await watch(imei, channel);
-      expect(await soundOf(player)).toMatchObject(stereo);
+      expect(await probeSound(player)).toMatchObject(stereo);
       expect(await decodeErrors(player.flv)).toBe('');
     }
     const queries = gateway.commands.filter(({ command }) => command.kind === 'queryAvAttributes');
@@ -155,12 +156,12 @@ describe('AAC without ADTS', () => {
   });
 
   it('has those of the setting for its model, whatever the terminal reports', async () => {
-    const configured = await startWorld({ MEDIA_AAC_FORMATS: 'OTHER=8000/1,CAM-44=44100/2' });
+    const configured = await startHarness({ MEDIA_AAC_FORMATS: 'OTHER=8000/1,CAM-44=44100/2' });
     const imei = randomImei();
     await saveTerminalModel(configured.redis, imei, 'CAM-44');
     await saveTerminalAudio(configured.redis, imei, { codec: PayloadType.AAC, sampleRate: 8_000, channels: 1 });
     const player = await watch(imei, 1, configured);
-    expect(await soundOf(player)).toMatchObject(stereo);
+    expect(await probeSound(player)).toMatchObject(stereo);
     expect(await decodeErrors(player.flv)).toBe('');
     await configured.stop();
   });
@@ -169,16 +170,16 @@ describe('AAC without ADTS', () => {
     const imei = randomImei();
     const before = await watch(imei, 1);
     expect(before.audio[0]?.body.toString('hex')).toBe('af001588');
-    const gateway = fakeGateway(world.bus, imei, async ({ command }) => {
-      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(world.redis, imei, audio);
+    const gateway = fakeGateway(harness.bus, imei, async ({ command }) => {
+      if (command.kind === 'queryAvAttributes') await saveTerminalAudio(harness.redis, imei, audio);
     });
-    expect(await soundOf(await watch(imei, 2))).toMatchObject(stereo);
+    expect(await probeSound(await watch(imei, 2))).toMatchObject(stereo);
     await gateway.stop();
   });
 
   it('is taken for 8 kHz mono when the terminal does not reply, and is not queried again', async () => {
     const imei = randomImei();
-    const gateway = fakeGateway(world.bus, imei);
+    const gateway = fakeGateway(harness.bus, imei);
     for (const channel of [1, 2]) {
       const player = await watch(imei, channel);
       expect(player.audio[0]?.body.toString('hex')).toBe('af001588');
@@ -190,12 +191,15 @@ describe('AAC without ADTS', () => {
 
 describe('sound of an unknown codec', () => {
   it('costs the sound and nothing else', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    const feed = stream(camera, voice, card);
-    const noise = setInterval(() => camera.socket.write(voice.audio(Buffer.alloc(80, 7), PayloadType.WMA9STD)), 50);
-    const player = await Player.open(world.url(id));
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    const feed = startStreaming(camera, testCamera, card);
+    const noise = setInterval(
+      () => camera.socket.write(testCamera.createAudioPacket(Buffer.alloc(80, 7), PayloadType.WMA9STD)),
+      50,
+    );
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 30);
     expect(player.header).toEqual({ video: true, audio: false });
     clearInterval(noise);

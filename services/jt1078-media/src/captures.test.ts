@@ -3,8 +3,8 @@ import { type MediaPacket, PacketSplitter } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { TcpCamera, UdpCamera } from './testing/camera.ts';
-import { askFor, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, Player, probe } from './testing/player.ts';
+import { type MediaHarness, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { decodeErrors, Player, probeStreams } from './testing/player.ts';
 
 interface Capture {
   file: string;
@@ -24,43 +24,43 @@ interface Capture {
 jest.setTimeout(60_000);
 
 const directory = new URL('../../../../shared/protocol/jt1078-captures/', import.meta.url);
-const isThere = existsSync(directory);
-if (!isThere) console.log('captures of ../shared are not there: their tests are skipped');
-const captures = isThere
+const hasCaptures = existsSync(directory);
+if (!hasCaptures) console.log('captures of ../shared are not there: their tests are skipped');
+const captures = hasCaptures
   ? (JSON.parse(readFileSync(new URL('manifest.json', directory), 'utf8')) as { captures: Capture[] }).captures
   : [];
-const describeCaptures = isThere ? describe : describe.skip;
+const describeCaptures = hasCaptures ? describe : describe.skip;
 
 /** The packets of a capture, each with its header, as datagrams carry them. */
-function packetsOf(bytes: Buffer): Buffer[] {
+function splitPackets(bytes: Buffer): Buffer[] {
   const lengths: number[] = [];
   const splitter = new PacketSplitter({
     onPacket: (packet: MediaPacket) => lengths.push(packet.headerBytes + packet.body.length),
   });
   splitter.push(bytes);
-  splitter.settle();
+  splitter.flush();
   let at = 0;
   return lengths.map((length) => bytes.subarray(at, (at += length)));
 }
 
 describeCaptures('captures of real devices, from the ingest port to FLV', () => {
-  let world: World;
+  let harness: MediaHarness;
   beforeAll(async () => {
-    world = await startWorld({ MEDIA_GRACE_MS: '800' });
+    harness = await startHarness({ MEDIA_GRACE_MS: '800' });
   });
-  afterAll(() => world.stop());
+  afterAll(() => harness.stop());
 
   const cases = captures.flatMap((capture) => (['tcp', 'udp'] as const).map((way) => ({ ...capture, way })));
   it.each(cases)('$file over $way plays as its manifest says', async ({ file, sim, channel, video, audio, way }) => {
     const bytes = readFileSync(new URL(file, directory));
     const id: StreamId = { kind: 'live', imei: sim.replace(/^0+/, ''), channel };
-    await askFor(world.redis, id);
-    const opening = Player.open(world.url(id));
-    const packets = packetsOf(bytes);
-    const camera = way === 'tcp' ? new TcpCamera(world.service.livePort) : new UdpCamera(world.service.livePort);
+    await requestStream(harness.redis, id);
+    const opening = Player.open(harness.streamUrl(id));
+    const packets = splitPackets(bytes);
+    const camera = way === 'tcp' ? new TcpCamera(harness.service.livePort) : new UdpCamera(harness.service.livePort);
     // The rest comes much faster than in life: not before the viewer is there.
     await camera.send(...packets.slice(0, 2));
-    await waitFor('the viewer', async () => (await world.find(id))?.viewers === 1);
+    await waitFor('the viewer', async () => (await harness.findStream(id))?.viewers === 1);
     await camera.send(...packets.slice(2));
     const player = await opening;
     const frames = video.decoded_frames_from_first_keyframe;
@@ -70,11 +70,11 @@ describeCaptures('captures of real devices, from the ingest port to FLV', () => 
     if (way === 'udp') player.close();
     else await waitFor('the end of the response', () => player.ending === 'complete');
     await waitFor('the claim to be given up', async () => {
-      if (way === 'udp') world.bus.nc.publish(`media.${world.podId}.control`, ended(id));
-      return (await world.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
+      if (way === 'udp') harness.bus.nc.publish(`media.${harness.podId}.control`, ended(id));
+      return (await harness.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
     });
 
-    const streams = await probe(player.flv);
+    const streams = await probeStreams(player.flv);
     const [pictures, sound] = [streams.find(isVideo), streams.find((stream) => !isVideo(stream))];
     expect(pictures).toMatchObject({ codec_name: 'h264', width: video.width, height: video.height });
     expect(Number(pictures?.nb_read_frames)).toBe(frames);

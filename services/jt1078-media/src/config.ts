@@ -1,21 +1,21 @@
-import { AAC_SAMPLE_RATES } from '@fleet/jt1078';
+import { aacSampleRates } from '@fleet/jt1078';
 import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@fleet/service-kit';
 
-const port = (fallback: number, description: string) =>
+const portSetting = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 0, maximum: 65_535, default: fallback, description }) as const;
-const duration = (fallback: number, description: string) =>
+const durationSetting = (fallback: number, description: string) =>
   ({ type: 'integer', minimum: 1, default: fallback, description }) as const;
 
 /** One entry of MEDIA_AAC_FORMATS: a model or number, then a sample rate of AAC and the channels. */
-const aacFormat = `[^=,]+=(${AAC_SAMPLE_RATES.join('|')})/[12]`;
+const aacFormatPattern = `[^=,]+=(${aacSampleRates.join('|')})/[12]`;
 
-const { MONGODB_URL: _notUsed, ...sharedEnv } = commonEnv;
+const { MONGODB_URL: _unused, ...sharedEnv } = commonEnv;
 
 export const schema = envSchema({
   ...sharedEnv,
-  HTTP_PORT: port(8085, 'port of HTTP-FLV, health and metrics; 0 picks a free one'),
-  MEDIA_LIVE_PORT: port(7078, 'JT/T 1078 live video, TCP and UDP; 0 picks a free one'),
-  MEDIA_HISTORY_PORT: port(7079, 'JT/T 1078 playback, TCP and UDP; 0 picks a free one'),
+  HTTP_PORT: portSetting(8085, 'port of HTTP-FLV, health and metrics; 0 picks a free one'),
+  MEDIA_LIVE_PORT: portSetting(7078, 'JT/T 1078 live video, TCP and UDP; 0 picks a free one'),
+  MEDIA_HISTORY_PORT: portSetting(7079, 'JT/T 1078 playback, TCP and UDP; 0 picks a free one'),
   MEDIA_HTTP_URL: {
     type: 'string',
     optional: true,
@@ -40,7 +40,7 @@ export const schema = envSchema({
     optional: true,
     description: 'Access-Control-Allow-Origin of stream responses; none when absent',
   },
-  FFMPEG_PATH: { type: 'string', default: 'ffmpeg', description: 'ffmpeg, for sound that browsers can not play' },
+  FFMPEG_PATH: { type: 'string', default: 'ffmpeg', description: 'ffmpeg, for sound that browsers cannot play' },
   MEDIA_MAX_TRANSCODERS: {
     type: 'integer',
     minimum: 0,
@@ -50,18 +50,21 @@ export const schema = envSchema({
   MEDIA_AAC_FORMATS: {
     type: 'string',
     optional: true,
-    pattern: `^${aacFormat}(,${aacFormat})*$`,
+    pattern: `^${aacFormatPattern}(,${aacFormatPattern})*$`,
     description:
       'AAC without ADTS by terminal model or number, as MODEL=rate/channels, separated by commas; wins over 0x1003',
   },
-  MEDIA_IDLE_STOP_MS: duration(60_000, 'a stream without viewers for so long is stopped'),
-  MEDIA_GRACE_MS: duration(10_000, "how long viewers wait for a live camera's reconnect"),
-  MEDIA_DATA_TIMEOUT_MS: duration(30_000, 'a stream without data for so long, while not paused, has ended'),
-  MEDIA_SILENT_LIMIT_MS: duration(30_000, 'a connection without a valid packet for so long is closed'),
-  MEDIA_FIRST_FRAME_WAIT_MS: duration(9_000, "how long a viewer waits for a stream's first picture; then 502"),
-  MEDIA_LIVE_DROP_AFTER_MS: duration(3_000, 'a live viewer so far behind loses frames up to the next key frame'),
-  MEDIA_LIVE_CLOSE_AFTER_MS: duration(10_000, 'a live viewer that takes nothing for so long is closed'),
-  MEDIA_HISTORY_CLOSE_AFTER_MS: duration(60_000, 'a viewer of a recording that takes nothing for so long is closed'),
+  MEDIA_IDLE_STOP_MS: durationSetting(60_000, 'a stream without viewers for so long is stopped'),
+  MEDIA_GRACE_MS: durationSetting(10_000, "how long viewers wait for a live camera's reconnect"),
+  MEDIA_DATA_TIMEOUT_MS: durationSetting(30_000, 'a stream without data for so long, while not paused, has ended'),
+  MEDIA_SILENT_LIMIT_MS: durationSetting(30_000, 'a connection without a valid packet for so long is closed'),
+  MEDIA_FIRST_FRAME_WAIT_MS: durationSetting(9_000, "how long a viewer waits for a stream's first picture; then 502"),
+  MEDIA_LIVE_DROP_AFTER_MS: durationSetting(3_000, 'a live viewer so far behind loses frames up to the next key frame'),
+  MEDIA_LIVE_CLOSE_AFTER_MS: durationSetting(10_000, 'a live viewer that takes nothing for so long is closed'),
+  MEDIA_HISTORY_CLOSE_AFTER_MS: durationSetting(
+    60_000,
+    'a viewer of a recording that takes nothing for so long is closed',
+  ),
 });
 
 export type Config = ConfigOf<typeof schema>;

@@ -1,19 +1,19 @@
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
-import { CameraVoice, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
-import { startWorld, type World, waitFor } from './testing/harness.ts';
-import { Player, probe, statusOf } from './testing/player.ts';
+import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
+import { type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { fetchStatus, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(campaignTimeoutMs(60_000));
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard({ seconds: 2 });
-  world = await startWorld();
+  card = await createTestCard({ seconds: 2 });
+  harness = await startHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** Numbers from 0 to 1 that a seed repeats. */
 function numbersFrom(seed: number): () => number {
@@ -45,29 +45,32 @@ describe('damaged packets', () => {
     // FUZZ_SEED: another look at the same.
     const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
     const random = numbersFrom(seed);
-    const id = await world.ask();
-    const { livePort } = world.service;
+    const id = await harness.requestStream();
+    const { livePort } = harness.service;
     const camera = way === 'tcp' ? new TcpCamera(livePort) : new UdpCamera(livePort);
-    const voice = new CameraVoice(id);
+    const testCamera = new TestCamera(id);
     const round = (): Buffer[] =>
       card.flatMap((unit) => {
-        voice.timestampMs += 40;
-        return [...voice.video(unit), voice.audio(Buffer.alloc(320, 0xd5), PayloadType.G711A)];
+        testCamera.timestampMs += 40;
+        return [
+          ...testCamera.createVideoPackets(unit),
+          testCamera.createAudioPacket(Buffer.alloc(320, 0xd5), PayloadType.G711A),
+        ];
       });
     await camera.send(...round());
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     for (let i = 0; i < rounds; i += 1) await camera.send(...damaged(round(), random));
     // What comes whole again plays again.
-    const seen = player.video.length;
+    const videoCountBefore = player.video.length;
     await camera.send(...round(), ...round());
-    await waitFor(`pictures after the damage (seed ${seed})`, () => player.video.length > seen + 40);
+    await waitFor(`pictures after the damage (seed ${seed})`, () => player.video.length > videoCountBefore + 40);
     for (const tags of [player.video, player.audio]) {
       const times = tags.map((tag) => tag.timestampMs);
       expect(times).toEqual(times.toSorted((a, b) => a - b));
     }
-    const streams = await probe(player.flv);
+    const streams = await probeStreams(player.flv);
     expect(streams.map((stream) => stream.codec_name)).toContain('h264');
-    expect(await statusOf(`http://127.0.0.1:${world.service.httpPort}/livez`)).toMatchObject({ status: 200 });
+    expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toMatchObject({ status: 200 });
     camera.close();
     player.close();
   });

@@ -1,18 +1,25 @@
 import { type AccessUnit, flvToAnnexB, PayloadType } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, stream, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
-import { askFor, randomImei, startService, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, isKeyFrame, Player, probe, statusOf } from './testing/player.ts';
+import { createTestCard, startStreaming, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
+import {
+  type MediaHarness,
+  randomImei,
+  requestStream,
+  startHarness,
+  startService,
+  waitFor,
+} from './testing/harness.ts';
+import { decodeErrors, fetchStatus, isKeyFrame, Player, probeStreams } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
-  world = await startWorld({ MEDIA_SILENT_LIMIT_MS: '2000', MEDIA_GRACE_MS: '3000' });
+  card = await createTestCard();
+  harness = await startHarness({ MEDIA_SILENT_LIMIT_MS: '2000', MEDIA_GRACE_MS: '3000' });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** Bytes of chance, the same each time: behind the four of a packet's beginning, some in a thousand others would pass for a header and swallow what follows. */
 function noise(bytes: number): Buffer {
@@ -24,10 +31,10 @@ function noise(bytes: number): Buffer {
   return Buffer.from(Uint8Array.from({ length: bytes }, next));
 }
 
-const firstFrames = (voice: CameraVoice, count: number): Buffer[] =>
+const firstFrames = (testCamera: TestCamera, count: number): Buffer[] =>
   card.slice(0, count).flatMap((unit) => {
-    const packets = voice.video(unit);
-    voice.timestampMs += 40;
+    const packets = testCamera.createVideoPackets(unit);
+    testCamera.timestampMs += 40;
     return packets;
   });
 
@@ -36,48 +43,54 @@ describe('a camera that nobody asked for', () => {
     const id = { kind: 'live', imei: randomImei(), channel: 1 } as const;
     const tookMs: number[] = [];
     for (let times = 0; times < 3; times += 1) {
-      const camera = new TcpCamera(world.service.livePort);
+      const camera = new TcpCamera(harness.service.livePort);
       const sentAtMs = performance.now();
-      await camera.send(...firstFrames(new CameraVoice(id), 3));
+      await camera.send(...firstFrames(new TestCamera(id), 3));
       await waitFor('the connection to be closed', () => camera.isClosed);
       tookMs.push((camera.closedAtMs ?? Number.POSITIVE_INFINITY) - sentAtMs);
     }
     // The best of three: a busy machine may pause any one of them.
     expect(Math.min(...tookMs)).toBeLessThan(1_000);
-    expect(await statusOf(world.url(id))).toEqual({ status: 404, body: { status: 404, error: expect.any(String) } });
-    expect(await world.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+    expect(await fetchStatus(harness.streamUrl(id))).toEqual({
+      status: 404,
+      body: { status: 404, error: expect.any(String) },
+    });
+    expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
   });
 
   it('is not let in by a request for playback, nor over UDP', async () => {
-    const id = await world.ask({ kind: 'history' });
-    const camera = new UdpCamera(world.service.livePort);
-    await camera.send(...firstFrames(new CameraVoice(id), 3));
-    const tcp = new TcpCamera(world.service.livePort);
-    await tcp.send(...firstFrames(new CameraVoice(id), 3));
+    const id = await harness.requestStream({ kind: 'history' });
+    const camera = new UdpCamera(harness.service.livePort);
+    await camera.send(...firstFrames(new TestCamera(id), 3));
+    const tcp = new TcpCamera(harness.service.livePort);
+    await tcp.send(...firstFrames(new TestCamera(id), 3));
     await waitFor('the connection to be closed', () => tcp.isClosed);
-    expect(await world.find({ ...id, kind: 'live' })).toBeUndefined();
-    expect(await world.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
+    expect(await harness.findStream({ ...id, kind: 'live' })).toBeUndefined();
+    expect(await harness.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
     camera.close();
   });
 
   it('closes a connection that says nothing, and one that speaks something else', async () => {
-    const silent = new TcpCamera(world.service.livePort);
-    const noisy = new TcpCamera(world.service.livePort);
+    const silent = new TcpCamera(harness.service.livePort);
+    const noisy = new TcpCamera(harness.service.livePort);
     await noisy.send(noise(100_000));
     await waitFor('both connections to be closed', () => silent.isClosed && noisy.isClosed);
-    expect(await statusOf(`http://127.0.0.1:${world.service.httpPort}/livez`)).toEqual({ status: 200, body: null });
+    expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toEqual({
+      status: 200,
+      body: null,
+    });
   });
 });
 
 describe('what a camera may send', () => {
   it('garbage between packets costs at most the frames it stands in', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    await camera.send(...firstFrames(voice, 25));
-    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    await camera.send(...firstFrames(testCamera, 25));
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     await camera.send(Buffer.from('01cd'), noise(777));
-    await camera.send(...card.slice(25, 75).flatMap((unit) => voice.video(unit)));
+    await camera.send(...card.slice(25, 75).flatMap((unit) => testCamera.createVideoPackets(unit)));
     await waitFor('the pictures after the garbage', () => player.video.length >= 74);
     expect(camera.isClosed).toBe(false);
     camera.close();
@@ -85,34 +98,34 @@ describe('what a camera may send', () => {
   });
 
   it('10-byte SIMs are the same terminals', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id, { simDigits: 20 });
-    await camera.send(...firstFrames(voice, 25));
-    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id, { simDigits: 20 });
+    await camera.send(...firstFrames(testCamera, 25));
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     await waitFor('pictures', () => player.video.length === 25);
-    expect(await world.find(id)).toMatchObject({ videoFrames: 25 });
+    expect(await harness.findStream(id)).toMatchObject({ videoFrames: 25 });
     camera.close();
     player.close();
   });
 
   it('datagrams that overtake each other are put in order, lost ones cost their frames until the next key frame', async () => {
-    const id = await world.ask({ dataType: 1 });
-    const camera = new UdpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    const packets = firstFrames(voice, 25);
+    const id = await harness.requestStream({ dataType: 1 });
+    const camera = new UdpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    const packets = firstFrames(testCamera, 25);
     for (let i = 0; i + 1 < packets.length; i += 2)
       [packets[i], packets[i + 1]] = [packets[i + 1] ?? Buffer.alloc(0), packets[i] ?? Buffer.alloc(0)];
     await camera.send(...packets);
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('every picture', () => player.video.length === 25);
     const rest = card.slice(25).flatMap((unit) => {
-      voice.timestampMs += 40;
-      return voice.video(unit);
+      testCamera.timestampMs += 40;
+      return testCamera.createVideoPackets(unit);
     });
     const lost = rest.splice(1, 1);
     await camera.send(...rest);
-    await waitFor('the loss to be noticed', async () => (await world.find(id))?.lostPackets === lost.length);
+    await waitFor('the loss to be noticed', async () => (await harness.findStream(id))?.lostPackets === lost.length);
     await waitFor('the next group of pictures', () => player.video.length === 50);
     expect(await decodeErrors(player.flv)).toBe('');
     camera.close();
@@ -120,44 +133,46 @@ describe('what a camera may send', () => {
   });
 
   it('drops packets that come twice over TCP, at once or after a few others', async () => {
-    const id = await world.ask({ dataType: 1 });
-    const camera = new TcpCamera(world.service.livePort);
-    const packets = firstFrames(new CameraVoice(id), 25);
+    const id = await harness.requestStream({ dataType: 1 });
+    const camera = new TcpCamera(harness.service.livePort);
+    const packets = firstFrames(new TestCamera(id), 25);
     const repeated = packets.flatMap((packet, at) =>
       at % 7 === 3 ? [packet, packet] : at % 7 === 6 ? [packet, packets[at - 2] ?? packet] : [packet],
     );
     await camera.send(...repeated);
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('every picture', () => player.video.length === 25);
-    expect(await world.find(id)).toMatchObject({ videoFrames: 25, lostPackets: 0 });
+    expect(await harness.findStream(id)).toMatchObject({ videoFrames: 25, lostPackets: 0 });
     expect(await decodeErrors(player.flv)).toBe('');
     camera.close();
     player.close();
   });
 
   it('several channels on one connection are several streams', async () => {
-    const first = await world.ask({ channel: 1 });
+    const first = await harness.requestStream({ channel: 1 });
     const second = { ...first, channel: 2 };
-    await askFor(world.redis, second);
-    const camera = new TcpCamera(world.service.livePort);
-    const voices = [new CameraVoice(first), new CameraVoice(second)];
+    await requestStream(harness.redis, second);
+    const camera = new TcpCamera(harness.service.livePort);
+    const voices = [new TestCamera(first), new TestCamera(second)];
     const sendBoth = async (unit: AccessUnit): Promise<void> => {
-      for (const voice of voices) {
-        await camera.send(...voice.video(unit));
-        voice.timestampMs += 40;
+      for (const testCamera of voices) {
+        await camera.send(...testCamera.createVideoPackets(unit));
+        testCamera.timestampMs += 40;
       }
     };
     for (const unit of card.slice(0, 50)) await sendBoth(unit);
-    const players = await Promise.all([first, second].map((id) => Player.open(world.url(id, { audio: 'none' }))));
+    const players = await Promise.all(
+      [first, second].map((id) => Player.open(harness.streamUrl(id, { audio: 'none' }))),
+    );
     await waitFor('pictures of both', () => players.every((player) => player.video.length >= 25));
     const [firstUnit] = card;
     if (firstUnit === undefined) throw new Error('the test card is empty');
     // A third one that nobody asked for does not disturb them.
-    await camera.send(...new CameraVoice({ ...first, channel: 3 }).video(firstUnit));
-    const shown = players.map((player) => player.video.length);
+    await camera.send(...new TestCamera({ ...first, channel: 3 }).createVideoPackets(firstUnit));
+    const videoCount = players.map((player) => player.video.length);
     for (const unit of card.slice(50)) await sendBoth(unit);
     await waitFor('more pictures of both', () =>
-      players.every((player, i) => player.video.length === 25 + (shown[i] ?? 0)),
+      players.every((player, i) => player.video.length === 25 + (videoCount[i] ?? 0)),
     );
     expect(camera.isClosed).toBe(false);
     camera.close();
@@ -165,16 +180,16 @@ describe('what a camera may send', () => {
   });
 
   it('H.265 comes as enhanced tags, or as codec id 12 with hevc=legacy', async () => {
-    const hevc = await testCard({ seconds: 2, codec: 'h265' });
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
+    const hevc = await createTestCard({ seconds: 2, codec: 'h265' });
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
     for (const unit of hevc) {
-      await camera.send(...voice.video(unit, PayloadType.H265));
-      voice.timestampMs += 40;
+      await camera.send(...testCamera.createVideoPackets(unit, PayloadType.H265));
+      testCamera.timestampMs += 40;
     }
-    const enhanced = await Player.open(world.url(id, { audio: 'none' }));
-    const legacy = await Player.open(world.url(id, { audio: 'none', hevc: 'legacy' }));
+    const enhanced = await Player.open(harness.streamUrl(id, { audio: 'none' }));
+    const legacy = await Player.open(harness.streamUrl(id, { audio: 'none', hevc: 'legacy' }));
     await waitFor('pictures', () => enhanced.video.length > 20 && legacy.video.length > 20);
     expect(enhanced.videoHeaders[0]?.body.toString('latin1', 0, 5)).toBe('\x90hvc1');
     expect(legacy.videoHeaders[0]?.body.toString('hex', 0, 2)).toBe('1c00');
@@ -182,22 +197,22 @@ describe('what a camera may send', () => {
       const { codec, data } = flvToAnnexB(player.flv);
       expect(codec).toBe('h265');
       expect(await decodeErrors(data, 'hevc')).toBe('');
-      expect(await probe(data, 'hevc')).toMatchObject([{ codec_name: 'hevc', width: 320, height: 240 }]);
+      expect(await probeStreams(data, 'hevc')).toMatchObject([{ codec_name: 'hevc', width: 320, height: 240 }]);
       player.close();
     }
     camera.close();
   });
 
   it('another resolution in mid-stream comes with a new sequence header', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    await camera.send(...firstFrames(voice, 25));
-    const player = await Player.open(world.url(id, { audio: 'none' }));
-    const larger = await testCard({ seconds: 1, size: '640x360' });
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    await camera.send(...firstFrames(testCamera, 25));
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
+    const larger = await createTestCard({ seconds: 1, size: '640x360' });
     for (const unit of larger) {
-      await camera.send(...voice.video(unit));
-      voice.timestampMs += 40;
+      await camera.send(...testCamera.createVideoPackets(unit));
+      testCamera.timestampMs += 40;
     }
     await waitFor('all pictures', () => player.video.length === 50);
     expect(player.videoHeaders).toHaveLength(2);
@@ -212,19 +227,19 @@ describe('what a camera may send', () => {
 
 describe('a camera that reconnects', () => {
   it('goes on for the viewers it had: same response, new sequence header, clock continues', async () => {
-    const id = await world.ask();
-    const first = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    const before = stream(first, voice, card);
-    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const id = await harness.requestStream();
+    const first = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    const before = startStreaming(first, testCamera, card);
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     await waitFor('pictures', () => player.video.length > 30);
     before.stop();
     first.socket.destroy();
     const shownBefore = player.video.length;
 
-    const second = new TcpCamera(world.service.livePort);
-    // The terminal has started its clock and its counter anew.
-    const after = stream(second, new CameraVoice(id), card);
+    const second = new TcpCamera(harness.service.livePort);
+    // The terminal has started its clock and its counter again.
+    const after = startStreaming(second, new TestCamera(id), card);
     await waitFor('pictures of the new connection', () => player.video.length > shownBefore + 30);
     after.stop();
     expect(player.ending).toBeNull();
@@ -238,14 +253,14 @@ describe('a camera that reconnects', () => {
   });
 
   it('takes its stream over from a connection that is still open', async () => {
-    const id = await world.ask();
-    const first = new TcpCamera(world.service.livePort);
-    const before = stream(first, new CameraVoice(id), card);
-    const player = await Player.open(world.url(id, { audio: 'none' }));
-    const second = new UdpCamera(world.service.livePort);
-    await second.send(...firstFrames(new CameraVoice(id), 25));
+    const id = await harness.requestStream();
+    const first = new TcpCamera(harness.service.livePort);
+    const before = startStreaming(first, new TestCamera(id), card);
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
+    const second = new UdpCamera(harness.service.livePort);
+    await second.send(...firstFrames(new TestCamera(id), 25));
     await waitFor('the old connection to be closed', () => first.isClosed);
-    expect(await world.find(id)).toMatchObject({ transport: 'udp', reconnects: 1 });
+    expect(await harness.findStream(id)).toMatchObject({ transport: 'udp', reconnects: 1 });
     expect(player.ending).toBeNull();
     before.stop();
     second.close();
@@ -253,31 +268,31 @@ describe('a camera that reconnects', () => {
   });
 
   it('ends its viewers when it stays away', async () => {
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    await camera.send(...firstFrames(new CameraVoice(id), 25));
-    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    await camera.send(...firstFrames(new TestCamera(id), 25));
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     camera.close();
     await waitFor('the end of the response', () => player.ending === 'complete');
-    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
-    expect(await world.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
+    expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
+    expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
   });
 
   it('on another pod ends the stream here, whose claim is left alone', async () => {
-    const other = await startService({ POD_ID: `${world.podId}-b` });
-    const id = await world.ask();
-    const camera = new TcpCamera(world.service.livePort);
-    const here = stream(camera, new CameraVoice(id), card);
-    const player = await Player.open(world.url(id, { audio: 'none' }));
+    const other = await startService({ POD_ID: `${harness.podId}-b` });
+    const id = await harness.requestStream();
+    const camera = new TcpCamera(harness.service.livePort);
+    const here = startStreaming(camera, new TestCamera(id), card);
+    const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const elsewhere = new TcpCamera(other.livePort);
-    const there = stream(elsewhere, new CameraVoice(id), card);
+    const otherFeed = startStreaming(elsewhere, new TestCamera(id), card);
     await waitFor('the response here to end', () => player.ending === 'complete');
     await waitFor('the camera here to be closed', () => camera.isClosed);
-    const claim = JSON.parse((await world.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
+    const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
     expect(claim.url).toBe(`http://127.0.0.1:${other.httpPort}`);
     expect(elsewhere.isClosed).toBe(false);
     here.stop();
-    there.stop();
+    otherFeed.stop();
     elsewhere.close();
     await other.stop();
   });

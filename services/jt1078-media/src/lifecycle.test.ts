@@ -1,52 +1,52 @@
-import { announce, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, publish } from '@fleet/bus';
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
-import { fakeGateway, startWorld, type World, waitFor } from './testing/harness.ts';
-import { Player, statusOf } from './testing/player.ts';
+import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
+import { fakeGateway, type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { fetchStatus, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
+  card = await createTestCard();
   // Longer than a busy machine pauses.
-  world = await startWorld({ MEDIA_IDLE_STOP_MS: '6000', MEDIA_DATA_TIMEOUT_MS: '5000' });
+  harness = await startHarness({ MEDIA_IDLE_STOP_MS: '6000', MEDIA_DATA_TIMEOUT_MS: '5000' });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
-const tell = (id: StreamId, change: 'ended' | 'paused' | 'resumed' | 'restarted'): void =>
-  announce(world.bus, mediaControl, { ...id, change }, mediaControlSubject(world.podId));
+const publishControl = (id: StreamId, change: 'ended' | 'paused' | 'resumed' | 'restarted'): void =>
+  publish(harness.bus, mediaControl, { ...id, change }, mediaControlSubject(harness.podId));
 
-const claimOf = (id: StreamId) => world.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
+const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
 
 async function running(kind: 'live' | 'history' = 'live') {
-  const id = await world.ask({ kind, dataType: kind === 'live' ? 1 : 2 });
-  const port = kind === 'live' ? world.service.livePort : world.service.historyPort;
+  const id = await harness.requestStream({ kind, dataType: kind === 'live' ? 1 : 2 });
+  const port = kind === 'live' ? harness.service.livePort : harness.service.historyPort;
   const camera = new TcpCamera(port);
-  const voice = new CameraVoice(id);
-  const feed = stream(camera, voice, card);
-  await waitFor('the stream', () => world.find(id));
+  const testCamera = new TestCamera(id);
+  const feed = startStreaming(camera, testCamera, card);
+  await waitFor('the stream', () => harness.findStream(id));
   const close = (): void => {
     feed.stop();
     camera.close();
   };
-  return { id, camera, voice, feed, close };
+  return { id, camera, voice: testCamera, feed, close };
 }
 
 describe('the idle stop', () => {
   it('tells the camera 0x9102 after the last viewer has left, closes it and gives up the claim', async () => {
     const { id, camera, feed } = await running();
-    const gateway = fakeGateway(world.bus, id.imei);
-    await world.bus.nc.flush();
-    const player = await Player.open(world.url(id));
+    const gateway = fakeGateway(harness.bus, id.imei);
+    await harness.bus.nc.flush();
+    const player = await Player.open(harness.streamUrl(id));
     // Longer than the idle time: a watched stream goes on.
     const joinedAtMs = performance.now();
     await waitFor('a while', () => performance.now() - joinedAtMs > 7_000);
-    const seen = player.video.length;
-    await waitFor('pictures', () => player.video.length > seen + 20);
+    const videoCountBefore = player.video.length;
+    await waitFor('pictures', () => player.video.length > videoCountBefore + 20);
     expect(gateway.commands).toEqual([]);
     player.close();
     const leftAtMs = performance.now();
@@ -59,11 +59,11 @@ describe('the idle stop', () => {
       closeType: 0,
       streamType: 0,
     });
-    await waitFor('the claim to be given up', async () => (await claimOf(id)) === null);
+    await waitFor('the claim to be given up', async () => (await readClaim(id)) === null);
     // The terminal may close the connection by itself: it gets the time for it.
     expect(camera.isClosed).toBe(false);
     await waitFor('the connection to be closed', () => camera.isClosed);
-    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
+    expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
     expect(gateway.commands).toHaveLength(1);
     feed.stop();
     await gateway.stop();
@@ -71,12 +71,12 @@ describe('the idle stop', () => {
 
   it('does not come when a viewer joins again in time', async () => {
     const { id, close } = await running();
-    const gateway = fakeGateway(world.bus, id.imei);
-    await world.bus.nc.flush();
+    const gateway = fakeGateway(harness.bus, id.imei);
+    await harness.bus.nc.flush();
     const beganAtMs = performance.now();
     // Longer than the idle time, but never for as long without a viewer.
     while (performance.now() - beganAtMs < 8_000) {
-      const player = await Player.open(world.url(id));
+      const player = await Player.open(harness.streamUrl(id));
       await waitFor('pictures', () => player.video.length > 20);
       player.close();
       const leftAtMs = performance.now();
@@ -90,7 +90,7 @@ describe('the idle stop', () => {
   it('ends a stream that nobody ever watched, and a recording by 0x9202', async () => {
     const live = await running();
     const recording = await running('history');
-    const gateways = [live, recording].map(({ id }) => fakeGateway(world.bus, id.imei));
+    const gateways = [live, recording].map(({ id }) => fakeGateway(harness.bus, id.imei));
     await waitFor('both commands', () => gateways.every(({ commands }) => commands.length === 1));
     expect(gateways[0]?.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
     expect(gateways[1]?.commands[0]?.command).toMatchObject({ kind: 'controlPlayback', control: 2, channel: 1 });
@@ -101,14 +101,14 @@ describe('the idle stop', () => {
 
 describe('a camera that said yes and did not come', () => {
   it('is told to stop once its first packet is overdue', async () => {
-    const id = await world.ask({ channel: 3 });
-    const gateway = fakeGateway(world.bus, id.imei);
-    await world.bus.nc.flush();
+    const id = await harness.requestStream({ channel: 3 });
+    const gateway = fakeGateway(harness.bus, id.imei);
+    await harness.bus.nc.flush();
     // 30 seconds have passed.
-    await world.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
+    await harness.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
     await waitFor('the command', () => gateway.commands.length > 0);
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', channel: 3, control: 0 });
-    expect(await world.redis.exists(`stream-request:live:${id.imei}:3`)).toBe(0);
+    expect(await harness.redis.exists(`stream-request:live:${id.imei}:3`)).toBe(0);
     await gateway.stop();
   });
 });
@@ -116,13 +116,13 @@ describe('a camera that said yes and did not come', () => {
 describe('what a partner does to a camera', () => {
   it('ended: finishes the responses, gives up the claim, closes the camera without telling it again', async () => {
     const { id, camera, feed } = await running();
-    const gateway = fakeGateway(world.bus, id.imei);
-    const player = await Player.open(world.url(id));
+    const gateway = fakeGateway(harness.bus, id.imei);
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 5);
-    tell(id, 'ended');
+    publishControl(id, 'ended');
     await waitFor('the end of the response', () => player.ending === 'complete');
     await waitFor('the connection to be closed', () => camera.isClosed);
-    expect(await claimOf(id)).toBeNull();
+    expect(await readClaim(id)).toBeNull();
     expect(gateway.commands).toEqual([]);
     feed.stop();
     await gateway.stop();
@@ -130,28 +130,28 @@ describe('what a partner does to a camera', () => {
 
   it('paused: no data is no fault, until it goes on', async () => {
     const { id, feed, camera } = await running();
-    const player = await Player.open(world.url(id));
-    tell(id, 'paused');
-    await waitFor('the pause', async () => (await world.find(id))?.isPaused);
+    const player = await Player.open(harness.streamUrl(id));
+    publishControl(id, 'paused');
+    await waitFor('the pause', async () => (await harness.findStream(id))?.isPaused);
     feed.stop();
     const pausedAtMs = performance.now();
     // Twice the data time.
     await waitFor('a while', () => performance.now() - pausedAtMs > 10_000);
     expect(player.ending).toBeNull();
-    tell(id, 'resumed');
+    publishControl(id, 'resumed');
     await waitFor('the end, as still nothing comes', () => player.ending === 'complete');
-    expect(await claimOf(id)).toBeNull();
+    expect(await readClaim(id)).toBeNull();
     camera.close();
   });
 
   it('restarted: a seek lets the clock go on', async () => {
-    const { id, voice, close } = await running('history');
-    const player = await Player.open(world.url(id));
+    const { id, voice: testCamera, close } = await running('history');
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 30);
-    tell(id, 'restarted');
-    voice.timestampMs -= 500_000;
-    const seen = player.video.length;
-    await waitFor('pictures after the seek', () => player.video.length > seen + 50);
+    publishControl(id, 'restarted');
+    testCamera.timestampMs -= 500_000;
+    const videoCountBefore = player.video.length;
+    await waitFor('pictures after the seek', () => player.video.length > videoCountBefore + 50);
     const times = player.video.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(times.at(-1)).toBeLessThan(60_000);
@@ -162,20 +162,20 @@ describe('what a partner does to a camera', () => {
 
 describe('a stop of the service', () => {
   it('ends the responses, gives up the claims, tells the cameras and frees the ports', async () => {
-    const own = await startWorld();
-    const asked = await own.ask();
-    const gateway = fakeGateway(world.bus, asked.imei);
-    await world.bus.nc.flush();
-    const camera = new TcpCamera(own.service.livePort);
-    const feed = stream(camera, new CameraVoice(asked), card, { sound: true });
-    const player = await Player.open(own.url(asked));
+    const ownHarness = await startHarness();
+    const streamId = await ownHarness.requestStream();
+    const gateway = fakeGateway(harness.bus, streamId.imei);
+    await harness.bus.nc.flush();
+    const camera = new TcpCamera(ownHarness.service.livePort);
+    const feed = startStreaming(camera, new TestCamera(streamId), card, { sound: true });
+    const player = await Player.open(ownHarness.streamUrl(streamId));
     await waitFor('sound', () => player.audio.length > 2);
-    const { httpPort, livePort } = own.service;
-    const { redis } = world;
-    await own.stop();
+    const { httpPort, livePort } = ownHarness.service;
+    const { redis } = harness;
+    await ownHarness.stop();
     await waitFor('the end of the response', () => player.ending === 'complete');
     await waitFor('the camera to be closed', () => camera.isClosed);
-    expect(await redis.exists(`stream:live:${asked.imei}:1`)).toBe(0);
+    expect(await redis.exists(`stream:live:${streamId.imei}:1`)).toBe(0);
     await waitFor('the stop command', () => gateway.commands.length > 0);
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });
     for (const port of [httpPort, livePort])

@@ -13,7 +13,7 @@ type TotalName =
   | 'droppedTags'
   | 'reconnects';
 
-const TOTALS: Readonly<Record<TotalName, [name: string, help: string]>> = {
+const totalDefinitions: Readonly<Record<TotalName, [name: string, help: string]>> = {
   packets: ['media_packets_total', 'JT/T 1078 packets taken'],
   bytes: ['media_received_bytes_total', 'bytes of JT/T 1078 packets taken'],
   lostPackets: ['media_lost_packets_total', 'packets missing by their sequence'],
@@ -23,7 +23,7 @@ const TOTALS: Readonly<Record<TotalName, [name: string, help: string]>> = {
   reconnects: ['media_camera_reconnects_total', 'connections that took a running stream over'],
 };
 
-const BY_STREAM: readonly [name: string, help: string, read: (stream: MediaStream) => number | null][] = [
+const streamGauges: readonly [name: string, help: string, read: (stream: MediaStream) => number | null][] = [
   ['media_stream_packets', 'packets of a running stream', ({ counters }) => counters.packets],
   ['media_stream_received_bytes', 'bytes of a running stream', ({ counters }) => counters.bytes],
   ['media_stream_lost_packets', 'packets lost by a running stream', ({ counters }) => counters.lostPackets],
@@ -43,29 +43,33 @@ const BY_STREAM: readonly [name: string, help: string, read: (stream: MediaStrea
 ];
 
 /** The metrics of one service instance. They are read from the streams when asked for; a stream's labels go with it. */
-export function mediaMetrics(sources: {
+export function createMediaMetrics(sources: {
   readonly registry: StreamRegistry;
   readonly transcoders: Transcoders;
   readonly ingest: IngestCounters;
 }): Registry {
   const { registry, transcoders, ingest } = sources;
   const metrics = createMetrics('jt1078-media');
-  for (const [key, [name, help]] of Object.entries(TOTALS) as [TotalName, [string, string]][])
-    total(name, help, () => {
-      let sum = registry.ended[key];
+  for (const [key, [name, help]] of Object.entries(totalDefinitions) as [TotalName, [string, string]][])
+    registerTotal(name, help, () => {
+      let sum = registry.endedTotals[key];
       for (const stream of registry.streams) sum += key === 'droppedTags' ? stream.droppedTags : stream.counters[key];
       return sum;
     });
-  total('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);
-  total('media_unsolicited_streams_total', 'streams refused because nobody had asked', () => ingest.unsolicited);
-  gauge('media_streams', 'running streams', () => registry.size);
-  gauge('media_viewers', 'viewers of running streams', () => {
+  registerTotal('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);
+  registerTotal(
+    'media_unsolicited_streams_total',
+    'streams refused because nobody had asked',
+    () => ingest.unsolicited,
+  );
+  registerGauge('media_streams', 'running streams', () => registry.size);
+  registerGauge('media_viewers', 'viewers of running streams', () => {
     let viewers = 0;
     for (const stream of registry.streams) viewers += stream.viewers.size;
     return viewers;
   });
-  gauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count);
-  for (const [name, help, read] of BY_STREAM)
+  registerGauge('media_transcoders', 'running ffmpeg processes', () => transcoders.count);
+  for (const [name, help, read] of streamGauges)
     metrics.registerMetric(
       new Gauge({
         name,
@@ -84,7 +88,7 @@ export function mediaMetrics(sources: {
     );
   return metrics;
 
-  function total(name: string, help: string, read: () => number): void {
+  function registerTotal(name: string, help: string, read: () => number): void {
     metrics.registerMetric(
       new Counter({
         name,
@@ -98,7 +102,7 @@ export function mediaMetrics(sources: {
     );
   }
 
-  function gauge(name: string, help: string, read: () => number): void {
+  function registerGauge(name: string, help: string, read: () => number): void {
     metrics.registerMetric(
       new Gauge({
         name,

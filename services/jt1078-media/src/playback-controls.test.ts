@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce, call, mediaControl, mediaControlSubject, mediaStreamOn } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, publish, queryStream, request } from '@fleet/bus';
 import { type AccessUnit, PayloadType } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, TcpCamera, testCard } from './testing/camera.ts';
-import { askFor, randomImei, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+import { createTestCard, TcpCamera, TestCamera } from './testing/camera.ts';
+import { type MediaHarness, randomImei, requestStream, startHarness, waitFor } from './testing/harness.ts';
+import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -16,22 +16,22 @@ const unnoticedMs = 250;
 /** A clock by arrival stands for as long as a busy machine lets pictures wait. */
 const busyMs = 4_000;
 
-let world: World;
+let harness: MediaHarness;
 /** Three seconds, a key frame each second. */
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
-  world = await startWorld({ MEDIA_DATA_TIMEOUT_MS: '4000' });
+  card = await createTestCard();
+  harness = await startHarness({ MEDIA_DATA_TIMEOUT_MS: '4000' });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 type Control = { change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted'; pace?: 'device' | 'arrival' };
 
 /** Tells the pod, and waits until it has heard: one connection's messages stay in order. */
 async function control(id: StreamId, ...changes: Control[]): Promise<void> {
   for (const change of changes)
-    announce(world.bus, mediaControl, { ...id, ...change }, mediaControlSubject(world.podId));
-  await call(world.bus, mediaStreamOn(world.podId), id, { timeoutMs: 5_000 });
+    publish(harness.bus, mediaControl, { ...id, ...change }, mediaControlSubject(harness.podId));
+  await request(harness.bus, queryStream(harness.podId), id, { timeoutMs: 5_000 });
 }
 
 /** 40 ms of G.711A. */
@@ -40,14 +40,14 @@ const quietTone = Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => (
 /** A recording that plays to one viewer. */
 class Playback {
   readonly id: StreamId;
-  readonly camera = new TcpCamera(world.service.historyPort);
-  readonly voice: CameraVoice;
+  readonly camera = new TcpCamera(harness.service.historyPort);
+  readonly voice: TestCamera;
   sent = 0;
   #player: Player | undefined;
 
   constructor(id: StreamId) {
     this.id = id;
-    this.voice = new CameraVoice(id);
+    this.voice = new TestCamera(id);
   }
 
   static async watched(
@@ -55,9 +55,9 @@ class Playback {
   ): Promise<Playback> {
     const { pace, dataType = 2, audio = 'none' } = options;
     const id: StreamId = { kind: 'history', imei: randomImei(), channel: 1 };
-    await askFor(world.redis, id, dataType, pace);
+    await requestStream(harness.redis, id, dataType, pace);
     const playback = new Playback(id);
-    const opening = Player.open(world.url(id, { audio }));
+    const opening = Player.open(harness.streamUrl(id, { audio }));
     await playback.send(card.slice(0, 1), { sound: dataType === 0 });
     playback.#player = await opening;
     return playback;
@@ -71,8 +71,8 @@ class Playback {
   /** Sends pictures, each `stepMs` of recorded time and `everyMs` of real time after the one before. */
   async send(units: readonly AccessUnit[], { stepMs = 40, everyMs = 0, sound = false } = {}): Promise<void> {
     for (const unit of units) {
-      if (sound) await this.camera.send(this.voice.audio(quietTone, PayloadType.G711A));
-      await this.camera.send(...this.voice.video(unit));
+      if (sound) await this.camera.send(this.voice.createAudioPacket(quietTone, PayloadType.G711A));
+      await this.camera.send(...this.voice.createVideoPackets(unit));
       this.voice.timestampMs += stepMs;
       this.sent += 1;
       if (everyMs > 0) await delay(everyMs);
@@ -89,14 +89,14 @@ class Playback {
     this.camera.close();
     await waitFor('the end of the response', () => this.player.ending === 'complete');
     expect(this.player.video).toHaveLength(this.sent - lost);
-    const steps = stepsOf(this.player);
+    const steps = getSteps(this.player);
     expect(Math.min(...steps)).toBeGreaterThan(0);
     expect(Math.max(...steps)).toBeLessThanOrEqual(maxStepMs);
     return decodeErrors(this.player.flv);
   }
 }
 
-const stepsOf = ({ video }: Player): number[] =>
+const getSteps = ({ video }: Player): number[] =>
   video.slice(1).map((tag, index) => tag.timestampMs - (video[index]?.timestampMs ?? 0));
 
 const spanMs = ({ video }: Player, from: number): number =>
@@ -173,19 +173,19 @@ describe('a seek', () => {
     await control(playback.id, { change: 'restarting' });
     await playback.send(card);
     expect(await playback.finish()).toBe('');
-    expect(stepsOf(playback.player).every((step) => step === 40)).toBe(true);
+    expect(getSteps(playback.player).every((step) => step === 40)).toBe(true);
   });
 
   it('that nobody watches is where the first viewer begins', async () => {
-    const id = await world.ask({ kind: 'history', dataType: 2 });
+    const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const playback = new Playback(id);
     await playback.send(card);
-    await waitFor('the stream', async () => (await world.find(id))?.videoFrames === card.length);
+    await waitFor('the stream', async () => (await harness.findStream(id))?.videoFrames === card.length);
     await control(id, { change: 'restarting' }, { change: 'restarted' });
     playback.voice.timestampMs += 600_000;
     await playback.send(card.slice(0, 25));
-    await waitFor('the sought pictures', async () => (await world.find(id))?.videoFrames === card.length + 25);
-    const player = await Player.open(world.url(id));
+    await waitFor('the sought pictures', async () => (await harness.findStream(id))?.videoFrames === card.length + 25);
+    const player = await Player.open(harness.streamUrl(id));
     playback.camera.close();
     await waitFor('the end', () => player.ending === 'complete');
     expect(player.video).toHaveLength(25);
@@ -258,16 +258,16 @@ describe('a pause', () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'paused' });
-    await waitFor('the pause', async () => (await world.find(playback.id))?.isPaused);
+    await waitFor('the pause', async () => (await harness.findStream(playback.id))?.isPaused);
     const pausedAtMs = performance.now();
     await waitFor('a long silence', () => performance.now() - pausedAtMs > 2_500);
-    expect(await world.find(playback.id)).toBeDefined();
+    expect(await harness.findStream(playback.id)).toBeDefined();
     await control(playback.id, { change: 'restarting', pace: 'device' });
     // As cameras do, from the key frame before the place where it was paused.
     playback.voice.timestampMs -= 1_000;
     await playback.send(card.slice(25));
     await control(playback.id, { change: 'resumed' }, { change: 'restarted', pace: 'device' });
-    expect((await world.find(playback.id))?.isPaused).toBe(false);
+    expect((await harness.findStream(playback.id))?.isPaused).toBe(false);
     expect(await playback.finish()).toBe('');
   });
 });
@@ -279,7 +279,7 @@ describe('a stop', () => {
     await playback.arrive();
     await control(playback.id, { change: 'ended' });
     await waitFor('the end of the response', () => playback.player.ending === 'complete');
-    expect(await statusOf(world.url(playback.id))).toMatchObject({ status: 404 });
+    expect(await fetchStatus(harness.streamUrl(playback.id))).toMatchObject({ status: 404 });
     await waitFor('the camera to be closed', () => playback.camera.isClosed);
   });
 });

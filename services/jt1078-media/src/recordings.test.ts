@@ -1,60 +1,60 @@
 import type { AccessUnit } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, TcpCamera, testCard, UdpCamera } from './testing/camera.ts';
-import { fakeGateway, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+import { createTestCard, TcpCamera, TestCamera, UdpCamera } from './testing/camera.ts';
+import { fakeGateway, type MediaHarness, startHarness, waitFor } from './testing/harness.ts';
+import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
-  world = await startWorld();
+  card = await createTestCard();
+  harness = await startHarness();
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
-const claimOf = (id: StreamId) => world.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
+const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
 
 describe('a recording', () => {
   it('reaches its viewer whole, ends with the last chunk, and is gone then', async () => {
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const camera = new TcpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
-    const opening = Player.open(world.url(id));
+    const id = await harness.requestStream({ kind: 'history', dataType: 2 });
+    const camera = new TcpCamera(harness.service.historyPort);
+    const testCamera = new TestCamera(id);
+    const opening = Player.open(harness.streamUrl(id));
     for (let i = 0; i < 4; i += 1)
       for (const unit of card) {
-        await camera.send(...voice.video(unit));
-        voice.timestampMs += 40;
+        await camera.send(...testCamera.createVideoPackets(unit));
+        testCamera.timestampMs += 40;
       }
     camera.close();
     const player = await opening;
     await waitFor('the end of the response', () => player.ending === 'complete');
     expect(player.video).toHaveLength(4 * card.length);
     expect(await decodeErrors(player.flv)).toBe('');
-    expect(await statusOf(world.url(id))).toMatchObject({ status: 404 });
-    expect(await claimOf(id)).toBeNull();
+    expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
+    expect(await readClaim(id)).toBeNull();
   });
 
   it('makes the camera wait for its viewers, and loses nothing', async () => {
-    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const camera = new TcpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
+    const heavy = await createTestCard({ seconds: 4, size: '640x360', kbps: 12_000 });
+    const id = await harness.requestStream({ kind: 'history', dataType: 2 });
+    const camera = new TcpCamera(harness.service.historyPort);
+    const testCamera = new TestCamera(id);
     const rounds = 8;
     let isSent = false;
     const sending = (async () => {
       for (let i = 0; i < rounds; i += 1)
         for (const unit of heavy) {
-          await camera.send(...voice.video(unit));
-          voice.timestampMs += 40;
+          await camera.send(...testCamera.createVideoPackets(unit));
+          testCamera.timestampMs += 40;
         }
       isSent = true;
     })();
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     player.response.pause();
-    await waitFor('the camera to be held', async () => (await world.find(id))?.isHeld, 20_000);
+    await waitFor('the camera to be held', async () => (await harness.findStream(id))?.isHeld, 20_000);
     expect(isSent).toBe(false);
     player.response.resume();
     await sending;
@@ -65,25 +65,26 @@ describe('a recording', () => {
   });
 
   it('over UDP is paused and played by 0x9202', async () => {
-    const heavy = await testCard({ seconds: 4, size: '640x360', kbps: 12_000 });
-    const id = await world.ask({ kind: 'history', dataType: 2 });
-    const gateway = fakeGateway(world.bus, id.imei);
-    await world.bus.nc.flush();
-    const camera = new UdpCamera(world.service.historyPort);
-    const voice = new CameraVoice(id);
-    const orders = () => gateway.commands.map(({ command }) => command.kind === 'controlPlayback' && command.control);
+    const heavy = await createTestCard({ seconds: 4, size: '640x360', kbps: 12_000 });
+    const id = await harness.requestStream({ kind: 'history', dataType: 2 });
+    const gateway = fakeGateway(harness.bus, id.imei);
+    await harness.bus.nc.flush();
+    const camera = new UdpCamera(harness.service.historyPort);
+    const testCamera = new TestCamera(id);
+    const sentControls = () =>
+      gateway.commands.map(({ command }) => command.kind === 'controlPlayback' && command.control);
     // Nobody watches yet: the beginning is kept, and then the camera waits.
     for (const unit of [...heavy, ...heavy]) {
       if (gateway.commands.length > 0) break;
-      await camera.send(...voice.video(unit));
-      voice.timestampMs += 40;
+      await camera.send(...testCamera.createVideoPackets(unit));
+      testCamera.timestampMs += 40;
       await new Promise((resolve) => setImmediate(resolve));
     }
     await waitFor('the pause', () => gateway.commands.length === 1);
-    expect(orders()).toEqual([1]);
-    const player = await Player.open(world.url(id));
+    expect(sentControls()).toEqual([1]);
+    const player = await Player.open(harness.streamUrl(id));
     await waitFor('play', () => gateway.commands.length === 2);
-    expect(orders()).toEqual([1, 0]);
+    expect(sentControls()).toEqual([1, 0]);
     await waitFor('the beginning', () => player.video.length > 20);
     player.close();
     camera.close();

@@ -3,72 +3,74 @@ import type { AccessUnit } from '@fleet/jt1078';
 import { signMediaPath } from '@fleet/service-kit';
 import type { StreamId } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { CameraVoice, stream, TcpCamera, testCard } from './testing/camera.ts';
-import { randomImei, secret, startWorld, type World, waitFor } from './testing/harness.ts';
-import { decodeErrors, isKeyFrame, Player, statusOf } from './testing/player.ts';
+import { createTestCard, startStreaming, TcpCamera, TestCamera } from './testing/camera.ts';
+import { type MediaHarness, randomImei, signingSecret, startHarness, waitFor } from './testing/harness.ts';
+import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-let world: World;
+let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
-  card = await testCard();
-  world = await startWorld({
+  card = await createTestCard();
+  harness = await startHarness({
     MEDIA_LIVE_DROP_AFTER_MS: '600',
     MEDIA_LIVE_CLOSE_AFTER_MS: '20000',
     MEDIA_CORS_ORIGIN: 'https://dashboard.example',
   });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 /** A camera that streams the test card until it is closed. */
-async function running(options: { dataType?: number; units?: AccessUnit[]; everyMs?: number; sound?: boolean } = {}) {
-  const id = await world.ask({ dataType: options.dataType ?? 0 });
-  const camera = new TcpCamera(world.service.livePort);
-  const voice = new CameraVoice(id);
-  const feed = stream(camera, voice, options.units ?? card, options);
+async function running(
+  options: { dataType?: number; units?: AccessUnit[]; intervalMs?: number; sound?: boolean } = {},
+) {
+  const id = await harness.requestStream({ dataType: options.dataType ?? 0 });
+  const camera = new TcpCamera(harness.service.livePort);
+  const testCamera = new TestCamera(id);
+  const feed = startStreaming(camera, testCamera, options.units ?? card, options);
   const close = (): void => {
     feed.stop();
     camera.close();
   };
-  return { id, camera, voice, feed, close };
+  return { id, camera, voice: testCamera, feed, close };
 }
 
 describe('who may watch', () => {
   it('needs the signature of this very stream, unexpired', async () => {
     const { id, close } = await running();
-    const good = await Player.open(world.url(id));
+    const good = await Player.open(harness.streamUrl(id));
     good.close();
-    const base = `http://127.0.0.1:${world.service.httpPort}`;
+    const base = `http://127.0.0.1:${harness.service.httpPort}`;
     const plain = `${base}/live/${id.imei}_1.flv`;
-    const foreign = new URL(world.url({ ...id, channel: 2 })).search;
-    const expired = signMediaPath(secret, { ...id, baseUrl: base, lifetimeMs: -2_000 });
-    expect(await statusOf(plain)).toMatchObject({ status: 401, body: { status: 401, error: expect.any(String) } });
-    expect(await statusOf(plain + foreign)).toMatchObject({ status: 403, body: { status: 403 } });
-    expect(await statusOf(expired)).toMatchObject({ status: 403, body: { error: 'The URL has expired.' } });
-    expect(await statusOf(`${world.url(id)}0`)).toMatchObject({ status: 403 });
-    expect(await statusOf(`${base}/live/000_1.flv`)).toMatchObject({ status: 404 });
-    expect(await statusOf(`${base}/live/abc_999.flv`)).toMatchObject({ status: 400 });
-    expect(await statusOf(world.url(id, { audio: 'loud' }))).toMatchObject({ status: 400 });
+    const foreign = new URL(harness.streamUrl({ ...id, channel: 2 })).search;
+    const expired = signMediaPath(signingSecret, { ...id, baseUrl: base, lifetimeMs: -2_000 });
+    expect(await fetchStatus(plain)).toMatchObject({ status: 401, body: { status: 401, error: expect.any(String) } });
+    expect(await fetchStatus(plain + foreign)).toMatchObject({ status: 403, body: { status: 403 } });
+    expect(await fetchStatus(expired)).toMatchObject({ status: 403, body: { error: 'The URL has expired.' } });
+    expect(await fetchStatus(`${harness.streamUrl(id)}0`)).toMatchObject({ status: 403 });
+    expect(await fetchStatus(`${base}/live/000_1.flv`)).toMatchObject({ status: 404 });
+    expect(await fetchStatus(`${base}/live/abc_999.flv`)).toMatchObject({ status: 400 });
+    expect(await fetchStatus(harness.streamUrl(id, { audio: 'loud' }))).toMatchObject({ status: 400 });
     close();
   });
 
   it('is told so with 404 when the channel is not streaming', async () => {
     const id: StreamId = { kind: 'live', imei: randomImei(), channel: 1 };
-    expect(await statusOf(world.url(id))).toEqual({
+    expect(await fetchStatus(harness.streamUrl(id))).toEqual({
       status: 404,
       body: { status: 404, error: 'The channel is not streaming here.' },
     });
   });
 
   it('gets 502 when a camera brings nothing to play', async () => {
-    const hasty = await startWorld({ MEDIA_FIRST_FRAME_WAIT_MS: '1500' });
-    const id = await hasty.ask();
+    const hasty = await startHarness({ MEDIA_FIRST_FRAME_WAIT_MS: '1500' });
+    const id = await hasty.requestStream();
     const camera = new TcpCamera(hasty.service.livePort);
-    const voice = new CameraVoice(id);
+    const testCamera = new TestCamera(id);
     // Pictures that refer to one that never came.
-    for (const unit of card.slice(1, 20)) await camera.send(...voice.video(unit));
-    expect(await statusOf(hasty.url(id))).toMatchObject({ status: 502, body: { status: 502 } });
+    for (const unit of card.slice(1, 20)) await camera.send(...testCamera.createVideoPackets(unit));
+    expect(await fetchStatus(hasty.streamUrl(id))).toMatchObject({ status: 502, body: { status: 502 } });
     camera.close();
     await hasty.stop();
   });
@@ -77,7 +79,7 @@ describe('who may watch', () => {
 describe('the response', () => {
   it('says what section 10 of the reference says, and ends nothing by itself', async () => {
     const { id, close } = await running();
-    const player = await Player.open(world.url(id));
+    const player = await Player.open(harness.streamUrl(id));
     expect(player.response.headers).toMatchObject({
       'content-type': 'video/x-flv',
       'cache-control': 'no-store',
@@ -91,8 +93,8 @@ describe('the response', () => {
 
   it('is plain bytes for HTTP/1.0, and a head alone for HEAD', async () => {
     const { id, close } = await running({ dataType: 1 });
-    const { pathname, search } = new URL(world.url(id));
-    const socket = connect(world.service.httpPort, '127.0.0.1');
+    const { pathname, search } = new URL(harness.streamUrl(id));
+    const socket = connect(harness.service.httpPort, '127.0.0.1');
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => {
       text += part;
@@ -102,9 +104,9 @@ describe('the response', () => {
     socket.destroy();
     expect(text).not.toMatch(/transfer-encoding/i);
     expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toMatch(/^FLV/);
-    const head = await fetch(world.url(id), { method: 'HEAD' });
+    const head = await fetch(harness.streamUrl(id), { method: 'HEAD' });
     expect(head.status).toBe(200);
-    await waitFor('both viewers to be gone', async () => (await world.find(id))?.viewers === 0);
+    await waitFor('both viewers to be gone', async () => (await harness.findStream(id))?.viewers === 0);
     close();
   });
 
@@ -113,7 +115,7 @@ describe('the response', () => {
     const listening = await running({ dataType: 3, sound: true });
     const silent = await running();
     const [a, b, c] = await Promise.all(
-      [pictures, listening, silent].map(({ id }) => Player.open(world.url(id, { audio: 'copy' }))),
+      [pictures, listening, silent].map(({ id }) => Player.open(harness.streamUrl(id, { audio: 'copy' }))),
     );
     await waitFor('tags', () => [a, b, c].every((player) => (player?.tags.length ?? 0) > 20));
     expect(a?.header).toEqual({ video: true, audio: false });
@@ -128,11 +130,11 @@ describe('the response', () => {
 
 describe('a viewer that joins', () => {
   it('waits for a camera that is on its way, and misses nothing of it', async () => {
-    const id = await world.ask({ dataType: 1 });
-    const opening = Player.open(world.url(id));
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
-    for (const unit of card.slice(0, 3)) await camera.send(...voice.video(unit));
+    const id = await harness.requestStream({ dataType: 1 });
+    const opening = Player.open(harness.streamUrl(id));
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
+    for (const unit of card.slice(0, 3)) await camera.send(...testCamera.createVideoPackets(unit));
     const player = await opening;
     await waitFor('the first pictures', () => player.video.length === 3);
     expect(player.video.map(isKeyFrame)).toEqual([true, false, false]);
@@ -141,22 +143,22 @@ describe('a viewer that joins', () => {
   });
 
   it('late gets a picture at once, from the last key frame on, near time 0', async () => {
-    const id = await world.ask({ dataType: 1 });
-    const camera = new TcpCamera(world.service.livePort);
-    const voice = new CameraVoice(id);
+    const id = await harness.requestStream({ dataType: 1 });
+    const camera = new TcpCamera(harness.service.livePort);
+    const testCamera = new TestCamera(id);
     for (const unit of card.slice(0, 60)) {
-      await camera.send(...voice.video(unit));
-      voice.timestampMs += 40;
+      await camera.send(...testCamera.createVideoPackets(unit));
+      testCamera.timestampMs += 40;
     }
-    const early = await Player.open(world.url(id));
-    await waitFor('all pictures', async () => (await world.find(id))?.videoFrames === 60);
+    const early = await Player.open(harness.streamUrl(id));
+    await waitFor('all pictures', async () => (await harness.findStream(id))?.videoFrames === 60);
     // Nothing more comes from the camera.
     const tookMs: number[] = [];
     const open = async (): Promise<Player> => {
-      const askedAtMs = performance.now();
-      const player = await Player.open(world.url(id));
+      const requestedAtMs = performance.now();
+      const player = await Player.open(harness.streamUrl(id));
       await waitFor('the cached pictures', () => player.video.length === 10);
-      tookMs.push((player.arrivals[0] ?? Number.POSITIVE_INFINITY) - askedAtMs);
+      tookMs.push((player.arrivals[0] ?? Number.POSITIVE_INFINITY) - requestedAtMs);
       return player;
     };
     const [late, ...later] = [await open(), await open(), await open()] as const;
@@ -173,20 +175,24 @@ describe('a viewer that joins', () => {
 
 describe('a slow viewer', () => {
   it('loses pictures up to a key frame, while the others get every one', async () => {
-    const heavy = await testCard({ seconds: 2, size: '640x360', kbps: 16_000 });
-    const { id, feed, close } = await running({ dataType: 1, units: heavy, everyMs: 10 });
-    const slow = await Player.open(world.url(id));
+    const heavy = await createTestCard({ seconds: 2, size: '640x360', kbps: 16_000 });
+    const { id, feed, close } = await running({ dataType: 1, units: heavy, intervalMs: 10 });
+    const slow = await Player.open(harness.streamUrl(id));
     await waitFor('its first pictures', () => slow.video.length > 5);
     slow.response.pause();
-    const fast = await Player.open(world.url(id));
-    await waitFor('pictures to be dropped', async () => ((await world.find(id))?.droppedTags ?? 0) > 60, 40_000);
+    const fast = await Player.open(harness.streamUrl(id));
+    await waitFor(
+      'pictures to be dropped',
+      async () => ((await harness.findStream(id))?.droppedTags ?? 0) > 60,
+      40_000,
+    );
     const fromMs = fast.video.at(-1)?.timestampMs ?? 0;
     slow.response.resume();
     await waitFor('the slow one to go on', () => hasGap(slow) && slow.video.length > 20, 20_000);
     feed.stop();
-    const shown = fast.video.map((tag) => tag.timestampMs);
-    expect(shown.every((time, i) => i === 0 || time - (shown[i - 1] ?? 0) <= 41)).toBe(true);
-    expect(shown.at(-1)).toBeGreaterThanOrEqual(fromMs);
+    const timestamps = fast.video.map((tag) => tag.timestampMs);
+    expect(timestamps.every((time, i) => i === 0 || time - (timestamps[i - 1] ?? 0) <= 41)).toBe(true);
+    expect(timestamps.at(-1)).toBeGreaterThanOrEqual(fromMs);
     const gapAt = slow.video.findIndex(
       (tag, i) => i > 0 && tag.timestampMs - (slow.video[i - 1]?.timestampMs ?? 0) > 41,
     );

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, listenFor } from '@fleet/bus';
+import { commandSent, commandSentSubject, type DeviceCommand, deviceCommandSubject, subscribe } from '@fleet/bus';
 import { readTerminalProfile } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { freePhone, keyOf, RawTerminal, type Received } from './testing/raw-terminal.ts';
+import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, type ReceivedFrame, uniquePhone } from './testing/raw-terminal.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(60_000);
@@ -55,28 +55,28 @@ afterAll(async () => {
 });
 
 /** Frames of commands, in the order in which they came. */
-const commandsOf = (terminal: RawTerminal): Received[] =>
+const listCommands = (terminal: RawTerminal): ReceivedFrame[] =>
   terminal.received.filter((frame) => frame.messageId >= 0x8103 && frame.messageId !== 0x8800);
 
 describe('a command', () => {
   it('to a terminal without a session is not connected, at once', async () => {
-    expect(await caller.ask(keyOf(freePhone()), startLive)).toEqual({ kind: 'notConnected' });
+    expect(await caller.sendCommand(canonicalNumber(uniquePhone()), startLive)).toEqual({ kind: 'notConnected' });
   });
 
   it.each([1, 2, 3])('ends with the result %i of the terminal', async (result) => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive);
-    terminal.answer(await terminal.next(0x9101), result);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { result } });
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    terminal.sendGeneralResponse(await terminal.waitForFrame(0x9101), result);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result } });
   });
 
   it('is told of once its frame is written, under its name and serial; a repetition gets the answer and no frame', async () => {
-    const phone = freePhone();
-    const imei = keyOf(phone);
+    const phone = uniquePhone();
+    const imei = canonicalNumber(phone);
     const terminal = await login(phone);
     const sent: unknown[] = [];
-    const heard = listenFor(
+    const subscription = subscribe(
       caller.bus,
       commandSent,
       () => undefined,
@@ -86,45 +86,45 @@ describe('a command', () => {
     await caller.bus.nc.flush();
     const id = randomBytes(16).toString('hex');
     const command: DeviceCommand = { kind: 'queryParameters', parameterIds: [1] };
-    const ask = (isRepeated: boolean) =>
-      caller.asker.ask({
+    const send = (isRepeated: boolean) =>
+      caller.commandClient.send({
         imei,
         command,
         correlationId: 'test',
-        name: { id, isRepeated },
+        identity: { id, isRetry: isRepeated },
         timeoutMs: 10_000,
         isClaimed: async () => true,
       });
-    const first = ask(false);
-    const frame = await terminal.next(0x8106);
-    await until(() => sent.length === 1, 'the frame is told of');
+    const first = send(false);
+    const frame = await terminal.waitForFrame(0x8106);
+    await waitFor(() => sent.length === 1, 'the frame is told of');
     expect(sent).toEqual([{ imei, commandId: id, messageId: 0x8106, serialNo: frame.serial }]);
     const reply = Buffer.from('000001000000010400000014', 'hex');
     reply.writeUInt16BE(frame.serial, 0);
     terminal.send(0x0104, reply);
-    const answer = await first;
-    expect(answer).toMatchObject({
+    const response = await first;
+    expect(response).toMatchObject({
       kind: 'answered',
       answer: { commandMessageId: 0x8106, message: { id: 0x0104, bodyBase64: reply.toString('base64') } },
     });
-    expect(await ask(true)).toEqual(answer);
+    expect(await send(true)).toEqual(response);
     // `next` has taken the one frame that there was.
     expect(terminal.received.filter(({ messageId }) => messageId === 0x8106)).toEqual([]);
-    heard.stop();
+    subscription.stop();
   });
 
   it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 3_000);
-    const first = await terminal.next(0x9101);
-    expect(await asked).toEqual({ kind: 'timedOut' });
-    const second = caller.ask(keyOf(phone), startLive);
-    const frame = await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
+    const first = await terminal.waitForFrame(0x9101);
+    expect(await outcomePromise).toEqual({ kind: 'timedOut' });
+    const second = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await terminal.waitForFrame(0x9101);
     expect(frame.serial).not.toBe(first.serial);
-    terminal.answer(first, 1);
-    terminal.answer(first, 1);
-    terminal.answer(frame, 0);
+    terminal.sendGeneralResponse(first, 1);
+    terminal.sendGeneralResponse(first, 1);
+    terminal.sendGeneralResponse(frame, 0);
     expect(await second).toMatchObject({
       kind: 'answered',
       answer: { result: 0, commandSerialNo: frame.serial },
@@ -132,107 +132,117 @@ describe('a command', () => {
   });
 
   it('is not ended by a wrong serial, a wrong id, a serial of zero, garbage or a broken check byte', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive);
-    const frame = await terminal.next(0x9101);
-    terminal.answer({ ...frame, serial: (frame.serial + 1) & 0xffff });
-    terminal.answer({ ...frame, messageId: 0x9102 });
-    if (frame.serial !== 0) terminal.answer({ ...frame, serial: 0 });
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await terminal.waitForFrame(0x9101);
+    terminal.sendGeneralResponse({ ...frame, serial: (frame.serial + 1) & 0xffff });
+    terminal.sendGeneralResponse({ ...frame, messageId: 0x9102 });
+    if (frame.serial !== 0) terminal.sendGeneralResponse({ ...frame, serial: 0 });
     terminal.socket.write(Buffer.from('(status) no JT/T 808 here'));
-    const broken = terminal.frame(0x0001, Buffer.from('0000910101', 'hex'), { serial: 9 });
+    const broken = terminal.buildFrame(0x0001, Buffer.from('0000910101', 'hex'), { serial: 9 });
     broken.writeUInt8(broken.readUInt8(broken.length - 2) ^ 0x10, broken.length - 2);
     terminal.socket.write(broken);
     terminal.send(0x0001, Buffer.from('00', 'hex'));
-    terminal.answer(frame, 0);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 0 } });
+    terminal.sendGeneralResponse(frame, 0);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 0 } });
   });
 
   it('is answered from half frames and glued frames', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = [caller.ask(keyOf(phone), startLive), caller.ask(keyOf(phone), { ...startLive, channel: 2 })];
-    const frames = [await terminal.next(0x9101), await terminal.next(0x9101)];
+    const outcomePromise = [
+      caller.sendCommand(canonicalNumber(phone), startLive),
+      caller.sendCommand(canonicalNumber(phone), { ...startLive, channel: 2 }),
+    ];
+    const frames = [await terminal.waitForFrame(0x9101), await terminal.waitForFrame(0x9101)];
     const bytes = Buffer.concat(
       frames.map(({ serial }, index) => {
         const body = Buffer.from([serial >> 8, serial & 0xff, 0x91, 0x01, 0]);
-        return terminal.frame(0x0001, body, { serial: 500 + index });
+        return terminal.buildFrame(0x0001, body, { serial: 500 + index });
       }),
     );
     for (const byte of bytes) terminal.socket.write(Buffer.from([byte]));
-    for (const outcome of await Promise.all(asked)) expect(outcome).toMatchObject({ kind: 'answered' });
+    for (const outcome of await Promise.all(outcomePromise)) expect(outcome).toMatchObject({ kind: 'answered' });
   });
 
   it('whose answer has no result is unreadable', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive);
-    const { serial } = await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const { serial } = await terminal.waitForFrame(0x9101);
     terminal.send(0x0001, Buffer.from([serial >> 8, serial & 0xff, 0x91, 0x01]));
-    expect(await asked).toMatchObject({ kind: 'unreadable' });
+    expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });
   });
 
-  it('that the wire can not carry is refused', async () => {
-    const phone = freePhone();
+  it('that the wire cannot carry is refused', async () => {
+    const phone = uniquePhone();
     await login(phone);
     const text = { kind: 'sendText', text: '\u{1f600}', textType: null, options: null } as const;
-    expect(await caller.ask(keyOf(phone), text)).toMatchObject({ kind: 'refused' });
+    expect(await caller.sendCommand(canonicalNumber(phone), text)).toMatchObject({ kind: 'refused' });
   });
 
   it('beyond the bound of a terminal is busy', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = [1, 2, 3, 4].map((channel) => caller.ask(keyOf(phone), { ...startLive, channel }));
+    const outcomePromise = [1, 2, 3, 4].map((channel) =>
+      caller.sendCommand(canonicalNumber(phone), { ...startLive, channel }),
+    );
     const frames = [];
-    for (let i = 0; i < 4; i += 1) frames.push(await terminal.next(0x9101));
-    expect(await caller.ask(keyOf(phone), startLive)).toMatchObject({ kind: 'busy' });
-    for (const frame of frames) terminal.answer(frame);
-    for (const outcome of await Promise.all(asked)) expect(outcome.kind).toBe('answered');
+    for (let i = 0; i < 4; i += 1) frames.push(await terminal.waitForFrame(0x9101));
+    expect(await caller.sendCommand(canonicalNumber(phone), startLive)).toMatchObject({ kind: 'busy' });
+    for (const frame of frames) terminal.sendGeneralResponse(frame);
+    for (const outcome of await Promise.all(outcomePromise)) expect(outcome.kind).toBe('answered');
   });
 
   it('that is asked twice under one Command-Id goes out once', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    let asks = 0;
-    const heard = caller.bus.nc.subscribe(deviceCommandSubject(keyOf(phone)), { callback: () => (asks += 1) });
+    let requestCount = 0;
+    const subscription = caller.bus.nc.subscribe(deviceCommandSubject(canonicalNumber(phone)), {
+      callback: () => (requestCount += 1),
+    });
     await caller.bus.nc.flush();
-    const asked = caller.ask(keyOf(phone), startLive);
-    const frame = await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await terminal.waitForFrame(0x9101);
     // The asker repeats itself every few seconds.
-    await until(() => asks >= 2, 'a second ask');
+    await waitFor(() => requestCount >= 2, 'a second ask');
     const serial = terminal.send(0x0002);
-    await terminal.result(serial, 0x0002);
-    heard.unsubscribe();
-    expect(commandsOf(terminal)).toEqual([]);
-    terminal.answer(frame);
-    expect(await asked).toMatchObject({ kind: 'answered' });
+    await terminal.waitForResult(serial, 0x0002);
+    subscription.unsubscribe();
+    expect(listCommands(terminal)).toEqual([]);
+    terminal.sendGeneralResponse(frame);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered' });
   });
 
   it('in flight when its session is lost is answered by the terminal on its next one, without a second frame', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive);
-    const frame = await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await terminal.waitForFrame(0x9101);
     terminal.close();
     const again = await login(phone);
-    again.answer(frame);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { commandSerialNo: frame.serial, result: 0 } });
-    expect(commandsOf(again)).toEqual([]);
+    again.sendGeneralResponse(frame);
+    expect(await outcomePromise).toMatchObject({
+      kind: 'answered',
+      answer: { commandSerialNo: frame.serial, result: 0 },
+    });
+    expect(listCommands(again)).toEqual([]);
   });
 
   it('in flight when its session is lost for good times out', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), startLive, 3_000);
-    await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
+    await terminal.waitForFrame(0x9101);
     terminal.close();
-    expect(await asked).toEqual({ kind: 'timedOut' });
+    expect(await outcomePromise).toEqual({ kind: 'timedOut' });
   });
 });
 
 describe('many commands', () => {
   it('200 in flight to 50 terminals each get their own answer', async () => {
-    const phones = Array.from({ length: 50 }, () => freePhone());
+    const phones = Array.from({ length: 50 }, () => uniquePhone());
     await Promise.all(
       phones.map(async (phone, index) => {
         const terminal = await login(phone);
@@ -240,7 +250,7 @@ describe('many commands', () => {
         terminal.onFrame = (frame) => {
           if (frame.messageId !== 0x9102) return;
           const channel = frame.body[0] ?? 0;
-          setTimeout(() => terminal.answer(frame, (index * 4 + channel) % 251), 50 * (4 - channel));
+          setTimeout(() => terminal.sendGeneralResponse(frame, (index * 4 + channel) % 251), 50 * (4 - channel));
         };
       }),
     );
@@ -248,8 +258,8 @@ describe('many commands', () => {
       phones.flatMap((phone, index) =>
         [0, 1, 2, 3].map(async (channel) => ({
           expected: (index * 4 + channel) % 251,
-          outcome: await caller.ask(
-            keyOf(phone),
+          outcome: await caller.sendCommand(
+            canonicalNumber(phone),
             { kind: 'controlLive', channel, control: 0, closeType: 0, streamType: 0 },
             20_000,
           ),
@@ -264,14 +274,14 @@ describe('many commands', () => {
 
 describe('a list of recordings', () => {
   it('in one message is answered and acknowledged', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), listRecordings);
-    const frame = await terminal.next(0x9205);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const frame = await terminal.waitForFrame(0x9205);
     expect(frame.body.toString('hex')).toBe(`01261121000000000000000000${'00'.repeat(8)}000000`);
     const body = listBody(frame.serial, 2, [1, 2]);
     const serial = terminal.send(0x1205, body);
-    expect(await asked).toEqual({
+    expect(await outcomePromise).toEqual({
       kind: 'answered',
       answer: {
         commandMessageId: 0x9205,
@@ -280,65 +290,65 @@ describe('a list of recordings', () => {
         message: { id: 0x1205, edition: '2013', bodyBase64: body.toString('base64') },
       },
     });
-    expect(await terminal.result(serial, 0x1205)).toBe(0);
+    expect(await terminal.waitForResult(serial, 0x1205)).toBe(0);
   });
 
   it('split over parts that straddle items is joined, each part acknowledged', async () => {
-    const phone = freePhone('2019');
+    const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
-    const asked = caller.ask(keyOf(phone), listRecordings);
-    const frame = await terminal.next(0x9205);
-    terminal.answer(frame, 0);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const frame = await terminal.waitForFrame(0x9205);
+    terminal.sendGeneralResponse(frame, 0);
     const body = listBody(
       frame.serial,
       90,
       Array.from({ length: 90 }, (_, index) => index),
     );
-    const parts = terminal.parts(0x1205, body, 1000);
+    const parts = terminal.buildParts(0x1205, body, 1000);
     for (const part of parts) {
       terminal.socket.write(part.bytes);
-      expect(await terminal.result(part.serial, 0x1205)).toBe(0);
+      expect(await terminal.waitForResult(part.serial, 0x1205)).toBe(0);
     }
-    expect(await asked).toMatchObject({
+    expect(await outcomePromise).toMatchObject({
       kind: 'answered',
       answer: { result: 0, message: { bodyBase64: body.toString('base64') } },
     });
   });
 
   it('in several complete messages is collected', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), listRecordings);
-    const { serial } = await terminal.next(0x9205);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const { serial } = await terminal.waitForFrame(0x9205);
     terminal.send(0x1205, listBody(serial, 3, [1]));
     terminal.send(0x1205, listBody(serial, 3, [2, 3]));
     const bodyBase64 = listBody(serial, 3, [1, 2, 3]).toString('base64');
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { message: { bodyBase64 } } });
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { message: { bodyBase64 } } });
   });
 
   it('is refused by a general response, and only by one that is not 0', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), listRecordings);
-    const frame = await terminal.next(0x9205);
-    terminal.answer(frame, 0);
-    terminal.answer(frame, 1);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 1, message: null } });
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const frame = await terminal.waitForFrame(0x9205);
+    terminal.sendGeneralResponse(frame, 0);
+    terminal.sendGeneralResponse(frame, 1);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 1, message: null } });
   });
 
   it('that ends inside an item is unreadable', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = caller.ask(keyOf(phone), listRecordings);
-    const { serial } = await terminal.next(0x9205);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
+    const { serial } = await terminal.waitForFrame(0x9205);
     terminal.send(0x1205, listBody(serial, 2, [1, 2]).subarray(0, 40));
-    expect(await asked).toMatchObject({ kind: 'unreadable' });
+    expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });
   });
 });
 
 describe('commands with other answers', () => {
   it('playback is completed by whichever answer comes first', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
     const playback: DeviceCommand = {
       ...startLive,
@@ -350,38 +360,38 @@ describe('commands with other answers', () => {
       startTime: '261121000000',
       endTime: null,
     };
-    const first = caller.ask(keyOf(phone), playback);
-    terminal.answer(await terminal.next(0x9201), 0);
+    const first = caller.sendCommand(canonicalNumber(phone), playback);
+    terminal.sendGeneralResponse(await terminal.waitForFrame(0x9201), 0);
     expect(await first).toMatchObject({ kind: 'answered', answer: { result: 0, message: null } });
-    const second = caller.ask(keyOf(phone), playback);
-    const { serial } = await terminal.next(0x9201);
+    const second = caller.sendCommand(canonicalNumber(phone), playback);
+    const { serial } = await terminal.waitForFrame(0x9201);
     terminal.send(0x1205, listBody(serial, 0, []));
     expect(await second).toMatchObject({ kind: 'answered', answer: { result: null, message: { id: 0x1205 } } });
   });
 
   it('attributes, which have no reply serial, are asked one at a time', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const asked = [1, 2].map(() => caller.ask(keyOf(phone), { kind: 'queryAvAttributes' }));
-    await terminal.next(0x9003);
+    const outcomePromise = [1, 2].map(() => caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' }));
+    await terminal.waitForFrame(0x9003);
     const serial = terminal.send(0x0002);
-    await terminal.result(serial, 0x0002);
-    expect(commandsOf(terminal)).toEqual([]);
+    await terminal.waitForResult(serial, 0x0002);
+    expect(listCommands(terminal)).toEqual([]);
     const attributes = Buffer.from('060100010140016204 08'.replace(' ', ''), 'hex');
     terminal.send(0x1003, attributes);
-    await terminal.next(0x9003);
+    await terminal.waitForFrame(0x9003);
     terminal.send(0x1003, attributes);
-    for (const outcome of await Promise.all(asked))
+    for (const outcome of await Promise.all(outcomePromise))
       expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1003 } } });
   });
 
   it('audio attributes are stored for other services when the command ends, and the model at the login', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const profile = () => readTerminalProfile(caller.redis, keyOf(phone));
-    await until(async () => (await profile()).model !== null, 'no model is stored');
-    const outcome = caller.ask(keyOf(phone), { kind: 'queryAvAttributes' });
-    await terminal.next(0x9003);
+    const profile = () => readTerminalProfile(caller.redis, canonicalNumber(phone));
+    await waitFor(async () => (await profile()).model !== null, 'no model is stored');
+    const outcome = caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' });
+    await terminal.waitForFrame(0x9003);
     terminal.send(0x1003, Buffer.from('13020201040001620408', 'hex'));
     expect(await outcome).toMatchObject({ kind: 'answered' });
     expect((await profile()).audio).toEqual({ codec: 19, sampleRate: 44_100, channels: 2 });
@@ -394,16 +404,17 @@ describe('commands with other answers', () => {
   ] as const)(
     'a wake-up of %s is repeated with new serials until any of them is answered',
     async (edition, messageId) => {
-      const phone = freePhone(edition);
+      const phone = uniquePhone(edition);
       const terminal = await login(phone, edition);
-      const asked = caller.ask(keyOf(phone), { kind: 'wakeUp' });
-      const first = await terminal.next(messageId);
-      const second = await terminal.next(messageId);
+      const outcomePromise = caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });
+      const first = await terminal.waitForFrame(messageId);
+      const second = await terminal.waitForFrame(messageId);
       expect(second.serial).not.toBe(first.serial);
       const serial = Buffer.from([first.serial >> 8, first.serial & 0xff]);
-      if (edition === '2019') terminal.answer(first);
-      else terminal.send(0x0201, Buffer.concat([edition === '2011' ? Buffer.alloc(0) : serial, terminal.location()]));
-      expect(await asked).toMatchObject({ kind: 'answered', answer: { commandMessageId: messageId } });
+      if (edition === '2019') terminal.sendGeneralResponse(first);
+      else
+        terminal.send(0x0201, Buffer.concat([edition === '2011' ? Buffer.alloc(0) : serial, terminal.buildLocation()]));
+      expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { commandMessageId: messageId } });
     },
   );
 
@@ -416,7 +427,7 @@ describe('commands with other answers', () => {
     ['2019', {}, null, '0001'],
     ['2019', null, null, '0201'],
   ] as const)('text flags of %s with %j and %s', async (edition, options, textType, head) => {
-    const phone = freePhone(edition);
+    const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
     const none = {
       emergency: false,
@@ -425,16 +436,16 @@ describe('commands with other answers', () => {
       displayByAdvertisingScreen: false,
       centralNavigationInfo: false,
     };
-    const asked = caller.ask(keyOf(phone), {
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
       kind: 'sendText',
       text: '\u4f60A',
       textType,
       options: options === null ? null : { ...none, ...options },
     });
-    const frame = await terminal.next(0x8300);
-    terminal.answer(frame);
+    const frame = await terminal.waitForFrame(0x8300);
+    terminal.sendGeneralResponse(frame);
     expect(frame.body.toString('hex')).toBe(`${head}c4e341`);
-    expect((await asked).kind).toBe('answered');
+    expect((await outcomePromise).kind).toBe('answered');
   });
 
   it.each([
@@ -447,21 +458,26 @@ describe('commands with other answers', () => {
   ] as const)(
     'a text to a terminal of %s with %i bytes has %i parts, cut where bytes end',
     async (edition, bytes, parts) => {
-      const phone = freePhone(edition);
+      const phone = uniquePhone(edition);
       const terminal = await login(phone, edition);
       // Two bytes for each character, so that a part may end in the middle of one.
       const text = `${bytes % 2 === 0 ? '' : 'x'}${'\u8f66'.repeat(bytes >> 1)}`;
-      const asked = caller.ask(keyOf(phone), { kind: 'sendText', text, textType: null, options: null });
-      const frames = [await terminal.next(0x8300)];
-      while (frames.length < parts) frames.push(await terminal.next(0x8300));
+      const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
+        kind: 'sendText',
+        text,
+        textType: null,
+        options: null,
+      });
+      const frames = [await terminal.waitForFrame(0x8300)];
+      while (frames.length < parts) frames.push(await terminal.waitForFrame(0x8300));
       expect(frames.map(({ subpackage }) => subpackage)).toEqual(
         parts === 1 ? [null] : frames.map((_frame, at) => ({ total: parts, no: at + 1 })),
       );
       const head = edition === '2019' ? '0201' : '01';
       const hex = Buffer.concat(frames.map(({ body }) => body)).toString('hex');
       expect(hex).toBe(`${head}${bytes % 2 === 0 ? '' : '78'}${'b3b5'.repeat(bytes >> 1)}`);
-      terminal.answer(frames.at(-1) as Received, 1);
-      expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 1 } });
+      terminal.sendGeneralResponse(frames.at(-1) as ReceivedFrame, 1);
+      expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 1 } });
     },
   );
 
@@ -470,16 +486,16 @@ describe('commands with other answers', () => {
     ['acknowledges the whole by the serial of its last part', [2]],
     ['acknowledges each part', [1, 2]],
   ])('sends both parts of a text without waiting to a terminal that %s', async (_style, acknowledged) => {
-    const phone = freePhone('2013');
+    const phone = uniquePhone('2013');
     const terminal = await login(phone, '2013');
-    const outcome = caller.ask(keyOf(phone), {
+    const outcome = caller.sendCommand(canonicalNumber(phone), {
       kind: 'sendText',
       text: 'x'.repeat(1024),
       textType: null,
       options: null,
     });
-    const parts = [await terminal.next(0x8300), await terminal.next(0x8300)];
-    for (const part of parts.filter((_part, at) => acknowledged.includes(at + 1))) terminal.answer(part);
+    const parts = [await terminal.waitForFrame(0x8300), await terminal.waitForFrame(0x8300)];
+    for (const part of parts.filter((_part, at) => acknowledged.includes(at + 1))) terminal.sendGeneralResponse(part);
     expect(await outcome).toMatchObject({
       kind: 'answered',
       answer: { result: 0, commandSerialNo: parts[0]?.serial },
@@ -487,20 +503,25 @@ describe('commands with other answers', () => {
   });
 
   it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
-    const phone = freePhone('2019');
+    const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
-    const asked = caller.ask(keyOf(phone), { kind: 'sendText', text: 'x'.repeat(1024), textType: null, options: null });
-    const head = await terminal.next(0x8300);
-    const tail = await terminal.next(0x8300);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
+      kind: 'sendText',
+      text: 'x'.repeat(1024),
+      textType: null,
+      options: null,
+    });
+    const head = await terminal.waitForFrame(0x8300);
+    const tail = await terminal.waitForFrame(0x8300);
     expect([head.subpackage, tail.subpackage]).toEqual([
       { total: 2, no: 1 },
       { total: 2, no: 2 },
     ]);
     const first = head.serial;
     terminal.send(0x0005, Buffer.from([first >> 8, first & 0xff, 0, 1, 0, 2]));
-    expect(await terminal.next(0x8300)).toEqual(tail);
-    terminal.answer(head);
-    terminal.answer(tail);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { result: 0, commandSerialNo: first } });
+    expect(await terminal.waitForFrame(0x8300)).toEqual(tail);
+    terminal.sendGeneralResponse(head);
+    terminal.sendGeneralResponse(tail);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 0, commandSerialNo: first } });
   });
 });

@@ -85,7 +85,7 @@ export const schema = envSchema({
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'replicas of streams that this service makes; 3 in production',
+    description: 'replicas of streams that this service creates; 3 in production',
   },
   COMMANDS_PER_TERMINAL: {
     type: 'integer',
@@ -112,7 +112,7 @@ export const schema = envSchema({
     maximum: 3,
     default: 3,
     description:
-      'result that acknowledges messages outside the standard; 0 for fleets whose terminals repeat them for ever',
+      'result that acknowledges messages outside the standard; 0 for fleets whose terminals repeat them forever',
   },
   IGNORE_CHECKSUM: {
     type: 'boolean',

@@ -3,7 +3,7 @@ import { encodeFrame } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
 import { startGateway } from './testing/harness.ts';
-import { freePhone, RawTerminal } from './testing/raw-terminal.ts';
+import { RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
 // Real sockets on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -56,9 +56,9 @@ function flood(port: number, frame: Buffer): { done: Promise<number> } {
 
 describe('a connection that floods the gateway', () => {
   it.each(floods)('with frames %s is closed, and a neighbour is acknowledged within a second', async (_what, spoil) => {
-    const healthy = await RawTerminal.login(gateway.jt808Port, freePhone());
+    const healthy = await RawTerminal.login(gateway.jt808Port, uniquePhone());
     const frame = spoil(
-      Buffer.from(encodeFrame({ messageId: 0x0200, phone: freePhone(), serial: 1, body: healthy.location() })),
+      Buffer.from(encodeFrame({ messageId: 0x0200, phone: uniquePhone(), serial: 1, body: healthy.buildLocation() })),
     );
     const waits: number[] = [];
     const { done } = flood(gateway.jt808Port, frame);
@@ -68,8 +68,8 @@ describe('a connection that floods the gateway', () => {
     });
     while (!flooding.isOver || waits.length < 20) {
       const startedAt = performance.now();
-      const serial = healthy.send(0x0200, healthy.location(waits.length));
-      expect(await healthy.result(serial, 0x0200)).toBe(0);
+      const serial = healthy.send(0x0200, healthy.buildLocation(waits.length));
+      expect(await healthy.waitForResult(serial, 0x0200)).toBe(0);
       waits.push(performance.now() - startedAt);
     }
     waits.sort((left, right) => left - right);

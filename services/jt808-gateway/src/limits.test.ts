@@ -1,18 +1,18 @@
 import { connect } from 'node:net';
-import { isDeviceExpected, openRedis, type Redis, readDevice } from '@fleet/storage';
+import { connectRedis, isDeviceExpected, type Redis, readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { freePort } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { OwnServer } from './testing/own-servers.ts';
-import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
+import { TestServer } from './testing/test-server.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(60_000);
 
 let caller: Caller;
 const open: RawTerminal[] = [];
-const login = async (gateway: Gateway, phone = freePhone()): Promise<RawTerminal> => {
+const login = async (gateway: Gateway, phone = uniquePhone()): Promise<RawTerminal> => {
   const terminal = await RawTerminal.login(gateway.jt808Port, phone);
   open.push(terminal);
   return terminal;
@@ -38,9 +38,9 @@ describe('a connection', () => {
   afterAll(() => gateway.stop());
 
   it('that never registers is closed, whatever it dribbles', async () => {
-    const terminal = await RawTerminal.connect(gateway.jt808Port, freePhone(), '2013');
+    const terminal = await RawTerminal.connect(gateway.jt808Port, uniquePhone(), '2013');
     const dribble = setInterval(() => terminal.socket.write(Buffer.from([0x7e])), 50);
-    await terminal.closed();
+    await terminal.waitForClose();
     clearInterval(dribble);
     expect(terminal.received).toEqual([]);
   });
@@ -49,11 +49,14 @@ describe('a connection', () => {
     const beating = await login(gateway);
     const silent = await login(gateway);
     const beat = setInterval(() => beating.send(0x0002), 100);
-    await silent.closed();
-    await until(async () => (await readDevice(caller.redis, keyOf(silent.phone))) === null, 'gone from Redis');
+    await silent.waitForClose();
+    await waitFor(
+      async () => (await readDevice(caller.redis, canonicalNumber(silent.phone))) === null,
+      'gone from Redis',
+    );
     clearInterval(beat);
     expect(beating.isClosed).toBe(false);
-    expect(await caller.ask(keyOf(silent.phone), startLive)).toEqual({ kind: 'notConnected' });
+    expect(await caller.sendCommand(canonicalNumber(silent.phone), startLive)).toEqual({ kind: 'notConnected' });
   });
 
   it('that never reads is closed, and the others do not notice', async () => {
@@ -63,19 +66,19 @@ describe('a connection', () => {
     const beat = setInterval(() => other.send(0x0002), 100);
     deaf.socket.pause();
     const heartbeats = Buffer.concat(
-      Array.from({ length: 2_000 }, (_, serial) => deaf.frame(0x0002, Buffer.alloc(0), { serial })),
+      Array.from({ length: 2_000 }, (_, serial) => deaf.buildFrame(0x0002, Buffer.alloc(0), { serial })),
     );
     const feed = setInterval(() => {
       if (deaf.socket.writableLength < 1_000_000) deaf.socket.write(heartbeats);
     });
-    await until(
-      async () => (await readDevice(caller.redis, keyOf(deaf.phone))) === null,
+    await waitFor(
+      async () => (await readDevice(caller.redis, canonicalNumber(deaf.phone))) === null,
       'the deaf one is gone',
       20_000,
     );
     clearInterval(feed);
     clearInterval(beat);
-    expect(await other.result(other.send(0x0002), 0x0002)).toBe(0);
+    expect(await other.waitForResult(other.send(0x0002), 0x0002)).toBe(0);
   });
 
   it('survives everything that is no frame', async () => {
@@ -84,7 +87,7 @@ describe('a connection', () => {
     terminal.socket.write(Buffer.from('7e7e7e0002000001397e7e7d7d7d7e', 'hex'));
     terminal.socket.write(Buffer.concat([Buffer.from([0x7e]), Buffer.alloc(50_000, 0x30)]));
     terminal.socket.write(Buffer.from([0x7e]));
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
   });
 });
 
@@ -100,7 +103,10 @@ describe('a limit per address', () => {
         over.resume();
       });
       only.close();
-      await until(async () => (await readDevice(caller.redis, keyOf(only.phone))) === null, 'the first is gone');
+      await waitFor(
+        async () => (await readDevice(caller.redis, canonicalNumber(only.phone))) === null,
+        'the first is gone',
+      );
       const next = await login(gateway);
       expect(next.isClosed).toBe(false);
     } finally {
@@ -110,13 +116,13 @@ describe('a limit per address', () => {
 });
 
 describe('Redis', () => {
-  let server: OwnServer;
+  let server: TestServer;
   let redis: Redis;
   let gateway: Gateway;
   beforeAll(async () => {
-    server = await OwnServer.redis();
+    server = await TestServer.redis();
     const url = `redis://127.0.0.1:${server.port}`;
-    redis = await openRedis(url, { name: 'test', onError: () => undefined });
+    redis = await connectRedis(url, { name: 'test', onError: () => undefined });
     gateway = await startGateway({ REDIS_URL: url });
   });
   afterAll(async () => {
@@ -128,12 +134,12 @@ describe('Redis', () => {
   it('that was emptied knows all sessions again within 5 s', async () => {
     const terminals = await Promise.all(Array.from({ length: 20 }, () => login(gateway)));
     const owners = async (): Promise<unknown[]> =>
-      Promise.all(terminals.map(async ({ phone }) => (await readDevice(redis, keyOf(phone)))?.podId));
+      Promise.all(terminals.map(async ({ phone }) => (await readDevice(redis, canonicalNumber(phone)))?.podId));
     const tookMs: number[] = [];
     for (let times = 0; times < 3 && (tookMs.at(-1) ?? 5_000) >= 5_000; times += 1) {
       await redis.flushAll();
       const emptiedAtMs = performance.now();
-      await until(async () => (await owners()).every((owner) => owner === gateway.podId), 'announced again');
+      await waitFor(async () => (await owners()).every((owner) => owner === gateway.podId), 'announced again');
       tookMs.push(performance.now() - emptiedAtMs);
     }
     // The best of three: a busy machine may pause any one of them.
@@ -145,14 +151,14 @@ describe('Redis', () => {
     const before = await login(gateway);
     const code = await before.register();
     await server.kill();
-    const asked = caller.ask(keyOf(before.phone), startLive);
-    before.answer(await before.next(0x9101));
-    expect((await asked).kind).toBe('answered');
+    const outcomePromise = caller.sendCommand(canonicalNumber(before.phone), startLive);
+    before.sendGeneralResponse(await before.waitForFrame(0x9101));
+    expect((await outcomePromise).kind).toBe('answered');
     // The client would hold each transaction until its next attempt to connect has failed: a second.
     const startedAtMs = performance.now();
     for (let i = 0; i < 10; i += 1) {
-      const again = caller.ask(keyOf(before.phone), startLive);
-      before.answer(await before.next(0x9101));
+      const again = caller.sendCommand(canonicalNumber(before.phone), startLive);
+      before.sendGeneralResponse(await before.waitForFrame(0x9101));
       expect((await again).kind).toBe('answered');
     }
     expect(performance.now() - startedAtMs).toBeLessThan(5_000);
@@ -160,11 +166,15 @@ describe('Redis', () => {
     const back = await RawTerminal.connect(gateway.jt808Port, before.phone, '2013');
     open.push(back);
     expect(await back.tryAuthenticate(code)).toBe(0);
-    await before.closed();
+    await before.waitForClose();
     await server.start();
-    await until(() => redis.isReady, 'the test is connected again');
+    await waitFor(() => redis.isReady, 'the test is connected again');
     for (const { phone } of [back, during])
-      await until(async () => (await readDevice(redis, keyOf(phone)))?.podId === gateway.podId, 'announced', 5_000);
+      await waitFor(
+        async () => (await readDevice(redis, canonicalNumber(phone)))?.podId === gateway.podId,
+        'announced',
+        5_000,
+      );
   });
 });
 
@@ -176,10 +186,10 @@ describe('two pods without Redis', () => {
     try {
       const old = await login(first);
       const young = await login(second, old.phone);
-      await old.closed();
-      const asked = caller.ask(keyOf(old.phone), startLive);
-      young.answer(await young.next(0x9101));
-      expect(await asked).toMatchObject({ kind: 'answered' });
+      await old.waitForClose();
+      const outcomePromise = caller.sendCommand(canonicalNumber(old.phone), startLive);
+      young.sendGeneralResponse(await young.waitForFrame(0x9101));
+      expect(await outcomePromise).toMatchObject({ kind: 'answered' });
       expect(old.received.filter((frame) => frame.messageId === 0x9101)).toEqual([]);
     } finally {
       await first.stop();
@@ -193,41 +203,41 @@ describe('a stop', () => {
     const gateway = await startGateway({ DRAIN_SPREAD_MS: '100', DRAIN_COMMANDS_MS: '60000' });
     const busy = await login(gateway);
     const idle = await login(gateway);
-    const asked = caller.ask(keyOf(busy.phone), startLive);
-    const frame = await busy.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(busy.phone), startLive);
+    const frame = await busy.waitForFrame(0x9101);
     const stopping = gateway.stop();
     const isDraining = async (): Promise<boolean> => {
       const ready = await fetch(`http://127.0.0.1:${gateway.httpPort}/readyz`);
       await ready.arrayBuffer();
       return ready.status === 503;
     };
-    await until(isDraining, 'the gateway drains');
-    const serial = idle.send(0x0200, idle.location());
-    expect(await idle.result(serial, 0x0200)).toBe(0);
-    const late = caller.ask(keyOf(idle.phone), startLive);
-    idle.answer(await idle.next(0x9101));
+    await waitFor(isDraining, 'the gateway drains');
+    const serial = idle.send(0x0200, idle.buildLocation());
+    expect(await idle.waitForResult(serial, 0x0200)).toBe(0);
+    const late = caller.sendCommand(canonicalNumber(idle.phone), startLive);
+    idle.sendGeneralResponse(await idle.waitForFrame(0x9101));
     expect(await late).toMatchObject({ kind: 'answered' });
     expect([busy.isClosed, idle.isClosed]).toEqual([false, false]);
-    busy.answer(frame);
-    expect(await asked).toMatchObject({ kind: 'answered' });
-    await Promise.all([busy.closed(), idle.closed()]);
+    busy.sendGeneralResponse(frame);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered' });
+    await Promise.all([busy.waitForClose(), idle.waitForClose()]);
     await stopping;
     expect(await caller.redis.exists(`gateway:${gateway.podId}`)).toBe(0);
     for (const { phone } of [busy, idle]) {
-      expect(await readDevice(caller.redis, keyOf(phone))).toBeNull();
-      expect(await isDeviceExpected(caller.redis, keyOf(phone), 60_000)).toBe(true);
+      expect(await readDevice(caller.redis, canonicalNumber(phone))).toBeNull();
+      expect(await isDeviceExpected(caller.redis, canonicalNumber(phone), 60_000)).toBe(true);
     }
   });
 
   it('waits for no command any longer once it is hurried', async () => {
     const gateway = await startGateway({ DRAIN_COMMANDS_MS: '90000' });
     const silent = await login(gateway);
-    const asked = caller.ask(keyOf(silent.phone), startLive, 2_000);
-    await silent.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(silent.phone), startLive, 2_000);
+    await silent.waitForFrame(0x9101);
     const stopping = gateway.stop();
-    gateway.hurry();
-    await silent.closed();
+    gateway.forceStop();
+    await silent.waitForClose();
     await stopping;
-    expect(await asked).toEqual({ kind: 'timedOut' });
+    expect(await outcomePromise).toEqual({ kind: 'timedOut' });
   });
 });

@@ -2,8 +2,8 @@ import type { Edition } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(60_000);
@@ -36,41 +36,44 @@ afterAll(async () => {
 
 describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) => {
   it('registers, gets the same code each time, authenticates and is seen in Redis', async () => {
-    const phone = freePhone(edition);
+    const phone = uniquePhone(edition);
     const terminal = await connect(phone, edition);
     const code = await terminal.register();
     expect(await terminal.register()).toBe(code);
     expect(await terminal.tryAuthenticate(code)).toBe(0);
-    const state = await readDevice(caller.redis, keyOf(phone));
+    const state = await readDevice(caller.redis, canonicalNumber(phone));
     expect(state).toMatchObject({ podId: gateway.podId, phone, edition, remoteAddress: '127.0.0.1' });
   });
 
   it('is refused with a wrong code, and accepted with the right one after that', async () => {
-    const terminal = await connect(freePhone(edition), edition);
+    const terminal = await connect(uniquePhone(edition), edition);
     const code = await terminal.register();
     expect(await terminal.tryAuthenticate(`${code}0`)).toBe(1);
     expect(await terminal.tryAuthenticate(code)).toBe(0);
   });
 
   it('comes back with its code alone', async () => {
-    const phone = freePhone(edition);
+    const phone = uniquePhone(edition);
     const first = await connect(phone, edition);
     const code = await first.register();
     first.close();
     const second = await connect(phone, edition);
     expect(await second.tryAuthenticate(code)).toBe(0);
-    await until(async () => (await readDevice(caller.redis, keyOf(phone)))?.edition === edition, 'edition in Redis');
+    await waitFor(
+      async () => (await readDevice(caller.redis, canonicalNumber(phone)))?.edition === edition,
+      'edition in Redis',
+    );
   });
 
   it('answers a live request by its own digits and header', async () => {
-    const phone = freePhone(edition);
+    const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
-    const asked = caller.ask(keyOf(phone), startLive);
-    const frame = await terminal.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await terminal.waitForFrame(0x9101);
     expect(frame.phone).toBe(phone);
     expect(frame.header).toBe(edition === '2019' ? '2019' : '2013');
-    terminal.answer(frame);
-    expect(await asked).toEqual({
+    terminal.sendGeneralResponse(frame);
+    expect(await outcomePromise).toEqual({
       kind: 'answered',
       answer: { commandMessageId: 0x9101, commandSerialNo: frame.serial, result: 0, message: null },
     });
@@ -92,48 +95,48 @@ describe('a terminal that never registers', () => {
   it.each(['2011', '2013', '2019'] as const)(
     'of %s reports at once and takes commands, by the policy',
     async (edition) => {
-      const phone = freePhone(edition);
+      const phone = uniquePhone(edition);
       const terminal = await connectTo(phone, edition);
-      const serials = [1, 2, 3].map((marker) => terminal.send(0x0200, terminal.location(marker)));
-      for (const serial of serials) expect(await terminal.result(serial, 0x0200)).toBe(0);
-      expect(await readDevice(caller.redis, keyOf(phone))).toMatchObject({ podId: accepting.podId, phone });
-      const outcome = caller.ask(keyOf(phone), startLive);
-      terminal.answer(await terminal.next(0x9101));
+      const serials = [1, 2, 3].map((marker) => terminal.send(0x0200, terminal.buildLocation(marker)));
+      for (const serial of serials) expect(await terminal.waitForResult(serial, 0x0200)).toBe(0);
+      expect(await readDevice(caller.redis, canonicalNumber(phone))).toMatchObject({ podId: accepting.podId, phone });
+      const outcome = caller.sendCommand(canonicalNumber(phone), startLive);
+      terminal.sendGeneralResponse(await terminal.waitForFrame(0x9101));
       expect(await outcome).toMatchObject({ kind: 'answered' });
     },
   );
 
   it('authenticates with any code, also after a log-out, by the policy', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await connectTo(phone);
     expect(await terminal.tryAuthenticate('its own code')).toBe(0);
-    expect(await terminal.result(terminal.send(0x0003), 0x0003)).toBe(0);
+    expect(await terminal.waitForResult(terminal.send(0x0003), 0x0003)).toBe(0);
     expect(await terminal.tryAuthenticate('another one')).toBe(0);
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
   });
 
   it('is another one than a terminal that has registered, which needs its code in spite of the policy', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const registered = await connectTo(phone);
     const code = await registered.register();
     const impostor = await connectTo(phone);
     for (let report = 0; report < 2; report += 1)
-      expect(await impostor.result(impostor.send(0x0200, impostor.location()), 0x0200)).toBe(1);
+      expect(await impostor.waitForResult(impostor.send(0x0200, impostor.buildLocation()), 0x0200)).toBe(1);
     expect(await impostor.tryAuthenticate('a guess')).toBe(1);
     expect(await registered.tryAuthenticate(code)).toBe(0);
   });
 
   it('does not begin a session by an acknowledgement, a log-out or with a number of zeros', async () => {
-    const terminal = await connectTo(freePhone());
+    const terminal = await connectTo(uniquePhone());
     terminal.send(0x0001, Buffer.from('0001820100', 'hex'));
-    expect(await terminal.result(terminal.send(0x0003), 0x0003)).toBe(1);
+    expect(await terminal.waitForResult(terminal.send(0x0003), 0x0003)).toBe(1);
     const zeros = await connectTo('000000000000');
-    expect(await zeros.result(zeros.send(0x0200, zeros.location()), 0x0200)).toBe(1);
+    expect(await zeros.waitForResult(zeros.send(0x0200, zeros.buildLocation()), 0x0200)).toBe(1);
   });
 
   it('is refused by default, also with a code of its own', async () => {
-    const terminal = await connect(freePhone(), '2013');
-    expect(await terminal.result(terminal.send(0x0200, terminal.location()), 0x0200)).toBe(1);
+    const terminal = await connect(uniquePhone(), '2013');
+    expect(await terminal.waitForResult(terminal.send(0x0200, terminal.buildLocation()), 0x0200)).toBe(1);
     expect(await terminal.tryAuthenticate('its own code')).toBe(1);
   });
 });
@@ -142,48 +145,48 @@ describe('before authentication', () => {
   it.each([0x0002, 0x0003, 0x0200, 0x0704, 0x0900, 0x1206])(
     'message %s is refused with result 1',
     async (messageId) => {
-      const terminal = await connect(freePhone(), '2013');
-      const serial = terminal.send(messageId, terminal.location());
-      expect(await terminal.result(serial, messageId)).toBe(1);
+      const terminal = await connect(uniquePhone(), '2013');
+      const serial = terminal.send(messageId, terminal.buildLocation());
+      expect(await terminal.waitForResult(serial, messageId)).toBe(1);
     },
   );
 
   it('never acknowledges an acknowledgement', async () => {
-    const terminal = await connect(freePhone(), '2013');
+    const terminal = await connect(uniquePhone(), '2013');
     terminal.send(0x0001, Buffer.from('0001820100', 'hex'));
     const serial = terminal.send(0x0002);
-    expect(await terminal.result(serial, 0x0002)).toBe(1);
+    expect(await terminal.waitForResult(serial, 0x0002)).toBe(1);
     expect(terminal.received).toEqual([]);
   });
 
   it('answers the time in UTC', async () => {
-    const terminal = await connect(freePhone('2019'), '2019');
-    const askedAtMs = Date.now();
+    const terminal = await connect(uniquePhone('2019'), '2019');
+    const requestedAtMs = Date.now();
     terminal.send(0x0004);
-    const digits = (await terminal.next(0x8004)).body.toString('hex');
+    const digits = (await terminal.waitForFrame(0x8004)).body.toString('hex');
     const iso = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4, 6)}T${digits.slice(6, 8)}:${digits.slice(8, 10)}:${digits.slice(10, 12)}Z`;
     // Whole seconds, cut.
-    expect(Date.parse(iso)).toBeGreaterThan(askedAtMs - 1_000);
+    expect(Date.parse(iso)).toBeGreaterThan(requestedAtMs - 1_000);
     expect(Date.parse(iso)).toBeLessThanOrEqual(Date.now());
   });
 
   it('refuses a number of zeros', async () => {
     const terminal = await connect('000000000000', '2013');
     terminal.send(0x0100, Buffer.alloc(40));
-    expect((await terminal.next(0x8100)).body[2]).toBe(4);
+    expect((await terminal.waitForFrame(0x8100)).body[2]).toBe(4);
     expect(await terminal.tryAuthenticate('whatever')).toBe(1);
   });
 
   it('answers encrypted frames with "not supported"', async () => {
-    const terminal = await login(freePhone());
+    const terminal = await login(uniquePhone());
     // Bit 10 of the properties: RSA.
-    const serial = terminal.send(0x0200, terminal.location(), { encryption: 1 });
-    expect(await terminal.result(serial, 0x0200)).toBe(3);
+    const serial = terminal.send(0x0200, terminal.buildLocation(), { encryption: 1 });
+    expect(await terminal.waitForResult(serial, 0x0200)).toBe(3);
   });
 
   it('closes after too many wrong codes', async () => {
-    const terminal = await connect(freePhone(), '2013');
+    const terminal = await connect(uniquePhone(), '2013');
     for (let i = 0; i < 10; i += 1) expect(await terminal.tryAuthenticate(`wrong${i}`)).toBe(1);
-    await terminal.closed();
+    await terminal.waitForClose();
   });
 });

@@ -78,13 +78,13 @@ export class GatewayMetrics {
     labelNames: ['kind', 'outcome'],
     registers: [this.registry],
   });
-  readonly strayAnswers = new Counter({
+  readonly unmatchedResponses = new Counter({
     name: 'gateway_stray_answers_total',
     help: 'answers of terminals that no command waits for: late, repeated, of a wrong serial or id, malformed',
     labelNames: ['reason'],
     registers: [this.registry],
   });
-  readonly stateFailures = new Counter({
+  readonly redisFailures = new Counter({
     name: 'gateway_state_failures_total',
     help: 'operations on Redis that failed',
     labelNames: ['operation'],
@@ -92,17 +92,17 @@ export class GatewayMetrics {
   });
 
   constructor() {
-    this.#fromHot('gateway_frames_in_total', 'frames of terminals', () => this.hot.framesIn);
-    this.#fromHot('gateway_frames_out_total', 'frames to terminals', () => this.hot.framesOut);
-    this.#fromHot('gateway_reports_total', 'location reports taken in', () => this.hot.reports);
-    this.#fromHot(
+    this.#registerHotCounter('gateway_frames_in_total', 'frames of terminals', () => this.hot.framesIn);
+    this.#registerHotCounter('gateway_frames_out_total', 'frames to terminals', () => this.hot.framesOut);
+    this.#registerHotCounter('gateway_reports_total', 'location reports taken in', () => this.hot.reports);
+    this.#registerHotCounter(
       'gateway_reports_dropped_total',
       'location reports left unacknowledged because JetStream did not confirm them',
       () => this.hot.reportsDropped,
     );
   }
 
-  #fromHot(name: string, help: string, read: () => number): void {
+  #registerHotCounter(name: string, help: string, read: () => number): void {
     const counter = new Counter({
       name,
       help,

@@ -3,9 +3,9 @@ import { eventSubject } from '@fleet/bus';
 import { decodeBody, platformRetransmitRequest } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, until } from './testing/harness.ts';
-import { OwnServer } from './testing/own-servers.ts';
-import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+import { Caller, startGateway, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
+import { TestServer } from './testing/test-server.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(120_000);
@@ -17,12 +17,12 @@ afterEach(() => {
 
 /** A broker of its own with a gateway in front of it. */
 class Setting {
-  broker!: OwnServer;
+  broker!: TestServer;
   gateway!: Gateway;
   caller!: Caller;
 
   async start(settings: string, env: Record<string, string> = {}): Promise<void> {
-    this.broker = await OwnServer.nats(settings);
+    this.broker = await TestServer.nats(settings);
     const url = `nats://127.0.0.1:${this.broker.port}`;
     this.gateway = await startGateway({ NATS_URL: url, ...env });
     this.caller = await Caller.open(url);
@@ -35,7 +35,7 @@ class Setting {
   }
 
   async login(): Promise<RawTerminal> {
-    const terminal = await RawTerminal.login(this.gateway.jt808Port, freePhone(), '2013');
+    const terminal = await RawTerminal.login(this.gateway.jt808Port, uniquePhone(), '2013');
     open.push(terminal);
     return terminal;
   }
@@ -47,7 +47,8 @@ class Setting {
     const pictures: Buffer[] = [];
     for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq += 1) {
       const message = await manager.streams.getMessage('EVENTS', { seq });
-      if (message.subject === eventSubject(keyOf(terminal.phone), 0x0801)) pictures.push(Buffer.from(message.data));
+      if (message.subject === eventSubject(canonicalNumber(terminal.phone), 0x0801))
+        pictures.push(Buffer.from(message.data));
     }
     return pictures;
   }
@@ -69,9 +70,9 @@ describe('a large picture (0x0801)', () => {
   it('of 7.5 MB is stored whole, as the broker of the product takes it', async () => {
     const terminal = await setting.login();
     const body = picture(7_500_000);
-    for (const part of terminal.parts(0x0801, body, 1_023)) terminal.socket.write(part.bytes);
+    for (const part of terminal.buildParts(0x0801, body, 1_023)) terminal.socket.write(part.bytes);
     // A machine that stands still for seconds in the middle has parts asked for that are on their way.
-    const whole = await terminal.next(0x8800, (frame) => frame.body.length === 4, 60_000);
+    const whole = await terminal.waitForFrame(0x8800, (frame) => frame.body.length === 4, 60_000);
     expect(whole.body.toString('hex')).toBe('0000002a');
     const [stored] = await setting.stored(terminal);
     expect(stored?.equals(body)).toBe(true);
@@ -79,12 +80,12 @@ describe('a large picture (0x0801)', () => {
 
   it('that is larger than anything is refused, and the terminal is served on', async () => {
     const terminal = await setting.login();
-    const parts = terminal.parts(0x0801, picture(9_000_000), 1_023);
+    const parts = terminal.buildParts(0x0801, picture(9_000_000), 1_023);
     for (const part of parts) terminal.socket.write(part.bytes);
-    await terminal.next(0x8001, ({ body }) => body.readUInt8(4) === 1, 60_000);
+    await terminal.waitForFrame(0x8001, ({ body }) => body.readUInt8(4) === 1, 60_000);
     const small = picture(2_000);
-    for (const part of terminal.parts(0x0801, small, 800)) terminal.socket.write(part.bytes);
-    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    for (const part of terminal.buildParts(0x0801, small, 800)) terminal.socket.write(part.bytes);
+    await terminal.waitForFrame(0x8800, ({ body }) => body.length === 4, 60_000);
     expect(await setting.stored(terminal)).toEqual([small]);
   });
 });
@@ -96,12 +97,12 @@ describe('with a broker that takes 1 MiB', () => {
 
   it('a larger picture is refused and counted, and the terminal is served on', async () => {
     const terminal = await setting.login();
-    const parts = terminal.parts(0x0801, picture(1_200_000), 1_023);
+    const parts = terminal.buildParts(0x0801, picture(1_200_000), 1_023);
     for (const part of parts) terminal.socket.write(part.bytes);
-    expect(await terminal.result(last(parts).serial, 0x0801, 60_000)).toBe(1);
+    expect(await terminal.waitForResult(last(parts).serial, 0x0801, 60_000)).toBe(1);
     const metrics = await (await fetch(`http://127.0.0.1:${setting.gateway.httpPort}/metrics`)).text();
     expect(metrics).toMatch(/^gateway_frames_dropped_total\{[^}]*kind="tooLarge"[^}]*\} 1$/m);
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     expect(await setting.stored(terminal)).toEqual([]);
   });
 });
@@ -118,10 +119,10 @@ describe('with a broker that takes 64 KiB', () => {
     '%s: refused again when all of it comes again, and not taken for something that is stored',
     async (_what, id, result) => {
       const terminal = await setting.login();
-      const parts = terminal.parts(id, picture(100_000), 1_000);
+      const parts = terminal.buildParts(id, picture(100_000), 1_000);
       for (const _time of ['once', 'again']) {
         for (const part of parts) terminal.socket.write(part.bytes);
-        expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(result);
+        expect(await terminal.waitForResult(last(parts).serial, id, 60_000)).toBe(result);
       }
       expect(await setting.stored(terminal)).toEqual([]);
     },
@@ -140,48 +141,48 @@ describe('while the broker is away', () => {
     'the last part of %s is acknowledged by the storing of all alone, however often it is sent',
     async (_what, id, body) => {
       const terminal = await setting.login();
-      const parts = terminal.parts(id, body, 1_000);
-      await setting.broker.hang(setting.caller.bus);
+      const parts = terminal.buildParts(id, body, 1_000);
+      await setting.broker.suspend(setting.caller.bus);
       try {
         for (const part of [...parts, last(parts)]) terminal.socket.write(part.bytes);
         // Frames are answered in their order: what was not answered before this one waits.
-        expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
-        const answered = terminal.received.filter(({ messageId }) => messageId === 0x8001);
-        expect(answered.map((frame) => frame.body.readUInt16BE(0))).not.toContain(last(parts).serial);
+        expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
+        const responses = terminal.received.filter(({ messageId }) => messageId === 0x8001);
+        expect(responses.map((frame) => frame.body.readUInt16BE(0))).not.toContain(last(parts).serial);
       } finally {
-        setting.broker.goOn();
+        setting.broker.resume();
       }
-      expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
+      expect(await terminal.waitForResult(last(parts).serial, id, 60_000)).toBe(0);
       terminal.socket.write(last(parts).bytes);
-      expect(await terminal.result(last(parts).serial, id, 60_000)).toBe(0);
+      expect(await terminal.waitForResult(last(parts).serial, id, 60_000)).toBe(0);
       expect(await setting.stored(terminal)).toEqual(id === 0x0801 ? [body] : []);
     },
   );
 
-  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for anew', async () => {
+  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for again', async () => {
     const [terminal, other] = [await setting.login(), await setting.login()];
     const body = picture(40_000);
-    const parts = terminal.parts(0x0801, body, 1_000);
-    await setting.broker.hang(setting.caller.bus);
+    const parts = terminal.buildParts(0x0801, body, 1_000);
+    await setting.broker.suspend(setting.caller.bus);
     try {
       // What waits for the broker fills the memory for it.
-      for (const part of other.parts(0x0801, picture(40_000), 1_000)) other.socket.write(part.bytes);
-      expect(await other.result(other.send(0x0002), 0x0002)).toBe(0);
+      for (const part of other.buildParts(0x0801, picture(40_000), 1_000)) other.socket.write(part.bytes);
+      expect(await other.waitForResult(other.send(0x0002), 0x0002)).toBe(0);
       for (const part of parts) terminal.socket.write(part.bytes);
-      expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+      expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     } finally {
-      setting.broker.goOn();
+      setting.broker.resume();
     }
-    await other.next(0x8800, ({ body }) => body.length === 4, 60_000);
+    await other.waitForFrame(0x8800, ({ body }) => body.length === 4, 60_000);
     terminal.socket.write(last(parts).bytes);
-    const asked = await terminal.next(0x8003, () => true, 60_000);
-    expect(decodeBody(platformRetransmitRequest, asked.body, '2013')).toEqual({
+    const retransmitRequest = await terminal.waitForFrame(0x8003, () => true, 60_000);
+    expect(decodeBody(platformRetransmitRequest, retransmitRequest.body, '2013')).toEqual({
       originalSerial: parts[0]?.serial,
       packageIds: parts.slice(0, -1).map((_part, index) => index + 1),
     });
     for (const part of parts.slice(0, -1)) terminal.socket.write(part.bytes);
-    await terminal.next(0x8800, ({ body }) => body.length === 4, 60_000);
-    await until(async () => (await setting.stored(terminal)).length === 1, 'the picture is stored');
+    await terminal.waitForFrame(0x8800, ({ body }) => body.length === 4, 60_000);
+    await waitFor(async () => (await setting.stored(terminal)).length === 1, 'the picture is stored');
     expect(await setting.stored(terminal)).toEqual([body]);
   });
 });

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  announce,
   type Bus,
   commandSent,
   commandSentSubject,
@@ -8,42 +7,43 @@ import {
   ensureStreams,
   fenceSession,
   gatewayFenceSubject,
-  listenFor,
+  JetStreamPublisher,
   openBus,
-  StoredPublisher,
+  publish,
   servePing,
+  subscribe,
 } from '@fleet/bus';
 import { Reassembler } from '@fleet/jt808';
 import {
-  adminRoutes,
+  createAdminRouter,
   createApp,
   createLogger,
+  getPodId,
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
-  shownConfig,
+  redactConfig,
 } from '@fleet/service-kit';
-import { dialRedis, type Redis } from '@fleet/storage';
+import { createRedisClient, type Redis } from '@fleet/storage';
 import { type Config, schema } from './config.ts';
-import { AuthCodes } from './domain/auth-code.ts';
+import { AuthCodes } from './domain/auth-codes.ts';
 import { Devices } from './domain/device.ts';
-import { LogLimit } from './domain/log-limit.ts';
-import { FrameHandler } from './handlers/frames.ts';
-import { LoginHandler } from './handlers/login.ts';
-import { pollTransfers } from './handlers/transfers.ts';
+import { LogThrottle } from './domain/log-throttle.ts';
+import { FrameHandler } from './handlers/frame-handler.ts';
+import { LoginHandler } from './handlers/login-handler.ts';
+import { requestMissingSubpackages } from './handlers/retransmission.ts';
 import { GatewayMetrics } from './metrics.ts';
 import { Listener } from './net/listener.ts';
 import { CommandRecords } from './store/command-records.ts';
-import { RedisGate } from './store/redis-gate.ts';
+import { RedisBreaker } from './store/redis-breaker.ts';
 import { Registrations } from './store/registrations.ts';
 import { TerminalProfiles } from './store/terminal-profiles.ts';
 import { TelemetryWriter } from './telemetry/telemetry-writer.ts';
 import { CommandRunner } from './use-cases/command-runner.ts';
+import { DeviceAllowlist } from './use-cases/device-allowlist.ts';
 import { drain } from './use-cases/drain.ts';
-import { KnownDevices } from './use-cases/known-devices.ts';
-import { Presence } from './use-cases/presence.ts';
+import { SessionPublisher } from './use-cases/session-publisher.ts';
 import { Sessions } from './use-cases/sessions.ts';
 
 /** A running gateway. */
@@ -53,66 +53,67 @@ export interface Gateway extends Running {
   /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
   readonly podId: string;
   /** At the stop, waits for commands in flight no longer. */
-  hurry(): void;
+  forceStop(): void;
 }
 
 /** Starts the service; several may run in one process. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<Gateway> {
   const log = overrides.log ?? createLogger('jt808-gateway', config.LOG_LEVEL);
-  const name = `${podId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
-  const lifecycle = new Lifecycle(log, { stepLimitMs: config.DRAIN_COMMANDS_MS + config.DRAIN_SPREAD_MS + 15_000 });
-  log.info({ ...shownConfig(schema, config), podId: name }, 'starting');
+  const name = `${getPodId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
+  const lifecycle = new Lifecycle(log, { stepTimeoutMs: config.DRAIN_COMMANDS_MS + config.DRAIN_SPREAD_MS + 15_000 });
+  log.info({ ...redactConfig(schema, config), podId: name }, 'starting');
   try {
     const metrics = new GatewayMetrics();
     let bus: Bus | undefined;
     const app = createApp();
     // Redis may be away: the gateway serves on, degraded.
-    app.use(adminRoutes(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
+    app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     lifecycle.onStop('http', () => http.close());
 
-    const redisErrors = new LogLimit(1);
-    const redis = dialRedis(config.REDIS_URL, {
+    const redisLogThrottle = new LogThrottle(1);
+    const redis = createRedisClient(config.REDIS_URL, {
       name,
       onError: (error) => {
-        if (!lifecycle.isStopping && redisErrors.allows()) log.warn({ err: error }, 'Redis connection failed');
+        if (!lifecycle.isStopping && redisLogThrottle.tryAcquire()) log.warn({ err: error }, 'Redis connection failed');
       },
     });
     lifecycle.onStop('redis', () => redis.destroy());
-    const opened = await openBus(config.NATS_URL, { name, log });
-    bus = opened;
-    lifecycle.onStop('bus', () => opened.close());
-    const makeStreams = async (): Promise<void> =>
-      ensureStreams(await opened.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    await makeStreams();
+    const connectedBus = await openBus(config.NATS_URL, { name, log });
+    bus = connectedBus;
+    lifecycle.onStop('bus', () => connectedBus.close());
+    const createStreams = async (): Promise<void> =>
+      ensureStreams(await connectedBus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+    await createStreams();
     // A broker that came back empty has no streams: without them no report would ever be acknowledged again.
-    opened.onReconnect(() => {
-      makeStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
+    connectedBus.onReconnect(() => {
+      createStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
     });
 
-    const hurry = new AbortController();
+    const drainAbort = new AbortController();
     const listener = await startGateway({
       config,
       log,
       name,
       lifecycle,
       metrics,
-      bus: opened,
+      bus: connectedBus,
       redis,
-      hurry: hurry.signal,
+      abortSignal: drainAbort.signal,
     });
-    const ping = servePing(opened, 'jt808-gateway', {
+    const ping = servePing(connectedBus, 'jt808-gateway', {
       onError: (error) => log.error({ err: error }, 'a bus request failed'),
       isWorking: () => !lifecycle.isStopping,
     });
     lifecycle.onStop('ping', () => ping.stop());
+    await connectedBus.flush();
     log.info({ jt808Port: listener.port, httpPort: http.port, podId: name }, 'started');
     return {
       jt808Port: listener.port,
       httpPort: http.port,
       podId: name,
       stop: () => lifecycle.stop(),
-      hurry: () => hurry.abort(),
+      forceStop: () => drainAbort.abort(),
     };
   } catch (error) {
     await lifecycle.stop();
@@ -120,7 +121,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
   }
 }
 
-interface Parts {
+interface Deps {
   readonly config: Config;
   readonly log: Logger;
   readonly name: string;
@@ -129,20 +130,29 @@ interface Parts {
   readonly bus: Bus;
   readonly redis: Redis;
   /** Aborted when the stop waits for commands no longer. */
-  readonly hurry: AbortSignal;
+  readonly abortSignal: AbortSignal;
 }
 
 /** Wires what stands between the sockets and the bus, and listens. */
-async function startGateway({ config, log, name, lifecycle, metrics, bus, redis, hurry }: Parts): Promise<Listener> {
+async function startGateway({
+  config,
+  log,
+  name,
+  lifecycle,
+  metrics,
+  bus,
+  redis,
+  abortSignal,
+}: Deps): Promise<Listener> {
   const devices = new Devices();
-  const gate = new RedisGate(redis);
-  const registrations = new Registrations(redis, gate);
-  const records = new CommandRecords(redis, gate);
-  const refusals = new LogLimit(1);
-  const publisher = new StoredPublisher(bus, {
+  const breaker = new RedisBreaker(redis);
+  const registrations = new Registrations(redis, breaker);
+  const commandRecords = new CommandRecords(redis, breaker);
+  const refusalLogThrottle = new LogThrottle(1);
+  const publisher = new JetStreamPublisher(bus, {
     maxBytes: config.STORE_BUFFER_BYTES,
-    onRefused: (detail) => {
-      if (refusals.allows()) log.warn({ detail }, 'JetStream refused a message');
+    onRejected: (detail) => {
+      if (refusalLogThrottle.tryAcquire()) log.warn({ detail }, 'JetStream refused a message');
     },
   });
   lifecycle.onStop('publisher', async () => {
@@ -156,17 +166,17 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
   });
   const runner = new CommandRunner({
     devices,
-    records,
-    perTerminal: config.COMMANDS_PER_TERMINAL,
+    records: commandRecords,
+    maxPerTerminal: config.COMMANDS_PER_TERMINAL,
     wakeUpIntervalMs: config.WAKE_UP_INTERVAL_MS,
-    onSent: (sent) => announce(bus, commandSent, sent, commandSentSubject(sent.imei)),
+    onSent: (sent) => publish(bus, commandSent, sent, commandSentSubject(sent.imei)),
     metrics,
     log,
   });
   const commandServer = new DeviceCommandServer(bus, {
     handler: (command) => runner.run(command),
     onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
-    onTaken: (imei) => sessions.takenOver(imei),
+    onTakenOver: (imei) => sessions.onTakenOver(imei),
   });
   lifecycle.onStop('commands', async () => {
     await commandServer.stop();
@@ -175,87 +185,88 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
   const sessions: Sessions = new Sessions({
     devices,
     partitions: config.TELEMETRY_PARTITIONS,
-    presence: () => presence,
+    sessionPublisher: () => sessionPublisher,
     runner,
     commandServer,
     metrics,
     log,
   });
-  const presence = new Presence({
+  const sessionPublisher = new SessionPublisher({
     redis,
-    gate,
+    breaker,
     bus,
     podId: name,
     devices,
     registrations,
     metrics,
     log,
-    onSuperseded: (session) => sessions.supersede(session),
+    onSuperseded: (session) => sessions.onSuperseded(session),
   });
-  presence.start();
-  lifecycle.onStop('presence', () => presence.stop());
-  const fences = listenFor(
+  sessionPublisher.start();
+  lifecycle.onStop('presence', () => sessionPublisher.stop());
+  const fenceSubscription = subscribe(
     bus,
     fenceSession,
     (error) => log.error({ err: error }, 'a fence could not be read'),
-    ({ imei, sessionId }) => sessions.fence(imei, sessionId),
+    ({ imei, sessionId }) => sessions.onFence(imei, sessionId),
     gatewayFenceSubject(name),
   );
-  lifecycle.onStop('fences', () => fences.stop());
+  lifecycle.onStop('fences', () => fenceSubscription.stop());
 
-  const login = new LoginHandler({
+  const loginHandler = new LoginHandler({
     codes: new AuthCodes(config.GATEWAY_AUTH_SECRET),
-    known: new KnownDevices(bus, log, config.REGISTRATION_POLICY),
-    acceptsUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
+    allowlist: new DeviceAllowlist(bus, log, config.REGISTRATION_POLICY),
+    acceptUnregistered: config.UNREGISTERED_TERMINALS === 'accept',
     registrations,
-    records,
+    records: commandRecords,
     sessions,
     metrics,
     log,
   });
-  const profiles = new TerminalProfiles(redis, gate, (error) => {
-    metrics.stateFailures.inc({ operation: 'saveProfile' });
+  const profiles = new TerminalProfiles(redis, breaker, (error) => {
+    metrics.redisFailures.inc({ operation: 'saveProfile' });
     log.debug({ err: error, operation: 'saveProfile' }, 'Redis operation failed');
   });
   const reassembler = new Reassembler({ now: () => performance.now() });
-  const frames = new FrameHandler({
-    login,
+  const frameHandler = new FrameHandler({
+    login: loginHandler,
     telemetry,
     events: publisher,
     profiles,
     reassembler,
     metrics,
     log,
-    logLimit: new LogLimit(20),
-    unknownResult: config.UNKNOWN_MESSAGE_RESULT,
-    maxEventBytes: eventLimit(bus, log),
-    zeroSerial: new Set((config.REPLY_SERIAL_ZERO ?? '').split(',').filter((imei) => imei !== '')),
+    logThrottle: new LogThrottle(20),
+    unknownMessageResult: config.UNKNOWN_MESSAGE_RESULT,
+    maxEventBytes: getMaxEventBytes(bus, log),
+    zeroSerialTerminals: new Set((config.REPLY_SERIAL_ZERO ?? '').split(',').filter((imei) => imei !== '')),
   });
-  const transfers = setInterval(() => pollTransfers(reassembler, devices, metrics), 1_000);
-  lifecycle.onStop('transfers', () => clearInterval(transfers));
-  const faults = new LogLimit(5);
-  const floods = new LogLimit(5);
+  const retransmissionTimer = setInterval(() => requestMissingSubpackages(reassembler, devices, metrics), 1_000);
+  lifecycle.onStop('transfers', () => clearInterval(retransmissionTimer));
+  const errorLogThrottle = new LogThrottle(5);
+  const floodLogThrottle = new LogThrottle(5);
   const listener = new Listener({
     host: config.HOST,
     port: config.JT808_PORT,
     loginTimeoutMs: config.LOGIN_TIMEOUT_MS,
     idleTimeoutMs: config.SESSION_IDLE_SECONDS * 1000,
-    connectionsPerAddress: config.CONNECTIONS_PER_ADDRESS,
+    maxConnectionsPerAddress: config.CONNECTIONS_PER_ADDRESS,
     writeBufferLimitBytes: config.WRITE_BUFFER_LIMIT_BYTES,
     ignoreChecksum: config.IGNORE_CHECKSUM,
     trustActualLength: config.TRUST_ACTUAL_LENGTH,
     metrics,
-    onFrame: (connection, frame) => frames.take(connection, frame),
-    onClose: (connection) => sessions.leave(connection),
+    onFrame: (connection, frame) => frameHandler.handle(connection, frame),
+    onClose: (connection) => sessions.end(connection),
     onGarbage: ({ remoteAddress, session, splitter }) => {
-      if (floods.allows())
+      if (floodLogThrottle.tryAcquire())
         log.warn(
           { remoteAddress, imei: session?.device.imei, dropped: splitter.dropped },
           'a connection that sends nothing but garbage is closed',
         );
     },
     onError: (connection, error) => {
-      if (faults.allows()) log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
+      if (errorLogThrottle.tryAcquire())
+        log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
     },
   });
   await listener.start();
@@ -267,9 +278,9 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
       listener,
       runner,
       commandServer,
-      commandsMs: config.DRAIN_COMMANDS_MS,
+      commandsTimeoutMs: config.DRAIN_COMMANDS_MS,
       spreadMs: config.DRAIN_SPREAD_MS,
-      hurry,
+      abortSignal,
       log,
     }),
   );
@@ -277,13 +288,13 @@ async function startGateway({ config, log, name, lifecycle, metrics, bus, redis,
 }
 
 /** A terminal's split messages are joined up to 8 MiB with their overhead; a broker with its own default takes 1 MiB. */
-const ampleMessageBytes = 8_000_000;
-const eventHeadBytes = 4_096;
+const recommendedMessageBytes = 8_000_000;
+const eventHeaderBytes = 4_096;
 
 /** Largest body that the broker takes as one message. */
-function eventLimit(bus: Bus, log: Logger): number {
+function getMaxEventBytes(bus: Bus, log: Logger): number {
   const maxMessageBytes = bus.nc.info?.max_payload ?? 1_048_576;
-  if (maxMessageBytes < ampleMessageBytes)
+  if (maxMessageBytes < recommendedMessageBytes)
     log.warn({ maxMessageBytes }, 'larger pictures are refused: max_payload of the broker should be 8MB');
-  return maxMessageBytes - eventHeadBytes;
+  return maxMessageBytes - eventHeaderBytes;
 }

@@ -3,8 +3,8 @@ import { deviceCommandSubject, findDevice, headerNames, headers, type Outcome, s
 import { readDevice, readLastSeenMs } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, startLive, until } from './testing/harness.ts';
-import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(60_000);
@@ -21,8 +21,8 @@ const login = async (gateway: Gateway, phone: string): Promise<RawTerminal> =>
   track(await RawTerminal.login(gateway.jt808Port, phone));
 const connect = async (gateway: Gateway, phone: string): Promise<RawTerminal> =>
   track(await RawTerminal.connect(gateway.jt808Port, phone, '2013'));
-const ownerOf = async (phone: string): Promise<string | undefined> =>
-  (await readDevice(caller.redis, keyOf(phone)))?.podId;
+const findOwner = async (phone: string): Promise<string | undefined> =>
+  (await readDevice(caller.redis, canonicalNumber(phone)))?.podId;
 
 beforeAll(async () => {
   caller = await Caller.open();
@@ -40,69 +40,78 @@ afterAll(async () => {
 
 describe('a terminal that connects again', () => {
   it('on the same pod replaces its older session, but only once it is authenticated', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const old = await login(first, phone);
     const stranger = await connect(first, phone);
     expect(await stranger.tryAuthenticate('not its code')).toBe(1);
-    expect(await old.result(old.send(0x0002), 0x0002)).toBe(0);
+    expect(await old.waitForResult(old.send(0x0002), 0x0002)).toBe(0);
     const young = await login(first, phone);
-    await old.closed();
-    const asked = caller.ask(keyOf(phone), startLive);
-    young.answer(await young.next(0x9101));
-    expect((await asked).kind).toBe('answered');
-    expect(await ownerOf(phone)).toBe(first.podId);
+    await old.waitForClose();
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    young.sendGeneralResponse(await young.waitForFrame(0x9101));
+    expect((await outcomePromise).kind).toBe('answered');
+    expect(await findOwner(phone)).toBe(first.podId);
   });
 
   it('on another pod fences its older session there', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const old = await login(first, phone);
-    expect(await ownerOf(phone)).toBe(first.podId);
+    expect(await findOwner(phone)).toBe(first.podId);
     const young = await login(second, phone);
-    await old.closed();
-    expect(await ownerOf(phone)).toBe(second.podId);
-    const asked = caller.ask(keyOf(phone), startLive);
-    young.answer(await young.next(0x9101));
-    expect(await asked).toMatchObject({ kind: 'answered' });
+    await old.waitForClose();
+    expect(await findOwner(phone)).toBe(second.podId);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    young.sendGeneralResponse(await young.waitForFrame(0x9101));
+    expect(await outcomePromise).toMatchObject({ kind: 'answered' });
     expect(old.received.filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 
   it('on another pod is not held back by a half-open connection that still sends', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const old = await login(first, phone);
     old.socket.pause();
     await login(second, phone);
-    await until(async () => (await ownerOf(phone)) === second.podId, 'the second pod has it');
+    await waitFor(async () => (await findOwner(phone)) === second.podId, 'the second pod has it');
     old.send(0x0002);
-    await until(async () => (await connectionsOf(first)) === 0, 'the first pod let go');
-    expect(await ownerOf(phone)).toBe(second.podId);
+    await waitFor(async () => (await countConnections(first)) === 0, 'the first pod let go');
+    expect(await findOwner(phone)).toBe(second.podId);
   });
 
   it('answers on another pod what it was asked on the first: no second frame, one outcome', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const old = await login(first, phone);
-    const asked = caller.ask(keyOf(phone), startLive);
-    const frame = await old.next(0x9101);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
+    const frame = await old.waitForFrame(0x9101);
     // On record before the frame was written, so that a pod that dies now takes nothing with it.
-    expect(await caller.redis.hLen(`device-commands:${keyOf(phone)}`)).toBe(1);
+    expect(await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)).toBe(1);
     old.close();
     const young = await login(second, phone);
-    young.answer(frame);
-    expect(await asked).toMatchObject({ kind: 'answered', answer: { commandSerialNo: frame.serial } });
+    young.sendGeneralResponse(frame);
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { commandSerialNo: frame.serial } });
     expect(young.received.filter(({ messageId }) => messageId === 0x9101)).toEqual([]);
-    await until(async () => (await caller.redis.hLen(`device-commands:${keyOf(phone)}`)) === 0, 'record removed');
+    await waitFor(
+      async () => (await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)) === 0,
+      'record removed',
+    );
   });
 
   it('goes on with its serials', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const old = await login(first, phone);
-    for (let i = 0; i < 5; i += 1) await old.result(old.send(0x0002), 0x0002);
+    for (let i = 0; i < 5; i += 1) await old.waitForResult(old.send(0x0002), 0x0002);
     const reply = old.send(0x0002);
-    const last = await old.next(0x8001, (frame) => frame.body.readUInt16BE(0) === reply);
+    const last = await old.waitForFrame(0x8001, (frame) => frame.body.readUInt16BE(0) === reply);
     old.close();
-    await until(async () => (await caller.redis.hGet(`registration:${keyOf(phone)}`, 'exact')) === '1', 'saved');
+    await waitFor(
+      async () => (await caller.redis.hGet(`registration:${canonicalNumber(phone)}`, 'exact')) === '1',
+      'saved',
+    );
     const young = await login(second, phone);
     const serial = young.send(0x0002);
-    const next = await young.next(0x8001, (frame) => frame.body.readUInt16BE(0) === serial && frame.body[3] === 2);
+    const next = await young.waitForFrame(
+      0x8001,
+      (frame) => frame.body.readUInt16BE(0) === serial && frame.body[3] === 2,
+    );
     // One serial answered the authentication.
     expect((next.serial - last.serial) & 0xffff).toBe(2);
   });
@@ -110,19 +119,22 @@ describe('a terminal that connects again', () => {
 
 describe('a terminal that disconnects', () => {
   it('leaves behind when it was last heard', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(first, phone);
-    const announcedMs = (await readDevice(caller.redis, keyOf(phone)))?.lastSeenMs ?? 0;
-    await until(() => Date.now() > announcedMs, 'the clock has moved on');
+    const announcedMs = (await readDevice(caller.redis, canonicalNumber(phone)))?.lastSeenMs ?? 0;
+    await waitFor(() => Date.now() > announcedMs, 'the clock has moved on');
     const sentAtMs = Date.now();
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
+    expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     terminal.close();
-    await until(async () => (await readDevice(caller.redis, keyOf(phone))) === null, 'its session has ended');
-    expect(await readLastSeenMs(caller.redis, keyOf(phone))).toBeGreaterThanOrEqual(sentAtMs);
+    await waitFor(
+      async () => (await readDevice(caller.redis, canonicalNumber(phone))) === null,
+      'its session has ended',
+    );
+    expect(await readLastSeenMs(caller.redis, canonicalNumber(phone))).toBeGreaterThanOrEqual(sentAtMs);
   });
 });
 
-async function connectionsOf(gateway: Gateway): Promise<number> {
+async function countConnections(gateway: Gateway): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${gateway.httpPort}/metrics`)).text();
   return Number(/^gateway_connections\{[^}]*\} (\d+)/m.exec(metrics)?.[1]);
 }
@@ -130,19 +142,19 @@ async function connectionsOf(gateway: Gateway): Promise<number> {
 const isNoResponders = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '503';
 
 describe('a repeated ask', () => {
-  async function reAsk(phone: string, commandId: string): Promise<Outcome> {
+  async function retryCommand(phone: string, commandId: string): Promise<Outcome> {
     const head = headers();
     head.set(headerNames.commandId, commandId);
     head.set(headerNames.correlationId, 'test');
     head.set(headerNames.timeoutMs, '1000');
-    head.set(headerNames.reAsk, '1');
+    head.set(headerNames.retry, '1');
     const data = new TextEncoder().encode(JSON.stringify(startLive));
     // The terminal hears that it is logged in a moment before the broker knows of the subscription; an ask that reached nobody can be made again.
     let reply: Uint8Array = new Uint8Array();
-    await until(async () => {
+    await waitFor(async () => {
       try {
         const options = { timeout: 5_000, headers: head };
-        reply = (await caller.bus.nc.request(deviceCommandSubject(keyOf(phone)), data, options)).data;
+        reply = (await caller.bus.nc.request(deviceCommandSubject(canonicalNumber(phone)), data, options)).data;
         return true;
       } catch (error) {
         if (isNoResponders(error)) return false;
@@ -153,48 +165,48 @@ describe('a repeated ask', () => {
   }
 
   it('of a command that nobody has written sends it once, and later asks find its outcome on whatever pod', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(first, phone);
     const commandId = randomBytes(16).toString('hex');
-    const asked = reAsk(phone, commandId);
-    const command = await terminal.next(0x9101);
-    terminal.answer(command);
-    const outcome = await asked;
+    const outcomePromise = retryCommand(phone, commandId);
+    const command = await terminal.waitForFrame(0x9101);
+    terminal.sendGeneralResponse(command);
+    const outcome = await outcomePromise;
     expect(outcome).toMatchObject({ kind: 'answered', answer: { result: 0, commandSerialNo: command.serial } });
     const moved = await login(second, phone);
-    expect(await reAsk(phone, commandId)).toEqual(outcome);
-    await moved.result(moved.send(0x0002), 0x0002);
+    expect(await retryCommand(phone, commandId)).toEqual(outcome);
+    await moved.waitForResult(moved.send(0x0002), 0x0002);
     expect([...terminal.received, ...moved.received].filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 
   it('of a command that a dead pod has written waits for its answer, else times out', async () => {
-    const phone = freePhone();
-    const records = `device-commands:${keyOf(phone)}`;
+    const phone = uniquePhone();
+    const records = `device-commands:${canonicalNumber(phone)}`;
     const commandId = randomBytes(16).toString('hex');
     const record = { messageId: 0x9101, serials: [7], partSerials: [], deadlineAtMs: Date.now() + 60_000 };
     await caller.redis.hSet(records, commandId, JSON.stringify(record));
     const terminal = await login(first, phone);
     // The answer comes before anybody has asked again.
     terminal.send(0x0001, Buffer.from('0007910100', 'hex'));
-    await terminal.result(terminal.send(0x0002), 0x0002);
-    expect(await reAsk(phone, commandId)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 7 } });
+    await terminal.waitForResult(terminal.send(0x0002), 0x0002);
+    expect(await retryCommand(phone, commandId)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 7 } });
     const silent = randomBytes(16).toString('hex');
     await caller.redis.hSet(records, silent, JSON.stringify({ ...record, deadlineAtMs: Date.now() + 300 }));
-    expect(await reAsk(phone, silent)).toEqual({ kind: 'timedOut' });
+    expect(await retryCommand(phone, silent)).toEqual({ kind: 'timedOut' });
     expect(terminal.received.filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 });
 
 describe('a log-out', () => {
   it('ends the session and voids the code; a new registration gives another', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await connect(first, phone);
     const code = await terminal.register();
     await terminal.authenticate(code);
-    expect(await terminal.result(terminal.send(0x0003), 0x0003)).toBe(0);
-    await until(async () => (await ownerOf(phone)) === undefined, 'gone from Redis');
-    expect(await caller.ask(keyOf(phone), startLive)).toEqual({ kind: 'notConnected' });
-    expect(await terminal.result(terminal.send(0x0200, terminal.location()), 0x0200)).toBe(1);
+    expect(await terminal.waitForResult(terminal.send(0x0003), 0x0003)).toBe(0);
+    await waitFor(async () => (await findOwner(phone)) === undefined, 'gone from Redis');
+    expect(await caller.sendCommand(canonicalNumber(phone), startLive)).toEqual({ kind: 'notConnected' });
+    expect(await terminal.waitForResult(terminal.send(0x0200, terminal.buildLocation()), 0x0200)).toBe(1);
     expect(await terminal.tryAuthenticate(code)).toBe(1);
     const again = await terminal.register();
     expect(again).not.toBe(code);
@@ -204,24 +216,24 @@ describe('a log-out', () => {
 
 describe('the policy `known`', () => {
   it('admits terminals on record, refuses others, and refuses all while platform-api is away', async () => {
-    const known = freePhone();
-    const admitted = new Set([keyOf(known)]);
+    const known = uniquePhone();
+    const allowedImeis = new Set([canonicalNumber(known)]);
     const served = serve(caller.bus, findDevice, { queue: 'test', onError: () => undefined }, ({ imei }) =>
-      Promise.resolve({ known: admitted.has(imei), accountId: null, cameraUtcOffset: '+08:00' }),
+      Promise.resolve({ known: allowedImeis.has(imei), accountId: null, cameraUtcOffset: '+08:00' }),
     );
     const gateway = await startGateway({ REGISTRATION_POLICY: 'known' });
     try {
       const terminal = await connect(gateway, known);
       const code = await terminal.register();
       expect(await terminal.tryAuthenticate(code)).toBe(0);
-      const unknown = await connect(gateway, freePhone());
+      const unknown = await connect(gateway, uniquePhone());
       await expect(unknown.register()).rejects.toThrow('refused with 4');
       // Its code is right, as the secret is one for all pods; it is not on record all the same.
-      const open = await connect(first, freePhone());
+      const open = await connect(first, uniquePhone());
       const stranger = await connect(gateway, open.phone);
       expect(await stranger.tryAuthenticate(await open.register())).toBe(1);
       await served.stop();
-      const late = await connect(gateway, freePhone());
+      const late = await connect(gateway, uniquePhone());
       await expect(late.register()).rejects.toThrow('refused with 4');
     } finally {
       await served.stop();

@@ -1,22 +1,22 @@
 import {
   eventHeaders,
   eventSubject,
-  listenFor,
   readTelemetryBatch,
   sessionChanged,
+  subscribe,
   type TelemetryReport,
 } from '@fleet/bus';
 import { terminalRegistration, tryDecodeBody } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Gateway } from './service.ts';
-import { Caller, startGateway, until } from './testing/harness.ts';
-import { OwnServer } from './testing/own-servers.ts';
-import { freePhone, keyOf, RawTerminal } from './testing/raw-terminal.ts';
+import { Caller, startGateway, waitFor } from './testing/harness.ts';
+import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
+import { TestServer } from './testing/test-server.ts';
 
 // Each test waits for conditions; the machine that runs them may be busy with others.
 jest.setTimeout(60_000);
 
-let broker: OwnServer;
+let broker: TestServer;
 let gateway: Gateway;
 let caller: Caller;
 const open: RawTerminal[] = [];
@@ -42,16 +42,16 @@ async function stored(stream: string): Promise<StoredMessage[]> {
   return messages;
 }
 
-async function reportsOf(phone: string): Promise<TelemetryReport[]> {
+async function readReports(phone: string): Promise<TelemetryReport[]> {
   const reports = (await stored('TELEMETRY')).flatMap((message) => [...readTelemetryBatch(message.data)]);
   return reports.filter((report) => report.phone === phone);
 }
 
-const eventsOf = async (phone: string, messageId: number): Promise<StoredMessage[]> =>
-  (await stored('EVENTS')).filter((message) => message.subject === eventSubject(keyOf(phone), messageId));
+const readEvents = async (phone: string, messageId: number): Promise<StoredMessage[]> =>
+  (await stored('EVENTS')).filter((message) => message.subject === eventSubject(canonicalNumber(phone), messageId));
 
 beforeAll(async () => {
-  broker = await OwnServer.nats();
+  broker = await TestServer.nats();
   const url = `nats://127.0.0.1:${broker.port}`;
   gateway = await startGateway({ NATS_URL: url });
   caller = await Caller.open(url);
@@ -69,12 +69,12 @@ describe('locations', () => {
   it.each(['2011', '2013', '2019'] as const)(
     'of %s are in JetStream, raw, when they are acknowledged',
     async (edition) => {
-      const phone = freePhone(edition);
+      const phone = uniquePhone(edition);
       const terminal = await login(phone, edition);
-      const bodies = [1, 2, 3].map((marker) => terminal.location(marker));
+      const bodies = [1, 2, 3].map((marker) => terminal.buildLocation(marker));
       const serials = bodies.map((body) => terminal.send(0x0200, body));
-      for (const serial of serials) expect(await terminal.result(serial, 0x0200)).toBe(0);
-      const reports = await reportsOf(phone);
+      for (const serial of serials) expect(await terminal.waitForResult(serial, 0x0200)).toBe(0);
+      const reports = await readReports(phone);
       expect(reports.map(({ serialNo }) => serialNo)).toEqual(serials);
       for (const [index, report] of reports.entries()) {
         expect(report).toMatchObject({ edition, phone, messageId: 0x0200, body: bodies[index] });
@@ -84,65 +84,65 @@ describe('locations', () => {
   );
 
   it('in a batch message are stored as one report', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const item = terminal.location();
+    const item = terminal.buildLocation();
     const body = Buffer.concat([Buffer.from([0, 1, 1, 0, item.length]), item]);
-    expect(await terminal.result(terminal.send(0x0704, body), 0x0704)).toBe(0);
-    expect(await reportsOf(phone)).toMatchObject([{ messageId: 0x0704, body }]);
+    expect(await terminal.waitForResult(terminal.send(0x0704, body), 0x0704)).toBe(0);
+    expect(await readReports(phone)).toMatchObject([{ messageId: 0x0704, body }]);
   });
 
   it('in a split batch message are joined first, every part acknowledged', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const item = terminal.location();
+    const item = terminal.buildLocation();
     const items = Array.from({ length: 40 }, () => Buffer.concat([Buffer.from([0, item.length]), item]));
     const body = Buffer.concat([Buffer.from([0, 40, 1]), ...items]);
-    const parts = terminal.parts(0x0704, body, 500);
+    const parts = terminal.buildParts(0x0704, body, 500);
     for (const part of parts.toReversed()) terminal.socket.write(part.bytes);
-    for (const part of parts) expect(await terminal.result(part.serial, 0x0704)).toBe(0);
-    expect(await reportsOf(phone)).toMatchObject([{ messageId: 0x0704, body }]);
+    for (const part of parts) expect(await terminal.waitForResult(part.serial, 0x0704)).toBe(0);
+    expect(await readReports(phone)).toMatchObject([{ messageId: 0x0704, body }]);
   });
 
   it('too short to be one are answered "incorrect" and not stored', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    expect(await terminal.result(terminal.send(0x0200, Buffer.alloc(20)), 0x0200)).toBe(2);
-    expect(await terminal.result(terminal.send(0x0704, Buffer.alloc(2)), 0x0704)).toBe(2);
-    expect(await reportsOf(phone)).toEqual([]);
+    expect(await terminal.waitForResult(terminal.send(0x0200, Buffer.alloc(20)), 0x0200)).toBe(2);
+    expect(await terminal.waitForResult(terminal.send(0x0704, Buffer.alloc(2)), 0x0704)).toBe(2);
+    expect(await readReports(phone)).toEqual([]);
   });
 
   it('of both forms of one number on one connection belong to one device and are answered in their own digits', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
     const long = new RawTerminal(terminal.socket, phone.padStart(20, '0'), '2019');
-    const serial = long.send(0x0200, long.location(), { serial: 4711 });
-    const reply = await long.next(0x8001, (frame) => frame.body.readUInt16BE(0) === serial);
+    const serial = long.send(0x0200, long.buildLocation(), { serial: 4711 });
+    const reply = await long.waitForFrame(0x8001, (frame) => frame.body.readUInt16BE(0) === serial);
     expect(reply).toMatchObject({ phone: phone.padStart(20, '0'), header: '2019', protocolVersion: 1 });
   });
 
   it('of another number on the connection are refused', async () => {
-    const terminal = await login(freePhone());
-    const serial = terminal.send(0x0200, terminal.location(), { phone: freePhone() });
-    expect(await terminal.result(serial, 0x0200)).toBe(1);
+    const terminal = await login(uniquePhone());
+    const serial = terminal.send(0x0200, terminal.buildLocation(), { phone: uniquePhone() });
+    expect(await terminal.waitForResult(serial, 0x0200)).toBe(1);
   });
 
   it('are not acknowledged while the broker hangs or is gone, and are once it has them', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    await broker.hang(caller.bus);
-    const hanging = terminal.send(0x0200, terminal.location(1));
-    expect(await terminal.result(terminal.send(0x0002), 0x0002)).toBe(0);
-    await expect(terminal.result(hanging, 0x0200, 300)).rejects.toThrow('no 0x8001');
+    await broker.suspend(caller.bus);
+    const hanging = terminal.send(0x0200, terminal.buildLocation(1));
+    expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
+    await expect(terminal.waitForResult(hanging, 0x0200, 300)).rejects.toThrow('no 0x8001');
     await broker.kill();
-    const gone = terminal.send(0x0200, terminal.location(2));
-    await expect(terminal.result(gone, 0x0200, 300)).rejects.toThrow('no 0x8001');
+    const unacknowledgedSerial = terminal.send(0x0200, terminal.buildLocation(2));
+    await expect(terminal.waitForResult(unacknowledgedSerial, 0x0200, 300)).rejects.toThrow('no 0x8001');
     await broker.start();
-    expect(await terminal.result(gone, 0x0200, 15_000)).toBe(0);
-    expect(await terminal.result(hanging, 0x0200, 15_000)).toBe(0);
-    await until(() => caller.bus.isUp(), 'the caller is back');
-    const serials = (await reportsOf(phone)).map(({ serialNo }) => serialNo);
-    expect(new Set(serials)).toEqual(new Set([hanging, gone]));
+    expect(await terminal.waitForResult(unacknowledgedSerial, 0x0200, 15_000)).toBe(0);
+    expect(await terminal.waitForResult(hanging, 0x0200, 15_000)).toBe(0);
+    await waitFor(() => caller.bus.isUp(), 'the caller is back');
+    const serials = (await readReports(phone)).map(({ serialNo }) => serialNo);
+    expect(new Set(serials)).toEqual(new Set([hanging, unacknowledgedSerial]));
   });
 });
 
@@ -150,12 +150,12 @@ describe('events', () => {
   it.each([0x0702, 0x0705, 0x0800, 0x0900, 0x0901, 0x0108, 0x0301, 0x0701, 0x1005, 0x1206, 0x1210, 0x1211, 0x1212])(
     'message %s is stored and acknowledged',
     async (messageId) => {
-      const phone = freePhone('2019');
+      const phone = uniquePhone('2019');
       const terminal = await login(phone, '2019');
       const body = Buffer.from('0102030405060708', 'hex');
       const serial = terminal.send(messageId, body);
-      expect(await terminal.result(serial, messageId)).toBe(0);
-      const [event, ...others] = await eventsOf(phone, messageId);
+      expect(await terminal.waitForResult(serial, messageId)).toBe(0);
+      const [event, ...others] = await readEvents(phone, messageId);
       expect(others).toEqual([]);
       expect(Buffer.from(event?.data ?? [])).toEqual(body);
       expect(event?.header.get(eventHeaders.phone)).toBe(phone);
@@ -167,10 +167,10 @@ describe('events', () => {
   it.each(['2011', '2013', '2019'] as const)(
     'a registration of %s is stored once the terminal is known',
     async (edition) => {
-      const phone = freePhone(edition);
+      const phone = uniquePhone(edition);
       await login(phone, edition);
-      await until(async () => (await eventsOf(phone, 0x0100)).length > 0, 'no registration is stored');
-      const [event, ...others] = await eventsOf(phone, 0x0100);
+      await waitFor(async () => (await readEvents(phone, 0x0100)).length > 0, 'no registration is stored');
+      const [event, ...others] = await readEvents(phone, 0x0100);
       expect(others).toEqual([]);
       expect(event?.header.get(eventHeaders.edition)).toBe(edition);
       expect(tryDecodeBody(terminalRegistration, Buffer.from(event?.data ?? []), edition).ok).toBe(true);
@@ -178,42 +178,43 @@ describe('events', () => {
   );
 
   it('what a terminal says it is made of is stored, whoever asked', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
     terminal.send(0x0107, Buffer.alloc(60, 0x30));
-    await until(async () => (await eventsOf(phone, 0x0107)).length === 1, 'no attributes are stored');
-    expect((await eventsOf(phone, 0x0107))[0]?.data).toEqual(Buffer.alloc(60, 0x30));
+    await waitFor(async () => (await readEvents(phone, 0x0107)).length === 1, 'no attributes are stored');
+    expect((await readEvents(phone, 0x0107))[0]?.data).toEqual(Buffer.alloc(60, 0x30));
   });
 
   it('tell when sessions begin and end', async () => {
-    const heard: { imei: string; isOnline: boolean }[] = [];
+    const changes: { imei: string; isOnline: boolean }[] = [];
     const onError = (error: unknown) => {
       throw error;
     };
-    const listener = listenFor(caller.bus, sessionChanged, onError, (change) => heard.push(change));
+    const listener = subscribe(caller.bus, sessionChanged, onError, (change) => changes.push(change));
     await caller.bus.nc.flush();
-    const phone = freePhone();
-    const own = () => heard.filter(({ imei }) => imei === keyOf(phone)).map(({ isOnline }) => isOnline);
+    const phone = uniquePhone();
+    const ownChanges = () =>
+      changes.filter(({ imei }) => imei === canonicalNumber(phone)).map(({ isOnline }) => isOnline);
     const terminal = await login(phone);
-    await until(() => own().length === 1, 'no beginning is told');
+    await waitFor(() => ownChanges().length === 1, 'no beginning is told');
     terminal.close();
-    await until(() => own().length === 2, 'no end is told');
-    expect(own()).toEqual([true, false]);
+    await waitFor(() => ownChanges().length === 2, 'no end is told');
+    expect(ownChanges()).toEqual([true, false]);
     listener.stop();
   });
 
   it('outside the standard are stored and answered "not supported"', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    expect(await terminal.result(terminal.send(0x6006, Buffer.from('aa')), 0x6006)).toBe(3);
-    expect(await eventsOf(phone, 0x6006)).toHaveLength(1);
+    expect(await terminal.waitForResult(terminal.send(0x6006, Buffer.from('aa')), 0x6006)).toBe(3);
+    expect(await readEvents(phone, 0x6006)).toHaveLength(1);
   });
 
   it('with ids of the platform are answered "not supported" and not stored', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    expect(await terminal.result(terminal.send(0x8300), 0x8300)).toBe(3);
-    expect(await eventsOf(phone, 0x8300)).toEqual([]);
+    expect(await terminal.waitForResult(terminal.send(0x8300), 0x8300)).toBe(3);
+    expect(await readEvents(phone, 0x8300)).toEqual([]);
   });
 });
 
@@ -221,32 +222,32 @@ describe('a picture', () => {
   const picture = Buffer.concat([Buffer.from('0000002a0000000100000000', 'hex'), Buffer.alloc(2_000, 0xd8)]);
 
   it('in parts: each part is acknowledged, the whole stored, then 0x8800 of exactly four bytes', async () => {
-    const phone = freePhone();
+    const phone = uniquePhone();
     const terminal = await login(phone);
-    const parts = terminal.parts(0x0801, picture, 800);
+    const parts = terminal.buildParts(0x0801, picture, 800);
     for (const part of parts) {
       terminal.socket.write(part.bytes);
-      expect(await terminal.result(part.serial, 0x0801)).toBe(0);
+      expect(await terminal.waitForResult(part.serial, 0x0801)).toBe(0);
     }
-    expect((await terminal.next(0x8800)).body.toString('hex')).toBe('0000002a');
-    const [event] = await eventsOf(phone, 0x0801);
+    expect((await terminal.waitForFrame(0x8800)).body.toString('hex')).toBe('0000002a');
+    const [event] = await readEvents(phone, 0x0801);
     expect(Buffer.from(event?.data ?? [])).toEqual(picture);
   });
 
   it('with a missing part is asked for it by 0x8800, other messages by 0x8003', async () => {
-    const phone = freePhone('2019');
+    const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
-    const [first, second, third] = terminal.parts(0x0801, picture, 800);
-    const [head, tail] = terminal.parts(0x0705, Buffer.alloc(1_200, 5), 800);
+    const [first, second, third] = terminal.buildParts(0x0801, picture, 800);
+    const [head, tail] = terminal.buildParts(0x0705, Buffer.alloc(1_200, 5), 800);
     for (const part of [first, third, head]) terminal.socket.write(part?.bytes ?? '');
-    const asked = await terminal.next(0x8800, () => true, 15_000);
-    expect(asked.body.toString('hex')).toBe('0000002a010002');
-    const retransmit = await terminal.next(0x8003, () => true, 15_000);
+    const retransmitRequest = await terminal.waitForFrame(0x8800, () => true, 15_000);
+    expect(retransmitRequest.body.toString('hex')).toBe('0000002a010002');
+    const retransmit = await terminal.waitForFrame(0x8003, () => true, 15_000);
     expect(retransmit.body.readUInt16BE(0)).toBe(head?.serial);
     expect(retransmit.body.toString('hex', 2)).toBe('00010002');
     for (const part of [second, tail]) terminal.socket.write(part?.bytes ?? '');
-    expect((await terminal.next(0x8800)).body).toHaveLength(4);
-    expect(await terminal.result(tail?.serial ?? -1, 0x0705)).toBe(0);
-    expect(await eventsOf(phone, 0x0705)).toHaveLength(1);
+    expect((await terminal.waitForFrame(0x8800)).body).toHaveLength(4);
+    expect(await terminal.waitForResult(tail?.serial ?? -1, 0x0705)).toBe(0);
+    expect(await readEvents(phone, 0x0705)).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { runTool } from './command-line.ts';
+import { runTool } from './assembly/command-line.ts';
 import { ensureOwner } from './domains/accounts/ensure-owner.ts';
 import { createKey } from './domains/api-keys/use-cases.ts';
 import { minPasswordLength } from './domains/users/passwords.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { terminalKey } from '@fleet/jt808';
-import { runTool } from './command-line.ts';
+import { runTool } from './assembly/command-line.ts';
 import { normalEmail } from './domains/users/rules.ts';
 import { findByEmail } from './domains/users/use-cases.ts';
 import { cameraUtcOffsetPattern } from './domains/vehicles/schema.ts';

@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import type { OpenFile } from './receiving/open-upload.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
-import { clipBytes, type GrantedUpload, sha256, World } from './testing/world.ts';
+import { clipBytes, type GrantedUpload, sha256, UploadHarness } from './testing/upload-harness.ts';
+import type { OpenFile } from './uploads/active-upload.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -31,9 +31,9 @@ const openFile: OpenFile = async (path, isNew) => {
   };
 };
 
-let world: World;
+let harness: UploadHarness;
 beforeAll(async () => {
-  world = await World.start(
+  harness = await UploadHarness.start(
     {
       FTP_DATA_IDLE_MS: '2000',
       FTP_LOST_CONTROL_GRACE_MS: '300',
@@ -45,10 +45,10 @@ beforeAll(async () => {
     { openFile },
   );
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 afterEach(async () => {
   diskEnds = new Map();
-  await until(() => world.openFiles().length === 0);
+  await waitFor(() => harness.openFiles().length === 0);
 });
 
 interface Running {
@@ -59,16 +59,16 @@ interface Running {
 
 /** A transfer that has come so far. */
 async function sent(share: number, name = 'a.mp4'): Promise<Running> {
-  const upload = await world.granted();
-  const control = await world.raw(upload);
-  const data = await control.passive();
-  await control.says(`STOR ${name}`, 150);
+  const upload = await harness.createGrantedUpload();
+  const control = await harness.raw(upload);
+  const data = await control.openPassive();
+  await control.sendCommand(`STOR ${name}`, 150);
   data.write(clip.subarray(0, Math.trunc(total * share)));
   return { upload, control, data };
 }
 
 const received = ({ upload }: Running, share: number) =>
-  world.shows(upload.id, ({ filesize }) => filesize === Math.trunc(total * share));
+  harness.waitForRecord(upload.id, ({ filesize }) => filesize === Math.trunc(total * share));
 
 /** How a transfer can be cut off, and what the camera is told if it is still there. */
 const breaks: [string, (running: Running) => Promise<void>, number | null][] = [
@@ -84,12 +84,12 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     const { upload, control } = running;
     await received(running, share);
     await cut(running);
-    if (code !== null) await control.hears(code);
-    await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
-    await until(() => world.openFiles().length === 0);
+    if (code !== null) await control.expectReply(code);
+    await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
+    await waitFor(() => harness.openFiles().length === 0);
     // The camera is wrong, or speaks of another attempt.
-    await world.tells(upload.imei, upload.serial, 0);
-    const record = await world.shows(upload.id, ({ result }) => result?.code === 0);
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
+    const record = await harness.waitForRecord(upload.id, ({ result }) => result?.code === 0);
     expect(record).toMatchObject({ status: 'uploading', filesize: Math.trunc(total * share) });
     await resumeAndComplete(upload, 'append');
   });
@@ -97,12 +97,12 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
   it('ends early with FIN: completed only by the camera’s word, and by nothing else', async () => {
     const running = await sent(share);
     const { upload, control, data } = running;
-    const disconnect = await world.connectDevice(upload.imei);
+    const disconnect = await harness.connectDevice(upload.imei);
     data.end();
-    await control.hears(226);
-    expect(await world.record(upload.id)).toMatchObject({ status: 'uploading', files: [{ state: 'whole' }] });
+    await control.expectReply(226);
+    expect(await harness.readRecord(upload.id)).toMatchObject({ status: 'uploading', files: [{ state: 'whole' }] });
     control.socket.destroy();
-    const record = await world.shows(upload.id, ({ status }) => status !== 'uploading');
+    const record = await harness.waitForRecord(upload.id, ({ status }) => status !== 'uploading');
     // No QUIT, no 0x1206, and a device that does not answer what the size should be.
     expect(record.status).toBe('failed');
     await disconnect();
@@ -113,13 +113,13 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     diskEnds.set('full.mp4', full);
     const running = await sent(1, 'full.mp4');
     const { upload, control } = running;
-    const told = await control.hears(452);
-    expect(told).not.toContain(world.clipsDir);
-    const record = await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+    const reply = await control.expectReply(452);
+    expect(reply).not.toContain(harness.clipsDir);
+    const record = await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
     expect(record.filesize).toBe(full);
-    await world.tells(upload.imei, upload.serial, 0);
-    await world.shows(upload.id, ({ result }) => result !== null);
-    expect((await world.record(upload.id)).status).toBe('uploading');
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
+    await harness.waitForRecord(upload.id, ({ result }) => result !== null);
+    expect((await harness.readRecord(upload.id)).status).toBe('uploading');
     diskEnds.clear();
     await resumeAndComplete(upload, 'append', 'full.mp4');
   });
@@ -128,127 +128,130 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     const running = await sent(share);
     await received(running, share);
     running.data.resetAndDestroy();
-    await running.control.hears(426);
+    await running.control.expectReply(426);
     await resumeAndComplete(running.upload, how);
-    expect(world.openFiles()).toEqual([]);
+    expect(harness.openFiles()).toEqual([]);
   });
 });
 
 async function resumeAndComplete(upload: GrantedUpload, how: 'append' | 'rest' | 'zero', name = 'a.mp4') {
-  const control = await world.raw(upload);
-  const size = how === 'zero' ? 0 : Number((await control.says(`SIZE ${name}`, 213)).slice(4));
-  if (how === 'rest') await control.says(`REST ${size}`, 350);
-  const data = await control.passive();
-  await control.says(`${how === 'append' ? 'APPE' : 'STOR'} ${name}`, 150);
+  const control = await harness.raw(upload);
+  const size = how === 'zero' ? 0 : Number((await control.sendCommand(`SIZE ${name}`, 213)).slice(4));
+  if (how === 'rest') await control.sendCommand(`REST ${size}`, 350);
+  const data = await control.openPassive();
+  await control.sendCommand(`${how === 'append' ? 'APPE' : 'STOR'} ${name}`, 150);
   data.end(clip.subarray(size));
-  await control.hears(226);
-  expect(sha256(world.read(upload, name))).toBe(sha256(clip));
-  await world.tells(upload.imei, upload.serial, 0);
-  const record = await world.shows(upload.id, ({ status }) => status === 'completed');
+  await control.expectReply(226);
+  expect(sha256(harness.read(upload, name))).toBe(sha256(clip));
+  await harness.publishUploadResult(upload.imei, upload.serial, 0);
+  const record = await harness.waitForRecord(upload.id, ({ status }) => status === 'completed');
   expect(record).toMatchObject({ filesize: total, filename: name, files: [{ path: name, bytes: total }] });
 }
 
 describe('a transfer', () => {
   it('breaks three times on the way, another way each time, and is the camera’s file in the end', async () => {
-    const upload = await world.granted();
+    const upload = await harness.createGrantedUpload();
     for (const [index, [, cut]] of breaks.slice(0, 3).entries()) {
-      const control = await world.raw(upload);
+      const control = await harness.raw(upload);
       const from = Math.trunc((total / 4) * index);
-      const data = await control.passive();
-      await control.says('APPE a.mp4', 150);
+      const data = await control.openPassive();
+      await control.sendCommand('APPE a.mp4', 150);
       data.write(clip.subarray(from, Math.trunc((total / 4) * (index + 1))));
-      await world.shows(upload.id, ({ filesize }) => filesize === Math.trunc((total / 4) * (index + 1)));
+      await harness.waitForRecord(upload.id, ({ filesize }) => filesize === Math.trunc((total / 4) * (index + 1)));
       await cut({ upload, control, data });
-      await world.shows(upload.id, ({ files }) => files[0]?.state === 'broken');
+      await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
     }
     await resumeAndComplete(upload, 'append');
-    expect(world.openFiles()).toEqual([]);
+    expect(harness.openFiles()).toEqual([]);
   });
 
   it('that a camera ends together with its control connection counts: its last bytes were on their way', async () => {
     const { upload, control, data } = await sent(1);
     data.end();
     control.socket.end();
-    const record = await world.shows(upload.id, ({ files }) => files[0]?.state !== 'receiving');
+    const record = await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state !== 'receiving');
     expect(record.files).toMatchObject([{ state: 'whole', bytes: total }]);
   });
 
   it('goes on behind a QUIT that did not wait for it, and QUIT counts', async () => {
     const { upload, control, data } = await sent(0.5);
-    await control.send('QUIT\r\n');
+    await control.write('QUIT\r\n');
     control.socket.end();
-    await control.until(() => control.isClosed);
+    await control.waitUntil(() => control.isClosed);
     data.end(clip.subarray(total / 2));
-    const record = await world.shows(upload.id, ({ files }) => files[0]?.state !== 'receiving');
+    const record = await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state !== 'receiving');
     expect(record.files).toMatchObject([{ state: 'whole', bytes: total }]);
-    expect(sha256(world.read(upload, 'a.mp4'))).toBe(sha256(clip));
+    expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
   });
 
   it('that is larger than allowed ends with 552, and the next does not begin', async () => {
-    await world.service.stop();
-    await world.startService({ MAX_CLIP_BYTES: '1000', MAX_CLIP_FILES: '3' });
+    await harness.service.stop();
+    await harness.startService({ MAX_CLIP_BYTES: '1000', MAX_CLIP_FILES: '3' });
     try {
-      const upload = await world.granted();
-      const camera = await world.camera(upload);
+      const upload = await harness.createGrantedUpload();
+      const camera = await harness.camera(upload);
       const put = (bytes: Buffer, name: string) => camera.uploadFrom(Readable.from([bytes]), name);
       await put(clip.subarray(0, 400), 'one.mp4');
       await expect(put(clip.subarray(0, 700), 'two.mp4')).rejects.toMatchObject({ code: 552 });
-      await world.shows(upload.id, ({ files }) => files[1]?.state === 'broken');
-      expect(await world.record(upload.id)).toMatchObject({ filesize: 1_000, files: [{ bytes: 400 }, { bytes: 600 }] });
+      await harness.waitForRecord(upload.id, ({ files }) => files[1]?.state === 'broken');
+      expect(await harness.readRecord(upload.id)).toMatchObject({
+        filesize: 1_000,
+        files: [{ bytes: 400 }, { bytes: 600 }],
+      });
       await expect(put(clip.subarray(0, 1), 'three.mp4')).rejects.toMatchObject({ code: 552 });
       // In place of what was too large.
       await put(clip.subarray(0, 600), 'two.mp4');
-      const control = await world.raw(upload);
-      for (const name of ['d1', 'd1/d2', 'd3']) await control.says(`MKD ${name}`, 257);
-      await control.says('MKD d4', 552);
-      await control.says(`MKD ${'a/'.repeat(20)}`, 553);
-      await control.says(`MKD ${'n'.repeat(300)}`, 553);
+      const control = await harness.raw(upload);
+      for (const name of ['d1', 'd1/d2', 'd3']) await control.sendCommand(`MKD ${name}`, 257);
+      await control.sendCommand('MKD d4', 552);
+      await control.sendCommand(`MKD ${'a/'.repeat(20)}`, 553);
+      await control.sendCommand(`MKD ${'n'.repeat(300)}`, 553);
     } finally {
-      await world.service.stop();
-      await world.startService();
+      await harness.service.stop();
+      await harness.startService();
     }
   });
 });
 
 describe('an end of the process', () => {
   it('lets transfers end within the grace, promises nothing more, and cuts off the rest', async () => {
-    await world.service.stop();
-    await world.startService({ FTP_DATA_IDLE_MS: '30000', FTP_STOP_GRACE_MS: '4000' });
+    await harness.service.stop();
+    await harness.startService({ FTP_DATA_IDLE_MS: '30000', FTP_STOP_GRACE_MS: '4000' });
     const other = await sent(0.5);
     const slow = await sent(0.5);
     await Promise.all([received(other, 0.5), received(slow, 0.5)]);
-    const stopping = world.service.stop();
+    const stopping = harness.service.stop();
     const isGranted = async (): Promise<boolean> => {
-      const record = await world.reserve();
-      return (await world.grant(record._id).catch(() => undefined)) !== undefined;
+      const record = await harness.reserve();
+      return (await harness.grantUpload(record._id).catch(() => undefined)) !== undefined;
     };
-    await until(async () => !(await isGranted()));
+    await waitFor(async () => !(await isGranted()));
     other.data.end(clip.subarray(total / 2));
-    await other.control.hears(226);
+    await other.control.expectReply(226);
     // Bytes keep coming, but not the end.
     const drip = setInterval(() => slow.data.write('x'), 100);
-    await slow.control.until(() => slow.control.isClosed);
+    await slow.control.waitUntil(() => slow.control.isClosed);
     clearInterval(drip);
     await stopping;
-    expect(await world.record(other.upload.id)).toMatchObject({ filesize: total, files: [{ state: 'whole' }] });
-    expect(await world.record(slow.upload.id)).toMatchObject({ files: [{ state: 'broken' }] });
-    await world.startService();
+    expect(await harness.readRecord(other.upload.id)).toMatchObject({ filesize: total, files: [{ state: 'whole' }] });
+    expect(await harness.readRecord(slow.upload.id)).toMatchObject({ files: [{ state: 'broken' }] });
+    await harness.startService();
     await resumeAndComplete(other.upload, 'zero');
   });
 
   it('without a farewell leaves what the next start mends: sizes from the disk, nothing is being received, credentials hold', async () => {
-    const upload = await world.granted();
-    const camera = await world.camera(upload);
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.camera(upload);
     await camera.uploadFrom(Readable.from([clip.subarray(0, 1_000)]), 'a.mp4');
     camera.close();
     // As a killed process leaves it: progress is up to a second behind.
-    await world.service.stop();
-    const record = await world.record(upload.id);
+    await harness.service.stop();
+    const record = await harness.readRecord(upload.id);
     const files = record.files.map((file) => ({ ...file, bytes: 900, state: 'receiving' as const }));
-    await world.records.set(upload.id, ['uploading'], { files, filesize: 900 });
-    await world.startService();
-    await world.shows(upload.id, ({ filesize }) => filesize === 1_000);
-    expect((await world.record(upload.id)).files).toMatchObject([{ bytes: 1_000, state: 'broken' }]);
+    await harness.records.set(upload.id, ['uploading'], { files, filesize: 900 });
+    await harness.startService();
+    await harness.waitForRecord(upload.id, ({ filesize }) => filesize === 1_000);
+    expect((await harness.readRecord(upload.id)).files).toMatchObject([{ bytes: 1_000, state: 'broken' }]);
     await resumeAndComplete(upload, 'append');
   });
 });

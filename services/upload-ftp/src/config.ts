@@ -106,14 +106,14 @@ export type Config = ConfigOf<typeof schema>;
 
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
-  const faults: string[] = [];
-  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) faults.push('FTP_PASV_MIN is above FTP_PASV_MAX');
+  const problems: string[] = [];
+  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) problems.push('FTP_PASV_MIN is above FTP_PASV_MAX');
   if ((config.FTP_TLS_CERT_FILE === undefined) !== (config.FTP_TLS_KEY_FILE === undefined))
-    faults.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE need each other');
+    problems.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE need each other');
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
-    faults.push('FTP_TLS_REQUIRED needs FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
-  faults.push(...clipSettingFaults(config));
-  if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
+    problems.push('FTP_TLS_REQUIRED needs FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
+  problems.push(...clipSettingFaults(config));
+  if (problems.length > 0) throw new ConfigError(`The configuration is wrong: ${problems.join('; ')}.`);
   return config;
 }
 
@@ -125,7 +125,7 @@ export function readTls(config: Config): { cert: Buffer; key: Buffer } | null {
     try {
       return readFileSync(file);
     } catch (cause) {
-      throw new ConfigError(`${name} can not be read.`, { cause });
+      throw new ConfigError(`${name} cannot be read.`, { cause });
     }
   };
   const [cert, key] = [read('FTP_TLS_CERT_FILE', certFile), read('FTP_TLS_KEY_FILE', keyFile)];

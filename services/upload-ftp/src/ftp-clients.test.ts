@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'basic-ftp';
 import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
-import { clipBytes, sha256, World } from './testing/world.ts';
+import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -16,16 +16,16 @@ const clip = clipBytes(500_000, 9);
 
 describe('clients of the world', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fleet-ftp-clients-'));
-  let world: World;
+  let harness: UploadHarness;
   beforeAll(async () => {
     const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
     const pair = selfSigned();
     writeFileSync(certFile, pair.cert);
     writeFileSync(keyFile, pair.key);
-    world = await World.start({ FTP_TLS_CERT_FILE: certFile, FTP_TLS_KEY_FILE: keyFile });
+    harness = await UploadHarness.start({ FTP_TLS_CERT_FILE: certFile, FTP_TLS_KEY_FILE: keyFile });
   });
   afterAll(async () => {
-    await world.stop();
+    await harness.stop();
     rmSync(dir, { recursive: true, force: true });
   });
 
@@ -67,21 +67,25 @@ print(ftp.quit())
 `;
 
   it.each(['passive', 'active', 'tls'])('Python’s ftplib uploads in two parts: %s', async (form) => {
-    const upload = await world.granted();
+    const upload = await harness.createGrantedUpload();
     const file = join(dir, 'clip.mp4');
     writeFileSync(file, clip);
-    const { ftpPort } = world.service;
+    const { ftpPort } = harness.service;
     const output = await run('python3', ['-c', script, String(ftpPort), upload.username, upload.password, file, form]);
     expect(output).toContain('221 ');
-    expect(sha256(world.read(upload, 'clips/b.mp4'))).toBe(sha256(clip));
-    expect(await world.record(upload.id)).toMatchObject({ filesize: clip.length, filename: 'b.mp4', hasQuit: true });
+    expect(sha256(harness.read(upload, 'clips/b.mp4'))).toBe(sha256(clip));
+    expect(await harness.readRecord(upload.id)).toMatchObject({
+      filesize: clip.length,
+      filename: 'b.mp4',
+      hasQuit: true,
+    });
   });
 
   async function secure(upload: { username: string; password: string }): Promise<Client> {
     const client = new Client(20_000);
     await client.access({
       host: '127.0.0.1',
-      port: world.service.ftpPort,
+      port: harness.service.ftpPort,
       user: upload.username,
       password: upload.password,
       secure: true,
@@ -91,40 +95,40 @@ print(ftp.quit())
   }
 
   it('basic-ftp uploads over TLS, and its control connection survives the transfer', async () => {
-    const upload = await world.granted();
+    const upload = await harness.createGrantedUpload();
     const client = await secure(upload);
     await client.uploadFrom(Readable.from([clip.subarray(0, 200_000)]), 'a.mp4');
     await client.appendFrom(Readable.from([clip.subarray(200_000)]), 'a.mp4');
     expect(await client.size('a.mp4')).toBe(clip.length);
     client.close();
-    expect(sha256(world.read(upload, 'a.mp4'))).toBe(sha256(clip));
+    expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
   });
 
   it('what is said in the clear behind AUTH is not taken for said inside TLS', async () => {
-    const upload = await world.granted();
-    const control = await world.raw();
-    await control.send(`AUTH TLS\r\nUSER ${upload.username}\r\n`);
-    await control.until(() => control.isClosed);
-    expect(control.said).not.toContain('331');
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw();
+    await control.write(`AUTH TLS\r\nUSER ${upload.username}\r\n`);
+    await control.waitUntil(() => control.isClosed);
+    expect(control.output).not.toContain('331');
   });
 
   it('the login needs TLS where it is required; half of the settings, or a key of another certificate, stop the start', async () => {
-    await world.service.stop();
-    await world.startService({ FTP_TLS_REQUIRED: 'true' });
-    const upload = await world.granted();
-    const control = await world.raw();
-    await control.says(`USER ${upload.username}`, 530);
-    await control.says(`PASS ${upload.password}`, 530);
+    await harness.service.stop();
+    await harness.startService({ FTP_TLS_REQUIRED: 'true' });
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw();
+    await control.sendCommand(`USER ${upload.username}`, 530);
+    await control.sendCommand(`PASS ${upload.password}`, 530);
     const client = await secure(upload);
     await client.uploadFrom(Readable.from([clip]), 'a.mp4');
     client.close();
-    expect(world.read(upload, 'a.mp4').length).toBe(clip.length);
-    await world.service.stop();
-    await expect(world.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/need each other/);
-    await expect(world.startService({ FTP_TLS_KEY_FILE: join(dir, 'none') })).rejects.toThrow(
-      /FTP_TLS_KEY_FILE can not/,
+    expect(harness.read(upload, 'a.mp4').length).toBe(clip.length);
+    await harness.service.stop();
+    await expect(harness.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/need each other/);
+    await expect(harness.startService({ FTP_TLS_KEY_FILE: join(dir, 'none') })).rejects.toThrow(
+      /FTP_TLS_KEY_FILE cannot/,
     );
-    await expect(world.startService({ FTP_TLS_KEY_FILE: join(dir, 'clip.mp4') })).rejects.toThrow(/not a PEM/);
-    await world.startService();
+    await expect(harness.startService({ FTP_TLS_KEY_FILE: join(dir, 'clip.mp4') })).rejects.toThrow(/not a PEM/);
+    await harness.startService();
   });
 });

@@ -2,14 +2,14 @@ import { Counter, createMetrics, Gauge, type Registry } from '@fleet/service-kit
 
 /** Files that terminals send on their own. */
 export interface MediaMetrics {
-  readonly kept: Counter<'kind' | 'source'>;
-  readonly keptBytes: Counter;
+  readonly stored: Counter<'kind' | 'source'>;
+  readonly storedBytes: Counter;
   /** On disk, but not yet in object storage or told of. */
   readonly delayed: Counter;
   readonly picturesDropped: Counter<'reason'>;
   readonly picturesWaiting: Counter;
   /** Shows how many files are yet to be told of. */
-  watchUntold(read: () => Promise<number>): void;
+  observePendingEvents(read: () => Promise<number>): void;
 }
 
 export interface UploadMetrics {
@@ -17,13 +17,13 @@ export interface UploadMetrics {
   readonly logins: Counter<'result'>;
   readonly bytes: Counter;
   readonly transfers: Counter<'end'>;
-  readonly settled: Counter<'status' | 'reason'>;
+  readonly finalized: Counter<'status' | 'reason'>;
   readonly results: Counter<'outcome'>;
   readonly passiveExhausted: Counter;
   readonly saveFailures: Counter;
   readonly media: MediaMetrics;
   /** Shows a number of the moment. */
-  watch(name: 'sessions' | 'transfers' | 'free_bytes', read: () => number | Promise<number>): void;
+  observe(name: 'sessions' | 'transfers' | 'free_bytes', read: () => number | Promise<number>): void;
 }
 
 const gauges = {
@@ -35,11 +35,11 @@ const gauges = {
 
 type CounterOf = <L extends string>(name: string, help: string, labelNames?: L[]) => Counter<L>;
 
-export function uploadMetrics(): UploadMetrics {
+export function createUploadMetrics(): UploadMetrics {
   const registry = createMetrics('upload-ftp');
   const counter: CounterOf = (name, help, labelNames = []) =>
     new Counter({ name, help, labelNames, registers: [registry] });
-  const watch = (name: keyof typeof gauges, read: () => number | Promise<number>): void => {
+  const observe = (name: keyof typeof gauges, read: () => number | Promise<number>): void => {
     const [metric, help] = gauges[name];
     const gauge = new Gauge({
       name: metric,
@@ -58,25 +58,28 @@ export function uploadMetrics(): UploadMetrics {
     ]),
     bytes: counter('upload_ftp_bytes_total', 'bytes written to clip files'),
     transfers: counter('upload_ftp_transfers_total', 'transfers by end: whole, or the reply code', ['end']),
-    settled: counter('upload_ftp_settled_total', 'uploads that ended here', ['status', 'reason']),
+    finalized: counter('upload_ftp_settled_total', 'uploads that ended here', ['status', 'reason']),
     results: counter('upload_ftp_results_total', '0x1206 notices: applied, ignored, unmatched, unreadable', [
       'outcome',
     ]),
     passiveExhausted: counter('upload_ftp_passive_exhausted_total', 'PASV and EPSV without a free port'),
     saveFailures: counter('upload_ftp_save_failures_total', 'progress that could not be saved at once'),
-    media: mediaMetrics(counter, (read) => watch('untold', read)),
-    watch,
+    media: createMediaMetrics(counter, (read) => observe('untold', read)),
+    observe,
   };
 }
 
-const mediaMetrics = (counter: CounterOf, watchUntold: MediaMetrics['watchUntold']): MediaMetrics => ({
-  kept: counter('upload_ftp_media_files_total', 'files of terminals that were kept', ['kind', 'source']),
-  keptBytes: counter('upload_ftp_media_bytes_total', 'their bytes'),
+const createMediaMetrics = (
+  counter: CounterOf,
+  observePendingEvents: MediaMetrics['observePendingEvents'],
+): MediaMetrics => ({
+  stored: counter('upload_ftp_media_files_total', 'files of terminals that were kept', ['kind', 'source']),
+  storedBytes: counter('upload_ftp_media_bytes_total', 'their bytes'),
   delayed: counter(
     'upload_ftp_media_delayed_total',
     'files that were on disk, but could not be moved or told of at once',
   ),
   picturesDropped: counter('upload_ftp_pictures_dropped_total', '0x0801 without a file: unreadable, empty', ['reason']),
   picturesWaiting: counter('upload_ftp_pictures_waiting_total', 'tries to keep a picture without room for it'),
-  watchUntold,
+  observePendingEvents,
 });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { clipBytes, sha256, World } from './testing/world.ts';
+import { ServerProcess, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { clipBytes, sha256, UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -10,82 +10,85 @@ const clip = clipBytes(500_000, 9);
 
 describe('while a backend is away', () => {
   let mongo: ServerProcess;
-  let world: World;
+  let harness: UploadHarness;
   beforeAll(async () => {
     mongo = await (await ServerProcess.mongo()).start();
-    world = await World.start({}, {}, mongo);
+    harness = await UploadHarness.start({}, {}, mongo);
   });
   afterAll(async () => {
-    await world.stop();
+    await harness.stop();
     await mongo.remove();
   });
-  afterEach(() => until(() => world.openFiles().length === 0));
+  afterEach(() => waitFor(() => harness.openFiles().length === 0));
 
   it('a transfer goes on without the database, ends whole, and its record follows', async () => {
-    const upload = await world.granted();
-    const control = await world.raw(upload);
-    const data = await control.passive();
-    await control.says('STOR a.mp4', 150);
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw(upload);
+    const data = await control.openPassive();
+    await control.sendCommand('STOR a.mp4', 150);
     data.write(clip.subarray(0, 100_000));
-    await world.shows(upload.id, ({ filesize }) => filesize === 100_000);
+    await harness.waitForRecord(upload.id, ({ filesize }) => filesize === 100_000);
     await mongo.kill();
     data.write(clip.subarray(100_000, 300_000));
-    await until(() => world.read(upload, 'a.mp4').length === 300_000);
+    await waitFor(() => harness.read(upload, 'a.mp4').length === 300_000);
     data.end(clip.subarray(300_000));
     // After the database had its time: the camera is not kept waiting for it.
-    await control.hears(226);
-    expect(sha256(world.read(upload, 'a.mp4'))).toBe(sha256(clip));
+    await control.expectReply(226);
+    expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
     await mongo.start();
-    await world.shows(upload.id, ({ files }) => files[0]?.state === 'whole' && files[0].bytes === clip.length);
-    await world.tells(upload.imei, upload.serial, 0);
-    await world.shows(upload.id, ({ status }) => status === 'completed');
+    await harness.waitForRecord(
+      upload.id,
+      ({ files }) => files[0]?.state === 'whole' && files[0].bytes === clip.length,
+    );
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
+    await harness.waitForRecord(upload.id, ({ status }) => status === 'completed');
   });
 
   it('a 0x1206 waits for the database', async () => {
-    const upload = await world.granted();
-    const camera = await world.camera(upload);
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.camera(upload);
     await camera.uploadFrom(Readable.from([clip]), 'a.mp4');
     await mongo.kill();
-    await world.tells(upload.imei, upload.serial, 0);
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
     await mongo.start();
-    expect((await world.shows(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
+    expect((await harness.waitForRecord(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });
 
   it('a login says that it is not the password; it works again afterwards', async () => {
-    const upload = await world.granted();
+    const upload = await harness.createGrantedUpload();
     await mongo.kill();
-    const control = await world.raw();
-    await control.says(`USER ${upload.username}`, 331);
-    await control.says(`PASS ${upload.password}`, 421);
+    const control = await harness.raw();
+    await control.sendCommand(`USER ${upload.username}`, 331);
+    await control.sendCommand(`PASS ${upload.password}`, 421);
     await mongo.start();
-    await until(async () => (await world.camera(upload).catch(() => undefined)) !== undefined);
-    expect(control.said).not.toContain('530');
+    await waitFor(async () => (await harness.camera(upload).catch(() => undefined)) !== undefined);
+    expect(control.output).not.toContain('530');
   });
 
   it('a transfer and its end survive the broker, and what was told meanwhile counts', async () => {
-    const upload = await world.granted();
-    const control = await world.raw(upload);
-    const data = await control.passive();
-    await control.says('STOR a.mp4', 150);
-    await world.nats.kill();
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw(upload);
+    const data = await control.openPassive();
+    await control.sendCommand('STOR a.mp4', 150);
+    await harness.nats.kill();
     data.end(clip);
-    await control.hears(226);
-    await world.nats.start();
-    await until(() => world.bus.isUp());
-    await world.tells(upload.imei, upload.serial, 0);
-    expect((await world.shows(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
+    await control.expectReply(226);
+    await harness.nats.start();
+    await waitFor(() => harness.bus.isUp());
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
+    expect((await harness.waitForRecord(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });
 
   it('nothing is failed by time without Redis, which knows who is connected', async () => {
-    await world.service.stop();
-    await world.startService({ UPLOAD_SILENCE_MS: '1' });
-    await world.redisServer.kill();
-    const upload = await world.granted();
-    const camera = await world.camera(upload);
+    await harness.service.stop();
+    await harness.startService({ UPLOAD_SILENCE_MS: '1' });
+    await harness.redisServer.kill();
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.camera(upload);
     await camera.uploadFrom(Readable.from([clip]), 'a.mp4');
-    expect((await world.record(upload.id)).status).toBe('uploading');
-    await world.tells(upload.imei, upload.serial, 0);
-    await world.shows(upload.id, ({ status }) => status === 'completed');
-    await world.redisServer.start();
+    expect((await harness.readRecord(upload.id)).status).toBe('uploading');
+    await harness.publishUploadResult(upload.imei, upload.serial, 0);
+    await harness.waitForRecord(upload.id, ({ status }) => status === 'completed');
+    await harness.redisServer.start();
   });
 });

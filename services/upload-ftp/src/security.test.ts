@@ -3,15 +3,15 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { announce, uploadRevoked } from '@fleet/bus';
+import { publish, uploadRevoked } from '@fleet/bus';
 import { createLogger, type Logger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { array, configureGlobal, constantFrom, oneof, sample, string, tuple } from 'fast-check';
 import { campaignSize, campaignTimeoutMs } from '../../../libs/service-kit/src/testing/campaign-size.ts';
 import { propertySettings } from '../../../libs/service-kit/src/testing/property-settings.ts';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import type { RawControl } from './testing/raw-control.ts';
-import { clipBytes, World } from './testing/world.ts';
+import { clipBytes, UploadHarness } from './testing/upload-harness.ts';
 
 configureGlobal(propertySettings);
 
@@ -29,21 +29,21 @@ function keptLog(): Logger {
   return log;
 }
 
-let world: World;
+let harness: UploadHarness;
 beforeAll(async () => {
-  world = await World.start({ FTP_DATA_CONNECT_MS: '500' }, { log: keptLog() });
+  harness = await UploadHarness.start({ FTP_DATA_CONNECT_MS: '500' }, { log: keptLog() });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 const put = (bytes: Uint8Array): Readable => Readable.from([Buffer.from(bytes)]);
 const namesBelow = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => !/^\.(removed|mp4|check)/.test(name));
 
 async function refusal(username: string, password: string): Promise<string> {
-  const control = await world.raw();
-  await control.send(`USER ${username}\r\nPASS ${password}\r\n`);
-  await control.hears(331);
-  const line = await control.next();
+  const control = await harness.raw();
+  await control.write(`USER ${username}\r\nPASS ${password}\r\n`);
+  await control.expectReply(331);
+  const line = await control.readReply();
   control.socket.destroy();
   return line;
 }
@@ -51,25 +51,25 @@ async function refusal(username: string, password: string): Promise<string> {
 // First those that leave passive ports unused: ftp-srv holds on to each for half a minute.
 describe('passive ports', () => {
   it('are told as exhausted when all are taken, and free again', async () => {
-    await world.service.stop();
-    const min = Number(world.env()['FTP_PASV_MIN']);
-    await world.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
+    await harness.service.stop();
+    const min = Number(harness.buildEnv()['FTP_PASV_MIN']);
+    await harness.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
     try {
-      const controls = await Promise.all([1, 2, 3].map(async () => world.raw(await world.granted())));
+      const controls = await Promise.all([1, 2, 3].map(async () => harness.raw(await harness.createGrantedUpload())));
       const [first, second, third] = controls as [RawControl, RawControl, RawControl];
-      await first.says('PASV', 227);
-      await second.says('EPSV', 229);
-      await third.says('PASV', 425);
-      await third.says('EPSV', 425);
-      expect(await world.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
+      await first.sendCommand('PASV', 227);
+      await second.sendCommand('EPSV', 229);
+      await third.sendCommand('PASV', 425);
+      await third.sendCommand('EPSV', 425);
+      expect(await harness.metric('upload_ftp_passive_exhausted_total')).toMatch(/ 2$/);
       first.socket.destroy();
-      await until(async () => {
-        await third.send('PASV\r\n');
-        return (await third.next()).startsWith('227');
+      await waitFor(async () => {
+        await third.write('PASV\r\n');
+        return (await third.readReply()).startsWith('227');
       });
     } finally {
-      await world.service.stop();
-      await world.startService({}, keptLog());
+      await harness.service.stop();
+      await harness.startService({}, keptLog());
     }
   });
 });
@@ -95,7 +95,7 @@ describe('command lines', () => {
 
   it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
     // Beside the directories of devices, there is what the service has made for itself.
-    const outside = (): string[] => readdirSync(world.clipsDir).filter((name) => !/^\d+$/.test(name));
+    const outside = (): string[] => readdirSync(harness.clipsDir).filter((name) => !/^\d+$/.test(name));
     const before = outside();
     // FUZZ_SEED: other lines. The server repeats some of what it is told, and a line of chance may have the words that are looked for.
     const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
@@ -104,31 +104,31 @@ describe('command lines', () => {
       seed,
     });
     for (const [index, lines] of runs.entries()) {
-      const control = await world.raw(index % 4 === 0 ? undefined : await world.granted());
-      for (const text of lines) await control.send(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);
+      const control = await harness.raw(index % 4 === 0 ? undefined : await harness.createGrantedUpload());
+      for (const text of lines) await control.write(`${text.replaceAll(/[\r\n]/g, ' ')}\r\n`);
       control.socket.write('QUIT\r\n');
-      await control.until(() => control.isClosed);
-      if (/TypeError|ENO|undefined|\/tmp/.test(control.said)) throw new Error(`seed ${seed}: ${control.said}`);
+      await control.waitUntil(() => control.isClosed);
+      if (/TypeError|ENO|undefined|\/tmp/.test(control.output)) throw new Error(`seed ${seed}: ${control.output}`);
     }
     expect(outside()).toEqual(before);
-    expect(world.openFiles()).toEqual([]);
-    await world.raw(await world.granted());
+    expect(harness.openFiles()).toEqual([]);
+    await harness.raw(await harness.createGrantedUpload());
   });
 });
 
 describe('a login', () => {
   it('is refused in one way, whatever is wrong', async () => {
-    const upload = await world.granted();
-    const other = await world.granted();
-    const reserved = await world.reserve();
-    const expired = await world.granted();
-    await world.records.set(expired.id, ['uploading'], {
+    const upload = await harness.createGrantedUpload();
+    const other = await harness.createGrantedUpload();
+    const reserved = await harness.reserve();
+    const expired = await harness.createGrantedUpload();
+    await harness.records.set(expired.id, ['uploading'], {
       credential: { passwordSha256: '00'.repeat(32), expiresAtMs: Date.now() + 1e9 },
     });
-    const old = await world.granted();
-    const record = await world.record(old.id);
+    const old = await harness.createGrantedUpload();
+    const record = await harness.readRecord(old.id);
     const passwordSha256 = record.credential?.passwordSha256 ?? '';
-    await world.records.set(old.id, ['uploading'], { credential: { passwordSha256, expiresAtMs: Date.now() - 1 } });
+    await harness.records.set(old.id, ['uploading'], { credential: { passwordSha256, expiresAtMs: Date.now() - 1 } });
     const lines = new Set([
       await refusal(upload.username, 'x'),
       await refusal(upload.username, other.password),
@@ -143,52 +143,52 @@ describe('a login', () => {
   });
 
   it('may begin with a name that was wrong', async () => {
-    const upload = await world.granted();
-    const control = await world.raw();
-    await control.says('USER anonymous', 331);
-    await control.says('PASS x', 530);
-    await control.says(`USER ${upload.username.toUpperCase()}`, 331);
-    expect(await control.says(`PASS ${upload.password}`, 230)).toContain('logged in');
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw();
+    await control.sendCommand('USER anonymous', 331);
+    await control.sendCommand('PASS x', 530);
+    await control.sendCommand(`USER ${upload.username.toUpperCase()}`, 331);
+    expect(await control.sendCommand(`PASS ${upload.password}`, 230)).toContain('logged in');
   });
 
   it.each(['completed', 'failed', 'cancelled'] as const)('ends with the upload, which is %s', async (status) => {
-    const upload = await world.granted();
-    const camera = await world.raw(upload);
-    const data = await camera.passive();
-    await camera.says('STOR a.mp4', 150);
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.raw(upload);
+    const data = await camera.openPassive();
+    await camera.sendCommand('STOR a.mp4', 150);
     data.write(clipBytes(10));
-    await world.shows(upload.id, ({ filesize }) => filesize === 10);
-    await world.records.transition(upload.id, ['uploading'], status);
-    announce(world.bus, uploadRevoked, { uploadId: upload.id });
-    await camera.hears(426);
-    await camera.says('MKD x', 550);
-    await camera.until(() => camera.isClosed);
+    await harness.waitForRecord(upload.id, ({ filesize }) => filesize === 10);
+    await harness.records.transition(upload.id, ['uploading'], status);
+    publish(harness.bus, uploadRevoked, { uploadId: upload.id });
+    await camera.expectReply(426);
+    await camera.sendCommand('MKD x', 550);
+    await camera.waitUntil(() => camera.isClosed);
     expect(await refusal(upload.username, upload.password)).toBe('530 Login incorrect');
   });
 
   it('ends also where nobody said so: the next write shows it', async () => {
-    const upload = await world.granted();
-    const camera = await world.raw(upload);
-    await world.records.transition(upload.id, ['uploading'], 'failed');
-    const data = await camera.passive();
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.raw(upload);
+    await harness.records.transition(upload.id, ['uploading'], 'failed');
+    const data = await camera.openPassive();
     data.on('data', () => undefined);
-    await camera.says('STOR a.mp4', 550);
-    expect(namesBelow(join(world.clipsDir, upload.imei, upload.id, 'files'))).toEqual([]);
-    await camera.until(() => camera.isClosed);
+    await camera.sendCommand('STOR a.mp4', 550);
+    expect(namesBelow(join(harness.clipsDir, upload.imei, upload.id, 'files'))).toEqual([]);
+    await camera.waitUntil(() => camera.isClosed);
   });
 
   it('is given up after three refusals, without one in time, and after an endless line', async () => {
-    await world.service.stop();
-    await world.startService({ FTP_LOGIN_LIMIT_MS: '2000' }, keptLog());
-    const [guesser, sleeper, talker] = [await world.raw(), await world.raw(), await world.raw()];
-    await guesser.send('USER a\r\nPASS 1\r\nPASS 2\r\nPASS 3\r\n');
-    await talker.send('A'.repeat(20_000));
-    for (const control of [guesser, sleeper, talker]) await control.until(() => control.isClosed);
-    expect(guesser.said.match(/^530 /gm)).toHaveLength(3);
-    expect(sleeper.said).toContain('421 No login in time');
-    expect(talker.said).toContain('421 ');
-    await world.service.stop();
-    await world.startService({}, keptLog());
+    await harness.service.stop();
+    await harness.startService({ FTP_LOGIN_LIMIT_MS: '2000' }, keptLog());
+    const [guesser, sleeper, talker] = [await harness.raw(), await harness.raw(), await harness.raw()];
+    await guesser.write('USER a\r\nPASS 1\r\nPASS 2\r\nPASS 3\r\n');
+    await talker.write('A'.repeat(20_000));
+    for (const control of [guesser, sleeper, talker]) await control.waitUntil(() => control.isClosed);
+    expect(guesser.output.match(/^530 /gm)).toHaveLength(3);
+    expect(sleeper.output).toContain('421 No login in time');
+    expect(talker.output).toContain('421 ');
+    await harness.service.stop();
+    await harness.startService({}, keptLog());
   });
 });
 
@@ -196,12 +196,12 @@ describe('an upload’s directory', () => {
   const ways = ['../x', '/../x', '../../../../x', '..\\..\\x', '/a/../../../x', './/..//x', '%2e%2e/x', '....//x'];
 
   it.each(ways)('holds every path: %s', async (path) => {
-    const upload = await world.granted();
-    const other = await world.granted();
-    const camera = await world.camera(other);
+    const upload = await harness.createGrantedUpload();
+    const other = await harness.createGrantedUpload();
+    const camera = await harness.camera(other);
     await camera.uploadFrom(put(clipBytes(3)), 'mine.mp4');
-    const before = namesBelow(world.clipsDir).filter((name) => !name.startsWith(upload.imei));
-    const control = await world.raw(upload);
+    const before = namesBelow(harness.clipsDir).filter((name) => !name.startsWith(upload.imei));
+    const control = await harness.raw(upload);
     const dir = path.replace(/x$/, '');
     for (const line of [
       `CWD ${dir}`,
@@ -212,43 +212,43 @@ describe('an upload’s directory', () => {
       `RNTO ${path}stolen`,
       'CWD /',
     ]) {
-      await control.send(`${line}\r\n`);
-      await control.next();
+      await control.write(`${line}\r\n`);
+      await control.readReply();
     }
-    const data = await control.passive();
-    await control.says(`STOR ${path}.mp4`, 150);
+    const data = await control.openPassive();
+    await control.sendCommand(`STOR ${path}.mp4`, 150);
     data.end('in');
-    await control.hears(226);
-    await control.says('RNFR ' + path + '.mp4', 350);
-    await control.says(`RNTO ${path}2.mp4`, 250);
-    expect(namesBelow(world.clipsDir).filter((name) => !name.startsWith(upload.imei))).toEqual(before);
-    expect(namesBelow(join(world.clipsDir, upload.imei, upload.id, 'files')).some((n) => n.endsWith('2.mp4'))).toBe(
+    await control.expectReply(226);
+    await control.sendCommand('RNFR ' + path + '.mp4', 350);
+    await control.sendCommand(`RNTO ${path}2.mp4`, 250);
+    expect(namesBelow(harness.clipsDir).filter((name) => !name.startsWith(upload.imei))).toEqual(before);
+    expect(namesBelow(join(harness.clipsDir, upload.imei, upload.id, 'files')).some((n) => n.endsWith('2.mp4'))).toBe(
       true,
     );
-    expect(control.said).not.toContain(world.clipsDir);
+    expect(control.output).not.toContain(harness.clipsDir);
   });
 
   it('gives nothing back and lets nothing be deleted, nor the mode be changed', async () => {
-    const upload = await world.granted();
-    const camera = await world.camera(upload);
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.camera(upload);
     await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
     await expect(camera.downloadTo(new Writable(), 'a.mp4')).rejects.toMatchObject({ code: 502 });
-    const control = await world.raw(upload);
+    const control = await harness.raw(upload);
     for (const line of ['DELE a.mp4', 'RMD /', 'SITE CHMOD 777 a.mp4', 'MDTM a.mp4', 'STOU', 'STAT a.mp4', 'HELP'])
-      await control.says(line, 502);
-    expect(world.read(upload, 'a.mp4').length).toBe(10);
+      await control.sendCommand(line, 502);
+    expect(harness.read(upload, 'a.mp4').length).toBe(10);
   });
 
   it('refuses names with control characters and says nothing of ours in any answer', async () => {
-    const upload = await world.granted();
-    const control = await world.raw(upload);
-    await control.says('MKD a\u0007b', 553);
-    await control.says('MKD a\0b', 553);
+    const upload = await harness.createGrantedUpload();
+    const control = await harness.raw(upload);
+    await control.sendCommand('MKD a\u0007b', 553);
+    await control.sendCommand('MKD a\0b', 553);
     for (const line of ['STOR', 'MKD', 'RNFR', 'RNTO', 'SIZE', 'CWD a/b/c', 'RNFR nothing', 'SIZE nothing', 'OPTS'])
-      await control.send(`${line}\r\n`);
-    await control.send('QUIT\r\n');
-    await control.until(() => control.isClosed);
-    expect(control.said).not.toMatch(/ENO|EACCES|TypeError|undefined|\/tmp|Cannot/);
+      await control.write(`${line}\r\n`);
+    await control.write('QUIT\r\n');
+    await control.waitUntil(() => control.isClosed);
+    expect(control.output).not.toMatch(/ENO|EACCES|TypeError|undefined|\/tmp|Cannot/);
   });
 });
 
@@ -268,9 +268,9 @@ describe('an active connection', () => {
     ['EPRT |1|127.0.0.1|99999|', 501],
     ['EPRT', 501],
   ])('%s is answered %d', async (line, code) => {
-    const control = await world.raw(await world.granted());
-    expect(await control.says(line, code)).not.toContain('undefined');
-    await control.says('STOR a.mp4', 425);
+    const control = await harness.raw(await harness.createGrantedUpload());
+    expect(await control.sendCommand(line, code)).not.toContain('undefined');
+    await control.sendCommand('STOR a.mp4', 425);
   });
 
   it('is dialled by nobody who is not logged in', async () => {
@@ -278,12 +278,12 @@ describe('an active connection', () => {
     const server = createServer(() => (dialled += 1)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
-    const control = await world.raw();
-    await control.says(`PORT 127,0,0,1,${port >> 8},${port & 255}`, 530);
-    await control.says('PASV', 530);
-    await control.says('LIST', 530);
-    await control.says('STOR a.mp4', 530);
-    await control.says('SIZE a.mp4', 530);
+    const control = await harness.raw();
+    await control.sendCommand(`PORT 127,0,0,1,${port >> 8},${port & 255}`, 530);
+    await control.sendCommand('PASV', 530);
+    await control.sendCommand('LIST', 530);
+    await control.sendCommand('STOR a.mp4', 530);
+    await control.sendCommand('SIZE a.mp4', 530);
     server.close();
     expect(dialled).toBe(0);
   });
@@ -291,12 +291,12 @@ describe('an active connection', () => {
 
 describe('the log', () => {
   it('at its lowest level holds no password and no hash', async () => {
-    const upload = await world.granted();
-    const camera = await world.camera(upload);
+    const upload = await harness.createGrantedUpload();
+    const camera = await harness.camera(upload);
     await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
     expect(await refusal(upload.username, `wrong${upload.password}`)).toContain('530');
-    const hash = (await world.record(upload.id)).credential?.passwordSha256 ?? '';
-    await until(() => logged.some((line) => line.includes(upload.id) && line.includes('logged in')));
+    const hash = (await harness.readRecord(upload.id)).credential?.passwordSha256 ?? '';
+    await waitFor(() => logged.some((line) => line.includes(upload.id) && line.includes('logged in')));
     const text = logged.join('');
     expect(text).not.toContain(upload.password);
     expect(text).not.toContain(hash);

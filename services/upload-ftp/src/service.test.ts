@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callUseCase, clipSource, eventSubject, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
+import { callUseCase, eventSubject, locateClip, type MediaStored, mediaStoredSubject, pingService } from '@fleet/bus';
 import { signFilePath } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig, schema } from './config.ts';
 import { create } from './service.ts';
 import { RawControl } from './testing/raw-control.ts';
-import { World } from './testing/world.ts';
+import { UploadHarness } from './testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 describe('upload-ftp', () => {
   const listenersBefore = process.listenerCount('SIGTERM');
-  let world: World;
+  let harness: UploadHarness;
 
   beforeAll(async () => {
-    world = await World.start();
+    harness = await UploadHarness.start();
   });
-  afterAll(() => world.stop());
+  afterAll(() => harness.stop());
 
-  const get = (path: string) => fetch(`http://127.0.0.1:${world.service.httpPort}${path}`);
+  const get = (path: string) => fetch(`http://127.0.0.1:${harness.service.httpPort}${path}`);
 
   it('takes the signal handlers of ftp-srv away, which would end the process', () => {
     expect(process.listenerCount('SIGTERM')).toBe(listenersBefore);
@@ -29,11 +29,11 @@ describe('upload-ftp', () => {
   });
 
   it('answers a command that arrives in several segments once it is whole, and knows none beside the listed ones', async () => {
-    const control = await world.raw();
+    const control = await harness.raw();
     for (const part of ['US', 'ER cam', 'era\r', '\nPA', 'SS secret\nSITE HELP\nLIST\nNO', 'OP\r\n'])
-      await control.send(part);
-    await control.hears(331);
-    for (const code of [530, 502, 530, 200]) expect(await control.hears(code)).toBeDefined();
+      await control.write(part);
+    await control.expectReply(331);
+    for (const code of [530, 502, 530, 200]) expect(await control.expectReply(code)).toBeDefined();
     control.socket.destroy();
   });
 
@@ -58,57 +58,57 @@ describe('upload-ftp', () => {
   });
 
   it('answers a ping over the bus while it listens, and not after its stop', async () => {
-    expect(await pingService(world.bus, 'upload-ftp', 2_000)).toBe(true);
-    const other = await create(loadConfig(world.env({ POD_ID: 'another', LOG_LEVEL: 'silent' })));
+    expect(await pingService(harness.bus, 'upload-ftp', 2_000)).toBe(true);
+    const other = await create(loadConfig(harness.buildEnv({ POD_ID: 'another', LOG_LEVEL: 'silent' })));
     await other.stop();
     const dial = new RawControl(other.ftpPort);
-    await dial.until(() => dial.isClosed);
-    expect(dial.said).toBe('');
+    await dial.waitUntil(() => dial.isClosed);
+    expect(dial.output).toBe('');
   });
 
   it('promises nothing, and is not well, where its disk takes nothing', async () => {
-    await world.service.stop();
-    await world.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
-    expect(await pingService(world.bus, 'upload-ftp', 5_000)).toBe(false);
+    await harness.service.stop();
+    await harness.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
+    expect(await pingService(harness.bus, 'upload-ftp', 5_000)).toBe(false);
     expect((await get('/readyz')).status).toBe(503);
-    const record = await world.reserve();
-    await expect(world.grant(record._id)).rejects.toMatchObject({ code: 'unavailable' });
-    await world.service.stop();
-    await world.startService();
+    const record = await harness.reserve();
+    await expect(harness.grantUpload(record._id)).rejects.toMatchObject({ code: 'unavailable' });
+    await harness.service.stop();
+    await harness.startService();
   });
 });
 
 describe('files of terminals', () => {
-  let world: World;
+  let harness: UploadHarness;
   beforeAll(async () => {
-    world = await World.start();
+    harness = await UploadHarness.start();
   });
-  afterAll(() => world.stop());
+  afterAll(() => harness.stop());
 
   it('go from the gateway’s event to a file that is told of and handed out', async () => {
     const imei = '13912345678';
     const data = Buffer.from('ffd8ffe000104a46494600', 'hex');
     const head = Buffer.from('0000002a00000001', 'hex');
-    const told = world.bus.nc.subscribe(mediaStoredSubject(imei), { max: 1 });
-    await world.bus.js.publish(eventSubject(imei, 0x0801), Buffer.concat([head, data]));
-    for await (const message of told) {
+    const subscription = harness.bus.nc.subscribe(mediaStoredSubject(imei), { max: 1 });
+    await harness.bus.js.publish(eventSubject(imei, 0x0801), Buffer.concat([head, data]));
+    for await (const message of subscription) {
       const stored = message.json<MediaStored>();
-      expect(stored).toMatchObject({ imei, server: world.podId, mimeType: 'image/jpeg', sizeBytes: data.length });
-      const baseUrl = `http://127.0.0.1:${world.service.httpPort}`;
-      const secret = loadConfig(world.env()).CLIPS_SIGNING_SECRET;
+      expect(stored).toMatchObject({ imei, server: harness.podId, mimeType: 'image/jpeg', sizeBytes: data.length });
+      const baseUrl = `http://127.0.0.1:${harness.service.httpPort}`;
+      const secret = loadConfig(harness.buildEnv()).CLIPS_SIGNING_SECRET;
       const file = await fetch(signFilePath(secret, { baseUrl, ...stored, lifetimeMs: 60_000 }));
       expect(Buffer.from(await file.arrayBuffer()).equals(data)).toBe(true);
     }
-    await until(async () => (await world.metric('upload_ftp_media_files_total')).includes('kind="image"'));
+    await waitFor(async () => (await harness.metric('upload_ftp_media_files_total')).includes('kind="image"'));
   });
 
   it('are found again after a restart without POD_ID, and a second pod on the directory is refused', async () => {
-    const { POD_ID: _none, ...env } = world.env({ LOG_LEVEL: 'silent' });
-    await world.service.stop();
+    const { POD_ID: _none, ...env } = harness.buildEnv({ LOG_LEVEL: 'silent' });
+    await harness.service.stop();
     const first = await create(loadConfig(env));
-    const id = readFileSync(join(world.clipsDir, '.pod-id'), 'utf8').trim();
+    const id = readFileSync(join(harness.clipsDir, '.pod-id'), 'utf8').trim();
     const isServed = () =>
-      callUseCase(world.bus, clipSource(id), {}, { timeoutMs: 10_000 }).then(
+      callUseCase(harness.bus, locateClip(id), {}, { timeoutMs: 10_000 }).then(
         ({ httpUrl }) => httpUrl,
         () => null,
       );
@@ -119,7 +119,7 @@ describe('files of terminals', () => {
     const again = await create(loadConfig(env));
     expect(await isServed()).toBe(`http://127.0.0.1:${again.httpPort}`);
     await again.stop();
-    await world.startService();
+    await harness.startService();
   });
 });
 

@@ -1,46 +1,46 @@
-import { type Bus, DeviceAsker, ensureStreams, openBus, StoredPublisher, servePing } from '@fleet/bus';
+import { type Bus, DeviceCommandClient, ensureStreams, JetStreamPublisher, openBus, servePing } from '@fleet/bus';
 import {
-  adminRoutes,
-  apiErrors,
+  createAdminRouter,
   createApi,
   createApp,
+  createErrorHandlers,
   createLogger,
-  every,
   Lifecycle,
   type Logger,
   listen,
   type Running,
-  shownConfig,
-  untilDone,
+  redactConfig,
+  retryUntilSuccess,
+  runPeriodically,
 } from '@fleet/service-kit';
-import { dialRedis, openDatabase, type Redis, readDevice, redisAnswers, UploadRecords } from '@fleet/storage';
+import { createRedisClient, openDatabase, pingRedis, type Redis, readDevice, UploadRepository } from '@fleet/storage';
 import { type RunningAttachments, startAttachments } from './attachments/attachments.ts';
 import { type Clips, openClips } from './clips/clips.ts';
 import { type Config, readTls, schema } from './config.ts';
 import { FtpError } from './ftp/ftp-error.ts';
-import { type RunningFtp, startFtp } from './ftp/server.ts';
+import { type RunningFtp, startFtp } from './ftp/ftp-server.ts';
 import { consumeUploadResults } from './handlers/upload-results.ts';
 import { serveUploads } from './handlers/uploads.ts';
 import { openMedia } from './media/media.ts';
 import type { MediaFiles } from './media/media-files.ts';
-import { type UploadMetrics, uploadMetrics } from './metrics.ts';
-import type { OpenFile } from './receiving/open-upload.ts';
-import { OpenUploads } from './receiving/open-uploads.ts';
-import { ClipDirectory, type UploadPlace } from './store/clip-directory.ts';
-import { DiskCheck } from './store/disk-check.ts';
+import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
+import { ClipDirectory, type UploadRef } from './store/clip-directory.ts';
+import { DiskHealth } from './store/disk-health.ts';
 import { openObjectStore } from './store/open-object-store.ts';
-import { ownPod } from './store/own-pod.ts';
-import { SweepLock } from './store/sweep-lock.ts';
-import { grant } from './use-cases/grant-upload.ts';
-import { logInWith } from './use-cases/log-in.ts';
-import { listedBytes } from './use-cases/prove-complete.ts';
+import { resolvePodIdentity } from './store/pod-identity.ts';
+import { SweepLease } from './store/sweep-lease.ts';
+import type { OpenFile } from './uploads/active-upload.ts';
+import { ActiveUploads } from './uploads/active-uploads.ts';
+import { createCameraAuthenticator } from './use-cases/authenticate-camera.ts';
+import { grantUpload } from './use-cases/grant-upload.ts';
 import { closeRevoked, removeFiles } from './use-cases/remove-files.ts';
 import { removeOrphans } from './use-cases/remove-orphans.ts';
-import { Settler } from './use-cases/settler.ts';
-import { mendOwnFiles, sweep } from './use-cases/sweep.ts';
-import { TurnTaker } from './use-cases/turn-taker.ts';
+import { ResumableJob } from './use-cases/resumable-job.ts';
+import { recoverInterruptedFiles, sweep } from './use-cases/sweep.ts';
+import { UploadFinalizer } from './use-cases/upload-finalizer.ts';
+import { queryListedBytes } from './use-cases/verify-upload.ts';
 
-export interface UploadFtp extends Running {
+export interface UploadService extends Running {
   readonly httpPort: number;
   readonly ftpPort: number;
   readonly attachmentPort: number;
@@ -51,49 +51,57 @@ export interface Overrides {
   readonly openFile?: OpenFile;
 }
 
-interface Parts {
+interface Deps {
   readonly config: Config;
   readonly pod: string;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   readonly metrics: UploadMetrics;
-  readonly records: UploadRecords;
+  readonly records: UploadRepository;
   readonly redis: Redis;
   readonly bus: Bus;
   readonly clips: ClipDirectory;
   /** What becomes of clips that are completed. */
-  readonly stored: Clips;
+  readonly completedClips: Clips;
   /** Pictures and attachments of alarms. */
   readonly media: MediaFiles;
-  readonly disk: DiskCheck;
+  readonly disk: DiskHealth;
   readonly httpUrl: string;
 }
 
 /** Starts the service: health answers from the first moment; it is ready once its backends and the FTP port are there. */
-export async function create(config: Config, overrides: Overrides = {}): Promise<UploadFtp> {
+export async function create(config: Config, overrides: Overrides = {}): Promise<UploadService> {
   const log = overrides.log ?? createLogger('upload-ftp', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
-  const metrics = uploadMetrics();
-  log.info(shownConfig(schema, config), 'starting');
+  const metrics = createUploadMetrics();
+  log.info(redactConfig(schema, config), 'starting');
   try {
     readTls(config);
     const clips = new ClipDirectory(config.CLIPS_DIR);
     await clips.prepare();
-    const pod = await takePod(config, clips, lifecycle, log);
-    const disk = new DiskCheck(clips.root, config.CLIPS_MIN_FREE_BYTES);
-    metrics.watch('free_bytes', () => disk.freeBytes());
+    const pod = await lockPod(config, clips, lifecycle, log);
+    const disk = new DiskHealth(clips.root, config.CLIPS_MIN_FREE_BYTES);
+    metrics.observe('free_bytes', () => disk.freeBytes());
     const database = openDatabase(config.MONGODB_URL, { appName: pod });
     lifecycle.onStop('database', () => database.close());
-    const redis = dialRedis(config.REDIS_URL, {
+    const redis = createRedisClient(config.REDIS_URL, {
       name: pod,
       onError: (error) => log.debug({ err: error }, 'Redis connection failed'),
     });
     lifecycle.onStop('redis', () => redis.destroy());
-    const records = new UploadRecords(database);
+    const records = new UploadRepository(database);
     const objects = await openObjectStore(config);
     lifecycle.onStop('object storage', () => objects?.close());
-    const stored = openClips({ config, directory: clips, objects, records, lifecycle, metrics: metrics.registry, log });
-    const files = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });
+    const completedClips = openClips({
+      config,
+      directory: clips,
+      objects,
+      records,
+      lifecycle,
+      metrics: metrics.registry,
+      log,
+    });
+    const mediaRoutes = await openMedia({ config, pod, objects, disk, lifecycle, metrics: metrics.media, log });
 
     let bus: Bus | undefined;
     let ftp: RunningFtp | undefined;
@@ -101,32 +109,36 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
     const isListening = (): boolean => ftp?.isListening() === true && attachments?.isListening() === true;
     const app = createApp();
     app.use(
-      adminRoutes(
+      createAdminRouter(
         lifecycle,
         metrics.registry,
         {
           message_broker: () => bus?.isUp() ?? false,
-          upload_server: async () => isListening() && (await disk.obstacle()) === null,
+          upload_server: async () => isListening() && (await disk.findError()) === null,
         },
-        { database: () => database.ping(), state_store: () => redisAnswers(redis) },
+        { database: () => database.ping(), state_store: () => pingRedis(redis) },
       ),
     );
-    app.use(createApi({ log, routes: [...stored.routes, ...files.routes], bodyLimitBytes: 1024 }), ...apiErrors(log));
+    app.use(
+      createApi({ log, routes: [...completedClips.routes, ...mediaRoutes.routes], bodyLimitBytes: 1024 }),
+      ...createErrorHandlers(log),
+    );
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     // A download goes on where it was, elsewhere.
     lifecycle.onStop('http', () => http.close(config.FTP_STOP_GRACE_MS));
     const httpUrl = config.UPLOAD_HTTP_URL ?? `http://${config.HOST}:${http.port}`;
 
-    const opened = await openBus(config.NATS_URL, { name: pod, log });
-    bus = opened;
-    lifecycle.onStop('bus', () => opened.close());
-    stored.serve(opened, { pod, httpUrl, sweepMs: config.UPLOAD_SWEEP_MS });
-    const media = files.serve(opened);
-    const backends = { records, redis, bus: opened };
-    const parts = { config, pod, lifecycle, log, metrics, ...backends, clips, stored, media, disk, httpUrl };
-    ftp = await assemble(parts, overrides);
-    attachments = await startAttachments({ ...parts, database, metrics: metrics.registry });
+    const connectedBus = await openBus(config.NATS_URL, { name: pod, log });
+    bus = connectedBus;
+    lifecycle.onStop('bus', () => connectedBus.close());
+    completedClips.serve(connectedBus, { pod, httpUrl, sweepIntervalMs: config.UPLOAD_SWEEP_MS });
+    const media = mediaRoutes.serve(connectedBus);
+    const backends = { records, redis, bus: connectedBus };
+    const deps = { config, pod, lifecycle, log, metrics, ...backends, clips, completedClips, media, disk, httpUrl };
+    ftp = await assemble(deps, overrides);
+    attachments = await startAttachments({ ...deps, database, metrics: metrics.registry });
     const ports = { httpPort: http.port, ftpPort: ftp.port, attachmentPort: attachments.port };
+    await connectedBus.flush();
     log.info({ ...ports, httpUrl }, 'started');
     return { ...ports, stop: () => lifecycle.stop() };
   } catch (error) {
@@ -135,8 +147,8 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
   }
 }
 
-async function takePod(config: Config, clips: ClipDirectory, lifecycle: Lifecycle, log: Logger): Promise<string> {
-  const pod = await ownPod(config.POD_ID, clips.root, {
+async function lockPod(config: Config, clips: ClipDirectory, lifecycle: Lifecycle, log: Logger): Promise<string> {
+  const pod = await resolvePodIdentity(config.POD_ID, clips.root, {
     onError: (error) => log.warn({ err: error }, 'the lock of CLIPS_DIR could not be renewed'),
     onLost: () => {
       log.fatal('another pod has taken CLIPS_DIR over: this one stops');
@@ -148,130 +160,139 @@ async function takePod(config: Config, clips: ClipDirectory, lifecycle: Lifecycl
   return pod.id;
 }
 
-async function assemble(parts: Parts, overrides: Overrides): Promise<RunningFtp> {
-  const { config, lifecycle, log, metrics, records, clips } = parts;
+async function assemble(deps: Deps, overrides: Overrides): Promise<RunningFtp> {
+  const { config, lifecycle, log, metrics, records, clips } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'a task failed and is tried again');
-  const settler = makeSettler(parts);
-  const uploads = new OpenUploads({
+  const finalizer = createFinalizer(deps);
+  const uploads = new ActiveUploads({
     records,
     clips,
     limits: { maxBytes: config.MAX_CLIP_BYTES, maxFiles: config.MAX_CLIP_FILES },
     log,
     ...(overrides.openFile === undefined ? {} : { openFile: overrides.openFile }),
     onSaved: (record) => {
-      settler.announceProgress(record);
-      if (record.result !== null) settler.settle(record).catch(onError);
+      finalizer.publishProgress(record);
+      if (record.result !== null) finalizer.finalize(record).catch(onError);
     },
     onBytes: (count) => metrics.bytes.inc(count),
-    onTransferEnd: (error) => metrics.transfers.inc({ end: endOf(error) }),
+    onTransferEnd: (error) => metrics.transfers.inc({ end: toTransferEnd(error) }),
     onSaveFailure: () => metrics.saveFailures.inc(),
   });
-  metrics.watch('transfers', () => uploads.transferCount());
+  metrics.observe('transfers', () => uploads.transferCount());
 
-  startTasks(parts, settler, uploads, onError);
-  const ftp = await startFtp(ftpOptions(config), {
+  startTasks(deps, finalizer, uploads, onError);
+  const ftp = await startFtp(toFtpOptions(config), {
     uploads,
     metrics,
     log,
-    logIn: logInWith(records, () => serverOf(parts)),
+    authenticate: createCameraAuthenticator(records, () => toServer(deps)),
   });
   lifecycle.onStop('ftp', () => ftp.stop());
   lifecycle.onStop('transfers', async () => {
-    ftp.refuse();
+    ftp.stopAccepting();
     await uploads.drain(config.FTP_STOP_GRACE_MS);
   });
   // Stopped before: no upload is promised while transfers are waited for.
-  serve(parts, uploads, ftp, onError);
+  serve(deps, uploads, ftp, onError);
   return ftp;
 }
 
-const serverOf = ({ pod, httpUrl }: Parts) => ({ podId: pod, httpUrl });
-const endOf = (error: Error | null): string =>
+const toServer = ({ pod, httpUrl }: Deps) => ({ podId: pod, httpUrl });
+const toTransferEnd = (error: Error | null): string =>
   error === null ? 'whole' : error instanceof FtpError ? String(error.code) : 'other';
 
-function makeSettler(parts: Parts): Settler {
-  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = parts;
-  const publisher = new StoredPublisher(bus, { onRefused: (detail) => log.debug({ detail }, 'not stored yet') });
+function createFinalizer(deps: Deps): UploadFinalizer {
+  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = deps;
+  const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => log.debug({ detail }, 'not stored yet') });
   lifecycle.onStop('publisher', async () => {
     await publisher.flush(2_000);
     publisher.stop();
   });
-  const asker = new DeviceAsker(bus);
-  lifecycle.onStop('device asker', () => asker.stop());
-  return new Settler({
+  const commandClient = new DeviceCommandClient(bus);
+  lifecycle.onStop('device asker', () => commandClient.stop());
+  return new UploadFinalizer({
     records,
     bus,
     publisher,
     metrics,
     log,
-    patience: {
-      silenceMs: config.UPLOAD_SILENCE_MS,
-      patienceMs: config.UPLOAD_PATIENCE_MS,
-      pausedMs: config.UPLOAD_PAUSED_MS,
-      unconfirmedMs: config.UPLOAD_UNCONFIRMED_MS,
+    timeouts: {
+      silenceTimeoutMs: config.UPLOAD_SILENCE_MS,
+      firstByteTimeoutMs: config.UPLOAD_PATIENCE_MS,
+      pausedTimeoutMs: config.UPLOAD_PAUSED_MS,
+      confirmationTimeoutMs: config.UPLOAD_UNCONFIRMED_MS,
     },
-    listedBytes: (record) => listedBytes({ asker, redis, replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS }, record),
+    queryListedBytes: (record) =>
+      queryListedBytes({ commandClient, redis, replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS }, record),
     removeSuperseded: async (record, paths) => {
-      const place = { imei: record.clip.imei, id: record._id };
-      if (record.server?.podId === pod) for (const path of paths) await clips.removeFile(place, path);
+      const ref = { imei: record.clip.imei, id: record._id };
+      if (record.server?.podId === pod) for (const path of paths) await clips.removeFile(ref, path);
     },
   });
 }
 
 /** What is done again and again: by one replica for all, and by each for its own files. */
-function startTasks(parts: Parts, settler: Settler, uploads: OpenUploads, onError: (error: unknown) => void): void {
-  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips, stored } = parts;
-  const lock = new SweepLock(redis, pod, Math.max(10_000, config.UPLOAD_SWEEP_MS * 2));
-  const sweepParts = {
+function startTasks(
+  deps: Deps,
+  finalizer: UploadFinalizer,
+  uploads: ActiveUploads,
+  onError: (error: unknown) => void,
+): void {
+  const { config, pod, lifecycle, log, metrics, records, redis, bus, clips, completedClips } = deps;
+  const lease = new SweepLease(redis, pod, Math.max(10_000, config.UPLOAD_SWEEP_MS * 2));
+  const sweepDeps = {
     records,
-    settler,
-    lock,
-    sweepMs: config.UPLOAD_SWEEP_MS,
+    finalizer,
+    lease,
+    sweepIntervalMs: config.UPLOAD_SWEEP_MS,
     replyTimeoutMs: config.DEVICE_REPLY_TIMEOUT_MS,
     staleTransferMs: config.FTP_DATA_IDLE_MS * 3,
     isConnected: async (imei: string) => (await readDevice(redis, imei)) !== null,
     isStopping: () => lifecycle.isStopping,
     log,
   };
-  const stopSweep = every(config.UPLOAD_SWEEP_MS, () => sweep(sweepParts), onError);
+  const stopSweep = runPeriodically(config.UPLOAD_SWEEP_MS, () => sweep(sweepDeps), onError);
   lifecycle.onStop('sweep', async () => {
     await stopSweep();
-    await lock.release().catch(onError);
+    await lease.release().catch(onError);
   });
-  const removals = { records, clips, uploads, remove: (place: UploadPlace) => stored.remove(place), onError };
-  const orphans = new TurnTaker<UploadPlace>({
+  const removals = { records, clips, uploads, remove: (ref: UploadRef) => completedClips.remove(ref), onError };
+  const orphanJob = new ResumableJob<UploadRef>({
     periodMs: config.UPLOAD_ORPHANS_MS,
-    takeTurn: (turn) => removeOrphans(removals, turn),
+    runSlice: (slice) => removeOrphans(removals, slice),
     onError,
   });
-  lifecycle.onStop('orphans', () => orphans.stop());
+  lifecycle.onStop('orphans', () => orphanJob.stop());
   // Before the first camera logs in, and tried until the backends are there.
   lifecycle.onStop(
     'start',
-    untilDone(async () => {
+    retryUntilSuccess(async () => {
       await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
       await records.ensureIndexes();
-      await mendOwnFiles({ records, settler, clips, uploads, isStopping: () => lifecycle.isStopping }, pod);
-      void orphans.now();
+      await recoverInterruptedFiles(
+        { records, finalizer, clips, uploads, isStopping: () => lifecycle.isStopping },
+        pod,
+      );
+      void orphanJob.runNow();
     }, onError),
   );
-  const results = consumeUploadResults(bus, { records, settler, metrics, log });
+  const results = consumeUploadResults(bus, { records, finalizer, metrics, log });
   lifecycle.onStop('upload results', () => results.stop());
 }
 
-function serve(parts: Parts, uploads: OpenUploads, ftp: RunningFtp, onError: (error: unknown) => void): void {
-  const { config, pod, lifecycle, records, bus, stored, disk } = parts;
-  const onCompleted = (place: UploadPlace): Promise<void> => stored.keep(place);
-  const removals = { records, uploads, remove: (place: UploadPlace) => stored.remove(place), onCompleted };
+function serve(deps: Deps, uploads: ActiveUploads, ftp: RunningFtp, onError: (error: unknown) => void): void {
+  const { config, pod, lifecycle, records, bus, completedClips, disk } = deps;
+  const onCompleted = (ref: UploadRef): Promise<void> => completedClips.archive(ref);
+  const removals = { records, uploads, remove: (ref: UploadRef) => completedClips.remove(ref), onCompleted };
   const handlers = serveUploads(bus, pod, {
-    grant: (uploadId) =>
-      grant(
+    grantUpload: (uploadId) =>
+      grantUpload(
         {
           records,
-          server: () => serverOf(parts),
+          server: () => toServer(deps),
           address: () => ({ host: config.FTP_PUBLIC_HOST, port: config.FTP_PUBLIC_PORT ?? ftp.port }),
-          credentialMs: config.UPLOAD_CREDENTIAL_MS,
-          obstacle: () => disk.obstacle(),
+          credentialTtlMs: config.UPLOAD_CREDENTIAL_MS,
+          findStorageError: () => disk.findError(),
         },
         uploadId,
       ),
@@ -282,12 +303,12 @@ function serve(parts: Parts, uploads: OpenUploads, ftp: RunningFtp, onError: (er
   lifecycle.onStop('bus requests', () => handlers.stop());
   const ping = servePing(bus, 'upload-ftp', {
     onError,
-    isWorking: async () => !lifecycle.isStopping && ftp.isListening() && (await disk.obstacle()) === null,
+    isWorking: async () => !lifecycle.isStopping && ftp.isListening() && (await disk.findError()) === null,
   });
   lifecycle.onStop('ping', () => ping.stop());
 }
 
-const ftpOptions = (config: Config) => ({
+const toFtpOptions = (config: Config) => ({
   host: config.HOST,
   port: config.FTP_PORT,
   publicHost: config.FTP_PUBLIC_HOST,
@@ -295,10 +316,10 @@ const ftpOptions = (config: Config) => ({
   maxConnections: config.FTP_MAX_CONNECTIONS,
   tls: readTls(config),
   limits: {
-    loginLimitMs: config.FTP_LOGIN_LIMIT_MS,
-    controlIdleMs: config.FTP_CONTROL_IDLE_MS,
-    dataIdleMs: config.FTP_DATA_IDLE_MS,
-    dataConnectMs: config.FTP_DATA_CONNECT_MS,
+    loginTimeoutMs: config.FTP_LOGIN_LIMIT_MS,
+    controlIdleTimeoutMs: config.FTP_CONTROL_IDLE_MS,
+    dataIdleTimeoutMs: config.FTP_DATA_IDLE_MS,
+    dataConnectTimeoutMs: config.FTP_DATA_CONNECT_MS,
     lostControlGraceMs: config.FTP_LOST_CONTROL_GRACE_MS,
     isTlsRequired: config.FTP_TLS_REQUIRED,
   },

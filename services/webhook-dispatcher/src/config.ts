@@ -23,94 +23,97 @@ export const schema = envSchema({
     default: developmentEncryptionKey,
     secret: true,
     minLength: 32,
-    description: 'opens the stored webhook secrets: the same as that of platform-api',
+    description: 'decrypts the stored webhook secrets; the same as that of platform-api',
   },
   WEBHOOK_ALLOW_HTTP: {
     type: 'boolean',
     default: false,
-    description: 'send to plain http and port 80 too, for private installations and tests; as in platform-api',
+    description: 'allow plain http and port 80, for private installations and tests; as in platform-api',
   },
   WEBHOOK_ALLOWED_CIDRS: {
     type: 'string',
     default: '',
-    description:
-      'networks, separated by commas, that webhooks may lead to though they are not public; as in platform-api',
+    description: 'allowed networks of webhooks that are not public, separated by commas; as in platform-api',
   },
   WEBHOOK_CA_FILE: {
     type: 'string',
     optional: true,
-    description: 'PEM file of authorities that are trusted beside the public ones',
+    description: 'PEM file of trusted authorities in addition to the public ones',
   },
-  WEBHOOK_CONNECT_TIMEOUT_MS: { ...milliseconds, default: 5_000, description: 'limit of a connection, TLS included' },
-  WEBHOOK_ATTEMPT_TIMEOUT_MS: { ...milliseconds, default: 15_000, description: 'limit of an attempt' },
+  WEBHOOK_CONNECT_TIMEOUT_MS: {
+    ...milliseconds,
+    default: 5_000,
+    description: 'time-out of a connection, TLS included',
+  },
+  WEBHOOK_ATTEMPT_TIMEOUT_MS: { ...milliseconds, default: 15_000, description: 'time-out of an attempt' },
   WEBHOOK_RETRY_WAITS_MS: {
     type: 'string',
     default: '5000,30000,120000,600000,1800000,7200000,18000000,36000000',
     pattern: '^\\d{1,9}(,\\d{1,9}){0,49}$',
-    description: 'waits after the first failed attempt, the second and so on; after the last one a delivery has failed',
+    description:
+      'back-off after the first failed attempt, the second and so on; after the last one the delivery has failed',
   },
   WEBHOOK_OVERLOAD_WAIT_MS: {
     ...milliseconds,
     default: 60_000,
-    description: 'least wait after 429, 503 and an attempt that took too long',
+    description: 'shortest back-off after 429, 503 and a time-out',
   },
   WEBHOOK_BREAKER_OPEN_MS: {
     ...milliseconds,
     default: 30_000,
-    description:
-      'how long nothing is sent to a webhook after 10 failures in a row, or 70 % of at least 10 in 5 minutes',
+    description: 'pause of a webhook after 10 failures in a row, or 70 % of at least 10 in 5 minutes',
   },
   WEBHOOK_DISABLE_AFTER_MS: {
     ...milliseconds,
     default: 432_000_000,
     description:
-      'a webhook that fails for so long without a success is disabled; its owner is told at 50, 90 and 100 %',
+      'a webhook that fails for this long without a success is disabled; its owner is notified at 50, 90 and 100 %',
   },
   WEBHOOK_CONCURRENCY: {
     type: 'integer',
     minimum: 1,
     maximum: 1_000,
     default: 20,
-    description: 'attempts to a webhook at the same time, in each replica',
+    description: 'concurrent attempts to a webhook, in each replica',
   },
   WEBHOOK_MAX_IN_FLIGHT: {
     type: 'integer',
     minimum: 1,
     maximum: 60_000,
     default: 4_000,
-    description: 'first attempts under way or waiting for their turn, in all replicas together',
+    description: 'pending first attempts of all replicas together',
   },
   WEBHOOK_ACK_WAIT_MS: {
     ...milliseconds,
     default: 15_000,
-    description: 'what a replica that died was working at is taken over after this time',
+    description: 'time after which work of a dead replica is taken over',
   },
-  WEBHOOK_SWEEP_MS: { ...milliseconds, default: 1_000, description: 'how often later attempts are looked for' },
+  WEBHOOK_SWEEP_MS: { ...milliseconds, default: 1_000, description: 'poll interval of later attempts' },
   WEBHOOK_NOTICES_MS: {
     ...milliseconds,
     default: 15_000,
-    description: 'how often owners are told again what they could not be told at once',
+    description: 'retry interval of owner notices that could not be published',
   },
   WEBHOOK_REPLAY_PER_SECOND: {
     type: 'integer',
     minimum: 1,
     maximum: 1_000,
     default: 10,
-    description: 'deliveries of a replay in a second',
+    description: 'deliveries of a replay per second',
   },
   WEBHOOK_KEEP_DAYS: {
     type: 'integer',
     minimum: 1,
     maximum: 3_650,
     default: 30,
-    description: 'age at which deliveries and their attempts are removed',
+    description: 'age at which deliveries and their attempts are deleted',
   },
   JETSTREAM_REPLICAS: {
     type: 'integer',
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'replicas of streams that this service makes; 3 in production',
+    description: 'replicas of streams that this service creates; 3 in production',
   },
 });
 
@@ -119,9 +122,9 @@ export type Config = ConfigOf<typeof schema>;
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
   if (config.NODE_ENV === 'production' && config.ENCRYPTION_KEY === developmentEncryptionKey)
-    throw new ConfigError('ENCRYPTION_KEY has its development value: set one of your own.');
+    throw new ConfigError('ENCRYPTION_KEY has its development value. Set your own.');
   return config;
 }
 
-/** A list of numbers as a setting writes it. */
-export const numbersOf = (text: string): number[] => text.split(',').map(Number);
+/** Parses a list of numbers of a setting. */
+export const parseNumbers = (text: string): number[] => text.split(',').map(Number);

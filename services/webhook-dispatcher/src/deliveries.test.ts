@@ -1,21 +1,21 @@
 import { createHmac } from 'node:crypto';
-import { call, webhookRequests } from '@fleet/bus';
+import { request, webhookRequests } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { answering, TestReceiver } from './testing/receiver.ts';
-import { DispatcherWorld } from './testing/world.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { DispatcherHarness } from './testing/harness.ts';
+import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: DispatcherWorld;
+let harness: DispatcherHarness;
 const receivers: TestReceiver[] = [];
 beforeAll(async () => {
-  world = await DispatcherWorld.open();
-  await world.dispatcher();
+  harness = await DispatcherHarness.open();
+  await harness.startDispatcher();
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await Promise.all(receivers.map((each) => each.stop()));
 });
 
@@ -27,18 +27,18 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
 
 describe('a delivery', () => {
   it('is one POST with the envelope of the interface, field by field', async () => {
-    const receiver = await receive(answering(204));
-    const webhook = await world.webhook(receiver.url('/a/hook?key=1&b=%20'), {
+    const receiver = await receive(respondWith(204));
+    const webhook = await harness.createWebhook(receiver.url('/a/hook?key=1&b=%20'), {
       secret: 'top-secret-1',
       headers: [{ name: 'X-Tenant', value: '7' }],
     });
-    const notificationId = await world.raise(webhook.userId, { title: 'SOS ‒ Ünïcode' });
-    await world.settled(webhook, 1);
+    const notificationId = await harness.publishNotification(webhook.userId, { title: 'SOS ‒ Ünïcode' });
+    await harness.waitForStatuses(webhook, 1);
     const [received] = receiver.received;
-    const delivery = await world.delivery(webhook);
+    const delivery = await harness.findDelivery(webhook);
     expect(receiver.received).toHaveLength(1);
     expect(received).toMatchObject({ method: 'POST', url: '/a/hook?key=1&b=%20' });
-    if (received === undefined) throw new Error('nothing came');
+    if (received === undefined) throw new Error('no request arrived');
     const { envelope, headers, raw } = received;
     const inner = {
       notification: {
@@ -107,50 +107,50 @@ describe('a delivery', () => {
         responseBody: '',
       },
     ]);
-    // What is kept of the request tells no secret.
+    // The stored request contains no secret.
     expect(JSON.stringify(delivery)).not.toContain('top-secret-1');
     expect(delivery.request?.headers).toContainEqual({ name: 'X-Webhook-Secret', value: '****et-1' });
-    await until(async () => (await world.health(webhook)).lastSuccessAt !== null);
+    await waitFor(async () => (await harness.findHealth(webhook)).lastSuccessAt !== null);
   });
 
-  it('goes to the webhooks that want it, and to no other', async () => {
+  it('goes only to webhooks that select it', async () => {
     const receiver = await receive();
     const userId = 501;
-    const of = (path: string, more: object) => world.webhook(receiver.url(path), { userId, ...more });
+    const of = (path: string, more: object) => harness.createWebhook(receiver.url(path), { userId, ...more });
     await of('/all', {});
     await of('/type', { notificationTypes: ['geofence', 'sos'] });
     await of('/vehicle', { vehicleIds: [5] });
     await of('/other-type', { notificationTypes: ['geofence'] });
     await of('/other-vehicle', { vehicleIds: [6] });
-    await world.webhook(receiver.url('/other-user'));
-    await world.raise(userId, { notification_type: 'idling' }, false);
-    await world.raise(userId);
-    await until(() => receiver.received.length >= 3);
+    await harness.createWebhook(receiver.url('/other-user'));
+    await harness.publishNotification(userId, { notification_type: 'idling' }, false);
+    await harness.publishNotification(userId);
+    await waitFor(() => receiver.received.length >= 3);
     expect(receiver.received.map(({ url }) => url).toSorted()).toEqual(['/all', '/type', '/vehicle']);
     expect(receiver.ids.size).toBe(3);
   });
 
-  it('is the same when the notification comes again', async () => {
+  it('is the same for a repeated notification', async () => {
     const receiver = await receive();
-    const webhook = await world.webhook(receiver.url());
+    const webhook = await harness.createWebhook(receiver.url());
     const id = 7_000_001;
-    for (let i = 0; i < 3; i += 1) await world.raise(webhook.userId, { id });
-    const last = await world.raise(webhook.userId);
-    await world.settled(webhook, 2);
-    await until(() => receiver.received.length === 2);
+    for (let i = 0; i < 3; i += 1) await harness.publishNotification(webhook.userId, { id });
+    const last = await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 2);
+    await waitFor(() => receiver.received.length === 2);
     expect(new Set(receiver.received.map(({ notificationId }) => notificationId))).toEqual(new Set([last, id]));
   });
 
-  it('signs with both secrets during a rotation, and sends the old one', async () => {
+  it('carries signatures of both secrets during a rotation, and the old secret', async () => {
     const receiver = await receive();
-    const webhook = await world.webhook(receiver.url(), { secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' });
-    const old = world.seal('the-old-secret', webhook.userId);
-    await world.change(webhook, { sealedOldSecret: old, graceUntil: new Date(Date.now() + 60_000) });
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1);
-    await world.change(webhook, { graceUntil: new Date(Date.now() - 1) });
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 2);
+    const webhook = await harness.createWebhook(receiver.url(), { secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' });
+    const old = harness.seal('the-old-secret', webhook.userId);
+    await harness.updateWebhook(webhook, { sealedOldSecret: old, graceUntil: new Date(Date.now() + 60_000) });
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1);
+    await harness.updateWebhook(webhook, { graceUntil: new Date(Date.now() - 1) });
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 2);
     const [during, after] = receiver.received;
     const signature = (received: typeof during, secret: string) =>
       received && sign(secret, received.id, received.envelope, received.raw);
@@ -163,77 +163,77 @@ describe('a delivery', () => {
     expect(after?.headers['webhook-signature']).toBe(signature(after, secret));
   });
 
-  it('is kept as skipped while the webhook is off, and replayed', async () => {
+  it('is stored as skipped while the webhook is disabled, and replayed', async () => {
     const receiver = await receive();
-    const webhook = await world.webhook(receiver.url(), { enabled: false });
-    for (let i = 0; i < 12; i += 1) await world.raise(webhook.userId);
-    await world.settled(webhook, 12, ['skipped']);
+    const webhook = await harness.createWebhook(receiver.url(), { enabled: false });
+    for (let i = 0; i < 12; i += 1) await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 12, ['skipped']);
     expect(receiver.received).toHaveLength(0);
-    await world.change(webhook, { enabled: true });
+    await harness.updateWebhook(webhook, { enabled: true });
     const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['skipped' as const] };
-    const askedAtMs = Date.now();
-    expect(await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 12 });
-    await world.settled(webhook, 12);
+    const requestedAtMs = Date.now();
+    expect(await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 12 });
+    await harness.waitForStatuses(webhook, 12);
     expect(receiver.ids.size).toBe(12);
-    // Ten a second: the others a second after them.
-    const late = receiver.received.filter(({ atMs }) => atMs - askedAtMs >= 1_000);
+    // Ten per second: the others follow a second later.
+    const late = receiver.received.filter(({ atMs }) => atMs - requestedAtMs >= 1_000);
     expect(late.length).toBeGreaterThanOrEqual(2);
-    expect((await world.delivery(webhook)).attempts).toMatchObject([{ trigger: 'replay' }]);
+    expect((await harness.findDelivery(webhook)).attempts).toMatchObject([{ trigger: 'replay' }]);
   });
 
-  it('is tested and tried again by hand', async () => {
-    const receiver = await receive(answering(500, {}, 'no\0'));
-    const webhook = await world.webhook(receiver.url());
+  it('is tested and retried manually', async () => {
+    const receiver = await receive(respondWith(500, {}, 'no\0'));
+    const webhook = await harness.createWebhook(receiver.url());
     const options = { timeoutMs: 10_000 };
     const test = { webhookId: webhook._id, notificationType: 'geofence' };
-    receiver.answer = answering(418, {}, 'short');
-    const { attempt } = await call(world.bus, webhookRequests.test, test, options);
+    receiver.respond = respondWith(418, {}, 'short');
+    const { attempt } = await request(harness.bus, webhookRequests.test, test, options);
     expect(attempt).toMatchObject({ number: 1, trigger: 'test', statusCode: 418, responseBody: 'short' });
     const sent = JSON.parse(receiver.received[0]?.envelope.body ?? '') as { notification: object; user: number };
     expect(sent.notification).toMatchObject({ notification_type: 'geofence', attributes: { test: true } });
     expect(sent.user).toBe(webhook.userId);
-    expect(await world.deliveriesOf(webhook)).toHaveLength(0);
-    expect(await call(world.bus, webhookRequests.test, { ...test, webhookId: 99_999 }, options)).toEqual({
+    expect(await harness.findDeliveries(webhook)).toHaveLength(0);
+    expect(await request(harness.bus, webhookRequests.test, { ...test, webhookId: 99_999 }, options)).toEqual({
       attempt: null,
     });
 
-    receiver.answer = answering(500, {}, 'no\0');
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1, ['failed']);
-    const failed = await world.delivery(webhook);
+    receiver.respond = respondWith(500, {}, 'no\0');
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1, ['failed']);
+    const failed = await harness.findDelivery(webhook);
     expect(failed).toMatchObject({ attemptCount: 9, nextAttemptAtMs: null });
     expect(failed.attempts[0]).toMatchObject({ statusCode: 500, errorCode: null, responseBody: 'no\uFFFD' });
-    receiver.answer = answering(200);
-    // That it has failed is noted while its last attempt is still ending.
-    await until(async () => (await world.claims()) === 0);
+    receiver.respond = respondWith(200);
+    // The failure is recorded before its last attempt has completely ended.
+    await waitFor(async () => (await harness.countClaims()) === 0);
     const retry = { webhookId: webhook._id, deliveryId: failed._id };
-    expect(await call(world.bus, webhookRequests.retry, retry, options)).toEqual({ result: 'queued' });
-    await world.settled(webhook, 1);
-    const { attempts } = await world.delivery(webhook);
+    expect(await request(harness.bus, webhookRequests.retry, retry, options)).toEqual({ result: 'queued' });
+    await harness.waitForStatuses(webhook, 1);
+    const { attempts } = await harness.findDelivery(webhook);
     expect(attempts.at(-1)).toMatchObject({ number: 10, trigger: 'retry', statusCode: 200 });
     const unknown = { ...retry, webhookId: webhook._id + 1 };
-    expect(await call(world.bus, webhookRequests.retry, unknown, options)).toEqual({ result: 'unknown' });
+    expect(await request(harness.bus, webhookRequests.retry, unknown, options)).toEqual({ result: 'unknown' });
     // Every attempt had the same id and body, byte by byte.
     const own = receiver.received.filter(({ id }) => id === `msg_${failed._id}`);
     expect(new Set(own.map(({ envelope }) => envelope.body))).toEqual(new Set([failed.body]));
-    // Its envelope tells when the attempt was made.
+    // Its envelope contains the time of the attempt.
     const dates = own.map(({ envelope }) => envelope.date);
     expect(dates).toEqual(attempts.map(({ startedAtMs }) => startedAtMs));
     expect(new Set(dates).size).toBe(10);
     expect(own.map(({ headers }) => headers['webhook-attempt'])).toEqual(own.map((_each, at) => String(at + 1)));
   });
 
-  it('is not tried again while an attempt is under way', async () => {
+  it('is not retried during an attempt', async () => {
     const waiting: (() => void)[] = [];
     const receiver = await receive((response) => void waiting.push(() => response.end()));
-    const webhook = await world.webhook(receiver.url());
-    await world.raise(webhook.userId);
-    await until(() => receiver.open === 1);
-    const retry = { webhookId: webhook._id, deliveryId: (await world.delivery(webhook))._id };
-    const answer = await call(world.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
-    expect(answer).toEqual({ result: 'running' });
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId);
+    await waitFor(() => receiver.openRequests === 1);
+    const retry = { webhookId: webhook._id, deliveryId: (await harness.findDelivery(webhook))._id };
+    const respond = await request(harness.bus, webhookRequests.retry, retry, { timeoutMs: 10_000 });
+    expect(respond).toEqual({ result: 'running' });
     for (const end of waiting) end();
-    await world.settled(webhook, 1);
+    await harness.waitForStatuses(webhook, 1);
     expect(receiver.received).toHaveLength(1);
   });
 });

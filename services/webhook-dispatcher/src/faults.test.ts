@@ -1,35 +1,35 @@
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
-import { until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { TestReceiver } from './testing/receiver.ts';
-import { DispatcherWorld } from './testing/world.ts';
+import { waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { DispatcherHarness } from './testing/harness.ts';
+import { TestReceiver } from './testing/test-receiver.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: DispatcherWorld;
+let harness: DispatcherHarness;
 let receiver: TestReceiver;
 beforeAll(async () => {
-  world = await DispatcherWorld.open();
+  harness = await DispatcherHarness.open();
   receiver = await TestReceiver.start();
 });
-afterEach(() => world.stopDispatchers());
+afterEach(() => harness.stopDispatchers());
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await receiver.stop();
 });
 
-it('a webhook whose secret can not be opened, as with another key, costs its neighbours nothing, and fails like any other', async () => {
-  await world.dispatcher({ WEBHOOK_MAX_IN_FLIGHT: '4', WEBHOOK_RETRY_WAITS_MS: '40' });
-  const sealedSecret = 'sealed by a key that nobody has any more';
-  const broken = await world.webhook(receiver.url('/broken'), { sealedSecret });
-  for (let count = 1; count <= 6; count += 1) await world.raise(broken.userId);
-  await world.settled(broken, 6, ['pending', 'failed']);
-  const webhook = await world.webhook(receiver.url('/sound'));
-  for (let count = 1; count <= 6; count += 1) await world.raise(webhook.userId);
-  await world.settled(webhook, 6);
+it('a webhook whose secret cannot be decrypted fails like any other and delays no other', async () => {
+  await harness.startDispatcher({ WEBHOOK_MAX_IN_FLIGHT: '4', WEBHOOK_RETRY_WAITS_MS: '40' });
+  const sealedSecret = 'encrypted with a deleted key';
+  const broken = await harness.createWebhook(receiver.url('/broken'), { sealedSecret });
+  for (let count = 1; count <= 6; count += 1) await harness.publishNotification(broken.userId);
+  await harness.waitForStatuses(broken, 6, ['pending', 'failed']);
+  const webhook = await harness.createWebhook(receiver.url('/sound'));
+  for (let count = 1; count <= 6; count += 1) await harness.publishNotification(webhook.userId);
+  await harness.waitForStatuses(webhook, 6);
   expect(receiver.received.map(({ url }) => url)).toEqual(Array.from({ length: 6 }, () => '/sound'));
-  await world.settled(broken, 6, ['failed']);
-  for (const { attempts, nextAttemptAtMs } of await world.deliveriesOf(broken)) {
+  await harness.waitForStatuses(broken, 6, ['failed']);
+  for (const { attempts, nextAttemptAtMs } of await harness.findDeliveries(broken)) {
     const outcomes = attempts.map(({ statusCode, errorCode }) => [statusCode, errorCode]);
     expect([outcomes, nextAttemptAtMs]).toEqual([
       [
@@ -39,6 +39,6 @@ it('a webhook whose secret can not be opened, as with another key, costs its nei
       null,
     ]);
   }
-  // Noted soon, and not with each of them.
-  await until(async () => (await world.health(broken)).consecutiveFailures > 0);
+  // Recorded soon, and not with each of them.
+  await waitFor(async () => (await harness.findHealth(broken)).consecutiveFailures > 0);
 });

@@ -1,23 +1,23 @@
 import { Counter, createMetrics, Gauge, Histogram, type Registry } from '@fleet/service-kit';
-import type { Sent } from './use-cases/send-attempt.ts';
+import type { AttemptOutcome } from './use-cases/send-attempt.ts';
 
 export interface DispatcherMetrics {
   readonly registry: Registry;
   readonly notifications: Counter<'outcome'>;
   readonly deliveries: Counter<'status'>;
-  readonly putOff: Counter<'reason'>;
+  readonly deferred: Counter<'reason'>;
   readonly disabled: Counter<'reason'>;
-  noteAttempt(sent: Pick<Sent, 'isSuccess' | 'attempt'>): void;
-  /** Shows a number of the moment. */
-  watch(name: 'in_flight' | 'open', read: () => number): void;
+  recordAttempt(outcome: Pick<AttemptOutcome, 'isSuccess' | 'attempt'>): void;
+  /** Registers a gauge. */
+  addGauge(name: 'in_flight' | 'open', read: () => number): void;
 }
 
 const gauges = {
-  in_flight: ['webhook_attempts_in_flight', 'attempts under way'],
-  open: ['webhook_breakers_open', 'webhooks that get nothing for a while, as they fail'],
+  in_flight: ['webhook_attempts_in_flight', 'attempts in progress'],
+  open: ['webhook_breakers_open', 'webhooks that are paused because they fail'],
 } as const;
 
-export function dispatcherMetrics(): DispatcherMetrics {
+export function createDispatcherMetrics(): DispatcherMetrics {
   const registry = createMetrics('webhook-dispatcher');
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers: [registry] });
@@ -28,23 +28,23 @@ export function dispatcherMetrics(): DispatcherMetrics {
   );
   const seconds = new Histogram({
     name: 'webhook_attempt_seconds',
-    help: 'how long attempts took',
+    help: 'duration of attempts',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
     registers: [registry],
   });
   return {
     registry,
-    notifications: counter('webhook_notifications_total', 'notifications read: taken, unreadable', ['outcome']),
-    deliveries: counter('webhook_deliveries_total', 'deliveries that ended here', ['status']),
-    putOff: counter('webhook_put_off_total', 'attempts put off: breaker, slots', ['reason']),
-    disabled: counter('webhook_disabled_total', 'webhooks disabled here: failing, gone', ['reason']),
-    noteAttempt: ({ isSuccess, attempt }) => {
+    notifications: counter('webhook_notifications_total', 'consumed notifications: taken, unreadable', ['outcome']),
+    deliveries: counter('webhook_deliveries_total', 'deliveries that ended in this replica', ['status']),
+    deferred: counter('webhook_put_off_total', 'deferred attempts: breaker, slots', ['reason']),
+    disabled: counter('webhook_disabled_total', 'webhooks disabled by this replica: failing, gone', ['reason']),
+    recordAttempt: ({ isSuccess, attempt }) => {
       const { statusCode } = attempt;
       const status = statusCode === null ? 'unsent' : `${Math.floor(statusCode / 100)}xx`;
       attempts.inc({ result: isSuccess ? 'succeeded' : (attempt.errorCode ?? status) });
       seconds.observe(attempt.durationMs / 1_000);
     },
-    watch: (name, read) => {
+    addGauge: (name, read) => {
       const [metric, help] = gauges[name];
       const gauge = new Gauge({
         name: metric,

@@ -1,23 +1,23 @@
-import { call, serve, tellOfWebhook, webhookRequests } from '@fleet/bus';
+import { notifyWebhookOwner, request, serve, webhookRequests } from '@fleet/bus';
 import type { WebhookRecord } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { freePort, until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { answering, TestReceiver } from './testing/receiver.ts';
-import { DispatcherWorld } from './testing/world.ts';
+import { freePort, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { DispatcherHarness } from './testing/harness.ts';
+import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(180_000);
 
-let world: DispatcherWorld;
+let harness: DispatcherHarness;
 const receivers: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
-  world = await DispatcherWorld.open();
+  harness = await DispatcherHarness.open();
 });
 afterEach(async () => {
-  await world.stopDispatchers();
+  await harness.stopDispatchers();
   await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 async function receive(...given: Parameters<typeof TestReceiver.start>): Promise<TestReceiver> {
   const receiver = await TestReceiver.start(...given);
@@ -25,147 +25,152 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
   return receiver;
 }
 
-async function raiseMany(webhook: WebhookRecord, count: number): Promise<number[]> {
+async function publishMany(webhook: WebhookRecord, count: number): Promise<number[]> {
   const ids: number[] = [];
-  for (let i = 0; i < count; i += 1) ids.push(await world.raise(webhook.userId));
+  for (let i = 0; i < count; i += 1) ids.push(await harness.publishNotification(webhook.userId));
   return ids;
 }
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].toSorted((a, b) => a - b);
-const cameTo = (receiver: TestReceiver): number[] =>
+const hasReceived = (receiver: TestReceiver): number[] =>
   sorted(receiver.received.map(({ notificationId }) => notificationId));
 
-describe('a receiver that is slow', () => {
-  it('has so many attempts at a time, and costs its neighbours nothing', async () => {
-    // Longer than the whole test: an attempt that ended before its receiver answers would be made again.
-    await world.dispatcher({ WEBHOOK_ATTEMPT_TIMEOUT_MS: '600000' });
+describe('a slow receiver', () => {
+  it('gets a limited number of concurrent attempts and does not delay its neighbours', async () => {
+    // Longer than the whole test: an attempt that ended before its receiver responds would be repeated.
+    await harness.startDispatcher({ WEBHOOK_ATTEMPT_TIMEOUT_MS: '600000' });
     const waiting: (() => void)[] = [];
     const slow = await receive((response) => void waiting.push(() => response.end()));
     const quick = await receive();
-    const slowHook = await world.webhook(slow.url());
-    const slowIds = await raiseMany(slowHook, 120);
-    await until(() => slow.open === 20);
-    const hook = await world.webhook(quick.url());
-    const ids = await raiseMany(hook, 30);
-    // The neighbour has all of its own while not one of the slow receiver's has ended.
-    await world.settled(hook, 30);
-    expect(cameTo(quick)).toEqual(ids);
-    expect([slow.received.length, slow.open]).toEqual([20, 20]);
-    slow.answer = answering(200);
+    const slowHook = await harness.createWebhook(slow.url());
+    const slowIds = await publishMany(slowHook, 120);
+    await waitFor(() => slow.openRequests === 20);
+    const hook = await harness.createWebhook(quick.url());
+    const ids = await publishMany(hook, 30);
+    // The neighbour has all of its own while none of the slow receiver's has ended.
+    await harness.waitForStatuses(hook, 30);
+    expect(hasReceived(quick)).toEqual(ids);
+    expect([slow.received.length, slow.openRequests]).toEqual([20, 20]);
+    slow.respond = respondWith(200);
     for (const end of waiting.splice(0)) end();
-    await world.settled(slowHook, 120);
-    expect(cameTo(slow)).toEqual(slowIds);
-    expect(slow.mostOpen).toBe(20);
-    expect((await world.deliveriesOf(slowHook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
+    await harness.waitForStatuses(slowHook, 120);
+    expect(hasReceived(slow)).toEqual(slowIds);
+    expect(slow.maxOpenRequests).toBe(20);
+    expect((await harness.findDeliveries(slowHook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
   });
 });
 
-describe('a receiver that is dead', () => {
-  it('is left alone for a while after ten failures in a row; what is put off does not count', async () => {
+describe('a dead receiver', () => {
+  it('is paused after ten failures in a row; deferred attempts do not count', async () => {
     const waits = '10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10,10';
-    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '2500', WEBHOOK_RETRY_WAITS_MS: waits });
-    const receiver = await receive(answering(500));
-    const webhook = await world.webhook(receiver.url());
-    await raiseMany(webhook, 3);
-    await until(() => receiver.received.length >= 10);
-    // What was under way ends, and then nothing comes.
-    await until(async () => (await world.claims()) === 0);
+    await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '2500', WEBHOOK_RETRY_WAITS_MS: waits });
+    const receiver = await receive(respondWith(500));
+    const webhook = await harness.createWebhook(receiver.url());
+    await publishMany(webhook, 3);
+    await waitFor(() => receiver.received.length >= 10);
+    // Attempts in progress end, and no more arrive.
+    await waitFor(async () => (await harness.countClaims()) === 0);
     const atOpening = receiver.received.length;
     expect(atOpening).toBeLessThanOrEqual(13);
     const counted = async () =>
-      (await world.deliveriesOf(webhook)).reduce((sum, { attemptCount }) => sum + attemptCount, 0);
-    await raiseMany(webhook, 5);
-    await until(async () => (await world.deliveriesOf(webhook)).length === 8);
-    // An attempt that comes between the two is told of a moment later.
-    await until(async () => (await counted()) === receiver.received.length);
-    receiver.answer = answering(200);
-    await world.settled(webhook, 8);
+      (await harness.findDeliveries(webhook)).reduce((sum, { attemptCount }) => sum + attemptCount, 0);
+    await publishMany(webhook, 5);
+    await waitFor(async () => (await harness.findDeliveries(webhook)).length === 8);
+    // An attempt between the two is reported a moment later.
+    await waitFor(async () => (await counted()) === receiver.received.length);
+    receiver.respond = respondWith(200);
+    await harness.waitForStatuses(webhook, 8);
     const [firstAfter] = receiver.received.slice(atOpening);
     expect((firstAfter?.atMs ?? 0) - (receiver.received[atOpening - 1]?.atMs ?? 0)).toBeGreaterThan(1_500);
     expect(await counted()).toBe(receiver.received.length);
-    expect(await world.health(webhook)).toMatchObject({ disabledReason: null });
+    expect(await harness.findHealth(webhook)).toMatchObject({ disabledReason: null });
   });
 
-  it('costs one attempt a time while it is tried, and its neighbours nothing', async () => {
-    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150' });
-    const dead = await world.webhook(`https://127.0.0.1:${await freePort()}/`);
+  it('costs one attempt at a time while it is tested, and does not delay its neighbours', async () => {
+    await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '150' });
+    const dead = await harness.createWebhook(`https://127.0.0.1:${await freePort()}/`);
     const receiver = await receive();
-    const webhook = await world.webhook(receiver.url());
-    await raiseMany(dead, 40);
-    const ids = await raiseMany(webhook, 40);
-    await world.settled(webhook, 40);
-    expect(cameTo(receiver)).toEqual(ids);
-    expect((await world.deliveriesOf(webhook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
+    const webhook = await harness.createWebhook(receiver.url());
+    await publishMany(dead, 40);
+    const ids = await publishMany(webhook, 40);
+    await harness.waitForStatuses(webhook, 40);
+    expect(hasReceived(receiver)).toEqual(ids);
+    expect((await harness.findDeliveries(webhook)).every(({ attemptCount }) => attemptCount === 1)).toBe(true);
   });
 });
 
-describe('a receiver that comes and goes', () => {
-  it('gets everything, each with its own id alone', async () => {
-    await world.dispatcher({ WEBHOOK_BREAKER_OPEN_MS: '100' });
+describe('a receiver that fails intermittently', () => {
+  it('receives every delivery, each with its own id only', async () => {
+    await harness.startDispatcher({ WEBHOOK_BREAKER_OPEN_MS: '100' });
     const receiver = await receive((response, received, count) => {
       const kind = count % 4;
       if (kind === 0) response.socket?.destroy();
-      else answering(kind === 1 ? 200 : kind === 2 ? 500 : 204)(response, received, count);
+      else respondWith(kind === 1 ? 200 : kind === 2 ? 500 : 204)(response, received, count);
     });
-    const webhook = await world.webhook(receiver.url());
-    const ids = await raiseMany(webhook, 60);
-    await world.settled(webhook, 60);
-    expect(cameTo(receiver)).toEqual(ids);
+    const webhook = await harness.createWebhook(receiver.url());
+    const ids = await publishMany(webhook, 60);
+    await harness.waitForStatuses(webhook, 60);
+    expect(hasReceived(receiver)).toEqual(ids);
     const byId = new Map(receiver.received.map(({ id, notificationId }) => [notificationId, id]));
     for (const { id, notificationId } of receiver.received) expect(id).toBe(byId.get(notificationId));
     expect(receiver.ids.size).toBe(60);
   });
 
-  it('gets what happened while it was down for a day, by itself or by a replay', async () => {
-    // A day in the place of which two seconds stand: the waits are shorter by the same measure.
-    await world.dispatcher({
+  it('receives the deliveries of a one-day outage, by retries or by a replay', async () => {
+    // Two seconds represent a day: the back-offs are scaled accordingly.
+    await harness.startDispatcher({
       WEBHOOK_RETRY_WAITS_MS: '1,2,3,14,42,167,417,833',
       WEBHOOK_BREAKER_OPEN_MS: '20',
       WEBHOOK_REPLAY_PER_SECOND: '200',
     });
     const port = await freePort();
-    const webhook = await world.webhook(`https://127.0.0.1:${port}/`);
-    // One attempt a time, nine of each: more of them would only take longer.
-    const ids = await raiseMany(webhook, 8);
-    await world.settled(webhook, 8, ['failed']);
-    ids.push(...(await raiseMany(webhook, 3)));
-    const receiver = await TestReceiver.start(answering(200), undefined, port);
+    const webhook = await harness.createWebhook(`https://127.0.0.1:${port}/`);
+    // One attempt at a time, nine of each: more would only take longer.
+    const ids = await publishMany(webhook, 8);
+    await harness.waitForStatuses(webhook, 8, ['failed']);
+    ids.push(...(await publishMany(webhook, 3)));
+    const receiver = await TestReceiver.start(respondWith(200), undefined, port);
     receivers.push(receiver);
-    await world.settled(webhook, 11, ['failed', 'succeeded']);
+    await harness.waitForStatuses(webhook, 11, ['failed', 'succeeded']);
     const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['failed' as const] };
-    const { queued } = await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 });
+    const { queued } = await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 });
     expect(queued).toBeGreaterThanOrEqual(8);
-    await world.settled(webhook, 11);
-    expect(cameTo(receiver)).toEqual(ids);
+    await harness.waitForStatuses(webhook, 11);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.ids.size).toBe(11);
   });
 });
 
 describe('a webhook that fails for long', () => {
-  it('is disabled at the end, and its owner told at the half, at nine tenths and then', async () => {
-    const told: { webhookId: number }[] = [];
+  it('is disabled at the end, with notices to its owner at 50, 90 and 100 %', async () => {
+    const notified: { webhookId: number }[] = [];
     let failures = 2;
-    const teller = serve(world.bus, tellOfWebhook, { queue: 'x', onError: () => undefined }, async (notice) => {
-      // The first tellings fail: they are repeated.
-      failures -= 1;
-      if (failures >= 0) throw new Error('not now');
-      told.push(notice);
-      return { told: true };
-    });
-    await world.dispatcher({
+    const noticeServer = serve(
+      harness.bus,
+      notifyWebhookOwner,
+      { queue: 'x', onError: () => undefined },
+      async (notice) => {
+        // The first notices fail: they are repeated.
+        failures -= 1;
+        if (failures >= 0) throw new Error('not now');
+        notified.push(notice);
+        return { told: true };
+      },
+    );
+    await harness.startDispatcher({
       WEBHOOK_DISABLE_AFTER_MS: '6000',
       WEBHOOK_RETRY_WAITS_MS: Array.from({ length: 50 }, () => 200).join(),
       WEBHOOK_BREAKER_OPEN_MS: '100',
       WEBHOOK_NOTICES_MS: '100',
     });
-    const receiver = await receive(answering(500));
-    const webhook = await world.webhook(receiver.url());
-    await world.raise(webhook.userId, { vehicle_id: 77 });
-    await until(async () => (await world.health(webhook)).disabledReason === 'failing');
+    const receiver = await receive(respondWith(500));
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId, { vehicle_id: 77 });
+    await waitFor(async () => (await harness.findHealth(webhook)).disabledReason === 'failing');
     // Those of other tests may fail too.
-    const own = () => told.filter(({ webhookId }) => webhookId === webhook._id);
-    await until(() => own().length >= 3);
-    const { failingSince } = await world.health(webhook);
+    const own = () => notified.filter(({ webhookId }) => webhookId === webhook._id);
+    await waitFor(() => own().length >= 3);
+    const { failingSince } = await harness.findHealth(webhook);
     expect(own()).toEqual(
       [50, 90, 100].map((percent) => ({
         webhookId: webhook._id,
@@ -176,55 +181,55 @@ describe('a webhook that fails for long', () => {
         vehicleId: 77,
       })),
     );
-    // What it still waits for is kept.
-    await world.settled(webhook, 1, ['skipped']);
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 2, ['skipped']);
-    await teller.stop();
+    // Its pending deliveries are retained.
+    await harness.waitForStatuses(webhook, 1, ['skipped']);
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 2, ['skipped']);
+    await noticeServer.stop();
   });
 });
 
 describe('two dispatchers', () => {
-  it('share the work: each delivery is one attempt', async () => {
-    await Promise.all([world.dispatcher(), world.dispatcher()]);
+  it('share the work: each delivery is attempted once', async () => {
+    await Promise.all([harness.startDispatcher(), harness.startDispatcher()]);
     const receiver = await receive();
-    const webhook = await world.webhook(receiver.url());
-    const ids = await raiseMany(webhook, 80);
-    await world.settled(webhook, 80);
-    expect(cameTo(receiver)).toEqual(ids);
+    const webhook = await harness.createWebhook(receiver.url());
+    const ids = await publishMany(webhook, 80);
+    await harness.waitForStatuses(webhook, 80);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.received).toHaveLength(80);
   });
 
-  it('take over what the other has not finished when it stops, once', async () => {
+  it('take over unfinished deliveries of a stopping one, once', async () => {
     const waiting: (() => void)[] = [];
     const receiver = await receive((response) => void waiting.push(() => response.end()));
-    const first = await world.dispatcher({ WEBHOOK_CONCURRENCY: '5' });
-    const webhook = await world.webhook(receiver.url());
-    const ids = await raiseMany(webhook, 30);
-    await until(() => receiver.open === 5);
+    const first = await harness.startDispatcher({ WEBHOOK_CONCURRENCY: '5' });
+    const webhook = await harness.createWebhook(receiver.url());
+    const ids = await publishMany(webhook, 30);
+    await waitFor(() => receiver.openRequests === 5);
     const stopped = first.stop();
-    await world.dispatcher();
-    // Whatever waits is answered: by the one that stops and by the other.
-    receiver.answer = answering(200);
+    await harness.startDispatcher();
+    // The stopping and the other dispatcher reply to everything that waits.
+    receiver.respond = respondWith(200);
     for (const end of waiting.splice(0)) end();
     await stopped;
-    await world.settled(webhook, 30);
-    expect(cameTo(receiver)).toEqual(ids);
+    await harness.waitForStatuses(webhook, 30);
+    expect(hasReceived(receiver)).toEqual(ids);
     expect(receiver.received).toHaveLength(30);
   });
 });
 
-it('deliveries are removed when they are thirty days old', async () => {
+it('deliveries are deleted after thirty days', async () => {
   const receiver = await receive();
-  const webhook = await world.webhook(receiver.url());
+  const webhook = await harness.createWebhook(receiver.url());
   const dayMs = 86_400_000;
   const delivery = (notificationId: number, ageMs: number): Promise<string> => {
     const about = { accountId: 7, userId: webhook.userId, notificationType: 'sos', imei: '013800138000' };
     const more = { imeiKey: '13800138000', vehicleId: 5, body: '{}', status: 'skipped' as const };
-    return world.records.add({ webhookId: webhook._id, notificationId, ...about, ...more }, Date.now() - ageMs);
+    return harness.records.add({ webhookId: webhook._id, notificationId, ...about, ...more }, Date.now() - ageMs);
   };
   const [old, young] = [await delivery(9_000_001, 30 * dayMs + 1), await delivery(9_000_002, 30 * dayMs - 3_600_000)];
-  await world.dispatcher({}, { pruneEveryMs: 50 });
-  await until(async () => (await world.records.find(old)) === null);
-  expect(await world.records.find(young)).not.toBeNull();
+  await harness.startDispatcher({}, { pruneIntervalMs: 50 });
+  await waitFor(async () => (await harness.records.find(old)) === null);
+  expect(await harness.records.find(young)).not.toBeNull();
 });

@@ -11,12 +11,12 @@ describe('the README', () => {
       .split('\n')
       .filter((line) => line.startsWith('| `'))
       .map((line) => line.split('|').map((cell) => cell.trim()));
-    const named = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
-    expect(named.toSorted()).toEqual(Object.keys(schema).toSorted());
-    const shown = new Map(rows.map(([, names = '', value = '']) => [names.replaceAll('`', ''), value]));
+    const documentedNames = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    expect(documentedNames.toSorted()).toEqual(Object.keys(schema).toSorted());
+    const documented = new Map(rows.map(([, names = '', value = '']) => [names.replaceAll('`', ''), value]));
     const own = Object.entries(schema).filter(([name]) => name.startsWith('WEBHOOK_'));
     const written = own.map(([name, variable]) => [name, 'default' in variable ? String(variable.default) : '']);
-    expect(own.map(([name]) => [name, shown.get(name)])).toEqual(
+    expect(own.map(([name]) => [name, documented.get(name)])).toEqual(
       written.map(([name, value]) => [name, value === '' ? '-' : value]),
     );
   });

@@ -1,33 +1,33 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:net';
-import { call, webhookRequests } from '@fleet/bus';
+import { request, webhookRequests } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../../libs/service-kit/src/testing/certificate.ts';
-import { freePort, until } from '../../../libs/service-kit/src/testing/server-process.ts';
-import { answering, TestReceiver } from './testing/receiver.ts';
-import { DispatcherWorld } from './testing/world.ts';
+import { freePort, waitFor } from '../../../libs/service-kit/src/testing/server-process.ts';
+import { DispatcherHarness } from './testing/harness.ts';
+import { respondWith, TestReceiver } from './testing/test-receiver.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
-let world: DispatcherWorld;
+let harness: DispatcherHarness;
 const receivers: { stop(): Promise<void> }[] = [];
-/** What names stand for, in the order of the look-ups; the last one stays. */
+/** Addresses of names, in the order of the lookups; the last one remains. */
 const names = new Map<string, string[]>();
 beforeAll(async () => {
-  world = await DispatcherWorld.open();
+  harness = await DispatcherHarness.open();
   const resolve = async (host: string) => {
     const addresses = names.get(host) ?? [];
     const address = addresses.length > 1 ? addresses.shift() : addresses[0];
     return address === undefined ? [] : [{ address, family: 4 as const }];
   };
   const limits = { WEBHOOK_ATTEMPT_TIMEOUT_MS: '2000', WEBHOOK_CONNECT_TIMEOUT_MS: '1200' };
-  await world.dispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, { resolve });
+  await harness.startDispatcher({ ...limits, WEBHOOK_RETRY_WAITS_MS: '40,60' }, { resolve });
 });
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((each) => each.stop()));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 async function receive(...given: Parameters<typeof TestReceiver.start>): Promise<TestReceiver> {
   const receiver = await TestReceiver.start(...given);
@@ -35,7 +35,7 @@ async function receive(...given: Parameters<typeof TestReceiver.start>): Promise
   return receiver;
 }
 
-/** A listener that speaks no TLS. */
+/** A listener without TLS. */
 async function listening(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -55,20 +55,20 @@ async function listening(onConnection: (socket: Socket) => void): Promise<number
   return port;
 }
 
-/** The attempts of one delivery to an address, once it has failed. */
+/** Returns the attempts of one delivery to an address, once it has failed. */
 async function failedAttempts(url: string) {
-  const webhook = await world.webhook(url);
-  await world.raise(webhook.userId);
-  await world.settled(webhook, 1, ['failed']);
-  const { attempts, attemptCount } = await world.delivery(webhook);
+  const webhook = await harness.createWebhook(url);
+  await harness.publishNotification(webhook.userId);
+  await harness.waitForStatuses(webhook, 1, ['failed']);
+  const { attempts, attemptCount } = await harness.findDelivery(webhook);
   expect(attemptCount).toBe(3);
   expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3]);
-  await until(async () => (await world.health(webhook)).consecutiveFailures === 3);
-  expect(await world.health(webhook)).toMatchObject({ failingSince: expect.any(Date), disabledReason: null });
+  await waitFor(async () => (await harness.findHealth(webhook)).consecutiveFailures === 3);
+  expect(await harness.findHealth(webhook)).toMatchObject({ failingSince: expect.any(Date), disabledReason: null });
   return attempts;
 }
 
-const outcomesOf = (attempts: readonly { statusCode: number | null; errorCode: string | null }[]) =>
+const getOutcomes = (attempts: readonly { statusCode: number | null; errorCode: string | null }[]) =>
   new Set(attempts.map(({ statusCode, errorCode }) => `${statusCode} ${errorCode}`));
 
 describe('an attempt fails', () => {
@@ -80,73 +80,73 @@ describe('an attempt fails', () => {
     ['415', 415, {}],
     ['500', 500, {}],
   ])('by %s', async (_name, status, headers) => {
-    const receiver = await receive(answering(status, headers, 'body'));
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
+    const receiver = await receive(respondWith(status, headers, 'body'));
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set([`${status} null`]));
     expect(receiver.received).toHaveLength(3);
     expect(receiver.ids.size).toBe(1);
   });
 
-  it('where nobody listens', async () => {
+  it('without a listener', async () => {
     const url = `https://127.0.0.1:${await freePort()}/`;
-    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
+    expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null connection_refused']));
   });
 
-  it('by a certificate that nobody vouches for', async () => {
-    const receiver = await receive(answering(200), selfSigned());
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
+  it('for a certificate of an unknown authority', async () => {
+    const receiver = await receive(respondWith(200), selfSigned());
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set(['null tls_error']));
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('by a certificate of another name', async () => {
+  it('for a certificate of another name', async () => {
     names.set('hooks.fleet.example', ['127.0.0.1']);
     const receiver = await receive();
     const url = `https://hooks.fleet.example:${receiver.port}/`;
-    expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null tls_error']));
+    expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null tls_error']));
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('by what speaks no TLS', async () => {
+  it('for a server without TLS', async () => {
     const port = await listening((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
+    expect(getOutcomes(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null tls_error']));
   });
 
-  it('by what takes the connection and says nothing', async () => {
+  it('for a server that accepts the connection and sends nothing', async () => {
     const port = await listening(() => undefined);
-    expect(outcomesOf(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
+    expect(getOutcomes(await failedAttempts(`https://127.0.0.1:${port}/`))).toEqual(new Set(['null connect_timeout']));
   });
 
-  it('by an answer that takes too long, whether it has begun or not', async () => {
+  it('for a response that takes too long, before or after its start', async () => {
     const silent = await receive(() => undefined);
-    expect(outcomesOf(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
-    const begun = await receive((response) => void response.writeHead(200).write('x'));
-    expect(outcomesOf(await failedAttempts(begun.url()))).toEqual(new Set(['200 timeout']));
+    expect(getOutcomes(await failedAttempts(silent.url()))).toEqual(new Set(['null timeout']));
+    const started = await receive((response) => void response.writeHead(200).write('x'));
+    expect(getOutcomes(await failedAttempts(started.url()))).toEqual(new Set(['200 timeout']));
   });
 
-  it('by a connection that is cut, before the answer or in its middle', async () => {
+  it('for a connection that is destroyed, before or during the response', async () => {
     const before = await receive((response) => response.socket?.destroy());
-    expect(outcomesOf(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
+    expect(getOutcomes(await failedAttempts(before.url()))).toEqual(new Set(['null connection_reset']));
     const within = await receive((response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       setTimeout(() => response.socket?.destroy(), 20);
     });
     const attempts = await failedAttempts(within.url());
-    expect(outcomesOf(attempts)).toEqual(new Set(['200 connection_reset']));
+    expect(getOutcomes(attempts)).toEqual(new Set(['200 connection_reset']));
     expect(attempts[0]?.responseBody).toBe('half');
   });
 
-  it('by a name that stands for nothing, or for an address of the inside', async () => {
-    expect(outcomesOf(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
+  it('for a name without addresses, or with a private one', async () => {
+    expect(getOutcomes(await failedAttempts('https://nowhere.fleet.example/'))).toEqual(new Set(['null dns_error']));
     names.set('inside.fleet.example', ['169.254.169.254']);
-    expect(outcomesOf(await failedAttempts('https://inside.fleet.example/'))).toEqual(
+    expect(getOutcomes(await failedAttempts('https://inside.fleet.example/'))).toEqual(
       new Set(['null blocked_address']),
     );
     for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://127.0.0.1:22/'])
-      expect(outcomesOf(await failedAttempts(url))).toEqual(new Set(['null blocked_address']));
+      expect(getOutcomes(await failedAttempts(url))).toEqual(new Set(['null blocked_address']));
   });
 });
 
 describe('an answer', () => {
-  it('of any 2xx is a success, and a huge one is read up to a limit', async () => {
+  it('is successful for any 2xx, and reads a huge response up to a limit', async () => {
     let sent = 0;
     const huge = Buffer.alloc(16_384, 'a');
     const receiver = await receive((response) => {
@@ -159,66 +159,66 @@ describe('an answer', () => {
       response.writeHead(202).on('drain', write);
       write();
     });
-    const webhook = await world.webhook(receiver.url());
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1);
-    const [attempt] = (await world.delivery(webhook)).attempts;
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1);
+    const [attempt] = (await harness.findDelivery(webhook)).attempts;
     expect(attempt).toMatchObject({ statusCode: 202, errorCode: null, responseBody: 'a'.repeat(4_096) });
-    await until(() => receiver.open === 0);
+    await waitFor(() => receiver.openRequests === 0);
     expect(sent).toBeLessThan(20_000_000);
   });
 
-  it('that is huge and no success is told so', async () => {
+  it('reports a huge response that is no success', async () => {
     const receiver = await receive((response) => void response.writeHead(500).end(Buffer.alloc(70_000, 'a')));
-    expect(outcomesOf(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
+    expect(getOutcomes(await failedAttempts(receiver.url()))).toEqual(new Set(['500 response_too_large']));
   });
 
-  it('of 429 and 503 is waited for as it asks', async () => {
-    // Seconds, or a date, which has none of their parts.
+  it('waits after 429 and 503 as requested', async () => {
+    // Seconds, or a date without fractions.
     const waits = [() => '1', () => new Date(Date.now() + 2_000).toUTCString()];
     for (const [status, retryAfter] of [429, 503].flatMap((each) => waits.map((wait) => [each, wait] as const))) {
       const receiver = await receive((response, received, count) =>
-        answering(count === 1 ? status : 200, { 'retry-after': retryAfter() })(response, received, count),
+        respondWith(count === 1 ? status : 200, { 'retry-after': retryAfter() })(response, received, count),
       );
-      const webhook = await world.webhook(receiver.url());
-      await world.raise(webhook.userId);
-      await world.settled(webhook, 1);
+      const webhook = await harness.createWebhook(receiver.url());
+      await harness.publishNotification(webhook.userId);
+      await harness.waitForStatuses(webhook, 1);
       const [first, second] = receiver.received;
       expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_000);
-      const { attempts } = await world.delivery(webhook);
+      const { attempts } = await harness.findDelivery(webhook);
       expect(attempts.map(({ statusCode }) => statusCode)).toEqual([status, 200]);
     }
   });
 
-  it('of 410 disables the webhook at once; what comes then is kept', async () => {
-    const receiver = await receive(answering(410));
-    const webhook = await world.webhook(receiver.url());
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1, ['failed']);
-    await until(async () => (await world.health(webhook)).disabledReason === 'gone');
+  it('disables the webhook immediately after 410; later notifications are stored', async () => {
+    const receiver = await receive(respondWith(410));
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1, ['failed']);
+    await waitFor(async () => (await harness.findHealth(webhook)).disabledReason === 'gone');
     expect(receiver.received).toHaveLength(1);
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 2, ['failed', 'skipped']);
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 2, ['failed', 'skipped']);
     expect(receiver.received).toHaveLength(1);
-    // Enabled again, nothing counts against it.
-    receiver.answer = answering(200);
-    await world.change(webhook, { healthEpoch: 1 });
-    const third = await world.raise(webhook.userId);
-    await until(() => receiver.received.some(({ notificationId }) => notificationId === third));
+    // Enabled again, it has no failures.
+    receiver.respond = respondWith(200);
+    await harness.updateWebhook(webhook, { healthEpoch: 1 });
+    const third = await harness.publishNotification(webhook.userId);
+    await waitFor(() => receiver.received.some(({ notificationId }) => notificationId === third));
   });
 });
 
-describe('a delivery that has failed', () => {
-  it('has all attempts of a new one when it is replayed, and goes on counting them', async () => {
-    const receiver = await receive(answering(500));
-    const webhook = await world.webhook(receiver.url());
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1, ['failed']);
+describe('a failed delivery', () => {
+  it('gets all attempts of a new one when it is replayed, and continues to count them', async () => {
+    const receiver = await receive(respondWith(500));
+    const webhook = await harness.createWebhook(receiver.url());
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1, ['failed']);
     const replay = { webhookId: webhook._id, sinceMs: 0, untilMs: null, statuses: ['failed' as const] };
-    expect(await call(world.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 1 });
-    await until(async () => (await world.delivery(webhook)).attemptCount === 6);
-    await world.settled(webhook, 1, ['failed']);
-    const { attempts, attemptCount } = await world.delivery(webhook);
+    expect(await request(harness.bus, webhookRequests.replay, replay, { timeoutMs: 10_000 })).toEqual({ queued: 1 });
+    await waitFor(async () => (await harness.findDelivery(webhook)).attemptCount === 6);
+    await harness.waitForStatuses(webhook, 1, ['failed']);
+    const { attempts, attemptCount } = await harness.findDelivery(webhook);
     expect(attemptCount).toBe(6);
     expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(attempts[3]).toMatchObject({ trigger: 'replay' });
@@ -226,47 +226,47 @@ describe('a delivery that has failed', () => {
 });
 
 describe('a name', () => {
-  it('that stands for another address at the next attempt is judged anew, whatever connection is open', async () => {
+  it('with another address at the next attempt is checked again, despite an open connection', async () => {
     const receiver = await receive();
-    // 127.0.0.1 is allowed here, the network of metadata never; the certificate has the name localhost.
+    // 127.0.0.1 is allowed here, the metadata network never; the certificate has the name localhost.
     names.set('localhost', ['127.0.0.1', '127.0.0.1', '169.254.169.254']);
-    const webhook = await world.webhook(`https://localhost:${receiver.port}/`);
+    const webhook = await harness.createWebhook(`https://localhost:${receiver.port}/`);
     for (let i = 1; i <= 2; i += 1) {
-      await world.raise(webhook.userId);
-      await world.settled(webhook, i);
+      await harness.publishNotification(webhook.userId);
+      await harness.waitForStatuses(webhook, i);
     }
-    // The second one came over the connection of the first.
+    // The second one used the connection of the first.
     expect(receiver.connections).toBe(1);
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 3, ['succeeded', 'failed']);
-    const failed = (await world.deliveriesOf(webhook)).find(({ status }) => status === 'failed');
-    expect(outcomesOf(failed?.attempts ?? [])).toEqual(new Set(['null blocked_address']));
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 3, ['succeeded', 'failed']);
+    const failed = (await harness.findDeliveries(webhook)).find(({ status }) => status === 'failed');
+    expect(getOutcomes(failed?.attempts ?? [])).toEqual(new Set(['null blocked_address']));
     expect(receiver.received).toHaveLength(2);
   });
 
-  it('is looked up once for an attempt: the connection goes to the address that was checked', async () => {
+  it('is resolved once for an attempt: the connection uses the checked address', async () => {
     const receiver = await receive();
-    // Were it looked up again for the connection, that would go to the second address.
+    // A second lookup for the connection would return the second address.
     names.set('localhost', ['127.0.0.1', '127.0.0.99']);
-    const webhook = await world.webhook(`https://localhost:${receiver.port}/`);
-    await world.raise(webhook.userId);
-    await world.settled(webhook, 1);
+    const webhook = await harness.createWebhook(`https://localhost:${receiver.port}/`);
+    await harness.publishNotification(webhook.userId);
+    await harness.waitForStatuses(webhook, 1);
     expect(receiver.received[0]?.headers.host).toBe(`localhost:${receiver.port}`);
   });
 });
 
-describe('a kept connection', () => {
-  it('that the receiver has closed meanwhile costs no attempt', async () => {
+describe('a pooled connection', () => {
+  it('that the receiver closed costs no attempt', async () => {
     const receiver = await receive((response) => {
       response.end();
-      // Behind the answer, as servers do that restart.
+      // After the response, like a restarting server.
       setTimeout(() => response.socket?.destroy(), 5);
     });
-    const webhook = await world.webhook(receiver.url());
+    const webhook = await harness.createWebhook(receiver.url());
     for (let i = 1; i <= 5; i += 1) {
-      await world.raise(webhook.userId);
-      await world.settled(webhook, i);
+      await harness.publishNotification(webhook.userId);
+      await harness.waitForStatuses(webhook, i);
     }
-    expect((await world.deliveriesOf(webhook)).map(({ attemptCount }) => attemptCount)).toEqual([1, 1, 1, 1, 1]);
+    expect((await harness.findDeliveries(webhook)).map(({ attemptCount }) => attemptCount)).toEqual([1, 1, 1, 1, 1]);
   });
 });

@@ -11,7 +11,7 @@ jest.setTimeout(30_000);
 const silent = createLogger('webhook-dispatcher-test', 'silent');
 
 describe('webhook-dispatcher', () => {
-  it('connects, answers health, metrics and pings, and stops cleanly', async () => {
+  it('connects, reports health and metrics, replies to pings, and stops cleanly', async () => {
     const nats = await (await ServerProcess.nats()).start();
     const settings = {
       NATS_URL: `nats://127.0.0.1:${nats.port}`,

@@ -1,34 +1,41 @@
 import type { SecureContext } from 'node:tls';
-import { announce, type Bus, ensureStreams, fleetChanged, openBus, servePing } from '@fleet/bus';
+import { type Bus, ensureStreams, fleetChanged, openBus, publish, servePing } from '@fleet/bus';
 import {
-  AddressGuard,
-  type AddressGuardOptions,
-  adminRoutes,
-  apiErrors,
+  createAdminRouter,
   createApp,
+  createErrorHandlers,
   createLogger,
   Encryption,
-  every,
+  getPodId,
   Lifecycle,
   type Logger,
   listen,
-  podId,
   type Running,
-  shownConfig,
-  untilDone,
+  redactConfig,
+  retryUntilSuccess,
+  runPeriodically,
+  SsrfGuard,
+  type SsrfGuardOptions,
 } from '@fleet/service-kit';
-import { openDatabase, openRedis, type Redis, redisAnswers, type WebhookHealth, WebhookRecords } from '@fleet/storage';
-import { type Config, numbersOf, schema } from './config.ts';
+import {
+  connectRedis,
+  openDatabase,
+  pingRedis,
+  type Redis,
+  type WebhookHealth,
+  WebhookRepository,
+} from '@fleet/storage';
+import { type Config, parseNumbers, schema } from './config.ts';
 import { serveRequests } from './handlers/requests.ts';
 import { consumeDue, consumeNotifications } from './handlers/streams.ts';
-import { type DispatcherMetrics, dispatcherMetrics } from './metrics.ts';
-import { trustOf } from './net/connections.ts';
-import { type Lane, Lanes } from './net/lane.ts';
-import { HealthKeeper } from './store/health-keeper.ts';
+import { createDispatcherMetrics, type DispatcherMetrics } from './metrics.ts';
+import { createTrustStore } from './net/connections.ts';
+import { type EndpointBulkhead, EndpointBulkheads } from './net/endpoint-bulkhead.ts';
 import { Subscribers } from './store/subscribers.ts';
+import { WebhookHealthWriter } from './store/webhook-health-writer.ts';
 import { Attempts } from './use-cases/attempts.ts';
-import { Notices } from './use-cases/notices.ts';
-import type { SendParts } from './use-cases/send-attempt.ts';
+import { FailureNotices } from './use-cases/failure-notices.ts';
+import type { SendDeps } from './use-cases/send-attempt.ts';
 import { Sweep } from './use-cases/sweep.ts';
 
 const hourMs = 3_600_000;
@@ -38,33 +45,36 @@ export interface WebhookDispatcher extends Running {
   readonly httpPort: number;
 }
 
-/** What tests put in the place of the real thing. */
+/** Replacements for tests. */
 export interface Overrides {
   readonly log?: Logger;
-  readonly resolve?: AddressGuardOptions['resolve'];
-  /** An hour otherwise. */
-  readonly pruneEveryMs?: number;
+  readonly resolve?: SsrfGuardOptions['resolve'];
+  /** Default: one hour. */
+  readonly pruneIntervalMs?: number;
 }
 
-interface Parts {
+interface DispatcherDeps {
   readonly config: Config;
   readonly log: Logger;
   readonly lifecycle: Lifecycle;
   readonly metrics: DispatcherMetrics;
   readonly bus: Bus;
-  readonly records: WebhookRecords;
+  readonly records: WebhookRepository;
   readonly subscribers: Subscribers;
-  readonly send: SendParts;
+  readonly send: SendDeps;
   readonly trust: SecureContext | undefined;
-  readonly pruneEveryMs: number;
+  readonly pruneIntervalMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Starts the service: health answers from the first moment; it is ready once the broker, Redis and the database are there. */
+/**
+ * Starts the service. Health responds immediately; the service is ready once the broker, Redis and the database are
+ * available.
+ */
 export async function create(config: Config, overrides: Overrides = {}): Promise<WebhookDispatcher> {
   const log = overrides.log ?? createLogger('webhook-dispatcher', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
-  log.info(shownConfig(schema, config), 'starting');
+  log.info(redactConfig(schema, config), 'starting');
   try {
     return await start(config, log, lifecycle, overrides);
   } catch (error) {
@@ -79,47 +89,46 @@ async function start(
   lifecycle: Lifecycle,
   overrides: Overrides,
 ): Promise<WebhookDispatcher> {
-  const name = podId(config.POD_ID);
-  // What is wrong with these shows at the start.
-  const trust = trustOf(config.WEBHOOK_CA_FILE);
-  const guard = new AddressGuard({
+  const name = getPodId(config.POD_ID);
+  // Reports their faults at the start.
+  const trust = createTrustStore(config.WEBHOOK_CA_FILE);
+  const guard = new SsrfGuard({
     allowHttp: config.WEBHOOK_ALLOW_HTTP,
-    allowedCidrs: networksOf(config.WEBHOOK_ALLOWED_CIDRS),
+    allowedCidrs: parseNetworks(config.WEBHOOK_ALLOWED_CIDRS),
     ...(overrides.resolve === undefined ? {} : { resolve: overrides.resolve }),
   });
   const database = openDatabase(config.MONGODB_URL, { appName: name });
   lifecycle.onStop('database', () => database.close());
 
-  const metrics = dispatcherMetrics();
+  const metrics = createDispatcherMetrics();
   let bus: Bus | undefined;
   let redis: Redis | undefined;
   const app = createApp();
   app.use(
-    adminRoutes(
+    createAdminRouter(
       lifecycle,
       metrics.registry,
       { message_broker: () => bus?.isUp() ?? false },
-      { state_store: () => redis !== undefined && redisAnswers(redis), database: () => database.ping() },
+      { state_store: () => redis !== undefined && pingRedis(redis), database: () => database.ping() },
     ),
   );
-  app.use(...apiErrors(log));
+  app.use(...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   lifecycle.onStop('http', () => http.close());
 
-  const openedRedis = await openRedis(config.REDIS_URL, {
+  const connectedRedis = await connectRedis(config.REDIS_URL, {
     name,
-    onError: (error) =>
-      log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis can not be reached'),
+    onError: (error) => log.warn({ detail: error instanceof Error ? error.message : error }, 'Redis is unavailable'),
   });
-  redis = openedRedis;
-  lifecycle.onStop('redis', () => openedRedis.destroy());
+  redis = connectedRedis;
+  lifecycle.onStop('redis', () => connectedRedis.destroy());
 
   const openedBus = await openBus(config.NATS_URL, { name, log });
   bus = openedBus;
   lifecycle.onStop('bus', () => openedBus.close());
 
-  const onError = (error: unknown): void => log.error({ err: error }, 'something failed that is tried again');
-  const records = new WebhookRecords(database);
+  const onError = (error: unknown): void => log.error({ err: error }, 'operation failed, will be retried');
+  const records = new WebhookRepository(database);
   const subscribers = new Subscribers(records, openedBus, onError);
   lifecycle.onStop('subscribers', () => subscribers.stop());
   const send = {
@@ -128,51 +137,52 @@ async function start(
     connectTimeoutMs: config.WEBHOOK_CONNECT_TIMEOUT_MS,
     attemptTimeoutMs: config.WEBHOOK_ATTEMPT_TIMEOUT_MS,
   };
-  const { pruneEveryMs = hourMs } = overrides;
+  const { pruneIntervalMs = hourMs } = overrides;
   const stores = { bus: openedBus, records, subscribers };
-  dispatch({ config, log, lifecycle, metrics, ...stores, send, trust, pruneEveryMs, onError });
+  startDispatching({ config, log, lifecycle, metrics, ...stores, send, trust, pruneIntervalMs, onError });
   const ping = servePing(openedBus, 'webhook-dispatcher', { onError });
   lifecycle.onStop('ping', () => ping.stop());
+  await openedBus.flush();
   log.info({ httpPort: http.port }, 'started');
   return { httpPort: http.port, stop: () => lifecycle.stop() };
 }
 
-/** Reads what is raised, makes attempts, and answers platform-api. What is stopped first is begun last. */
-function dispatch(parts: Parts): void {
-  const { config, lifecycle, metrics, bus, records, subscribers, send, onError } = parts;
-  const health: HealthKeeper = new HealthKeeper({
+/** Starts the consumers, the attempts and the bus requests. Parts that stop first start last. */
+function startDispatching(deps: DispatcherDeps): void {
+  const { config, lifecycle, metrics, bus, records, subscribers, send, onError } = deps;
+  const health: WebhookHealthWriter = new WebhookHealthWriter({
     records,
     subscribers,
     disableAfterMs: config.WEBHOOK_DISABLE_AFTER_MS,
-    onDisabled: (now) => noteDisabled(parts, now),
-    onNotice: ({ _id }) => void notices.tell(_id),
+    onDisabled: (health) => reportDisabled(deps, health),
+    onNotice: ({ _id }) => void notices.notifyOwner(_id),
     onError,
   });
-  const notices = new Notices({ bus, records, health, onError });
+  const notices = new FailureNotices({ bus, records, health, onError });
   lifecycle.onStop('notices', () => notices.stop());
   lifecycle.onStop('health of webhooks', () => health.stop());
-  const lanes = new Lanes({
+  const bulkheads = new EndpointBulkheads({
     concurrency: config.WEBHOOK_CONCURRENCY,
     breakerOpenMs: config.WEBHOOK_BREAKER_OPEN_MS,
-    trust: parts.trust,
-    onFree: (lane: Lane) => sweep.drain(lane),
+    trust: deps.trust,
+    onFree: (bulkhead: EndpointBulkhead) => sweep.drain(bulkhead),
   });
-  metrics.watch('in_flight', () => lanes.inFlight);
-  metrics.watch('open', () => lanes.open);
+  metrics.addGauge('in_flight', () => bulkheads.inFlight);
+  metrics.addGauge('open', () => bulkheads.openCount);
   const plan = {
-    waitsMs: numbersOf(config.WEBHOOK_RETRY_WAITS_MS),
+    waitsMs: parseNumbers(config.WEBHOOK_RETRY_WAITS_MS),
     overloadWaitMs: config.WEBHOOK_OVERLOAD_WAIT_MS,
   };
-  const attempts = new Attempts({ records, subscribers, health, lanes, send, plan, metrics, onError });
+  const attempts = new Attempts({ records, subscribers, health, bulkheads, send, plan, metrics, onError });
   const replayPerSecond = config.WEBHOOK_REPLAY_PER_SECOND;
-  const sweep: Sweep = new Sweep({ records, attempts, lanes, replayPerSecond, onError });
-  lifecycle.onStop('lanes', () => lanes.close());
-  lifecycle.onStop('attempts under way', () => sweep.stop());
-  startTasks(parts, { sweep, notices });
-  const requests = serveRequests({ ...parts, sweep, replayPerSecond });
+  const sweep: Sweep = new Sweep({ records, attempts, bulkheads, replayPerSecond, onError });
+  lifecycle.onStop('lanes', () => bulkheads.close());
+  lifecycle.onStop('attempts in progress', () => sweep.stop());
+  startTasks(deps, { sweep, notices });
+  const requests = serveRequests({ ...deps, sweep, replayPerSecond });
   lifecycle.onStop('bus requests', () => requests.stop());
   const streams = {
-    ...parts,
+    ...deps,
     attempts,
     maxInFlight: config.WEBHOOK_MAX_IN_FLIGHT,
     ackWaitMs: config.WEBHOOK_ACK_WAIT_MS,
@@ -181,48 +191,51 @@ function dispatch(parts: Parts): void {
     lifecycle.onStop('stream', () => consumer.stop());
 }
 
-const mendEveryMs = 300_000;
-const mendAfterMs = 600_000;
-/** What is left behind that is looked at with the next turn. */
-const longestMendMs = 60_000;
+const requeueIntervalMs = 300_000;
+const requeueAfterMs = 600_000;
+/** Remaining work is done by the next run. */
+const requeueTimeoutMs = 60_000;
 
-/** What is done again and again. Two replicas at the same do no harm. */
+/** Periodic jobs. Two replicas may run one at the same time. */
 function startTasks(
-  { config, lifecycle, bus, records, log, pruneEveryMs, onError }: Parts,
-  { sweep, notices }: { sweep: Sweep; notices: Notices },
+  { config, lifecycle, bus, records, log, pruneIntervalMs, onError }: DispatcherDeps,
+  { sweep, notices }: { sweep: Sweep; notices: FailureNotices },
 ): void {
-  const mend = async (): Promise<void> => {
-    const endMs = performance.now() + longestMendMs;
-    const isOver = (): boolean => lifecycle.isStopping || performance.now() >= endMs;
-    const mended = await records.mend({ beforeMs: Date.now() - mendAfterMs, isOver });
-    if (mended > 0) log.warn({ mended }, 'deliveries that nobody worked at are taken up again');
+  const requeueLost = async (): Promise<void> => {
+    const deadlineMs = performance.now() + requeueTimeoutMs;
+    const shouldStop = (): boolean => lifecycle.isStopping || performance.now() >= deadlineMs;
+    const requeued = await records.requeueLost({ beforeMs: Date.now() - requeueAfterMs, shouldStop });
+    if (requeued > 0) log.warn({ mended: requeued }, 'requeued lost deliveries');
   };
   const tasks: readonly (readonly [number, () => Promise<unknown>])[] = [
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
-    [config.WEBHOOK_NOTICES_MS, () => notices.tellAll(() => lifecycle.isStopping)],
-    [mendEveryMs, mend],
-    [pruneEveryMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
+    [config.WEBHOOK_NOTICES_MS, () => notices.notifyOwners(() => lifecycle.isStopping)],
+    [requeueIntervalMs, requeueLost],
+    [pruneIntervalMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
   ];
-  for (const [everyMs, task] of tasks) lifecycle.onStop('task', every(everyMs, task, onError));
+  for (const [intervalMs, task] of tasks) lifecycle.onStop('task', runPeriodically(intervalMs, task, onError));
   const prepare = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     await records.ensureIndexes();
   };
-  lifecycle.onStop('start', untilDone(prepare, onError));
+  lifecycle.onStop('start', retryUntilSuccess(prepare, onError));
 }
 
-function noteDisabled({ bus, records, metrics, log, onError }: Parts, { _id, disabledReason }: WebhookHealth): void {
+function reportDisabled(
+  { bus, records, metrics, log, onError }: DispatcherDeps,
+  { _id, disabledReason }: WebhookHealth,
+): void {
   if (disabledReason === null) return;
   metrics.disabled.inc({ reason: disabledReason });
-  log.warn({ webhookId: _id, reason: disabledReason }, 'a webhook is disabled');
-  const tell = async (): Promise<void> => {
-    const webhook = await records.webhook(_id);
-    if (webhook !== null) announce(bus, fleetChanged, { accountId: webhook.accountId, kind: 'webhooks' });
+  log.warn({ webhookId: _id, reason: disabledReason }, 'webhook disabled');
+  const publishChange = async (): Promise<void> => {
+    const webhook = await records.findWebhook(_id);
+    if (webhook !== null) publish(bus, fleetChanged, { accountId: webhook.accountId, kind: 'webhooks' });
   };
-  void tell().catch(onError);
+  void publishChange().catch(onError);
 }
 
-const networksOf = (text: string): string[] =>
+const parseNetworks = (text: string): string[] =>
   text
     .split(',')
     .map((network) => network.trim())

@@ -10,7 +10,7 @@ export interface ConsoleStep {
 }
 
 /** The commands (`$ ...`) of all console blocks of a Markdown text, in order. */
-export function consoleSteps(markdown: string): ConsoleStep[] {
+export function parseConsoleSteps(markdown: string): ConsoleStep[] {
   const blocks = [...markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
   return blocks.flatMap((block) =>
     block
@@ -24,15 +24,15 @@ export function consoleSteps(markdown: string): ConsoleStep[] {
 }
 
 /** Runs the commands in one shell, in a folder of its own, and gives what each of them has printed; what is not done after `limitMs` is ended. */
-export async function runInShell(commands: readonly string[], limitMs: number): Promise<string[]> {
+export async function runInShell(commands: readonly string[], timeoutMs: number): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-doc-'));
   const mark = '=== next command ===';
   const script = commands.map((command) => `${command}\necho; echo '${mark}'\n`).join('');
   const shell = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   // The shell's own children too: a command may be one that waits for something.
-  const limit = setTimeout(() => {
+  const timeoutTimer = setTimeout(() => {
     if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
-  }, limitMs);
+  }, timeoutMs);
   const chunks: Buffer[] = [];
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   try {
@@ -43,7 +43,7 @@ export async function runInShell(commands: readonly string[], limitMs: number): 
     const outputs = Buffer.concat(chunks).toString('utf8').split(`${mark}\n`);
     return outputs.map((output) => output.trim());
   } finally {
-    clearTimeout(limit);
+    clearTimeout(timeoutTimer);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -51,22 +51,22 @@ export async function runInShell(commands: readonly string[], limitMs: number): 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/;
 
 /** What stays the same from run to run of what a command prints: no ids, times, sizes and file names, and one of each kind in a list. */
-export function lasting(output: string): unknown {
+export function maskVolatile(output: string): unknown {
   try {
-    return lastingPart(JSON.parse(output));
+    return maskValue(JSON.parse(output));
   } catch {
     // Not JSON: shown as it is.
     return output;
   }
 }
 
-function lastingPart(value: unknown, name = ''): unknown {
+function maskValue(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => JSON.stringify(lastingPart(item)));
+    const items = value.map((item: unknown) => JSON.stringify(maskValue(item)));
     return [...new Set(items)].toSorted();
   }
   if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, lastingPart(part, key)]));
+    return Object.fromEntries(Object.entries(value).map(([key, property]) => [key, maskValue(property, key)]));
   if (typeof value === 'number') return name === 'status' ? value : '<number>';
   if (typeof value !== 'string') return value;
   if (name === 'filename') return '<name>';

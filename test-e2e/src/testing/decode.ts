@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demuxFlv, FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
-import { decodedFrameHashes, ffmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
+import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
 /** Gives FLV bytes to `use` as a file that is gone afterwards. */
 async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Promise<T> {
@@ -17,11 +17,11 @@ async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Pr
 }
 
 /** MD5 of each picture that ffmpeg decodes from FLV bytes. */
-export const pictureHashes = (flv: Buffer): Promise<string[]> =>
+export const decodePictureHashes = (flv: Buffer): Promise<string[]> =>
   withFile(flv, (file) => decodedFrameHashes(file, { format: 'flv' }));
 
 /** The picture sizes that the sequence headers of FLV bytes announce, each once, in their order. */
-export function sizesOf(flv: Buffer): string[] {
+export function readSizes(flv: Buffer): string[] {
   const sizes: string[] = [];
   for (const tag of demuxFlv(flv)) {
     const video = tag.type === FlvTagType.VIDEO ? readVideoTag(tag.body) : null;
@@ -34,14 +34,14 @@ export function sizesOf(flv: Buffer): string[] {
 }
 
 /** The sound of FLV bytes as 16-bit samples, mono, 8 kHz. */
-export async function soundOf(flv: Buffer): Promise<Int16Array> {
+export async function decodeSound(flv: Buffer): Promise<Int16Array> {
   const output = ['-map', '0:a:0', '-ac', '1', '-ar', '8000', '-f', 's16le', '-'];
-  const pcm = await withFile(flv, (file) => runFfmpeg(ffmpegPath(), ['-f', 'flv', '-i', file, ...output]));
+  const pcm = await withFile(flv, (file) => runFfmpeg(getFfmpegPath(), ['-f', 'flv', '-i', file, ...output]));
   return new Int16Array(pcm.buffer, pcm.byteOffset, Math.floor(pcm.length / 2));
 }
 
 /** Loudness of one tone in the middle second of 8 kHz sound, relative to all of it: near 1 for that tone alone (Goertzel). */
-export function shareOfTone(samples: Int16Array, toneHz: number): number {
+export function measureToneShare(samples: Int16Array, toneHz: number): number {
   const from = Math.max(0, Math.floor(samples.length / 2) - 4000);
   const part = samples.subarray(from, from + 8000);
   const k = 2 * Math.cos((2 * Math.PI * toneHz) / 8000);

@@ -11,23 +11,23 @@ export interface DelayedLink {
 export async function openDelayedLink(target: { host: string; port: number }, delayMs: number): Promise<DelayedLink> {
   const sockets = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();
-  const later = (work: () => void): void => {
+  const delayed = (work: () => void): void => {
     const timer = setTimeout(() => {
       timers.delete(timer);
       work();
     }, delayMs);
     timers.add(timer);
   };
-  const carry = (from: Socket, to: Socket): void => {
+  const forward = (from: Socket, to: Socket): void => {
     sockets.add(from);
-    from.on('data', (chunk: Buffer) => later(() => to.write(chunk)));
-    from.on('end', () => later(() => to.end()));
+    from.on('data', (chunk: Buffer) => delayed(() => to.write(chunk)));
+    from.on('end', () => delayed(() => to.end()));
     from.on('error', () => to.destroy());
   };
   const server = createServer({ noDelay: true }, (near) => {
     const far = connect({ ...target, noDelay: true });
-    carry(near, far);
-    carry(far, near);
+    forward(near, far);
+    forward(far, near);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

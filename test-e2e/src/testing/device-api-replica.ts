@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { until } from './until.ts';
-import { type Answer, getJson, type World } from './world.ts';
+import { type ApiResponse, getJson, type ProductHarness } from './harness.ts';
+import { waitFor } from './wait-for.ts';
 
 const script = resolve('services/device-api/dist/bundle/main.js');
 
@@ -33,8 +33,8 @@ export class DeviceApiReplica {
     this.#url = url;
   }
 
-  static async start(world: World, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
-    const { backends, jt1078 } = world.product.runtime;
+  static async start(harness: ProductHarness, env: Record<string, string> = {}): Promise<DeviceApiReplica> {
+    const { backends, jt1078 } = harness.product.runtime;
     const httpPort = await freePort();
     const videoPort = await freePort(httpPort);
     const child = spawn(process.execPath, [script], {
@@ -61,7 +61,7 @@ export class DeviceApiReplica {
     process.once('exit', () => child.kill('SIGKILL'));
     const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
     try {
-      await until('the second device-api', () => replica.#isReady(), 60_000);
+      await waitFor('the second device-api', () => replica.#isReady(), 60_000);
       return replica;
     } catch (error) {
       await replica.stop('SIGKILL');
@@ -69,7 +69,7 @@ export class DeviceApiReplica {
     }
   }
 
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<ApiResponse> {
     return getJson(`${this.#url}/api/v1${path}`);
   }
 

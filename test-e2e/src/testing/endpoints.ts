@@ -1,21 +1,21 @@
-import {
-  type BadQueries,
-  badAlarms,
-  badFlags,
-  badHosts,
-  badImeis,
-  badNumber,
-  badTimes,
-  badVideoIds,
-} from './bad-parameters.ts';
 import type { ApiRequest } from './device-api.ts';
+import {
+  type InvalidQueries,
+  invalidAlarms,
+  invalidFlags,
+  invalidHosts,
+  invalidImeis,
+  invalidNumber,
+  invalidTimes,
+  invalidVideoIds,
+} from './invalid-parameters.ts';
 
 interface Parameter {
   readonly name: string;
   readonly isRequired: boolean;
   /** As it stands in a query; undefined where the tests say it. */
-  readonly good: string;
-  readonly bad: BadQueries;
+  readonly validValue: string;
+  readonly invalidQueries: InvalidQueries;
 }
 
 /** An endpoint of the Device API with all that stands in its query. */
@@ -26,103 +26,119 @@ export interface Endpoint {
   readonly body?: unknown;
 }
 
-const needed = (name: string, good: string, bad: BadQueries): Parameter => ({ name, isRequired: true, good, bad });
-const optional = (name: string, good: string, bad: BadQueries): Parameter => ({ name, isRequired: false, good, bad });
+const requiredParameter = (name: string, validValue: string, invalidQueries: InvalidQueries): Parameter => ({
+  name,
+  isRequired: true,
+  validValue,
+  invalidQueries,
+});
+const optionalParameter = (name: string, validValue: string, invalidQueries: InvalidQueries): Parameter => ({
+  name,
+  isRequired: false,
+  validValue,
+  invalidQueries,
+});
 
-const imei = (value: string): Parameter => needed('imei', value, badImeis);
-const channel = needed('channel', '1', badNumber('channel', 255));
+const imeiParameter = (value: string): Parameter => requiredParameter('imei', value, invalidImeis);
+const channel = requiredParameter('channel', '1', invalidNumber('channel', 255));
 const times = [
-  needed('start_time', '2026-08-01T10:00:00Z', badTimes('start_time')),
-  needed('end_time', '2026-08-01T11:00:00Z', badTimes('end_time')),
+  requiredParameter('start_time', '2026-08-01T10:00:00Z', invalidTimes('start_time')),
+  requiredParameter('end_time', '2026-08-01T11:00:00Z', invalidTimes('end_time')),
 ];
-const port = (name: string): Parameter => optional(name, '9000', badNumber(name, 65_535));
-const mediaServer = [optional('host', '127.0.0.1', badHosts), port('tcp_port'), port('udp_port')];
-const resourceType = badNumber('resource_type', 3);
-const speed = optional('fast_forward_rewind_times', '1', badNumber('fast_forward_rewind_times', 5));
+const portParameter = (name: string): Parameter => optionalParameter(name, '9000', invalidNumber(name, 65_535));
+const mediaServer = [
+  optionalParameter('host', '127.0.0.1', invalidHosts),
+  portParameter('tcp_port'),
+  portParameter('udp_port'),
+];
+const resourceType = invalidNumber('resource_type', 3);
+const speed = optionalParameter('fast_forward_rewind_times', '1', invalidNumber('fast_forward_rewind_times', 5));
 const filter = [
-  optional('resource_type', '3', resourceType),
-  optional('stream_type', '0', badNumber('stream_type', 2)),
-  optional('memory_type', '0', badNumber('memory_type', 2)),
-  optional('alarm', '0', badAlarms),
+  optionalParameter('resource_type', '3', resourceType),
+  optionalParameter('stream_type', '0', invalidNumber('stream_type', 2)),
+  optionalParameter('memory_type', '0', invalidNumber('memory_type', 2)),
+  optionalParameter('alarm', '0', invalidAlarms),
 ];
 const playback = [
-  optional('audio', 'aac', [
+  optionalParameter('audio', 'aac', [
     ['an unknown audio', 'audio=mp3'],
     ['a blank audio', 'audio='],
     ['two audios', 'audio=aac&audio=aac'],
   ]),
-  optional('hevc', 'enhanced', [['an unknown hevc', 'hevc=1']]),
+  optionalParameter('hevc', 'enhanced', [['an unknown hevc', 'hevc=1']]),
 ];
-const videoId = needed('video_id', 'a'.repeat(24), badVideoIds);
+const videoId = requiredParameter('video_id', 'a'.repeat(24), invalidVideoIds);
 
-const get = (path: string, ...parameters: Parameter[]): Endpoint => ({ method: 'GET', path, parameters });
+const getEndpoint = (path: string, ...parameters: Parameter[]): Endpoint => ({ method: 'GET', path, parameters });
 
 /** Every endpoint of interface.md that takes parameters, about one device. */
-export const endpointsOf = (phone: string): readonly Endpoint[] => [
-  get('/health/camera', imei(phone), channel),
-  get('/health/device', imei(phone)),
-  { method: 'POST', path: '/send-control-command', parameters: [imei(phone)], body: { command: 4 } },
-  { method: 'POST', path: '/send-text', parameters: [imei(phone)], body: { text: 'x' } },
-  get('/wakeup', imei(phone)),
-  get(
+export const listEndpoints = (phone: string): readonly Endpoint[] => [
+  getEndpoint('/health/camera', imeiParameter(phone), channel),
+  getEndpoint('/health/device', imeiParameter(phone)),
+  { method: 'POST', path: '/send-control-command', parameters: [imeiParameter(phone)], body: { command: 4 } },
+  { method: 'POST', path: '/send-text', parameters: [imeiParameter(phone)], body: { text: 'x' } },
+  getEndpoint('/wakeup', imeiParameter(phone)),
+  getEndpoint(
     '/realtime/start-stream',
-    imei(phone),
+    imeiParameter(phone),
     channel,
     ...mediaServer,
-    optional('data_type', '0', badNumber('data_type', 5)),
-    optional('stream_type', '0', badNumber('stream_type', 1)),
+    optionalParameter('data_type', '0', invalidNumber('data_type', 5)),
+    optionalParameter('stream_type', '0', invalidNumber('stream_type', 1)),
   ),
-  get('/realtime/stream.flv', imei(phone), channel, ...playback),
-  get(
+  getEndpoint('/realtime/stream.flv', imeiParameter(phone), channel, ...playback),
+  getEndpoint(
     '/realtime/control-stream',
-    imei(phone),
+    imeiParameter(phone),
     channel,
-    needed('ctrl_instruction', '2', badNumber('ctrl_instruction', 4)),
-    optional('close_stream_type', '0', badNumber('close_stream_type', 2)),
-    optional('stream_type', '0', badNumber('stream_type', 1)),
+    requiredParameter('ctrl_instruction', '2', invalidNumber('ctrl_instruction', 4)),
+    optionalParameter('close_stream_type', '0', invalidNumber('close_stream_type', 2)),
+    optionalParameter('stream_type', '0', invalidNumber('stream_type', 1)),
   ),
-  get('/history/list-videos', imei(phone), channel, ...times, ...filter),
-  get(
+  getEndpoint('/history/list-videos', imeiParameter(phone), channel, ...times, ...filter),
+  getEndpoint(
     '/history/start-stream',
-    imei(phone),
+    imeiParameter(phone),
     channel,
     ...times,
-    needed('resource_type', '3', resourceType),
-    needed('stream_type', '1', badNumber('stream_type', 2, [0])),
-    needed('memory_type', '1', badNumber('memory_type', 2, [0])),
+    requiredParameter('resource_type', '3', resourceType),
+    requiredParameter('stream_type', '1', invalidNumber('stream_type', 2, [0])),
+    requiredParameter('memory_type', '1', invalidNumber('memory_type', 2, [0])),
     ...mediaServer,
-    optional('playback_mode', '0', badNumber('playback_mode', 4)),
+    optionalParameter('playback_mode', '0', invalidNumber('playback_mode', 4)),
     speed,
   ),
-  get('/history/stream.flv', imei(phone), channel, ...playback),
-  get(
+  getEndpoint('/history/stream.flv', imeiParameter(phone), channel, ...playback),
+  getEndpoint(
     '/history/control-stream',
-    imei(phone),
+    imeiParameter(phone),
     channel,
-    needed('playback_control', '1', badNumber('playback_control', 6)),
+    requiredParameter('playback_control', '1', invalidNumber('playback_control', 6)),
     speed,
-    optional('drag_playback_time', '2026-08-01T10:00:00Z', badTimes('drag_playback_time')),
+    optionalParameter('drag_playback_time', '2026-08-01T10:00:00Z', invalidTimes('drag_playback_time')),
   ),
-  get(
+  getEndpoint(
     '/videos/upload',
-    imei(phone),
+    imeiParameter(phone),
     channel,
     ...times,
-    optional('host', '127.0.0.1', badHosts),
-    port('port'),
+    optionalParameter('host', '127.0.0.1', invalidHosts),
+    portParameter('port'),
     ...filter,
-    ...['wifi', 'lan', 'mobile_network'].map((name) => optional(name, 'true', badFlags(name))),
+    ...['wifi', 'lan', 'mobile_network'].map((name) => optionalParameter(name, 'true', invalidFlags(name))),
   ),
-  get('/videos', videoId),
+  getEndpoint('/videos', videoId),
   { method: 'DELETE', path: '/videos', parameters: [videoId] },
-  get('/videos/control', videoId, needed('action', '0', badNumber('action', 2))),
-  get('/videos/list', imei(phone), optional('channel', '1', badNumber('channel', 255))),
+  getEndpoint('/videos/control', videoId, requiredParameter('action', '0', invalidNumber('action', 2))),
+  getEndpoint('/videos/list', imeiParameter(phone), optionalParameter('channel', '1', invalidNumber('channel', 255))),
 ];
 
 /** A request with all that is required, and more or other parameters. */
-export function requestOf(endpoint: Endpoint, change: { without: string; query?: string }): ApiRequest {
+export function buildRequest(endpoint: Endpoint, change: { without: string; query?: string }): ApiRequest {
   const { method, path, parameters, body } = endpoint;
-  const kept = parameters.filter(({ name, isRequired }) => isRequired && name !== change.without);
-  const query = [...kept.map(({ name, good }) => `${name}=${good}`), change.query ?? ''].filter(Boolean).join('&');
+  const included = parameters.filter(({ name, isRequired }) => isRequired && name !== change.without);
+  const query = [...included.map(({ name, validValue }) => `${name}=${validValue}`), change.query ?? '']
+    .filter(Boolean)
+    .join('&');
   return { method, path: `${path}?${query}`, body };
 }

@@ -1,17 +1,17 @@
 import { createServer, type Server } from 'node:net';
-import { until } from './until.ts';
-import type { OwnWorld, World } from './world.ts';
+import type { DedicatedHarness, ProductHarness } from './harness.ts';
+import { waitFor } from './wait-for.ts';
 
 /** Names of the backends that a start runs itself. */
 export type Backend = 'nats' | 'redis' | 'mongodb';
 
 /** A machine under load starts processes slowly. */
-const restartLimitMs = 60_000;
+const restartTimeoutMs = 60_000;
 
-const pidOf = (world: World, name: string): number | undefined => world.product.runtime.processes[name];
+const getPid = (harness: ProductHarness, name: string): number | undefined => harness.product.runtime.processes[name];
 
 // Errors of the system are no instances of the Error that tests see.
-const codeOf = (error: unknown): unknown =>
+const getErrorCode = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 
 function signal(pid: number, name: NodeJS.Signals): void {
@@ -19,39 +19,39 @@ function signal(pid: number, name: NodeJS.Signals): void {
     process.kill(pid, name);
   } catch (error) {
     // Gone already: the list of processes is a moment behind.
-    if (codeOf(error) !== 'ESRCH') throw error;
+    if (getErrorCode(error) !== 'ESRCH') throw error;
   }
 }
 
 /** Signals one process of the product, by default so that it dies without a word, and gives its id. */
-export function kill(world: OwnWorld, name: string, how: NodeJS.Signals = 'SIGKILL'): number {
-  const pid = pidOf(world, name);
+export function killProcess(harness: DedicatedHarness, name: string, signalName: NodeJS.Signals = 'SIGKILL'): number {
+  const pid = getPid(harness, name);
   if (pid === undefined) throw new Error(`${name} does not run`);
-  signal(pid, how);
+  signal(pid, signalName);
   return pid;
 }
 
-/** Waits until the launcher has started a process anew. */
-export async function restarted(
-  world: World,
+/** Waits until the launcher has started a process again. */
+export async function waitForRestart(
+  harness: ProductHarness,
   name: string,
-  formerPid: number,
-  limitMs: number = restartLimitMs,
+  previousPid: number,
+  timeoutMs: number = restartTimeoutMs,
 ): Promise<void> {
-  await until(`${name} to be started again`, () => (pidOf(world, name) ?? formerPid) !== formerPid, limitMs);
+  await waitFor(`${name} to be started again`, () => (getPid(harness, name) ?? previousPid) !== previousPid, timeoutMs);
 }
 
 /** Waits until every component says that it works. */
-export async function healthy(world: World, limitMs: number = restartLimitMs): Promise<void> {
+export async function waitUntilHealthy(harness: ProductHarness, timeoutMs: number = restartTimeoutMs): Promise<void> {
   const isHealthy = async (): Promise<boolean> => {
     try {
-      return (await world.get('/health')).status === 200;
+      return (await harness.get('/health')).status === 200;
     } catch {
       // The proxy is away.
       return false;
     }
   };
-  await until('the product to be healthy again', isHealthy, limitMs);
+  await waitFor('the product to be healthy again', isHealthy, timeoutMs);
 }
 
 /** A server that takes a port and resets whoever dials it; undefined while the port is another's. */
@@ -72,21 +72,21 @@ function holdPort(port: number): Promise<Server | undefined> {
  * Kills a backend and holds its port, so that it stays away however often the launcher starts it again. `giveBack` lets the next start succeed, and resolves
  * when the product is healthy.
  */
-export async function takeAway(world: OwnWorld, name: Backend): Promise<{ giveBack(): Promise<void> }> {
-  const port = Number(new URL(world.product.runtime.backends[`${name}_url`]).port);
-  const holder = await until(
+export async function stopBackend(harness: DedicatedHarness, name: Backend): Promise<{ restore(): Promise<void> }> {
+  const port = Number(new URL(harness.product.runtime.backends[`${name}_url`]).port);
+  const holder = await waitFor(
     `the port of ${name}`,
     () => {
-      const pid = pidOf(world, name);
+      const pid = getPid(harness, name);
       if (pid !== undefined) signal(pid, 'SIGKILL');
       return holdPort(port);
     },
-    restartLimitMs,
+    restartTimeoutMs,
   );
   return {
-    giveBack: async () => {
+    restore: async () => {
       await new Promise<void>((resolve) => holder.close(() => resolve()));
-      await healthy(world);
+      await waitUntilHealthy(harness);
     },
   };
 }

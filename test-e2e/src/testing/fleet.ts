@@ -1,14 +1,14 @@
 import type { PlatformMessage, SimulatedTerminal } from '@fleet/terminal-simulator';
-import { generalAnswer } from './answers.ts';
-import { reportName, storedReports } from './stored-reports.ts';
-import { until } from './until.ts';
-import type { TerminalSetup, World } from './world.ts';
+import type { ProductHarness, TerminalSetup } from './harness.ts';
+import { createGeneralResponse } from './responses.ts';
+import { formatReportName, readStoredReports } from './stored-reports.ts';
+import { waitFor } from './wait-for.ts';
 
-/** When a terminal answers a command: at once, when the test says so, when its connection stands anew, or never. */
-export type AnswerWhen = 'now' | 'onRelease' | 'nextSession' | 'never';
+/** When a terminal answers a command: at once, when the test says so, when its connection stands again, or never. */
+export type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
 
 /** One command to one terminal and how it ended. Its number within the terminal travels as the channel, so that its frames can be told apart. */
-export interface Call {
+export interface CommandCall {
   readonly phone: string;
   readonly no: number;
   /** 0: the connection ended without an answer. */
@@ -23,19 +23,19 @@ const pauseCommand = 0x9102;
 /** Terminals that report fast and answer commands when the test wants them to. */
 export class Fleet {
   readonly terminals: SimulatedTerminal[] = [];
-  readonly #world: World;
-  readonly #when = new Map<number, AnswerWhen>();
+  readonly #harness: ProductHarness;
+  readonly #timings = new Map<number, ResponseTiming>();
   #held: { terminal: SimulatedTerminal; message: PlatformMessage }[] = [];
 
-  private constructor(world: World) {
-    this.#world = world;
+  private constructor(harness: ProductHarness) {
+    this.#harness = harness;
   }
 
-  static async start(world: World, count: number, setup: TerminalSetup = {}): Promise<Fleet> {
-    const fleet = new Fleet(world);
+  static async start(harness: ProductHarness, count: number, setup: TerminalSetup = {}): Promise<Fleet> {
+    const fleet = new Fleet(harness);
     await Promise.all(
       Array.from({ length: count }, async () => {
-        const terminal = await world.terminal({
+        const terminal = await harness.startTerminal({
           reportIntervalMs: 200,
           replyTimeoutMs: 10_000,
           reconnect: { minMs: 200, maxMs: 1_000 },
@@ -51,8 +51,8 @@ export class Fleet {
   }
 
   /** Says when commands with these numbers are answered; without that it is at once. */
-  answer(when: AnswerWhen, ...numbers: number[]): void {
-    for (const no of numbers) this.#when.set(no, when);
+  setResponseTiming(timing: ResponseTiming, ...numbers: number[]): void {
+    for (const no of numbers) this.#timings.set(no, timing);
   }
 
   /** Sends the answers that wait for it, of all numbers or of some. */
@@ -61,86 +61,90 @@ export class Fleet {
   }
 
   /** One command of each number to each terminal, all at once. */
-  call(...numbers: number[]): Promise<Call>[] {
-    return this.terminals.flatMap((terminal) => numbers.map((no) => this.callOne(terminal, no)));
+  sendCommands(...numbers: number[]): Promise<CommandCall>[] {
+    return this.terminals.flatMap((terminal) => numbers.map((no) => this.sendCommand(terminal, no)));
   }
 
-  async callOne(terminal: SimulatedTerminal, no: number): Promise<Call> {
+  async sendCommand(terminal: SimulatedTerminal, no: number): Promise<CommandCall> {
     const path = `/realtime/control-stream?imei=${terminal.phone}&channel=${no}&ctrl_instruction=2`;
-    const answer = await this.#world.get(path).catch((error: unknown) => ({ status: 0, body: String(error) }));
-    const frames = (): number => this.frames(terminal, no);
-    return { phone: terminal.phone, no, status: answer.status, body: answer.body, frames };
+    const response = await this.#harness.get(path).catch((error: unknown) => ({ status: 0, body: String(error) }));
+    const frames = (): number => this.countFrames(terminal, no);
+    return { phone: terminal.phone, no, status: response.status, body: response.body, frames };
   }
 
   /** Frames of a command that reached a terminal. */
-  frames(terminal: SimulatedTerminal, no: number): number {
-    return terminal.received(pauseCommand).filter((frame) => frame.body[0] === no).length;
+  countFrames(terminal: SimulatedTerminal, no: number): number {
+    return terminal.receivedFrames(pauseCommand).filter((frame) => frame.body[0] === no).length;
   }
 
   /** Waits until the commands of these numbers have reached every terminal. */
-  async haveReceived(...numbers: number[]): Promise<void> {
-    const hasAll = (terminal: SimulatedTerminal): boolean => numbers.every((no) => this.frames(terminal, no) > 0);
-    await until(`commands ${numbers.join(', ')} at every terminal`, () => this.terminals.every(hasAll), 60_000);
+  async waitUntilReceived(...numbers: number[]): Promise<void> {
+    const hasAll = (terminal: SimulatedTerminal): boolean => numbers.every((no) => this.countFrames(terminal, no) > 0);
+    await waitFor(`commands ${numbers.join(', ')} at every terminal`, () => this.terminals.every(hasAll), 60_000);
   }
 
   /** Waits until every terminal is connected as the terminal sees it, and as the platform says. */
-  async areOnline(): Promise<void> {
-    await until(
+  async waitUntilOnline(): Promise<void> {
+    await waitFor(
       'every terminal to be online again',
       async () => {
         if (!this.terminals.every((terminal) => terminal.isOnline)) return false;
-        const looks = this.terminals.map(({ phone }) => this.#world.get(`/health/device?imei=${phone}`));
-        return (await Promise.all(looks)).every(({ status }) => status === 200);
+        const healthResponses = this.terminals.map(({ phone }) => this.#harness.get(`/health/device?imei=${phone}`));
+        return (await Promise.all(healthResponses)).every(({ status }) => status === 200);
       },
       60_000,
     );
   }
 
   /** Waits until every report that was made before this call is acknowledged. */
-  async haveReported(): Promise<void> {
-    const wanted = this.terminals.flatMap(({ reports }) => reports.slice());
-    await until('every report to be acknowledged', () => wanted.every((one) => one.acknowledgedAtMs !== null), 60_000);
+  async waitUntilAcknowledged(): Promise<void> {
+    const pendingReports = this.terminals.flatMap(({ reports }) => reports.slice());
+    await waitFor(
+      'every report to be acknowledged',
+      () => pendingReports.every((one) => one.acknowledgedAtMs !== null),
+      60_000,
+    );
   }
 
   /** Acknowledged reports that JetStream does not hold, and the number of those that it does. */
-  async compareWithJetStream(): Promise<{ lost: string[]; kept: number }> {
+  async compareWithJetStream(): Promise<{ lost: string[]; storedCount: number }> {
     const acknowledged = this.terminals.flatMap(({ phone, acknowledgedReports }) =>
-      acknowledgedReports.map(({ sha256 }) => reportName(phone, sha256)),
+      acknowledgedReports.map(({ sha256 }) => formatReportName(phone, sha256)),
     );
-    const stored = await storedReports(this.#world);
+    const stored = await readStoredReports(this.#harness);
     const lost = acknowledged.filter((name) => !stored.has(name));
-    return { lost, kept: acknowledged.length - lost.length };
+    return { lost, storedCount: acknowledged.length - lost.length };
   }
 
   #respond(message: PlatformMessage, terminal: SimulatedTerminal): { messageId: number; body: Buffer }[] | undefined {
     if (message.messageId !== pauseCommand) return undefined;
-    const when = this.#when.get(message.body[0] ?? 0) ?? 'now';
-    if (when === 'now') return [generalAnswer(message)];
-    if (when !== 'never') this.#held.push({ terminal, message });
+    const timing = this.#timings.get(message.body[0] ?? 0) ?? 'now';
+    if (timing === 'now') return [createGeneralResponse(message)];
+    if (timing !== 'never') this.#held.push({ terminal, message });
     return [];
   }
 
   #release(
-    isMeant: (held: { terminal: SimulatedTerminal; message: PlatformMessage }) => boolean,
-    when: AnswerWhen,
+    isSelected: (held: { terminal: SimulatedTerminal; message: PlatformMessage }) => boolean,
+    timing: ResponseTiming,
   ): void {
     const isDue = (held: { terminal: SimulatedTerminal; message: PlatformMessage }): boolean =>
-      this.#when.get(held.message.body[0] ?? 0) === when && isMeant(held);
+      this.#timings.get(held.message.body[0] ?? 0) === timing && isSelected(held);
     const due = this.#held.filter(isDue);
     this.#held = this.#held.filter((held) => !isDue(held));
-    for (const { terminal, message } of due) terminal.send(generalAnswer(message));
+    for (const { terminal, message } of due) terminal.send(createGeneralResponse(message));
   }
 }
 
 /** Statuses of calls and how often each came, such as `{ 200: 38, 504: 2 }`. */
-export function countStatuses(calls: readonly Call[]): Record<number, number> {
+export function countStatuses(calls: readonly CommandCall[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of calls) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
 /** What is wrong with the ends of calls: a status that is not among `allowed`, a body that is no ApiError, frames that do not fit. One line each. */
-export function faultsOf(calls: readonly Call[], allowed: readonly number[]): string[] {
+export function findFaults(calls: readonly CommandCall[], allowed: readonly number[]): string[] {
   return calls.flatMap((call) => {
     const { phone, no, status, body } = call;
     const frames = call.frames();

@@ -151,12 +151,12 @@ function countCases(report: string): Map<string, OperationCount> {
 }
 
 /** A table of what was done, for the log of a test run. */
-export function shownCounts({ operations }: FuzzResult): string {
+export function formatCounts({ operations }: FuzzResult): string {
   const rows = [...operations].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const shown = rows.map(([label, { positive, negative, statuses }]) => {
+  const lines = rows.map(([label, { positive, negative, statuses }]) => {
     const byStatus = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
     return `${label.padEnd(42)} ${positive} positive, ${negative} negative (${byStatus.join(', ')})`;
   });
   const total = rows.reduce((sum, [, { positive, negative }]) => sum + positive + negative, 0);
-  return [`${rows.length} operations, ${total} cases`, ...shown].join('\n');
+  return [`${rows.length} operations, ${total} cases`, ...lines].join('\n');
 }

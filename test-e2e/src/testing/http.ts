@@ -21,7 +21,7 @@ export interface HttpOptions {
 export function send(baseUrl: string, path: string, options: HttpOptions = {}): Promise<HttpReply> {
   const { hostname, port } = new URL(baseUrl);
   const { method = 'GET', from } = options;
-  const bytes = bytesOf(options.body);
+  const bytes = toBytes(options.body);
   const headers = { ...(bytes === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers };
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -42,7 +42,7 @@ export function send(baseUrl: string, path: string, options: HttpOptions = {}): 
   });
 }
 
-function bytesOf(body: unknown): string | Buffer | undefined {
+function toBytes(body: unknown): string | Buffer | undefined {
   if (body === undefined || typeof body === 'string' || Buffer.isBuffer(body)) return body;
   return JSON.stringify(body);
 }

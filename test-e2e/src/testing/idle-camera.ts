@@ -1,10 +1,10 @@
 import type { PlatformMessage, Recording, SimulatedTerminal } from '@fleet/terminal-simulator';
-import { generalAnswer, uploadEnd } from './answers.ts';
-import { type apiOf, json, span } from './device-api.ts';
-import type { TerminalSetup, World } from './world.ts';
+import { type createApiSender, parseReply, span } from './device-api.ts';
+import type { ProductHarness, TerminalSetup } from './harness.ts';
+import { createGeneralResponse, createUploadCompletion } from './responses.ts';
 
 /** An upload as the interface shows it. */
-export interface ShownUpload {
+export interface UploadResponse {
   readonly video_id: string;
   readonly imei: string;
   readonly channel: number;
@@ -16,7 +16,7 @@ export interface ShownUpload {
 }
 
 /** The recording of one `span()`, small enough to be sent in a moment. */
-export function recordingOf(index = 0, more: Partial<Recording> = {}): Recording {
+export function createRecording(index = 0, more: Partial<Recording> = {}): Recording {
   const { startTime, endTime } = span(index);
   return {
     channel: 1,
@@ -32,8 +32,8 @@ export function recordingOf(index = 0, more: Partial<Recording> = {}): Recording
 }
 
 /** Requests the upload of a `span()` and gives its id. */
-export async function requestUpload(api: ReturnType<typeof apiOf>, imei: string, index = 0): Promise<string> {
-  const [status, body] = json(await api(`/videos/upload?imei=${imei}&channel=1&${span(index).query}`));
+export async function requestUpload(api: ReturnType<typeof createApiSender>, imei: string, index = 0): Promise<string> {
+  const [status, body] = parseReply(await api(`/videos/upload?imei=${imei}&channel=1&${span(index).query}`));
   if (status !== 200) throw new Error(`no upload: ${status} ${JSON.stringify(body)}`);
   return (body as { video_id: string }).video_id;
 }
@@ -47,9 +47,9 @@ export class IdleCamera {
     this.terminal = terminal;
   }
 
-  static async start(world: World, setup: TerminalSetup = {}): Promise<IdleCamera> {
+  static async start(harness: ProductHarness, setup: TerminalSetup = {}): Promise<IdleCamera> {
     let respond: (message: PlatformMessage) => ReturnType<IdleCamera['respond']> = () => undefined;
-    const terminal = await world.terminal({ ...setup, respond: (message) => respond(message) });
+    const terminal = await harness.startTerminal({ ...setup, respond: (message) => respond(message) });
     const camera = new IdleCamera(terminal);
     respond = (message) => camera.respond(message);
     return camera;
@@ -60,28 +60,28 @@ export class IdleCamera {
   }
 
   /** Keeps the answers to 0x9207 back until `release`. */
-  hold(): void {
+  holdResponses(): void {
     this.#held = [];
   }
 
   release(): void {
     const held = this.#held ?? [];
     this.#held = null;
-    for (const message of held) this.terminal.send(generalAnswer(message));
+    for (const message of held) this.terminal.send(createGeneralResponse(message));
   }
 
   /** Says that the latest upload has failed, or is whole. */
-  end(result: 0 | 1): void {
-    const request = this.terminal.received(0x9206).at(-1);
+  sendCompletion(result: 0 | 1): void {
+    const request = this.terminal.receivedFrames(0x9206).at(-1);
     if (request === undefined) throw new Error('no upload was requested');
-    this.terminal.sendReliably(uploadEnd(request, result));
+    this.terminal.sendReliably(createUploadCompletion(request, result));
   }
 
-  private respond(message: PlatformMessage): ReturnType<typeof generalAnswer>[] | undefined {
+  private respond(message: PlatformMessage): ReturnType<typeof createGeneralResponse>[] | undefined {
     if (message.messageId === 0x9207 && this.#held !== null) {
       this.#held.push(message);
       return [];
     }
-    return [0x9206, 0x9207].includes(message.messageId) ? [generalAnswer(message)] : undefined;
+    return [0x9206, 0x9207].includes(message.messageId) ? [createGeneralResponse(message)] : undefined;
   }
 }

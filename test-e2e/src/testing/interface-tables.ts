@@ -16,7 +16,7 @@ const file = resolve('../shared/interface.md');
 const dashcamRow = '/api/vehicles/:vehicleId/list-dashcam-media';
 
 /** The rows of the Platform API's tables in interface.md; none where the shared documents are absent, which is said. */
-export function interfaceRows(): InterfaceRow[] {
+export function readInterfaceRows(): InterfaceRow[] {
   if (!existsSync(file)) {
     console.log('shared documents are absent: the rows are not compared with interface.md, skipped');
     return [];
@@ -25,20 +25,21 @@ export function interfaceRows(): InterfaceRow[] {
   const platform = text.slice(text.indexOf('### Platform API: conventions'), text.indexOf('### Pagination'));
   const later = platform.slice(platform.indexOf('#### Dashcam'), platform.indexOf('#### Sharing and realtime'));
   const own = platform.replace(later, '');
-  return [...rowsOf(later).filter(({ path }) => path === dashcamRow), ...rowsOf(own)];
+  return [...parseRows(later).filter(({ path }) => path === dashcamRow), ...parseRows(own)];
 }
 
-function rowsOf(tables: string): InterfaceRow[] {
+function parseRows(tables: string): InterfaceRow[] {
   const rows = [...tables.matchAll(/^\| (GET|POST|PUT|DELETE) `([^`]+)` \|[^|]*(?:\|([^|\n]*))?/gm)];
   return rows.map(([, method = '', address = '', more = '']) => {
     const [path = '', query = ''] = address.replace('{partner_command_url}', '').split('?');
     // What stands in brackets are values, and "response has" tells of the answer.
-    const asked = more.replaceAll(/\([^)]*\)/g, '').replace(/response has.*/, '');
-    const named = [...asked.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+    const requestNames = more.replaceAll(/\([^)]*\)/g, '').replace(/response has.*/, '');
+    const named = [...requestNames.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
     const inQuery = [...new URLSearchParams(query).keys()];
     return { method, path, names: [...new Set([...inQuery, ...named])] };
   });
 }
 
 /** Matches what a row's path looks like when it is called. */
-export const calledAs = ({ path }: InterfaceRow): RegExp => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/?]+')}(\\?|$)`);
+export const toCallPattern = ({ path }: InterfaceRow): RegExp =>
+  new RegExp(`^${path.replaceAll(/:\w+/g, '[^/?]+')}(\\?|$)`);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { World } from './world.ts';
+import type { ProductHarness } from './harness.ts';
 
 /** A record as the Platform API answers it. */
-export type Shown = Readonly<Record<string, unknown>>;
+export type PlatformRecord = Readonly<Record<string, unknown>>;
 
 /** The demo account's owner, as a client of the Platform API. */
 export class PlatformClient {
@@ -14,38 +14,47 @@ export class PlatformClient {
     this.#headers = headers;
   }
 
-  static async logIn(world: World): Promise<PlatformClient> {
-    const { base_url: url, demo } = world.product.runtime;
-    const open = new PlatformClient(`${url}/api`, { 'content-type': 'application/json' });
-    const { access_token: token } = await open.data('/auth/login', { identifier: demo.email, password: demo.password });
+  static async logIn(harness: ProductHarness): Promise<PlatformClient> {
+    const { base_url: url, demo } = harness.product.runtime;
+    const anonymousClient = new PlatformClient(`${url}/api`, { 'content-type': 'application/json' });
+    const { access_token: token } = await anonymousClient.requestData('/auth/login', {
+      identifier: demo.email,
+      password: demo.password,
+    });
     const authorization = `Bearer ${String(token)}`;
-    return new PlatformClient(open.#base, { ...open.#headers, authorization, 'x-api-key': demo.api_key });
+    return new PlatformClient(anonymousClient.#base, {
+      ...anonymousClient.#headers,
+      authorization,
+      'x-api-key': demo.api_key,
+    });
   }
 
   /** The whole answer; POST where there is a body. Waits where it is too fast for the limits; throws on any other status than 200, 201 and 202. */
-  async ask(path: string, body?: object): Promise<Shown> {
+  async request(path: string, body?: object): Promise<PlatformRecord> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
     const text = await response.text();
     if (response.status === 429) {
       await delay(Number(response.headers.get('retry-after')) * 1_000);
-      return this.ask(path, body);
+      return this.request(path, body);
     }
     if (![200, 201, 202].includes(response.status)) throw new Error(`${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as Shown;
+    return JSON.parse(text) as PlatformRecord;
   }
 
-  async data(path: string, body?: object): Promise<Shown> {
-    return (await this.ask(path, body))['data'] as Shown;
+  async requestData(path: string, body?: object): Promise<PlatformRecord> {
+    return (await this.request(path, body))['data'] as PlatformRecord;
   }
 
   /** All pages of a list. */
-  async all(path: string): Promise<Shown[]> {
-    const found: Shown[] = [];
+  async listAll(path: string): Promise<PlatformRecord[]> {
+    const found: PlatformRecord[] = [];
     for (;;) {
-      const page = (await this.ask(`${path}${path.includes('?') ? '&' : '?'}limit=100&offset=${found.length}`))['data'];
-      found.push(...(page as Shown[]));
-      if ((page as Shown[]).length < 100) return found;
+      const page = (await this.request(`${path}${path.includes('?') ? '&' : '?'}limit=100&offset=${found.length}`))[
+        'data'
+      ];
+      found.push(...(page as PlatformRecord[]));
+      if ((page as PlatformRecord[]).length < 100) return found;
     }
   }
 }

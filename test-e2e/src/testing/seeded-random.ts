@@ -28,7 +28,7 @@ export class SeededRandom {
   /** One after the other from lists, each in its own order. */
   interleaved<T>(lists: readonly (readonly T[])[]): T[] {
     const left = lists.map((list) => [...list]);
-    const turns = this.shuffled(lists.flatMap((list, at) => list.map(() => at)));
-    return turns.flatMap((at) => left[at]?.splice(0, 1) ?? []);
+    const order = this.shuffled(lists.flatMap((list, at) => list.map(() => at)));
+    return order.flatMap((at) => left[at]?.splice(0, 1) ?? []);
   }
 }

@@ -1,5 +1,5 @@
-import { epochOf, type ReportRecord } from '@fleet/terminal-simulator';
-import type { PlatformClient, Shown } from './platform-client.ts';
+import { type ReportRecord, toEpochMs } from '@fleet/terminal-simulator';
+import type { PlatformClient, PlatformRecord } from './platform-client.ts';
 
 /** Most points of one page of a history. */
 const pageSize = 10_000;
@@ -7,15 +7,15 @@ const pageSize = 10_000;
 const latitudeAt = 8;
 const longitudeAt = 12;
 
-const nameOf = (timestamp: number, latitude: number, longitude: number): string =>
+const formatName = (timestamp: number, latitude: number, longitude: number): string =>
   `${timestamp}/${latitude.toFixed(6)}/${longitude.toFixed(6)}`;
 
 /** Time and place of a report, as `storedLocations` names it. */
-export const locationName = ({ time, body }: ReportRecord): string =>
-  nameOf(epochOf(time), body.readUInt32BE(latitudeAt) / 1e6, body.readUInt32BE(longitudeAt) / 1e6);
+export const formatLocationName = ({ time, body }: ReportRecord): string =>
+  formatName(toEpochMs(time), body.readUInt32BE(latitudeAt) / 1e6, body.readUInt32BE(longitudeAt) / 1e6);
 
 /** Returns time and place of all points in a vehicle's history between two times, in order. */
-export async function storedLocations(
+export async function readStoredLocations(
   client: PlatformClient,
   vehicleId: number,
   window: { readonly fromMs: number; readonly toMs: number },
@@ -24,9 +24,9 @@ export async function storedLocations(
   let from = window.fromMs;
   for (;;) {
     const path = `/vehicles/${vehicleId}/locations?from=${from}&to=${window.toMs}&limit=${pageSize}`;
-    const points = (await client.ask(path))['data'] as Shown[];
+    const points = (await client.request(path))['data'] as PlatformRecord[];
     for (const { timestamp, latitude, longitude } of points)
-      names.push(nameOf(Number(timestamp), Number(latitude), Number(longitude)));
+      names.push(formatName(Number(timestamp), Number(latitude), Number(longitude)));
     if (points.length < pageSize) return names;
     from = Number(points.at(-1)?.['timestamp']) + 1;
   }

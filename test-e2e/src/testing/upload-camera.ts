@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cameraTimeOf, makeRecordings, type SimulatedTerminal, type UploadFile } from '@fleet/terminal-simulator';
-import { until } from './until.ts';
-import { type Answer, newPhone, type TerminalSetup, type World } from './world.ts';
+import { createRecordings, type SimulatedTerminal, toCameraTime, type UploadFile } from '@fleet/terminal-simulator';
+import { type ApiResponse, type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
+import { waitFor } from './wait-for.ts';
 
 /** A stretch of what a camera has recorded. */
 export interface Clip {
@@ -14,7 +14,7 @@ export interface Clip {
 }
 
 /** The interface's `UploadedVideo`. */
-export interface ShownUpload {
+export interface UploadResponse {
   readonly video_id: string;
   readonly imei: string;
   readonly channel: number;
@@ -28,11 +28,11 @@ export interface ShownUpload {
 export const uploadAction = { pause: 0, resume: 1, cancel: 2 } as const;
 
 // Errors of the system are no instances of the Error that tests see.
-const nameOf = (error: unknown): string =>
+const getErrorName = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'name' in error ? String(error.name) : '';
 
 const recordingMs = 5_000;
-const recordingsOfChannel = 12;
+const recordingsPerChannel = 12;
 const channels = [1, 2];
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -40,116 +40,122 @@ export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update
 /** A terminal whose two cameras have recorded the last minute in files of five seconds, and the Device API about its uploads. */
 export class UploadCamera {
   readonly terminal: SimulatedTerminal;
-  readonly #world: World;
+  readonly #harness: ProductHarness;
   readonly #untilMs: number;
 
-  private constructor(world: World, terminal: SimulatedTerminal, untilMs: number) {
-    this.#world = world;
+  private constructor(harness: ProductHarness, terminal: SimulatedTerminal, untilMs: number) {
+    this.#harness = harness;
     this.terminal = terminal;
     this.#untilMs = untilMs;
   }
 
   /** About 430 KB for each recording; `uploadBytesPerSecond` leaves time for something to happen on the way. */
-  static async start(world: World, setup: TerminalSetup = {}): Promise<UploadCamera> {
+  static async start(harness: ProductHarness, setup: TerminalSetup = {}): Promise<UploadCamera> {
     const untilMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
-    const plan = { channels, count: recordingsOfChannel, seconds: recordingMs / 1000, until: new Date(untilMs) };
-    const recordings = makeRecordings({ ...plan, bitrateKbps: 500 });
-    const phone = setup.phone ?? newPhone();
-    const terminal = await world.terminal({ recordings, uploadRetryMs: 300, uploadRetries: 100, ...setup, phone });
+    const plan = { channels, count: recordingsPerChannel, seconds: recordingMs / 1000, until: new Date(untilMs) };
+    const recordings = createRecordings({ ...plan, bitrateKbps: 500 });
+    const phone = setup.phone ?? uniquePhone();
+    const terminal = await harness.startTerminal({
+      recordings,
+      uploadRetryMs: 300,
+      uploadRetries: 100,
+      ...setup,
+      phone,
+    });
     // A gateway says a moment later than to the terminal who is there.
     const path = `/health/device?imei=${phone}`;
-    await until(`${phone} to be known`, async () => (await world.get(path)).status === 200);
-    return new UploadCamera(world, terminal, untilMs);
+    await waitFor(`${phone} to be known`, async () => (await harness.get(path)).status === 200);
+    return new UploadCamera(harness, terminal, untilMs);
   }
 
   /** `count` recordings from the `index`th on. */
-  clip(index: number, { channel = 1, count = 1 } = {}): Clip {
-    const startMs = this.#untilMs - (recordingsOfChannel - index) * recordingMs;
+  getClip(index: number, { channel = 1, count = 1 } = {}): Clip {
+    const startMs = this.#untilMs - (recordingsPerChannel - index) * recordingMs;
     return { channel, startMs, endMs: startMs + count * recordingMs };
   }
 
   /** What the camera has of a clip, in the order in which it uploads. */
-  files(clip: Clip): Promise<UploadFile[]> {
+  readFiles(clip: Clip): Promise<UploadFile[]> {
     const { channel, startMs, endMs } = clip;
-    return this.terminal.clipFiles({ channel, startTime: cameraTimeOf(startMs), endTime: cameraTimeOf(endMs) });
+    return this.terminal.clipFiles({ channel, startTime: toCameraTime(startMs), endTime: toCameraTime(endMs) });
   }
 
   /** GET /videos/upload. */
-  request(clip: Clip, more = '', imei = this.terminal.phone): Promise<Answer> {
-    return this.#world.get(`/videos/upload?${this.query(clip, imei)}${more}`);
+  requestClip(clip: Clip, more = '', imei = this.terminal.phone): Promise<ApiResponse> {
+    return this.#harness.get(`/videos/upload?${this.buildQuery(clip, imei)}${more}`);
   }
 
-  query({ channel, startMs, endMs }: Clip, imei = this.terminal.phone): string {
+  buildQuery({ channel, startMs, endMs }: Clip, imei = this.terminal.phone): string {
     const time = (ms: number): string => new Date(ms).toISOString();
     return `imei=${imei}&channel=${channel}&start_time=${time(startMs)}&end_time=${time(endMs)}`;
   }
 
   /** Asks for a clip that has no upload yet, and gives the `video_id`. */
   async upload(clip: Clip, more = ''): Promise<string> {
-    const { status, body } = await this.request(clip, more);
+    const { status, body } = await this.requestClip(clip, more);
     if (status !== 200) throw new Error(`the upload is answered with ${status}: ${JSON.stringify(body)}`);
     return (body as { video_id: string }).video_id;
   }
 
   /** GET /videos/control. */
-  control(videoId: string, action: number): Promise<Answer> {
-    return this.#world.get(`/videos/control?video_id=${videoId}&action=${action}`);
+  control(videoId: string, action: number): Promise<ApiResponse> {
+    return this.#harness.get(`/videos/control?video_id=${videoId}&action=${action}`);
   }
 
   /** GET /videos. */
-  async show(videoId: string): Promise<ShownUpload> {
-    const { status, body } = await this.#world.get(`/videos?video_id=${videoId}`);
+  async getUpload(videoId: string): Promise<UploadResponse> {
+    const { status, body } = await this.#harness.get(`/videos?video_id=${videoId}`);
     if (status !== 200) throw new Error(`the upload is shown with ${status}: ${JSON.stringify(body)}`);
-    return body as ShownUpload;
+    return body as UploadResponse;
   }
 
   /** DELETE /videos. */
-  remove(videoId: string): Promise<Answer> {
-    return this.#world.get(`/videos?video_id=${videoId}`, { method: 'DELETE' });
+  deleteUpload(videoId: string): Promise<ApiResponse> {
+    return this.#harness.get(`/videos?video_id=${videoId}`, { method: 'DELETE' });
   }
 
   /** GET /videos/list. */
-  list(more = ''): Promise<Answer> {
-    return this.#world.get(`/videos/list?imei=${this.terminal.phone}${more}`);
+  listUploads(more = ''): Promise<ApiResponse> {
+    return this.#harness.get(`/videos/list?imei=${this.terminal.phone}${more}`);
   }
 
-  /** Waits for a status; one from which that can not come any more fails at once. */
-  async becomes(videoId: string, status: ShownUpload['status'], timeoutMs = 60_000): Promise<ShownUpload> {
-    const isOver = (shown: ShownUpload): boolean => ['completed', 'failed', 'cancelled'].includes(shown.status);
-    const end = await until(
+  /** Waits for a status; one from which that cannot come any more fails at once. */
+  async waitForStatus(videoId: string, status: UploadResponse['status'], timeoutMs = 60_000): Promise<UploadResponse> {
+    const isFinal = (upload: UploadResponse): boolean => ['completed', 'failed', 'cancelled'].includes(upload.status);
+    const ended = await waitFor(
       `upload ${videoId} to be ${status}`,
       async () => {
-        const shown = await this.#patientShow(videoId);
-        return shown !== undefined && (shown.status === status || isOver(shown)) ? shown : undefined;
+        const upload = await this.#tryGetUpload(videoId);
+        return upload !== undefined && (upload.status === status || isFinal(upload)) ? upload : undefined;
       },
       timeoutMs,
     );
-    if (end.status !== status) throw new Error(`the upload is ${end.status} and not ${status}`);
-    return end;
+    if (ended.status !== status) throw new Error(`the upload is ${ended.status} and not ${status}`);
+    return ended;
   }
 
   /** Waits until so many bytes of an upload have come. */
-  async received(videoId: string, bytes = 1): Promise<ShownUpload> {
-    return until(`${bytes} bytes of upload ${videoId}`, async () => {
-      const shown = await this.#patientShow(videoId);
-      return shown !== undefined && shown.filesize >= bytes ? shown : undefined;
+  async waitForBytes(videoId: string, bytes = 1): Promise<UploadResponse> {
+    return waitFor(`${bytes} bytes of upload ${videoId}`, async () => {
+      const upload = await this.#tryGetUpload(videoId);
+      return upload !== undefined && upload.filesize >= bytes ? upload : undefined;
     });
   }
 
   /** GET /videos/file. */
   download(videoId: string, headers: Record<string, string> = {}, format = 'original'): Promise<Response> {
-    const { base_url } = this.#world.product.runtime;
+    const { base_url } = this.#harness.product.runtime;
     return fetch(`${base_url}/api/v1/videos/file?video_id=${videoId}&format=${format}`, { headers });
   }
 
   /** The upload's own directory; it may not be there. */
   directory(videoId: string): string {
     const key = this.terminal.phone.replace(/^0+/, '');
-    return join(this.#world.product.dataDir, 'clips', key, videoId);
+    return join(this.#harness.product.dataDir, 'clips', key, videoId);
   }
 
   /** What lies on the disk of an upload, as paths with their hashes. */
-  async stored(videoId: string): Promise<{ path: string; sha256: string }[]> {
+  async readStoredFiles(videoId: string): Promise<{ path: string; sha256: string }[]> {
     const root = join(this.directory(videoId), 'files');
     if (!existsSync(root)) return [];
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -162,33 +168,37 @@ export class UploadCamera {
   }
 
   /** Undefined while the Device API or what stands behind it is away. */
-  async #patientShow(videoId: string): Promise<ShownUpload | undefined> {
+  async #tryGetUpload(videoId: string): Promise<UploadResponse | undefined> {
     try {
-      const { status, body } = await this.#world.get(`/videos?video_id=${videoId}`);
-      return status === 200 ? (body as ShownUpload) : undefined;
+      const { status, body } = await this.#harness.get(`/videos?video_id=${videoId}`);
+      return status === 200 ? (body as UploadResponse) : undefined;
     } catch (error) {
       // A connection that was cut, or the page that the proxy says it with.
-      if (['TypeError', 'SyntaxError'].includes(nameOf(error))) return undefined;
+      if (['TypeError', 'SyntaxError'].includes(getErrorName(error))) return undefined;
       throw error;
     }
   }
 }
 
-const named = (files: readonly { path: string; sha256: string }[]): string =>
+const formatFiles = (files: readonly { path: string; sha256: string }[]): string =>
   files.map(({ path, sha256: hash }) => `${path} ${hash}`).join(', ');
 
 /** What is wrong with a clip that is to be completed: status, size, the files on the disk or the download are not byte for byte the camera's. */
-export async function defects(camera: UploadCamera, clip: Clip, videoId: string): Promise<string[]> {
-  const files = await camera.files(clip);
+export async function findDefects(camera: UploadCamera, clip: Clip, videoId: string): Promise<string[]> {
+  const files = await camera.readFiles(clip);
   const whole = Buffer.concat(files.map(({ content }) => content));
   const found: string[] = [];
   const compare = (what: string, actual: string | number, expected: string | number): void => {
     if (actual !== expected) found.push(`${what}: ${actual} instead of ${expected}`);
   };
-  const { status, filesize } = await camera.show(videoId);
+  const { status, filesize } = await camera.getUpload(videoId);
   compare('status', status, 'completed');
   compare('filesize', filesize, whole.length);
-  compare('disk', named(await camera.stored(videoId)), named(files.toSorted((a, b) => (a.path < b.path ? -1 : 1))));
+  compare(
+    'disk',
+    formatFiles(await camera.readStoredFiles(videoId)),
+    formatFiles(files.toSorted((a, b) => (a.path < b.path ? -1 : 1))),
+  );
   const response = await camera.download(videoId);
   compare('status of the download', response.status, 200);
   compare('download', sha256(new Uint8Array(await response.arrayBuffer())), sha256(whole));

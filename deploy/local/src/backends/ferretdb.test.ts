@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Collection, MongoClient } from 'mongodb';
-import { freePort, ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { freePort, ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { probe } from './probe.ts';
 
 interface Entry {
@@ -15,9 +15,10 @@ interface Entry {
 }
 
 const poolSize = 20;
-const timeLimitMs = 60_000;
+const testTimeoutMs = 60_000;
 const opMsg = 2013;
-const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const times = <T>(count: number, create: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => create(i));
 
 let server: ServerProcess;
 let client: MongoClient;
@@ -37,7 +38,7 @@ beforeAll(async () => {
   server = await (await ServerProcess.mongo()).start();
   client = await connectClient({ maxPoolSize: poolSize });
   await openPool();
-}, timeLimitMs);
+}, testTimeoutMs);
 afterAll(async () => {
   await client.close();
   await server.remove();
@@ -51,13 +52,13 @@ describe('writes of many connections at the same time', () => {
     'gives each of 100 increments a value of its own',
     async () => {
       await entries.insertOne({ _id: 'counter', n: 0 });
-      const answers = await Promise.all(
+      const results = await Promise.all(
         times(100, () => entries.findOneAndUpdate({ _id: 'counter' }, { $inc: { n: 1 } }, { returnDocument: 'after' })),
       );
-      const values = answers.map((answer) => answer?.n ?? 0).toSorted((a, b) => a - b);
+      const values = results.map((result) => result?.n ?? 0).toSorted((a, b) => a - b);
       expect(values).toEqual(times(100, (index) => index + 1));
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 
   it(
@@ -65,26 +66,26 @@ describe('writes of many connections at the same time', () => {
     async () => {
       await entries.insertOne({ _id: 'state', n: 0 });
       for (let n = 0; n < 5; n++) {
-        const answers = await Promise.all(
+        const results = await Promise.all(
           times(50, () => entries.updateOne({ _id: 'state', n }, { $set: { n: n + 1 } })),
         );
-        expect(answers.filter((answer) => answer.modifiedCount === 1)).toHaveLength(1);
+        expect(results.filter((result) => result.modifiedCount === 1)).toHaveLength(1);
       }
       expect(await entries.findOne({ _id: 'state' })).toEqual({ _id: 'state', n: 5 });
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 
   it(
     'makes one document of 50 upserts, and counts them all',
     async () => {
-      const answers = await Promise.all(
+      const results = await Promise.all(
         times(50, () => entries.updateOne({ _id: 'once' }, { $inc: { n: 1 } }, { upsert: true })),
       );
-      expect(answers.filter((answer) => answer.upsertedCount === 1)).toHaveLength(1);
+      expect(results.filter((result) => result.upsertedCount === 1)).toHaveLength(1);
       expect(await entries.find().toArray()).toEqual([{ _id: 'once', n: 50 }]);
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 
   it(
@@ -98,13 +99,13 @@ describe('writes of many connections at the same time', () => {
         ...times(20, (i) => entries.insertMany([{ _id: `gone-${i}`, n: 0 }])),
       ]);
       const deleted = await Promise.all(times(20, (i) => entries.deleteOne({ _id: `gone-${i}` })));
-      expect(deleted.every((answer) => answer.deletedCount === 1)).toBe(true);
+      expect(deleted.every((result) => result.deletedCount === 1)).toBe(true);
       const left = await entries.find().toArray();
       expect(left.toSorted((a, b) => a._id.localeCompare(b._id))).toEqual(
         times(10, (i) => ({ _id: `bulk-${i}`, n: 20 })),
       );
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 
   it(
@@ -127,7 +128,7 @@ describe('writes of many connections at the same time', () => {
       }
       expect(hits).toBeGreaterThan(0);
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });
 
@@ -147,7 +148,7 @@ describe('unacknowledged writes', () => {
         await single.close();
       }
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });
 
@@ -180,12 +181,12 @@ describe('a client that does not speak the protocol', () => {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(bytes);
     await closed;
-    const answer = await entries.findOneAndUpdate(
+    const result = await entries.findOneAndUpdate(
       { _id: 'others' },
       { $inc: { n: 1 } },
       { upsert: true, returnDocument: 'after' },
     );
-    expect(answer?.n).toBe(1);
+    expect(result?.n).toBe(1);
   });
 
   it('keeps nobody waiting when it stops in the middle of a message', async () => {
@@ -210,7 +211,7 @@ describe('a client that does not speak the protocol', () => {
       await outcomes;
       expect((await entries.insertOne({ _id: 'afterwards', n: 1 })).acknowledged).toBe(true);
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });
 
@@ -232,7 +233,7 @@ describe('SIGTERM', () => {
         return own.db('stop').collection<Entry>('entries');
       };
       try {
-        await until(isReady);
+        await waitFor(isReady);
         const before = await openEntries();
         const writes = times(100, (i) => before.insertOne({ _id: `entry-${i}`, n: 0 }));
         const outcomes = Promise.allSettled(writes);
@@ -246,7 +247,7 @@ describe('SIGTERM', () => {
         );
         expect(acknowledged).not.toHaveLength(0);
         children.push(start());
-        await until(isReady);
+        await waitFor(isReady);
         const after = await openEntries();
         expect(await after.countDocuments({ _id: { $in: acknowledged } })).toBe(acknowledged.length);
       } finally {
@@ -258,6 +259,6 @@ describe('SIGTERM', () => {
         rmSync(dir, { recursive: true, force: true });
       }
     },
-    timeLimitMs,
+    testTimeoutMs,
   );
 });

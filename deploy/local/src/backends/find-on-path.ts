@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { errorCode } from '../start-error.ts';
 
 /** Servers often stand where an ordinary user's PATH does not look. */
-const usualPlaces = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin'];
+const defaultFolders = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin'];
 
 export function isExecutable(path: string): boolean {
   try {
@@ -17,6 +17,6 @@ export function isExecutable(path: string): boolean {
 
 /** The first program of that name on the PATH, as a full path. */
 export function findOnPath(name: string, path = process.env['PATH'] ?? ''): string | undefined {
-  const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...usualPlaces];
+  const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...defaultFolders];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

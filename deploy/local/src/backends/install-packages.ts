@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Progress } from '../progress.ts';
-import { outputOf, runCommand } from '../run-command.ts';
+import { readOutput, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
@@ -9,7 +9,7 @@ export interface PackageRequest {
   /** Debian's package and the program in it. */
   packageName: string;
   program: string;
-  /** What to do by hand where this can not be done. */
+  /** What to do by hand where this cannot be done. */
   advice: string;
 }
 
@@ -23,7 +23,7 @@ export interface InstallContext {
 async function privilege(): Promise<string[] | undefined> {
   if (findOnPath('apt-get') === undefined) return undefined;
   if (process.getuid?.() === 0) return [];
-  return (await outputOf('sudo', ['-n', 'true'])) === undefined ? undefined : ['sudo', '-n'];
+  return (await readOutput('sudo', ['-n', 'true'])) === undefined ? undefined : ['sudo', '-n'];
 }
 
 /** Installs with apt-get and gives the programs' paths, in order; one StartError with the advice for all that is missing. */

@@ -29,18 +29,18 @@ const ffmpeg: PackageRequest = {
 };
 
 /** apt-get and go each take a lock and both cores: one of each at a time. */
-function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+function createSerialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const mine = last.then(work, work);
-    last = mine;
-    return mine;
+    const current = last.then(work, work);
+    last = current;
+    return current;
   };
 }
 
 function sources(options: PrepareOptions): BackendSource[] {
-  const apt = inTurn();
-  const go = inTurn();
+  const apt = createSerialQueue();
+  const go = createSerialQueue();
   const install = (request: PackageRequest) => async (): Promise<string> => {
     const [program] = await apt(() => installPackages([request], options));
     if (program === undefined) throw new StartError(request.advice);
@@ -56,13 +56,13 @@ function sources(options: PrepareOptions): BackendSource[] {
 }
 
 async function checkUrl(kind: ServerKind, variable: string, url: string): Promise<void> {
-  let answers: boolean;
+  let isReachable: boolean;
   try {
-    answers = await probeUrl(kind, url);
+    isReachable = await probeUrl(kind, url);
   } catch (cause) {
     throw new StartError(`${variable} is not a ${kind}:// URL: correct it or unset it.`, '', { cause });
   }
-  if (!answers)
+  if (!isReachable)
     throw new StartError(`No server answers at ${variable}: start it, correct the URL, or unset ${variable}.`);
 }
 

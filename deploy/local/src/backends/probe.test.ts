@@ -21,17 +21,17 @@ async function serve(onConnection: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const answering = (answer: string) => (socket: Socket) => {
-  socket.once('data', () => socket.write(answer));
+const respondWith = (response: string) => (socket: Socket) => {
+  socket.once('data', () => socket.write(response));
 };
 
 describe('probe', () => {
   it('knows a Redis that answers, one that asks for a password, and one that still loads', async () => {
-    expect(await probe('redis', '127.0.0.1', await serve(answering('+PONG\r\n')))).toBe(true);
-    expect(await probe('redis', '127.0.0.1', await serve(answering('-NOAUTH Authentication required.\r\n')))).toBe(
+    expect(await probe('redis', '127.0.0.1', await serve(respondWith('+PONG\r\n')))).toBe(true);
+    expect(await probe('redis', '127.0.0.1', await serve(respondWith('-NOAUTH Authentication required.\r\n')))).toBe(
       true,
     );
-    expect(await probe('redis', '127.0.0.1', await serve(answering('-LOADING Redis is loading\r\n')))).toBe(false);
+    expect(await probe('redis', '127.0.0.1', await serve(respondWith('-LOADING Redis is loading\r\n')))).toBe(false);
   });
 
   it('knows NATS by what it says first, also in pieces', async () => {

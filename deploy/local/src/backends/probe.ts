@@ -5,11 +5,11 @@ const probeTimeoutMs = 2_000;
 
 export type ServerKind = 'nats' | 'redis' | 'mongodb';
 
-interface Dialogue {
+interface ProbeExchange {
   /** What is said first; a NATS server speaks by itself. */
-  hello: Buffer;
+  greeting: Buffer;
   /** Judges what has been answered so far; undefined: not enough yet. */
-  judge: (answer: Buffer) => boolean | undefined;
+  evaluate: (received: Buffer) => boolean | undefined;
 }
 
 /** `{ ping: 1, $db: "admin" }` in an OP_MSG: header of 16, flags, section kind 0, document. */
@@ -26,48 +26,49 @@ function mongoPing(): Buffer {
   return message;
 }
 
-const dialogues: Record<ServerKind, Dialogue> = {
+const exchanges: Record<ServerKind, ProbeExchange> = {
   nats: {
-    hello: Buffer.alloc(0),
-    judge: (answer) => (answer.includes('\r\n') ? answer.toString('latin1').startsWith('INFO {') : undefined),
+    greeting: Buffer.alloc(0),
+    evaluate: (received) => (received.includes('\r\n') ? received.toString('latin1').startsWith('INFO {') : undefined),
   },
   redis: {
-    hello: Buffer.from('PING\r\n'),
+    greeting: Buffer.from('PING\r\n'),
     // A server that asks for a password is there; one that still loads its files is not ready.
-    judge: (answer) => (answer.includes('\r\n') ? /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1')) : undefined),
+    evaluate: (received) =>
+      received.includes('\r\n') ? /^(\+PONG|-NOAUTH)/.test(received.toString('latin1')) : undefined,
   },
   mongodb: {
-    hello: mongoPing(),
-    judge: (answer) =>
-      answer.length < 16 ? undefined : answer.readInt32LE(12) === 2013 && answer.readInt32LE(8) === 1,
+    greeting: mongoPing(),
+    evaluate: (received) =>
+      received.length < 16 ? undefined : received.readInt32LE(12) === 2013 && received.readInt32LE(8) === 1,
   },
 };
 
 /** Whether a server of this kind answers there in its own protocol. */
 export function probe(kind: ServerKind, host: string, port: number): Promise<boolean> {
-  const { hello, judge } = dialogues[kind];
+  const { greeting, evaluate } = exchanges[kind];
   return new Promise((resolve) => {
     const socket = connect({ host, port });
-    let answer = Buffer.alloc(0);
-    const finish = (alive: boolean): void => {
+    let received = Buffer.alloc(0);
+    const finish = (isAlive: boolean): void => {
       socket.destroy();
-      resolve(alive);
+      resolve(isAlive);
     };
     socket.setTimeout(probeTimeoutMs, () => finish(false));
     socket.once('error', () => finish(false));
     socket.once('close', () => resolve(false));
-    socket.once('connect', () => socket.write(hello));
+    socket.once('connect', () => socket.write(greeting));
     socket.on('data', (chunk: Buffer) => {
-      answer = Buffer.concat([answer, chunk]);
-      const verdict = judge(answer);
-      if (verdict !== undefined) finish(verdict);
+      received = Buffer.concat([received, chunk]);
+      const isAlive = evaluate(received);
+      if (isAlive !== undefined) finish(isAlive);
     });
   });
 }
 
 const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mongodb: 27_017 };
 
-const believed = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
+const unprobedSchemes = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
 
 /**
  * Whether the server of a URL from the environment answers. Encrypted and looked-up ones (`tls:`, `rediss:`,
@@ -76,7 +77,7 @@ const believed = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
 export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {
   const [first = ''] = url.split(',');
   const parsed = new URL(first.includes('://') ? first : `${kind}://${first}`);
-  if (believed.has(parsed.protocol)) return true;
+  if (unprobedSchemes.has(parsed.protocol)) return true;
   if (parsed.protocol !== `${kind}:`) throw new TypeError(`${parsed.protocol} is not a scheme of ${kind}`);
   return probe(kind, parsed.hostname.replaceAll(/^\[|\]$/g, ''), Number(parsed.port) || defaultPorts[kind]);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { type BackendSource, resolveBackend, type Surroundings } from './resolve.ts';
-import { ownServers } from './start-backends.ts';
+import { listOwnServers } from './start-backends.ts';
 
 const obtain = jest.fn(async () => '/cache/nats-server');
 const nats: BackendSource = { name: 'nats', variable: 'NATS_URL', programs: ['nats-server', 'gnatsd'], obtain };
@@ -45,6 +45,6 @@ describe('where a backend comes from', () => {
   });
 
   it('claims ports only for servers that it runs itself', () => {
-    expect(ownServers({ REDIS_URL: 'redis://r', MONGODB_URL: '' })).toEqual(['nats', 'mongodb']);
+    expect(listOwnServers({ REDIS_URL: 'redis://r', MONGODB_URL: '' })).toEqual(['nats', 'mongodb']);
   });
 });

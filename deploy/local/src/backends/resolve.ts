@@ -11,7 +11,7 @@ export interface BackendSource {
   variable: string;
   /** Program names that do, the preferred one first. */
   programs: readonly string[];
-  /** Installs or builds it; a StartError where that can not be done. */
+  /** Installs or builds it; a StartError where that cannot be done. */
   obtain: () => Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type CommandOptions, outputOf, runCommand } from '../run-command.ts';
+import { type CommandOptions, readOutput, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 
@@ -27,10 +27,10 @@ export interface SourceChanges {
 }
 
 /**
- * Copies the one module of the changes with them into a folder, and the building module's go.mod with that in the place of the original; the path of that go.mod, for
+ * Copies the one module of the changes with them into a folder, and the building module's go.mod with that instead of the original; the path of that go.mod, for
  * `-modfile`. (`-overlay` refuses files of the module cache.)
  */
-export async function patchedModule(
+export async function createPatchedModule(
   go: string,
   { patches, overlays }: SourceChanges,
   folder: string,
@@ -42,13 +42,13 @@ export async function patchedModule(
     throw new StartError(`The sources of ${module} could not be had.`, logTail(options.logFile));
   };
   await run('mod', 'download', module);
-  const found = await outputOf(go, ['list', '-C', options.cwd, '-mod=readonly', '-m', '-f', '{{.Dir}}', module]);
+  const found = await readOutput(go, ['list', '-C', options.cwd, '-mod=readonly', '-m', '-f', '{{.Dir}}', module]);
   const target = resolve(folder, 'module');
   rmSync(folder, { recursive: true, force: true });
   copyFiles((found ?? '').trim(), target);
   for (const patch of patches) {
     const path = join(target, patch.file);
-    writeFileSync(path, patched(readFileSync(path, 'utf8'), patch));
+    writeFileSync(path, applyPatch(readFileSync(path, 'utf8'), patch));
   }
   for (const overlay of overlays) copyFiles(join(options.cwd, overlay.folder), join(target, overlay.target));
   const modFile = resolve(folder, 'patched.mod');
@@ -58,7 +58,7 @@ export async function patchedModule(
   return modFile;
 }
 
-/** What is built of a module; as files of ours, since those of the module cache can not be written. */
+/** What is built of a module; as files of ours, since those of the module cache cannot be written. */
 function copyFiles(from: string, to: string): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name.endsWith('_test.go')) continue;
@@ -70,8 +70,8 @@ function copyFiles(from: string, to: string): void {
 }
 
 /** The text with the change; an error where the version is another than the patch is for. */
-export function patched(text: string, { module, file, from, to }: SourcePatch): string {
-  const parts = text.split(from);
-  if (parts.length !== 2) throw new StartError(`${file} of ${module} is not what the patch is for.`);
-  return parts.join(to);
+export function applyPatch(text: string, { module, file, from, to }: SourcePatch): string {
+  const fragments = text.split(from);
+  if (fragments.length !== 2) throw new StartError(`${file} of ${module} is not what the patch is for.`);
+  return fragments.join(to);
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Ports } from '../ports.ts';
-import { outputOf } from '../run-command.ts';
+import { readOutput } from '../run-command.ts';
 import type { ProcessSpec } from '../supervised-process.ts';
 import type { Supervisor } from '../supervisor.ts';
 import type { PreparedBackends } from './prepare-backends.ts';
@@ -47,7 +47,7 @@ async function natsArgs(program: string, port: number, dataDir: string): Promise
   const folder = join(dataDir, 'nats');
   mkdirSync(folder, { recursive: true });
   const configFile = join(folder, 'nats-server.conf');
-  writeFileSync(configFile, natsConfig((await outputOf(program, ['-v'])) ?? '', folder));
+  writeFileSync(configFile, natsConfig((await readOutput(program, ['-v'])) ?? '', folder));
   return ['-c', configFile, '-a', loopback, '-p', String(port)];
 }
 
@@ -67,7 +67,7 @@ function mongodbArgs(program: string, port: number, dataDir: string): string[] {
   return ['--bind_ip', loopback, '--port', String(port), '--dbpath', folder, '--wiredTigerCacheSizeGB', '0.25'];
 }
 
-async function argsOf(kind: ServerKind, program: string, port: number, dataDir: string): Promise<string[]> {
+async function buildArgs(kind: ServerKind, program: string, port: number, dataDir: string): Promise<string[]> {
   if (kind === 'nats') return natsArgs(program, port, dataDir);
   return kind === 'redis' ? redisArgs(port, dataDir) : mongodbArgs(program, port, dataDir);
 }
@@ -81,7 +81,7 @@ export async function startBackends({
   logDir,
 }: StartBackendsOptions): Promise<BackendUrls> {
   const specs: ProcessSpec[] = [];
-  const urlOf = async (kind: ServerKind, path: string): Promise<string> => {
+  const addServer = async (kind: ServerKind, path: string): Promise<string> => {
     const resolved = prepared[kind];
     if (resolved.from === 'url') return resolved.url;
     const port = ports[kind];
@@ -89,7 +89,7 @@ export async function startBackends({
       name: kind,
       tier: backendTier,
       command: resolved.program,
-      args: await argsOf(kind, resolved.program, port, dataDir),
+      args: await buildArgs(kind, resolved.program, port, dataDir),
       env: process.env,
       logFile: join(logDir, `${kind}.log`),
       isReady: () => probe(kind, loopback, port),
@@ -98,9 +98,9 @@ export async function startBackends({
     return `${kind}://${loopback}:${port}${path}`;
   };
   const urls = {
-    NATS_URL: await urlOf('nats', ''),
-    REDIS_URL: await urlOf('redis', ''),
-    MONGODB_URL: await urlOf('mongodb', '/fleet'),
+    NATS_URL: await addServer('nats', ''),
+    REDIS_URL: await addServer('redis', ''),
+    MONGODB_URL: await addServer('mongodb', '/fleet'),
     FFMPEG_PATH: prepared.ffmpeg.from === 'url' ? prepared.ffmpeg.url : prepared.ffmpeg.program,
   };
   await supervisor.start(specs);
@@ -108,7 +108,7 @@ export async function startBackends({
 }
 
 /** The backends that a start runs itself, which therefore need a port. */
-export function ownServers(env: NodeJS.ProcessEnv): ServerKind[] {
+export function listOwnServers(env: NodeJS.ProcessEnv): ServerKind[] {
   const variables = { nats: env['NATS_URL'], redis: env['REDIS_URL'], mongodb: env['MONGODB_URL'] };
   return (Object.keys(variables) as ServerKind[]).filter((kind) => (variables[kind] ?? '') === '');
 }

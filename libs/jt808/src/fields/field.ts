@@ -36,7 +36,7 @@ export interface Field<T> {
   read(reader: Reader, scope: Scope): T;
   write(writer: Writer, value: T, scope: Scope): void;
   /** Adds the value to its snake_case log form. */
-  describe(out: Record<string, unknown>, key: string, value: T): void;
+  format(out: Record<string, unknown>, key: string, value: T): void;
 }
 
 /** Field that some bodies lack: absent from the type's required keys. */
@@ -47,12 +47,12 @@ export interface OptionalField<T> extends Field<T | undefined> {
 /** Fields of a message in wire order. */
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
-type ValueOf<F> = F extends Field<infer T> ? T : never;
+type FieldValue<F> = F extends Field<infer T> ? T : never;
 type OptionalKeys<F> = { [K in keyof F]: F[K] extends { optional: true } ? K : never }[keyof F];
 
 /** Object that a set of fields reads and writes. */
-export type ValuesOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ValueOf<F[K]> } & {
-  -readonly [K in OptionalKeys<F>]?: ValueOf<F[K]> | undefined;
+export type ValuesOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: FieldValue<F[K]> } & {
+  -readonly [K in OptionalKeys<F>]?: FieldValue<F[K]> | undefined;
 } extends infer V
   ? { [K in keyof V]: V[K] }
   : never;
@@ -123,25 +123,25 @@ export function writeFields(
 }
 
 /** Log form of fields: snake_case names, ISO times, hex ids. */
-export function describeFields(
+export function formatFields(
   entries: readonly (readonly [string, Field<unknown>])[],
   body: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [key, field] of entries) {
-    if (body[key] !== undefined) field.describe(out, key, body[key]);
+    if (body[key] !== undefined) field.format(out, key, body[key]);
   }
   return out;
 }
 
 /** Log form of one value on its own. */
-export function describeValue<T>(field: Field<T>, value: T): unknown {
+export function formatValue<T>(field: Field<T>, value: T): unknown {
   const out: Record<string, unknown> = {};
-  field.describe(out, 'v', value);
+  field.format(out, 'v', value);
   return out['v'];
 }
 
 /** Most fields log as their value under their snake_case name. */
-export function describePlain(out: Record<string, unknown>, key: string, value: unknown): void {
+export function formatPlain(out: Record<string, unknown>, key: string, value: unknown): void {
   out[snakeCase(key)] = value;
 }

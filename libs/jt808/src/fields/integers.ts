@@ -1,8 +1,8 @@
 import { EncodeError } from '../errors.ts';
-import { describePlain, type Field, hexId, type OptionalField, snakeCase } from './field.ts';
+import { type Field, formatPlain, hexId, type OptionalField, snakeCase } from './field.ts';
 
-const TYPES = { 1: 'BYTE', 2: 'WORD', 4: 'DWORD' } as const;
-type Size = keyof typeof TYPES;
+const typeNames = { 1: 'BYTE', 2: 'WORD', 4: 'DWORD' } as const;
+type Size = keyof typeof typeNames;
 
 /** How an integer shows in logs: plain, or as an id in hex with this many digits. */
 interface IntegerOptions {
@@ -12,11 +12,11 @@ interface IntegerOptions {
 function integer(size: Size, options: IntegerOptions = {}): Field<number> {
   const { hexDigits } = options;
   return {
-    type: TYPES[size],
+    type: typeNames[size],
     shape: { kind: 'integer', min: 0, max: 2 ** (8 * size) - 1 },
     read: (reader) => (size === 1 ? reader.u8() : size === 2 ? reader.u16() : reader.u32()),
     write: (writer, value) => writer.uint(value, size),
-    describe: (out, key, value) => describePlain(out, key, hexDigits === undefined ? value : hexId(value, hexDigits)),
+    format: (out, key, value) => formatPlain(out, key, hexDigits === undefined ? value : hexId(value, hexDigits)),
   };
 }
 
@@ -34,7 +34,7 @@ export function u64(): Field<bigint> {
     shape: { kind: 'bigint' },
     read: (reader) => reader.u64(),
     write: (writer, value) => writer.u64(value),
-    describe: (out, key, value) => describePlain(out, key, hexId(value, 16)),
+    format: (out, key, value) => formatPlain(out, key, hexId(value, 16)),
   };
 }
 
@@ -44,17 +44,17 @@ export function tenths(): Field<number> {
 }
 
 /** DWORD in tenths of the unit in the field's name. */
-export function tenths32(): Field<number> {
+export function tenthsU32(): Field<number> {
   return scaled(4, 10);
 }
 
 function scaled(size: Size, divisor: number): Field<number> {
   return {
-    type: TYPES[size],
+    type: typeNames[size],
     shape: { kind: 'scaled', max: 2 ** (8 * size) - 1, divisor },
     read: (reader) => (size === 2 ? reader.u16() : reader.u32()) / divisor,
     write: (writer, value) => writer.uint(Math.round(value * divisor), size),
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
@@ -70,20 +70,20 @@ export function countOf(list: string, count: Field<number>): OptionalField<numbe
       const length = Array.isArray(items) || Buffer.isBuffer(items) ? items.length : 0;
       count.write(writer, value ?? length, scope);
     },
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
-const MICRODEGREES = 1_000_000;
+const microdegreesPerDegree = 1_000_000;
 
 /** DWORD of 10^-6 degrees without a sign: the hemisphere stands in attribute bits of the message, which the sender sets. */
-export function magnitude(): Field<number> {
+export function unsignedCoordinate(): Field<number> {
   return {
     type: 'DWORD',
-    shape: { kind: 'scaled', max: 180 * MICRODEGREES, divisor: MICRODEGREES },
-    read: (reader) => reader.u32() / MICRODEGREES,
-    write: (writer, value) => writer.uint(Math.round(Math.abs(value) * MICRODEGREES), 4),
-    describe: describePlain,
+    shape: { kind: 'scaled', max: 180 * microdegreesPerDegree, divisor: microdegreesPerDegree },
+    read: (reader) => reader.u32() / microdegreesPerDegree,
+    write: (writer, value) => writer.uint(Math.round(Math.abs(value) * microdegreesPerDegree), 4),
+    format: formatPlain,
   };
 }
 
@@ -94,19 +94,19 @@ export function magnitude(): Field<number> {
 export function coordinate(statusBit: number): Field<number> {
   return {
     type: 'DWORD',
-    shape: { kind: 'coordinate', max: 180 * MICRODEGREES, divisor: MICRODEGREES, statusBit },
+    shape: { kind: 'coordinate', max: 180 * microdegreesPerDegree, divisor: microdegreesPerDegree, statusBit },
     read(reader, scope) {
       const raw = reader.u32();
-      const size = raw >= 0x8000_0000 ? 0x1_0000_0000 - raw : raw;
-      const negative = size !== raw || isSet(scope.body['status'], statusBit);
-      return (negative ? -size : size) / MICRODEGREES;
+      const magnitude = raw >= 0x8000_0000 ? 0x1_0000_0000 - raw : raw;
+      const isNegative = magnitude !== raw || isSet(scope.body['status'], statusBit);
+      return (isNegative ? -magnitude : magnitude) / microdegreesPerDegree;
     },
     write(writer, value, scope) {
-      const size = Math.round(Math.abs(value) * MICRODEGREES);
-      const complement = value < 0 && size > 0 && !isSet(scope.body['status'], statusBit);
-      writer.uint(complement ? 0x1_0000_0000 - size : size, 4);
+      const size = Math.round(Math.abs(value) * microdegreesPerDegree);
+      const usesTwosComplement = value < 0 && size > 0 && !isSet(scope.body['status'], statusBit);
+      writer.uint(usesTwosComplement ? 0x1_0000_0000 - size : size, 4);
     },
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
@@ -124,7 +124,7 @@ export function altitude(): Field<number> {
       if (value < -0x8000) throw new EncodeError(`${value} does not fit 16 bits`);
       writer.uint(value < 0 ? value + 0x1_0000 : value, 2);
     },
-    describe(out, key, value) {
+    format(out, key, value) {
       if (value < 0) out['altitude_raw'] = value + 0x1_0000;
       else out[snakeCase(key)] = value;
     },
@@ -141,6 +141,6 @@ export function signMagnitude(): Field<number> {
       return raw > 0x8000 ? -(raw & 0x7fff) : raw & 0x7fff;
     },
     write: (writer, value) => writer.uint(value < 0 ? 0x8000 - value : value, 2),
-    describe: (out, key, value) => (value < 0 ? undefined : describePlain(out, key, value)),
+    format: (out, key, value) => (value < 0 ? undefined : formatPlain(out, key, value)),
   };
 }

@@ -1,25 +1,25 @@
-import { describePlain, type Field, hexId, type OptionalField } from './field.ts';
+import { type Field, formatPlain, hexId, type OptionalField } from './field.ts';
 import { countOf, u8, u16 } from './integers.ts';
-import { counted, found, inEditions } from './structure.ts';
+import { countedList, inEditions, lookAhead } from './structure.ts';
 
 /**
  * Part numbers of 0x8003 and 0x0005. The count is a BYTE in 2013 and a WORD in 2019, and some 2019 implementations write a BYTE
  * all the same: the parity of what is left tells which it is.
  */
 export function packageIds(): Field<number[]> {
-  const byByte = counted(u8(), u16());
-  const byWord = counted(u16(), u16());
+  const byteCounted = countedList(u8(), u16());
+  const wordCounted = countedList(u16(), u16());
   return {
-    ...byByte,
+    ...byteCounted,
     type: 'BYTE n / WORD n, n x WORD',
-    read: (reader, scope) => (reader.remaining % 2 === 1 ? byByte : byWord).read(reader, scope),
-    write: (writer, value, scope) => (scope.edition === '2019' ? byWord : byByte).write(writer, value, scope),
+    read: (reader, scope) => (reader.remaining % 2 === 1 ? byteCounted : wordCounted).read(reader, scope),
+    write: (writer, value, scope) => (scope.edition === '2019' ? wordCounted : byteCounted).write(writer, value, scope),
   };
 }
 
 /** Part numbers of 0x8800, which stand there only when parts are missing: a count of 0 is refused by real terminals. */
 export function retransmitIds(): Field<number[]> {
-  const list = counted(u8(), u16());
+  const list = countedList(u8(), u16());
   return {
     ...list,
     read: (reader, scope) => (reader.remaining === 0 ? [] : list.read(reader, scope)),
@@ -31,7 +31,7 @@ export function retransmitIds(): Field<number[]> {
 
 /** Whether a count byte follows at all; true also when it counts nothing. */
 export function countPresent(): OptionalField<boolean> {
-  return found(
+  return lookAhead(
     (reader) => (reader.remaining > 0 ? true : undefined),
     [true],
     (out, _key, value) => {
@@ -79,8 +79,8 @@ export function canItem(): Field<CanItem> {
       writer.uint(flags * 0x2000_0000 + value.canId, 4);
       writer.put(value.data);
     },
-    describe: (out, key, value) =>
-      describePlain(out, key, {
+    format: (out, key, value) =>
+      formatPlain(out, key, {
         can_id: hexId(value.canId, 8),
         can_channel: value.canChannel,
         extended_frame: value.extendedFrame,
@@ -97,7 +97,7 @@ export interface ControlItem {
 }
 
 /** The only standard control item: doors, one byte, 0 lock, 1 open (the opposite of 2013's flag). */
-const DOORS = 0x0001;
+const doorControlId = 0x0001;
 
 /** Control items of 0x8500 (JT/T 808-2019). A vendor's item has no length of its own, so it takes what is left. */
 export function controlItems(): Field<ControlItem[]> {
@@ -105,25 +105,25 @@ export function controlItems(): Field<ControlItem[]> {
     type: 'WORD id, parameter',
     shape: {
       kind: 'object',
-      fields: { id: { kind: 'constant', values: [DOORS] }, parameter: { kind: 'bytes', min: 1, max: 1 } },
+      fields: { id: { kind: 'constant', values: [doorControlId] }, parameter: { kind: 'bytes', min: 1, max: 1 } },
     },
     read(reader) {
       const id = reader.u16();
-      return { id, parameter: id === DOORS ? reader.take(1) : reader.rest() };
+      return { id, parameter: id === doorControlId ? reader.take(1) : reader.takeRemaining() };
     },
     write(writer, value) {
       writer.uint(value.id, 2);
       writer.put(value.parameter);
     },
-    describe: (out, key, value) =>
-      describePlain(out, key, { id: hexId(value.id, 4), parameter_hex: value.parameter.toString('hex').toUpperCase() }),
+    format: (out, key, value) =>
+      formatPlain(out, key, { id: hexId(value.id, 4), parameter_hex: value.parameter.toString('hex').toUpperCase() }),
   };
-  const list = counted(u16(), item);
+  const list = countedList(u16(), item);
   return {
     ...list,
     read(reader, scope) {
       // Some implementations leave the count out.
-      const isUncounted = reader.remaining === 3 && reader.bytes.readUInt16BE(reader.at) === DOORS;
+      const isUncounted = reader.remaining === 3 && reader.bytes.readUInt16BE(reader.at) === doorControlId;
       return isUncounted ? [item.read(reader, scope)] : list.read(reader, scope);
     },
   };

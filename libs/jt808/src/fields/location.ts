@@ -1,9 +1,9 @@
+import { type AdditionalItem, formatAdditionalItem } from '../additional-items.ts';
 import { BodyError } from '../errors.ts';
-import { describeExtra, type Extra } from '../extras.ts';
 import { Reader } from '../reader.ts';
-import { describeFields, type Field, type OptionalField, readFields, type ValuesOf, writeFields } from './field.ts';
+import { type Field, formatFields, type OptionalField, readFields, type ValuesOf, writeFields } from './field.ts';
 import { altitude, coordinate, tenths, u16, u32 } from './integers.ts';
-import { cameraTime, restIfAny } from './text.ts';
+import { cameraTime, optionalRemaining } from './text.ts';
 
 /** Basic part of a location, 28 bytes (JT/T 808-2013 table 23). */
 export const locationBase = {
@@ -18,10 +18,10 @@ export const locationBase = {
 };
 
 /** Smallest location body; a shorter one is answered with result 2. */
-export const LOCATION_BASE_BYTES = 28;
+export const locationBaseBytes = 28;
 
 /** Items to the end of the body. An item that overruns ends them: it and what follows stay as `extrasTrailing`. */
-export function extrasField(): Field<Extra[]> {
+export function additionalItemsField(): Field<AdditionalItem[]> {
   return {
     type: 'n x (BYTE id, BYTE length, value)',
     shape: {
@@ -33,7 +33,7 @@ export function extrasField(): Field<Extra[]> {
       },
     },
     read(reader) {
-      const extras: Extra[] = [];
+      const extras: AdditionalItem[] = [];
       while (reader.remaining >= 2) {
         const length = reader.bytes[reader.at + 1] as number;
         if (length > reader.remaining - 2) break;
@@ -50,29 +50,29 @@ export function extrasField(): Field<Extra[]> {
         writer.put(extra.bytes);
       }
     },
-    describe(out, _key, value) {
-      out['extras'] = value.map(describeExtra);
+    format(out, _key, value) {
+      out['extras'] = value.map(formatAdditionalItem);
     },
   };
 }
 
 /** What is left behind the last whole item; the values are such that do not read as an item. */
 const extrasTrailing: OptionalField<Buffer> = {
-  ...restIfAny(),
+  ...optionalRemaining(),
   shape: { kind: 'constant', values: [undefined, Buffer.from([0x01]), Buffer.from([0x00, 0xdd, 0x00])] },
 };
 
 /** Fields of 0x0200 and of every message that carries a whole location report. */
 export const locationFields = {
   ...locationBase,
-  extras: extrasField(),
+  extras: additionalItemsField(),
   extrasTrailing, // bytes behind the last whole item
 };
 
 /** Whole location report. */
 export type LocationReport = ValuesOf<typeof locationFields>;
 
-const LOCATION_ENTRIES = Object.entries(locationFields);
+const locationEntries = Object.entries(locationFields);
 
 /** Locations behind their two-byte lengths (JT/T 808-2013 table 77). An item that is no location is passed over by its length. */
 export function batchItems(): Field<LocationReport[]> {
@@ -85,9 +85,9 @@ export function batchItems(): Field<LocationReport[]> {
         const length = reader.bytes.readUInt16BE(reader.at);
         if (length > reader.remaining - 2) break;
         reader.u16();
-        const item = reader.part(length);
+        const item = reader.takeReader(length);
         try {
-          locations.push(readFields(LOCATION_ENTRIES, item, scope.edition) as LocationReport);
+          locations.push(readFields(locationEntries, item, scope.edition) as LocationReport);
         } catch (error) {
           if (!(error instanceof BodyError)) throw error;
         }
@@ -98,25 +98,25 @@ export function batchItems(): Field<LocationReport[]> {
       for (const location of value) {
         const at = writer.length;
         writer.uint(0, 2);
-        writeFields(LOCATION_ENTRIES, writer, location, scope.edition);
+        writeFields(locationEntries, writer, location, scope.edition);
         writer.patch(at, writer.length - at - 2, 2);
       }
     },
-    describe(out, _key, value) {
+    format(out, _key, value) {
       out['items'] = value.map((location) => {
-        const described = describeFields(LOCATION_ENTRIES, location);
-        return { ...described, length: lengthOf(location) };
+        const formatted = formatFields(locationEntries, location);
+        return { ...formatted, length: wireLength(location) };
       });
     },
   };
 }
 
-function lengthOf(location: LocationReport): number {
-  const items = location.extras.reduce((sum, extra) => sum + 2 + extra.bytes.length, 0);
-  return LOCATION_BASE_BYTES + items + (location.extrasTrailing?.length ?? 0);
+function wireLength(location: LocationReport): number {
+  const itemBytes = location.extras.reduce((sum, item) => sum + 2 + item.bytes.length, 0);
+  return locationBaseBytes + itemBytes + (location.extrasTrailing?.length ?? 0);
 }
 
 /** Reads one location report from its body, without a definition at hand. */
 export function readLocation(body: Buffer): LocationReport {
-  return readFields(LOCATION_ENTRIES, new Reader(body), '2013') as LocationReport;
+  return readFields(locationEntries, new Reader(body), '2013') as LocationReport;
 }

@@ -1,9 +1,9 @@
 import type { OptionalField, ValuesOf } from './field.ts';
-import { LOCATION_BASE_BYTES, locationBase } from './location.ts';
+import { locationBase, locationBaseBytes } from './location.ts';
 import { struct } from './structure.ts';
 
 /** Start of a JPEG: where a location should be, it shows that an older unit sends none. */
-const JPEG = 0xffd8;
+const jpegStartMarker = 0xffd8;
 
 /** Location block of 0x0801. Older units lack it: then the picture starts here, or too little is left for a location. */
 export function mediaLocation(): OptionalField<ValuesOf<typeof locationBase>> {
@@ -13,11 +13,11 @@ export function mediaLocation(): OptionalField<ValuesOf<typeof locationBase>> {
     type: 'BYTE[28]',
     shape: { kind: 'optional', shape: location.shape, present: (scope) => scope.edition !== '2011' },
     read(reader, scope) {
-      if (scope.edition === '2011' || reader.remaining < LOCATION_BASE_BYTES) return undefined;
-      if (reader.bytes.readUInt16BE(reader.at) === JPEG) return undefined;
+      if (scope.edition === '2011' || reader.remaining < locationBaseBytes) return undefined;
+      if (reader.bytes.readUInt16BE(reader.at) === jpegStartMarker) return undefined;
       return location.read(reader, scope);
     },
     write: (writer, value, scope) => (value === undefined ? undefined : location.write(writer, value, scope)),
-    describe: (out, key, value) => (value === undefined ? undefined : location.describe(out, key, value)),
+    format: (out, key, value) => (value === undefined ? undefined : location.format(out, key, value)),
   };
 }

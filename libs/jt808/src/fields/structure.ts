@@ -1,12 +1,12 @@
-import { EDITIONS, type Edition } from '../edition.ts';
+import { type Edition, editions } from '../edition.ts';
 import { BodyError, EncodeError } from '../errors.ts';
 import type { Reader } from '../reader.ts';
 import {
-  describeFields,
-  describePlain,
-  describeValue,
   type Field,
   type Fields,
+  formatFields,
+  formatPlain,
+  formatValue,
   type OptionalField,
   readFields,
   type Scope,
@@ -23,7 +23,7 @@ export function struct<F extends Fields>(fields: F): Field<ValuesOf<F>> {
     shape: { kind: 'struct', fields },
     read: (reader, scope) => readFields(entries, reader, scope.edition) as ValuesOf<F>,
     write: (writer, value, scope) => writeFields(entries, writer, asRecord(value), scope.edition),
-    describe: (out, key, value) => describePlain(out, key, describeFields(entries, asRecord(value))),
+    format: (out, key, value) => formatPlain(out, key, formatFields(entries, asRecord(value))),
   };
 }
 
@@ -37,25 +37,25 @@ interface CountedOptions {
   /** 2011 has a second count, of the elements in this package. */
   packageCount2011?: Field<number>;
   /** Nothing at all follows for this value of an earlier field (clear everything). */
-  noneWhen?: readonly [field: string, value: number];
+  emptyWhen?: readonly [field: string, value: number];
 }
 
 /** Count and elements. A body that ends before the count has none of them. */
-export function counted<T>(count: Field<number>, item: Field<T>, options: CountedOptions = {}): Field<T[]> {
-  const { packageCount2011, noneWhen } = options;
+export function countedList<T>(count: Field<number>, item: Field<T>, options: CountedOptions = {}): Field<T[]> {
+  const { packageCount2011, emptyWhen } = options;
   return {
-    ...listOf(item, `${count.type} n, n x (${item.type})`),
+    ...listField(item, `${count.type} n, n x (${item.type})`),
     read(reader, scope) {
-      if (noneWhen !== undefined && reader.remaining === 0) return [];
+      if (emptyWhen !== undefined && reader.remaining === 0) return [];
       const total = count.read(reader, scope);
-      const second = scope.edition === '2011' ? packageCount2011 : undefined;
-      if (second === undefined) return readItems(item, reader, scope, total, false);
+      const packageCount = scope.edition === '2011' ? packageCount2011 : undefined;
+      if (packageCount === undefined) return readItems(item, reader, scope, total, false);
       // The first count is that of the whole message: a single package may hold fewer.
-      return readItems(item, reader, scope, Math.max(total, second.read(reader, scope)), true);
+      return readItems(item, reader, scope, Math.max(total, packageCount.read(reader, scope)), true);
     },
     write(writer, value, scope) {
       const items = asList(value);
-      if (noneWhen !== undefined && items.length === 0 && scope.body[noneWhen[0]] === noneWhen[1]) return;
+      if (emptyWhen !== undefined && items.length === 0 && scope.body[emptyWhen[0]] === emptyWhen[1]) return;
       count.write(writer, items.length, scope);
       if (scope.edition === '2011') packageCount2011?.write(writer, items.length, scope);
       writeItems(item, items, writer, scope);
@@ -64,22 +64,22 @@ export function counted<T>(count: Field<number>, item: Field<T>, options: Counte
 }
 
 /** Elements to the end of the body; a last one that is cut short is left over. */
-export function repeated<T>(item: Field<T>): Field<T[]> {
+export function listToEnd<T>(item: Field<T>): Field<T[]> {
   return {
-    ...listOf(item, `n x (${item.type})`),
-    read: (reader, scope) => readWhole(item, reader, scope),
+    ...listField(item, `n x (${item.type})`),
+    read: (reader, scope) => readToEnd(item, reader, scope),
     write: (writer, value, scope) => writeItems(item, asList(value), writer, scope),
   };
 }
 
-function listOf<T>(item: Field<T>, type: string): Field<T[]> {
+function listField<T>(item: Field<T>, type: string): Field<T[]> {
   return {
     type,
     shape: { kind: 'list', item: item.shape, max: 5 },
-    read: (reader, scope) => readWhole(item, reader, scope),
+    read: (reader, scope) => readToEnd(item, reader, scope),
     write: (writer, value, scope) => writeItems(item, asList(value), writer, scope),
-    describe: (out, key, value) => {
-      out[snakeCase(key)] = value.map((element) => describeValue(item, element));
+    format: (out, key, value) => {
+      out[snakeCase(key)] = value.map((element) => formatValue(item, element));
     },
   };
 }
@@ -89,10 +89,10 @@ function asList<T>(value: T[]): T[] {
   return value;
 }
 
-function readItems<T>(item: Field<T>, reader: Reader, scope: Scope, count: number, mayEnd: boolean): T[] {
+function readItems<T>(item: Field<T>, reader: Reader, scope: Scope, count: number, mayBeIncomplete: boolean): T[] {
   const items: T[] = [];
   for (let i = 0; i < count; i += 1) {
-    if (mayEnd && reader.remaining === 0) break;
+    if (mayBeIncomplete && reader.remaining === 0) break;
     try {
       items.push(item.read(reader, scope));
     } catch (error) {
@@ -104,7 +104,7 @@ function readItems<T>(item: Field<T>, reader: Reader, scope: Scope, count: numbe
 }
 
 /** Reads elements until the bytes end; an incomplete last element stays in the reader. */
-export function readWhole<T>(item: Field<T>, reader: Reader, scope: Scope): T[] {
+export function readToEnd<T>(item: Field<T>, reader: Reader, scope: Scope): T[] {
   const items: T[] = [];
   while (reader.remaining > 0) {
     const { at } = reader;
@@ -145,34 +145,34 @@ export function pair(first: Field<number>, second: Field<number>): Field<[number
       first.write(writer, value[0], scope);
       second.write(writer, value[1], scope);
     },
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
-function optional<T>(
+function optionalField<T>(
   inner: Field<T>,
-  present: (scope: Scope) => boolean | 'maybe',
+  isPresent: (scope: Scope) => boolean | 'maybe',
   read: (reader: Reader, scope: Scope) => T | undefined,
   write: Field<T | undefined>['write'],
 ): OptionalField<T> {
   return {
     optional: true,
     type: inner.type,
-    shape: { kind: 'optional', shape: inner.shape, present },
+    shape: { kind: 'optional', shape: inner.shape, present: isPresent },
     read,
     write,
-    describe: (out, key, value) => (value === undefined ? undefined : inner.describe(out, key, value)),
+    format: (out, key, value) => (value === undefined ? undefined : inner.format(out, key, value)),
   };
 }
 
 /** Field that is there only under a condition on earlier fields or the edition. */
-export function when<T>(present: (scope: Scope) => boolean, inner: Field<T>): OptionalField<T> {
-  return optional(
+export function when<T>(isPresent: (scope: Scope) => boolean, inner: Field<T>): OptionalField<T> {
+  return optionalField(
     inner,
-    present,
-    (reader, scope) => (present(scope) ? inner.read(reader, scope) : undefined),
+    isPresent,
+    (reader, scope) => (isPresent(scope) ? inner.read(reader, scope) : undefined),
     (writer, value, scope) => {
-      if (!present(scope)) return;
+      if (!isPresent(scope)) return;
       if (value === undefined && !('optional' in inner)) throw new EncodeError('missing');
       inner.write(writer, value as T, scope);
     },
@@ -180,8 +180,8 @@ export function when<T>(present: (scope: Scope) => boolean, inner: Field<T>): Op
 }
 
 /** Field that is there when an earlier number satisfies a condition. */
-export function whenField<T>(key: string, holds: (value: number) => boolean, inner: Field<T>): OptionalField<T> {
-  return when((scope) => holds(Number(scope.body[key])), inner);
+export function whenField<T>(key: string, condition: (value: number) => boolean, inner: Field<T>): OptionalField<T> {
+  return when((scope) => condition(Number(scope.body[key])), inner);
 }
 
 /** Field that is there when a bit of an earlier number is set. */
@@ -195,8 +195,8 @@ export function inEditions<T>(editions: readonly Edition[], inner: Field<T>): Op
 }
 
 /** Field that the end of the body may leave out: read when at least `minBytes` are left, written when given. */
-export function ifLeft<T>(inner: Field<T>, minBytes = 1): OptionalField<T> {
-  return optional(
+export function optionalTail<T>(inner: Field<T>, minBytes = 1): OptionalField<T> {
+  return optionalField(
     inner,
     () => 'maybe',
     (reader, scope) => (reader.remaining >= minBytes ? inner.read(reader, scope) : undefined),
@@ -207,29 +207,29 @@ export function ifLeft<T>(inner: Field<T>, minBytes = 1): OptionalField<T> {
 /** One name, another wire form in each edition. */
 export function byEdition<T>(forms: Readonly<Record<Edition, Field<T>>>): Field<T> {
   return {
-    type: [...new Set(EDITIONS.map((edition) => forms[edition].type))].join(' / '),
+    type: [...new Set(editions.map((edition) => forms[edition].type))].join(' / '),
     shape: {
       kind: 'byEdition',
       shapes: { '2011': forms['2011'].shape, '2013': forms['2013'].shape, '2019': forms['2019'].shape },
     },
     read: (reader, scope) => forms[scope.edition].read(reader, scope),
     write: (writer, value, scope) => forms[scope.edition].write(writer, value, scope),
-    describe: (out, key, value) => forms['2013'].describe(out, key, value),
+    format: (out, key, value) => forms['2013'].format(out, key, value),
   };
 }
 
 /** Fact about the layout that is not itself on the wire: found by looking ahead, used when writing. */
-export function found<T>(
-  look: (reader: Reader, scope: Scope) => T | undefined,
+export function lookAhead<T>(
+  detect: (reader: Reader, scope: Scope) => T | undefined,
   values: readonly (T | undefined)[],
-  describe: Field<T>['describe'] = () => undefined,
+  format: Field<T>['format'] = () => undefined,
 ): OptionalField<T> {
   return {
     optional: true,
     type: '',
     shape: { kind: 'constant', values },
-    read: look,
+    read: detect,
     write: () => undefined,
-    describe: (out, key, value) => (value === undefined ? undefined : describe(out, key, value)),
+    format: (out, key, value) => (value === undefined ? undefined : format(out, key, value)),
   };
 }

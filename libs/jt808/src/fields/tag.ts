@@ -1,23 +1,23 @@
 import { BodyError, EncodeError } from '../errors.ts';
 import { Reader } from '../reader.ts';
 import { gbkLength } from '../text.ts';
-import { describeFields, type Field, readFields, snakeCase, type ValuesOf, writeFields } from './field.ts';
+import { type Field, formatFields, readFields, snakeCase, type ValuesOf, writeFields } from './field.ts';
 import { u8 } from './integers.ts';
-import { cameraTime, fixedText, restIfAny } from './text.ts';
+import { cameraTime, fixedText, optionalRemaining } from './text.ts';
 
 /** Alarm tags by province: Jiangsu and Hunan, Guangdong, Sichuan 2019, Heilongjiang. */
-export const TAG_SIZES = [16, 40, 39, 38] as const;
+export const tagSizes = [16, 40, 39, 38] as const;
 
 const tagFields = {
   terminalId: fixedText(7),
   time: cameraTime(),
   seq: u8(),
   attachmentCount: u8(),
-  reserved: restIfAny(),
+  reserved: optionalRemaining(),
 };
 const longTagFields = { ...tagFields, terminalId: fixedText(30) };
-const TAG = Object.entries(tagFields);
-const LONG_TAG = Object.entries(longTagFields);
+const tagEntries = Object.entries(tagFields);
+const longTagEntries = Object.entries(longTagFields);
 
 /**
  * Alarm tag (T/JSATL 12-2017 table 4-16): names an alarm and its attachments. Provinces differ in the width of the terminal id
@@ -26,15 +26,15 @@ const LONG_TAG = Object.entries(longTagFields);
 export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
   reserved: Buffer;
   terminalIdLength?: 7 | 30 | undefined;
-  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written in the place of the fields. */
+  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written instead of the fields. */
   raw?: Buffer | undefined;
 }
 
 /** Reads a tag of 16, 38, 39 or 40 bytes; a BodyError for another size. */
 export function readAlarmTag(raw: Buffer): AlarmTag {
-  if (!TAG_SIZES.some((size) => size === raw.length)) throw new BodyError(`a tag has no ${raw.length} bytes`);
+  if (!tagSizes.some((size) => size === raw.length)) throw new BodyError(`a tag has no ${raw.length} bytes`);
   const terminalIdLength = raw.length >= 38 ? 30 : 7;
-  const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, new Reader(raw), '2013');
+  const tag = readFields(terminalIdLength === 30 ? longTagEntries : tagEntries, new Reader(raw), '2013');
   return withRaw({ reserved: Buffer.alloc(0), ...tag, terminalIdLength }, raw);
 }
 
@@ -44,7 +44,7 @@ const withRaw = (tag: object, raw: Buffer): AlarmTag =>
 
 /** Alarm tag whose size follows from what is left; `sizeOf` answers it. */
 export function tagField(
-  sizeOf: (reader: Reader) => number,
+  readSize: (reader: Reader) => number,
   idLengths: readonly (7 | 30)[] = [7, 30],
 ): Field<AlarmTag> {
   return {
@@ -61,23 +61,23 @@ export function tagField(
       },
     },
     read(reader, scope) {
-      const size = sizeOf(reader);
+      const size = readSize(reader);
       const terminalIdLength = size >= 38 ? 30 : 7;
-      const part = reader.part(size);
+      const part = reader.takeReader(size);
       const raw = part.bytes.subarray(part.at, part.end);
-      const tag = readFields(terminalIdLength === 30 ? LONG_TAG : TAG, part, scope.edition);
+      const tag = readFields(terminalIdLength === 30 ? longTagEntries : tagEntries, part, scope.edition);
       return withRaw({ reserved: Buffer.alloc(0), ...tag, terminalIdLength }, raw);
     },
     write(writer, value, scope) {
       if (value === undefined) throw new EncodeError('missing');
       if (value.raw !== undefined) return writer.put(value.raw);
-      const fitting = value.reserved.length === 1 && gbkLength(value.terminalId) <= 7 ? 7 : 30;
-      const isLong = (value.terminalIdLength ?? fitting) === 30;
-      writeFields(isLong ? LONG_TAG : TAG, writer, { ...value }, scope.edition);
+      const fittingLength = value.reserved.length === 1 && gbkLength(value.terminalId) <= 7 ? 7 : 30;
+      const isLong = (value.terminalIdLength ?? fittingLength) === 30;
+      writeFields(isLong ? longTagEntries : tagEntries, writer, { ...value }, scope.edition);
     },
-    describe(out, key, value) {
+    format(out, key, value) {
       out[snakeCase(key)] = {
-        ...describeFields(TAG, { ...value }),
+        ...formatFields(tagEntries, { ...value }),
         reserved_hex: value.reserved.toString('hex').toUpperCase(),
       };
     },

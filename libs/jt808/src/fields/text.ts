@@ -14,20 +14,20 @@ import {
 import { EncodeError } from '../errors.ts';
 import { unpackDigits } from '../terminal-number.ts';
 import { decodeGbk, encodeGbk } from '../text.ts';
-import { describePlain, type Field, type OptionalField, snakeCase } from './field.ts';
+import { type Field, formatPlain, type OptionalField, snakeCase } from './field.ts';
 
 /** STRING to the end of the body. 2011 ends it with a NUL: read either way, written without, as terminals go by the length. */
 export function text(): Field<string> {
   return {
     type: 'STRING',
     shape: { kind: 'text', maxBytes: 60 },
-    read: (reader) => decodeGbk(reader.rest()),
+    read: (reader) => decodeGbk(reader.takeRemaining()),
     write: (writer, value) => writer.put(encodeGbk(value)),
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
-function prefixed(lengthBytes: 1 | 2): Field<string> {
+function prefixedText(lengthBytes: 1 | 2): Field<string> {
   return {
     type: lengthBytes === 1 ? 'BYTE n + STRING' : 'WORD n + STRING',
     shape: { kind: 'text', maxBytes: 40 },
@@ -37,14 +37,14 @@ function prefixed(lengthBytes: 1 | 2): Field<string> {
       writer.uint(bytes.length, lengthBytes);
       writer.put(bytes);
     },
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
 /** STRING behind its length in one byte. */
-export const text8 = (): Field<string> => prefixed(1);
+export const text8 = (): Field<string> => prefixedText(1);
 /** STRING behind its length in two bytes. */
-export const text16 = (): Field<string> => prefixed(2);
+export const text16 = (): Field<string> => prefixedText(2);
 
 /** Where filler goes in fixed-width text. */
 type Padding = 'nulBehind' | 'nulInFront' | 'spaceBehind';
@@ -57,13 +57,13 @@ export function fixedText(size: number, padding: Padding = 'nulBehind'): Field<s
     read: (reader) => decodeGbk(reader.take(size)),
     write: (writer, value) => {
       const bytes = encodeGbk(value);
-      const missing = size - bytes.length;
-      if (missing < 0) throw new EncodeError(`${bytes.length} bytes exceed ${size}`);
-      if (padding === 'nulInFront') writer.fill(0, missing);
+      const paddingBytes = size - bytes.length;
+      if (paddingBytes < 0) throw new EncodeError(`${bytes.length} bytes exceed ${size}`);
+      if (padding === 'nulInFront') writer.fill(0, paddingBytes);
       writer.put(bytes);
-      if (padding !== 'nulInFront') writer.fill(padding === 'spaceBehind' ? 0x20 : 0, missing);
+      if (padding !== 'nulInFront') writer.fill(padding === 'spaceBehind' ? 0x20 : 0, paddingBytes);
     },
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
@@ -76,7 +76,7 @@ export function fixedTextTail(size: number): OptionalField<string> {
     shape: { kind: 'optional', shape: inner.shape, present: () => 'maybe' },
     read: (reader) => (reader.remaining === 0 ? undefined : decodeGbk(reader.take(Math.min(size, reader.remaining)))),
     write: (writer, value, scope) => (value === undefined ? undefined : inner.write(writer, value, scope)),
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
@@ -87,7 +87,7 @@ export function digits(size: number): Field<string> {
     shape: { kind: 'digits', length: size * 2 },
     read: (reader) => unpackDigits(reader.take(size), 0, size),
     write: (writer, value) => writer.put(packDigits(value, size)),
-    describe: describePlain,
+    format: formatPlain,
   };
 }
 
@@ -101,54 +101,54 @@ export function bytes(size: number): Field<Buffer> {
       if (value.length !== size) throw new EncodeError(`${value.length} bytes instead of ${size}`);
       writer.put(value);
     },
-    describe: describeHex,
+    format: formatHex,
   };
 }
 
 /** Raw bytes to the end of the body, perhaps none. */
-export function rest(): Field<Buffer> {
+export function remainingBytes(): Field<Buffer> {
   return {
     type: 'BYTE[n]',
     shape: { kind: 'bytes', min: 0, max: 60 },
-    read: (reader) => reader.rest(),
+    read: (reader) => reader.takeRemaining(),
     write: (writer, value) => writer.put(value),
-    describe: describeHex,
+    format: formatHex,
   };
 }
 
 /** Raw bytes to the end of the body, absent when there are none. */
-export function restIfAny(): OptionalField<Buffer> {
+export function optionalRemaining(): OptionalField<Buffer> {
   return {
     optional: true,
     type: 'BYTE[n]',
     shape: { kind: 'optional', shape: { kind: 'bytes', min: 1, max: 20 }, present: () => 'maybe' },
-    read: (reader) => (reader.remaining === 0 ? undefined : reader.rest()),
+    read: (reader) => (reader.remaining === 0 ? undefined : reader.takeRemaining()),
     write: (writer, value) => (value === undefined ? undefined : writer.put(value)),
-    describe: (out, key, value) => (value === undefined ? undefined : describeHex(out, key, value)),
+    format: (out, key, value) => (value === undefined ? undefined : formatHex(out, key, value)),
   };
 }
 
 /** Picture, sound or film to the end of the body: logs carry its size and first 16 bytes only. */
 export function mediaData(): Field<Buffer> {
   return {
-    ...rest(),
-    describe(out, key, value) {
+    ...remainingBytes(),
+    format(out, key, value) {
       out[`${snakeCase(key)}_length`] = value.length;
       out[`${snakeCase(key)}_head_hex`] = value.subarray(0, 16).toString('hex').toUpperCase();
     },
   };
 }
 
-function describeHex(out: Record<string, unknown>, key: string, value: Buffer): void {
+function formatHex(out: Record<string, unknown>, key: string, value: Buffer): void {
   out[`${snakeCase(key)}_hex`] = value.toString('hex').toUpperCase();
 }
 
-function describeRaw(value: RawBcd): Record<string, string> {
+function formatRawBcd(value: RawBcd): Record<string, string> {
   return 'bcd' in value ? { bcd: value.bcd } : { invalid_bcd: value.invalidBcd };
 }
 
-function describeTime(out: Record<string, unknown>, key: string, value: CameraTime, suffix: string): void {
-  out[snakeCase(key)] = typeof value === 'string' ? value + suffix : value === null ? null : describeRaw(value);
+function formatTime(out: Record<string, unknown>, key: string, value: CameraTime, suffix: string): void {
+  out[snakeCase(key)] = typeof value === 'string' ? value + suffix : value === null ? null : formatRawBcd(value);
 }
 
 /** Time on the terminal's own clock, BCD[6]; GMT+8 by the standard. Null = no value. */
@@ -158,7 +158,7 @@ export function cameraTime(zone: '+08:00' | 'Z' = '+08:00'): Field<CameraTime> {
     shape: { kind: 'cameraTime' },
     read: (reader) => readCameraTime(reader.take(6)),
     write: (writer, value) => writer.put(writeCameraTime(value)),
-    describe: (out, key, value) => describeTime(out, key, value, zone),
+    format: (out, key, value) => formatTime(out, key, value, zone),
   };
 }
 
@@ -169,7 +169,7 @@ export function cameraDate(): Field<CameraDate> {
     shape: { kind: 'cameraDate' },
     read: (reader) => readCameraDate(reader.take(4)),
     write: (writer, value) => writer.put(writeCameraDate(value)),
-    describe: (out, key, value) => describeTime(out, key, value, ''),
+    format: (out, key, value) => formatTime(out, key, value, ''),
   };
 }
 
@@ -180,6 +180,6 @@ export function clockTime(): Field<ClockTime> {
     shape: { kind: 'clockTime' },
     read: (reader) => readClockTime(reader.take(5)),
     write: (writer, value) => writer.put(writeClockTime(value)),
-    describe: (out, key, value) => describeTime(out, key, value, ''),
+    format: (out, key, value) => formatTime(out, key, value, ''),
   };
 }

@@ -2,16 +2,16 @@ import type { Edition } from '../edition.ts';
 import { BodyError } from '../errors.ts';
 import {
   cameraTime,
-  counted,
+  countedList,
   inEditions,
-  magnitude,
   pair,
-  rest,
+  remainingBytes,
   struct,
   text16,
   u8,
   u16,
   u32,
+  unsignedCoordinate,
   whenBit,
 } from '../fields/index.ts';
 import { decodeBody, defineMessage, type MessageDefinition } from '../message.ts';
@@ -19,18 +19,18 @@ import { decodeBody, defineMessage, type MessageDefinition } from '../message.ts
 // Attribute bits of areas: 0 daily time, 1 speed limit, 2/3 alarm driver/platform on entry, 4/5 on exit, 6 south, 7 west,
 // 8 doors forbidden, 14 close modem inside, 15 collect detailed GNSS (8, 14, 15 from 2013). Table 57.
 
-const head = { areaId: u32(), attributes: u16() };
-const times = {
+const areaHeader = { areaId: u32(), attributes: u16() };
+const timeFields = {
   startTime: whenBit('attributes', 0, cameraTime()), // daily range: date digits 00, then raw BCD
   endTime: whenBit('attributes', 0, cameraTime()),
 };
-const speed = {
+const speedFields = {
   maxSpeedKmh: whenBit('attributes', 1, u16()),
   overspeedDurationS: whenBit('attributes', 1, u8()),
 };
-const nightSpeed = { nightMaxSpeedKmh: inEditions(['2019'], whenBit('attributes', 1, u16())) };
+const nightSpeedField = { nightMaxSpeedKmh: inEditions(['2019'], whenBit('attributes', 1, u16())) };
 const name = { name: inEditions(['2019'], text16()) };
-const setAttribute = { setAttribute: u8() }; // 0 replace, 1 add, 2 change
+const setAttributeField = { setAttribute: u8() }; // 0 replace, 1 add, 2 change
 
 /** 0x8600 circular areas. Coordinates carry no sign: attribute bits 6 and 7 do. */
 export const setCircleAreas = defineMessage({
@@ -40,17 +40,17 @@ export const setCircleAreas = defineMessage({
   reference: 'JT/T 808-2013 tables 55 to 57',
   answeredBy: [0x0001],
   body: {
-    ...setAttribute,
-    areas: counted(
+    ...setAttributeField,
+    areas: countedList(
       u8(),
       struct({
-        ...head,
-        centerLatitudeDeg: magnitude(),
-        centerLongitudeDeg: magnitude(),
+        ...areaHeader,
+        centerLatitudeDeg: unsignedCoordinate(),
+        centerLongitudeDeg: unsignedCoordinate(),
         radiusM: u32(),
-        ...times,
-        ...speed,
-        ...nightSpeed,
+        ...timeFields,
+        ...speedFields,
+        ...nightSpeedField,
         ...name,
       }),
       { packageCount2011: u8() },
@@ -66,18 +66,18 @@ export const setRectangleAreas = defineMessage({
   reference: 'JT/T 808-2013 tables 59 and 60',
   answeredBy: [0x0001],
   body: {
-    ...setAttribute,
-    areas: counted(
+    ...setAttributeField,
+    areas: countedList(
       u8(),
       struct({
-        ...head,
-        topLeftLatitudeDeg: magnitude(),
-        topLeftLongitudeDeg: magnitude(),
-        bottomRightLatitudeDeg: magnitude(),
-        bottomRightLongitudeDeg: magnitude(),
-        ...times,
-        ...speed,
-        ...nightSpeed,
+        ...areaHeader,
+        topLeftLatitudeDeg: unsignedCoordinate(),
+        topLeftLongitudeDeg: unsignedCoordinate(),
+        bottomRightLatitudeDeg: unsignedCoordinate(),
+        bottomRightLongitudeDeg: unsignedCoordinate(),
+        ...timeFields,
+        ...speedFields,
+        ...nightSpeedField,
         ...name,
       }),
       { packageCount2011: u8() },
@@ -93,11 +93,11 @@ export const setPolygonArea = defineMessage({
   reference: 'JT/T 808-2013 tables 62 and 63',
   answeredBy: [0x0001],
   body: {
-    ...head,
-    ...times,
-    ...speed,
-    vertices: counted(u16(), pair(magnitude(), magnitude()), { packageCount2011: u8() }),
-    ...nightSpeed,
+    ...areaHeader,
+    ...timeFields,
+    ...speedFields,
+    vertices: countedList(u16(), pair(unsignedCoordinate(), unsignedCoordinate()), { packageCount2011: u8() }),
+    ...nightSpeedField,
     ...name,
   },
 });
@@ -112,20 +112,20 @@ export const setRoute = defineMessage({
   body: {
     routeId: u32(),
     attributes: u16(), // bits 0, 2-5 as for areas
-    ...times,
-    points: counted(
+    ...timeFields,
+    points: countedList(
       u16(),
       struct({
         pointId: u32(),
         segmentId: u32(),
-        latitudeDeg: magnitude(),
-        longitudeDeg: magnitude(),
+        latitudeDeg: unsignedCoordinate(),
+        longitudeDeg: unsignedCoordinate(),
         widthM: u8(),
         attributes: u8(), // bits 0 travel time, 1 speed limit, 2 south, 3 west
         maxTravelTimeS: whenBit('attributes', 0, u16()),
         minTravelTimeS: whenBit('attributes', 0, u16()),
-        ...speed,
-        ...nightSpeed,
+        ...speedFields,
+        ...nightSpeedField,
       }),
       { packageCount2011: u8() },
     ),
@@ -133,25 +133,25 @@ export const setRoute = defineMessage({
   },
 });
 
-function deletion<const N extends string>(id: number, name: N, reference: string) {
+function defineDeletion<const N extends string>(id: number, nameField: N, reference: string) {
   return defineMessage({
     id,
-    name,
+    name: nameField,
     from: 'platform',
     reference,
     answeredBy: [0x0001],
-    body: { ids: counted(u8(), u32()) }, // at most 125; none = all of the kind
+    body: { ids: countedList(u8(), u32()) }, // at most 125; none = all of the kind
   });
 }
 
 /** 0x8601 delete circular areas. */
-export const deleteCircleAreas = deletion(0x8601, 'deleteCircleAreas', 'JT/T 808-2013 table 58');
+export const deleteCircleAreas = defineDeletion(0x8601, 'deleteCircleAreas', 'JT/T 808-2013 table 58');
 /** 0x8603 delete rectangular areas. */
-export const deleteRectangleAreas = deletion(0x8603, 'deleteRectangleAreas', 'JT/T 808-2013 table 61');
+export const deleteRectangleAreas = defineDeletion(0x8603, 'deleteRectangleAreas', 'JT/T 808-2013 table 61');
 /** 0x8605 delete polygons. */
-export const deletePolygonAreas = deletion(0x8605, 'deletePolygonAreas', 'JT/T 808-2013 table 64');
+export const deletePolygonAreas = defineDeletion(0x8605, 'deletePolygonAreas', 'JT/T 808-2013 table 64');
 /** 0x8607 delete routes. */
-export const deleteRoutes = deletion(0x8607, 'deleteRoutes', 'JT/T 808-2013 table 69');
+export const deleteRoutes = defineDeletion(0x8607, 'deleteRoutes', 'JT/T 808-2013 table 69');
 
 /** 0x8608 query of areas and routes. */
 export const queryAreas = defineMessage({
@@ -163,7 +163,7 @@ export const queryAreas = defineMessage({
   answeredBy: [0x0608],
   body: {
     queryType: u8(), // 1 circle, 2 rectangle, 3 polygon, 4 route
-    ids: counted(u32(), u32()), // none = all
+    ids: countedList(u32(), u32()), // none = all
   },
 });
 
@@ -174,10 +174,10 @@ export const queryAreasResponse = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2019 chapter 8',
   editions: ['2019'],
-  body: { queryType: u8(), count: u32(), data: rest() },
+  body: { queryType: u8(), count: u32(), data: remainingBytes() },
 });
 
-const KINDS: Readonly<Record<number, MessageDefinition>> = {
+const definitionByQueryType: Readonly<Record<number, MessageDefinition>> = {
   1: setCircleAreas,
   2: setRectangleAreas,
   3: setPolygonArea,
@@ -189,15 +189,15 @@ export function decodeQueriedAreas(
   response: { queryType: number; data: Buffer },
   edition: Edition = '2019',
 ): Record<string, unknown>[] | undefined {
-  const definition = KINDS[response.queryType];
+  const definition = definitionByQueryType[response.queryType];
   if (definition === undefined) return undefined;
   const bodies: Record<string, unknown>[] = [];
-  let rest: Buffer | undefined = response.data;
+  let remaining: Buffer | undefined = response.data;
   try {
-    while (rest !== undefined && rest.length > 0) {
-      const { trailing, ...body }: Record<string, unknown> = decodeBody(definition, rest, edition);
+    while (remaining !== undefined && remaining.length > 0) {
+      const { trailing, ...body }: Record<string, unknown> = decodeBody(definition, remaining, edition);
       bodies.push(body);
-      rest = Buffer.isBuffer(trailing) ? trailing : undefined;
+      remaining = Buffer.isBuffer(trailing) ? trailing : undefined;
     }
     return bodies;
   } catch (error) {

@@ -1,5 +1,5 @@
-import { bytes, counted, type Field, fixedText, found, struct, text8, u8, u16, u32 } from '../fields/index.ts';
-import { TAG_SIZES, tagField } from '../fields/tag.ts';
+import { bytes, countedList, type Field, fixedText, lookAhead, struct, text8, u8, u16, u32 } from '../fields/index.ts';
+import { tagField, tagSizes } from '../fields/tag.ts';
 import { defineMessage } from '../message.ts';
 import type { Reader } from '../reader.ts';
 
@@ -11,8 +11,8 @@ const numberedFile = {
   type: u8(), // 0 image, 1 audio, 2 video, 3 text, 4 other
   size: u32(),
 };
-const ALARM_NO_BYTES = 32;
-const RESERVED_BYTES = 16;
+const alarmNoBytes = 32;
+const reservedBytes = 16;
 
 /** 0x9208 the platform asks for the attachments of an alarm. */
 export const alarmAttachmentUpload = defineMessage({
@@ -25,16 +25,16 @@ export const alarmAttachmentUpload = defineMessage({
     serverIp: text8(),
     tcpPort: u16(),
     udpPort: u16(),
-    tag: tagField((reader) => reader.remaining - ALARM_NO_BYTES - RESERVED_BYTES), // copied from the alarm
-    alarmNo: fixedText(ALARM_NO_BYTES),
-    reserved: bytes(RESERVED_BYTES),
+    tag: tagField((reader) => reader.remaining - alarmNoBytes - reservedBytes), // copied from the alarm
+    alarmNo: fixedText(alarmNoBytes),
+    reserved: bytes(reservedBytes),
   },
 });
 
 /** True when the files behind a head of this size fill the body exactly. */
-function filesFit(reader: Reader, head: number): boolean {
+function doFilesFit(reader: Reader, headerBytes: number): boolean {
   const { bytes: body, end } = reader;
-  let at = reader.at + head + ALARM_NO_BYTES + 1;
+  let at = reader.at + headerBytes + alarmNoBytes + 1;
   if (at >= end) return false;
   const count = body[at] as number;
   at += 1;
@@ -45,25 +45,25 @@ function filesFit(reader: Reader, head: number): boolean {
 }
 
 /** Layouts in use: Jiangsu first, then those with long ids. */
-const ATTACHMENT_LAYOUTS = [7, 30].flatMap((idLength) => TAG_SIZES.map((tagSize) => ({ idLength, tagSize })));
+const attachmentLayouts = [7, 30].flatMap((idLength) => tagSizes.map((tagSize) => ({ idLength, tagSize })));
 
 const shortId = fixedText(7);
 const longId = fixedText(30);
 
 /** Terminal id in front of the tag, as wide as the body shows. */
 function terminalId(): Field<string> {
-  const of = (length: unknown): Field<string> => (length === 30 ? longId : shortId);
+  const fieldForLength = (length: unknown): Field<string> => (length === 30 ? longId : shortId);
   return {
     ...shortId,
     type: 'BYTE[7/30]',
-    read: (reader, scope) => of(scope.body['terminalIdLength']).read(reader, scope),
-    write: (writer, value, scope) => of(scope.body['terminalIdLength']).write(writer, value, scope),
+    read: (reader, scope) => fieldForLength(scope.body['terminalIdLength']).read(reader, scope),
+    write: (writer, value, scope) => fieldForLength(scope.body['terminalIdLength']).write(writer, value, scope),
   };
 }
 
 /** Size of the tag: the first of the known ones with which the rest of the body fits. */
-function tagSizeOf(reader: Reader): number {
-  return TAG_SIZES.find((size) => filesFit(reader, size)) ?? TAG_SIZES[0];
+function detectTagSize(reader: Reader): number {
+  return tagSizes.find((size) => doFilesFit(reader, size)) ?? tagSizes[0];
 }
 
 /** 0x1210 list of the attachments. */
@@ -74,16 +74,16 @@ export const alarmAttachmentInfo = defineMessage({
   reference: 'T/JSATL 12-2017 table 4-23',
   answeredBy: [0x8001],
   body: {
-    terminalIdLength: found<number>(
+    terminalIdLength: lookAhead<number>(
       (reader) =>
-        ATTACHMENT_LAYOUTS.find(({ idLength, tagSize }) => filesFit(reader, idLength + tagSize))?.idLength ?? 7,
+        attachmentLayouts.find(({ idLength, tagSize }) => doFilesFit(reader, idLength + tagSize))?.idLength ?? 7,
       [7],
     ),
     terminalId: terminalId(),
-    tag: tagField(tagSizeOf, [7]),
-    alarmNo: fixedText(ALARM_NO_BYTES),
+    tag: tagField(detectTagSize, [7]),
+    alarmNo: fixedText(alarmNoBytes),
     infoType: u8(), // 0 normal, 1 resend
-    files: counted(u8(), struct(file)),
+    files: countedList(u8(), struct(file)),
   },
 });
 
@@ -98,7 +98,7 @@ export const attachmentFileInfo = defineMessage({
 });
 
 /** 0x1212 a file is done. */
-export const attachmentFileDone = defineMessage({
+export const attachmentUploadComplete = defineMessage({
   id: 0x1212,
   name: 'attachmentFileDone',
   from: 'terminal',
@@ -108,7 +108,7 @@ export const attachmentFileDone = defineMessage({
 });
 
 /** 0x9212 answer to 0x1212: done, or the ranges to send again. */
-export const attachmentFileDoneResponse = defineMessage({
+export const attachmentUploadCompleteResponse = defineMessage({
   id: 0x9212,
   name: 'attachmentFileDoneResponse',
   from: 'platform',
@@ -117,6 +117,6 @@ export const attachmentFileDoneResponse = defineMessage({
     name: text8(),
     type: u8(),
     result: u8(), // 0 done, 1 resend
-    retransmit: counted(u8(), struct({ offset: u32(), length: u32() }), { noneWhen: ['result', -1] }),
+    retransmit: countedList(u8(), struct({ offset: u32(), length: u32() }), { emptyWhen: ['result', -1] }),
   },
 });

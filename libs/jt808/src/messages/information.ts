@@ -1,4 +1,4 @@
-import { counted, inEditions, repeated, struct, text, text8, text16, u8, u16 } from '../fields/index.ts';
+import { countedList, inEditions, listToEnd, struct, text, text8, text16, u8, u16 } from '../fields/index.ts';
 import { defineMessage } from '../message.ts';
 
 /** 0x8300 text to the driver: at most 1024 bytes of GBK. The text_type byte of 2019 must be there, or the first letter is eaten. */
@@ -24,7 +24,10 @@ export const setEvents = defineMessage({
   answeredBy: [0x0001],
   body: {
     setType: u8(), // 0 clear all and nothing follows, 1 replace, 2 add, 3 change, 4 delete
-    events: counted(u8(), struct({ id: u8(), content: text8() }), { packageCount2011: u8(), noneWhen: ['setType', 0] }),
+    events: countedList(u8(), struct({ id: u8(), content: text8() }), {
+      packageCount2011: u8(),
+      emptyWhen: ['setType', 0],
+    }),
   },
 });
 
@@ -39,7 +42,7 @@ export const eventReport = defineMessage({
 });
 
 /** 0x8302 question with answers to choose from. */
-export const askQuestion = defineMessage({
+export const sendQuestion = defineMessage({
   id: 0x8302,
   name: 'askQuestion',
   from: 'platform',
@@ -48,12 +51,12 @@ export const askQuestion = defineMessage({
   body: {
     flags: u8(), // bits 0 emergency, 3 TTS, 4 advertising screen
     question: text8(),
-    answers: repeated(struct({ id: u8(), content: text16() })),
+    answers: listToEnd(struct({ id: u8(), content: text16() })),
   },
 });
 
 /** 0x0302 answer of the driver. */
-export const questionAnswer = defineMessage({
+export const questionResponse = defineMessage({
   id: 0x0302,
   name: 'questionAnswer',
   from: 'terminal',
@@ -71,7 +74,10 @@ export const setInfoMenu = defineMessage({
   answeredBy: [0x0001],
   body: {
     setType: u8(), // 0 clear all, 1 replace, 2 add, 3 change
-    items: counted(u8(), struct({ type: u8(), name: text16() }), { packageCount2011: u8(), noneWhen: ['setType', 0] }),
+    items: countedList(u8(), struct({ type: u8(), name: text16() }), {
+      packageCount2011: u8(),
+      emptyWhen: ['setType', 0],
+    }),
   },
 });
 
@@ -100,7 +106,7 @@ export const infoService = defineMessage({
 });
 
 /** 0x8400 the terminal shall call a number. */
-export const callBack = defineMessage({
+export const phoneCallback = defineMessage({
   id: 0x8400,
   name: 'callBack',
   from: 'platform',
@@ -118,9 +124,9 @@ export const setPhoneBook = defineMessage({
   answeredBy: [0x0001],
   body: {
     setType: u8(), // 0 clear, 1 replace, 2 add, 3 change
-    contacts: counted(u8(), struct({ flag: u8(), phoneNumber: text8(), name: text8() }), {
+    contacts: countedList(u8(), struct({ flag: u8(), phoneNumber: text8(), name: text8() }), {
       packageCount2011: u8(),
-      noneWhen: ['setType', 0],
+      emptyWhen: ['setType', 0],
     }),
   },
 });

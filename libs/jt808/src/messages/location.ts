@@ -1,6 +1,6 @@
 import { countOf, inEditions, u8, u16, u32, whenField } from '../fields/index.ts';
 import { controlItems } from '../fields/lists.ts';
-import { batchItems, LOCATION_BASE_BYTES, locationFields } from '../fields/location.ts';
+import { batchItems, locationBaseBytes, locationFields } from '../fields/location.ts';
 import { defineMessage } from '../message.ts';
 
 /** 0x0200 location report. A body under 28 bytes is refused with result 2. */
@@ -29,7 +29,7 @@ export const queryLocationResponse = defineMessage({
   name: 'queryLocationResponse',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 33',
-  layoutOf: (body, edition) => (edition === '2013' && body.length < LOCATION_BASE_BYTES + 2 ? '2011' : edition),
+  layoutOf: (body, edition) => (edition === '2013' && body.length < locationBaseBytes + 2 ? '2011' : edition),
   body: { replySerial: inEditions(['2013', '2019'], u16()), ...locationFields },
 });
 

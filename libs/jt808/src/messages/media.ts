@@ -1,11 +1,11 @@
 import {
   cameraTime,
-  counted,
+  countedList,
   countOf,
-  ifLeft,
   inEditions,
+  listToEnd,
   mediaData,
-  repeated,
+  optionalTail,
   struct,
   u8,
   u16,
@@ -17,7 +17,7 @@ import { locationBase } from '../fields/location.ts';
 import { mediaLocation } from '../fields/media-location.ts';
 import { defineMessage } from '../message.ts';
 
-const mediaHead = {
+const mediaHeader = {
   multimediaId: u32(),
   type: u8(), //      0 image, 1 audio, 2 video
   format: u8(), //    0 JPEG, 1 TIF, 2 MP3, 3 WAV, 4 WMV
@@ -32,7 +32,7 @@ export const multimediaEvent = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 80',
   answeredBy: [0x8001],
-  body: mediaHead,
+  body: mediaHeader,
 });
 
 /** 0x0801 multimedia data, in parts: 0x8001 for each but the last, then one 0x8800. The head stands in part 1 only. */
@@ -43,7 +43,7 @@ export const multimediaData = defineMessage({
   reference: 'JT/T 808-2013 table 81',
   answeredBy: [0x8800, 0x8001],
   body: {
-    ...mediaHead,
+    ...mediaHeader,
     totalParts: inEditions(['2011'], u32()),
     partId: inEditions(['2011'], u32()),
     location: mediaLocation(), // absent in 2011 and on some older units
@@ -96,11 +96,11 @@ export const cameraShootResponse = defineMessage({
   body: {
     replySerial: u16(),
     result: u8(), // 0 success, 1 failure, 2 channel not supported
-    multimediaIds: whenField('result', (result) => result === 0, ifLeft(counted(u16(), u32()), 2)),
+    multimediaIds: whenField('result', (result) => result === 0, optionalTail(countedList(u16(), u32()), 2)),
   },
 });
 
-const search = {
+const searchFields = {
   type: u8(), //     0 image, 1 audio, 2 video
   channel: u8(), //  0 = all
   eventCode: u8(),
@@ -115,7 +115,7 @@ export const multimediaSearch = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 85',
   answeredBy: [0x0802],
-  body: search,
+  body: searchFields,
 });
 
 /** 0x0802 stored multimedia. 2011 lists no ids. */
@@ -128,7 +128,7 @@ export const multimediaSearchResponse = defineMessage({
     replySerial: u16(),
     count: countOf('items', u16()),
     packageCount: packageCount('items', u16()),
-    items: repeated(
+    items: listToEnd(
       struct({
         multimediaId: inEditions(['2013', '2019'], u32()),
         type: u8(),
@@ -147,7 +147,7 @@ export const multimediaUploadRequest = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 88',
   answeredBy: [0x0001],
-  body: { ...search, deleteFlag: u8() },
+  body: { ...searchFields, deleteFlag: u8() },
 });
 
 /** 0x8804 record sound. */

@@ -1,13 +1,13 @@
 import type { Edition } from '../edition.ts';
 import {
   byEdition,
-  counted,
+  countedList,
   countOf,
   digits,
   type Field,
   fixedText,
-  found,
-  rest,
+  lookAhead,
+  remainingBytes,
   text,
   text8,
   u8,
@@ -16,7 +16,7 @@ import {
 } from '../fields/index.ts';
 import { packageCount } from '../fields/lists.ts';
 import { defineMessage } from '../message.ts';
-import { itemsFit, parameterItems } from '../parameters.ts';
+import { doItemsFit, parameterItems } from '../parameters.ts';
 import type { Reader } from '../reader.ts';
 
 /** 0x8103 set parameters. */
@@ -26,7 +26,7 @@ export const setParameters = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 10',
   answeredBy: [0x0001],
-  layoutOf: (body, edition) => (edition !== '2013' || itemsFit(body, 1) || !itemsFit(body, 2) ? edition : '2011'),
+  layoutOf: (body, edition) => (edition !== '2013' || doItemsFit(body, 1) || !doItemsFit(body, 2) ? edition : '2011'),
   body: { count: countOf('params', u8()), packageCount: packageCount('params'), params: parameterItems() },
 });
 
@@ -48,7 +48,7 @@ export const queryParametersByIds = defineMessage({
   reference: 'JT/T 808-2013 table 15',
   editions: ['2013', '2019'],
   answeredBy: [0x0104],
-  body: { paramIds: counted(u8(), u32({ hexDigits: 4 })) },
+  body: { paramIds: countedList(u8(), u32({ hexDigits: 4 })) },
 });
 
 /** 0x0104 parameters of the terminal. The count may be wrong: the items are read to the end. */
@@ -57,14 +57,14 @@ export const queryParametersResponse = defineMessage({
   name: 'queryParametersResponse',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 16',
-  layoutOf: (body, edition) => (edition !== '2013' || itemsFit(body, 3) || !itemsFit(body, 4) ? edition : '2011'),
+  layoutOf: (body, edition) => (edition !== '2013' || doItemsFit(body, 3) || !doItemsFit(body, 4) ? edition : '2011'),
   body: {
     replySerial: u16(),
     count: countOf('params', u8()),
     packageCount: packageCount('params'),
     params: parameterItems(),
   },
-  describe(out, body) {
+  format(out, body) {
     const { params, count } = body;
     if (Array.isArray(params) && count !== undefined && params.length !== count) out['count_mismatch'] = true;
   },
@@ -96,11 +96,11 @@ export const terminalControl = defineMessage({
 
 /** Joins the parameters of 0x8105: an unused field stays empty and keeps its `;`. Throws on a `;` inside a field. */
 export function joinControlParameters(fields: readonly (string | number | null | undefined)[]): string {
-  return fields.map((field) => checkedField(String(field ?? ''))).join(';');
+  return fields.map((field) => assertControlField(String(field ?? ''))).join(';');
 }
 
-function checkedField(field: string): string {
-  if (field.includes(';')) throw new RangeError('a terminal control parameter can not contain ";"');
+function assertControlField(field: string): string {
+  if (field.includes(';')) throw new RangeError('a terminal control parameter cannot contain ";"');
   return field;
 }
 
@@ -117,7 +117,7 @@ export const queryAttributes = defineMessage({
 
 /** Width of the manufacturer's id, 5 by the standard and 11 in some 2019 implementations: the one with which the rest fits. */
 function manufacturerIdLength(fits: (reader: Reader, length: 5 | 11, is2019: boolean) => boolean) {
-  return found<number>(
+  return lookAhead<number>(
     (reader, scope) => {
       const is2019 = scope.edition === '2019';
       return !fits(reader, 5, is2019) && fits(reader, 11, is2019) ? 11 : 5;
@@ -129,35 +129,35 @@ function manufacturerIdLength(fits: (reader: Reader, length: 5 | 11, is2019: boo
   );
 }
 
-const short = fixedText(5);
-const long = fixedText(11);
+const shortManufacturerId = fixedText(5);
+const longManufacturerId = fixedText(11);
 
 function manufacturerId(): Field<string> {
-  const of = (length: unknown): Field<string> => (length === 11 ? long : short);
+  const fieldForLength = (length: unknown): Field<string> => (length === 11 ? longManufacturerId : shortManufacturerId);
   return {
-    ...short,
+    ...shortManufacturerId,
     type: 'BYTE[5/11]',
-    read: (reader, scope) => of(scope.body['manufacturerIdLength']).read(reader, scope),
-    write: (writer, value, scope) => of(scope.body['manufacturerIdLength']).write(writer, value, scope),
+    read: (reader, scope) => fieldForLength(scope.body['manufacturerIdLength']).read(reader, scope),
+    write: (writer, value, scope) => fieldForLength(scope.body['manufacturerIdLength']).write(writer, value, scope),
   };
 }
 
 /** True when the two texts of a 0x0107 whose manufacturer's id starts at `at` leave just the two attribute bytes. */
-function attributesFitAt(body: Buffer, at: number, length: 5 | 11, is2019: boolean): boolean {
+function doAttributesFitAt(body: Buffer, at: number, length: 5 | 11, is2019: boolean): boolean {
   const hardware = at + length + (is2019 ? 60 : 27) + 10;
   const firmware = hardware + 1 + (body[hardware] ?? 0);
   return firmware < body.length && firmware + 1 + (body[firmware] as number) + 2 === body.length;
 }
 
 /** The look-ahead starts at the id itself: the terminal type is behind us. */
-function attributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
-  return attributesFitAt(reader.bytes, reader.at, length, is2019);
+function doAttributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
+  return doAttributesFitAt(reader.bytes, reader.at, length, is2019);
 }
 
 /** Layout of a 0x0107: that of the edition, unless only the other one fits (fields of 2019 behind a short header, or the reverse). */
-function attributesLayout(body: Buffer, edition: Edition): Edition {
+function detectAttributesLayout(body: Buffer, edition: Edition): Edition {
   const fits = (is2019: boolean): boolean =>
-    ([5, 11] as const).some((length) => attributesFitAt(body, 2, length, is2019));
+    ([5, 11] as const).some((length) => doAttributesFitAt(body, 2, length, is2019));
   const is2019 = edition === '2019';
   if (fits(is2019) || !fits(!is2019)) return edition;
   return is2019 ? '2013' : '2019';
@@ -170,10 +170,10 @@ export const queryAttributesResponse = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 20',
   editions: ['2013', '2019'],
-  layoutOf: attributesLayout,
+  layoutOf: detectAttributesLayout,
   body: {
     terminalType: u16(), // bits 0 passenger, 1 dangerous goods, 2 freight, 3 taxi, 6 disk recording, 7 split unit, 8 trailer (2019)
-    manufacturerIdLength: manufacturerIdLength(attributesFit),
+    manufacturerIdLength: manufacturerIdLength(doAttributesFit),
     manufacturerId: manufacturerId(),
     terminalModel: byEdition({ '2011': fixedText(20), '2013': fixedText(20), '2019': fixedText(30) }),
     terminalId: byEdition({ '2011': fixedText(7), '2013': fixedText(7), '2019': fixedText(30) }),
@@ -185,7 +185,7 @@ export const queryAttributesResponse = defineMessage({
   },
 });
 
-function packageFits(reader: Reader, length: 5 | 11): boolean {
+function doesPackageFit(reader: Reader, length: 5 | 11): boolean {
   const version = reader.at + length;
   const size = version + 1 + (reader.bytes[version] ?? 0);
   return size + 4 <= reader.end && reader.bytes.readUInt32BE(size) === reader.end - size - 4;
@@ -201,11 +201,11 @@ export const upgradePackage = defineMessage({
   answeredBy: [0x0001],
   body: {
     upgradeType: u8(), // 0 terminal, 12 IC card reader, 52 GNSS; T/JSATL 12: 0x64-0x67
-    manufacturerIdLength: manufacturerIdLength(packageFits),
+    manufacturerIdLength: manufacturerIdLength(doesPackageFit),
     manufacturerId: manufacturerId(),
     version: text8(),
     dataLength: countOf('data', u32()),
-    data: rest(),
+    data: remainingBytes(),
   },
 });
 

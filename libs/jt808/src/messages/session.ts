@@ -4,8 +4,8 @@ import {
   cameraTime,
   fixedText,
   fixedTextTail,
-  ifLeft,
   inEditions,
+  optionalTail,
   text,
   text8,
   u8,
@@ -41,7 +41,7 @@ export const platformGeneralResponse = defineMessage({
   },
 });
 
-const vendorTail = (out: Record<string, unknown>, body: Readonly<Record<string, unknown>>): void => {
+const formatVendorBytes = (out: Record<string, unknown>, body: Readonly<Record<string, unknown>>): void => {
   const { trailing } = body;
   if (Buffer.isBuffer(trailing)) out['vendor_hex'] = trailing.toString('hex').toUpperCase();
 };
@@ -54,7 +54,7 @@ export const terminalHeartbeat = defineMessage({
   reference: 'JT/T 808-2013 8.3',
   answeredBy: [0x8001],
   body: {},
-  describe: vendorTail,
+  format: formatVendorBytes,
 });
 
 /** 0x0003 log-out: undoes the registration. 2011 appendix B prints 0x0101, its text 0x0003. */
@@ -65,7 +65,7 @@ export const terminalLogout = defineMessage({
   reference: 'JT/T 808-2013 8.7',
   answeredBy: [0x8001],
   body: {},
-  describe: vendorTail,
+  format: formatVendorBytes,
 });
 
 /** 0x0004 query of the server's time. */
@@ -155,7 +155,7 @@ export const terminalAuthentication = defineMessage({
   layoutOf: (body, edition) => (edition === '2019' && (body[0] ?? 0xff) > body.length - 1 ? '2013' : edition),
   body: {
     authCode: byEdition({ '2011': text(), '2013': text(), '2019': text8() }),
-    imei: inEditions(['2019'], ifLeft(fixedText(15), 15)),
+    imei: inEditions(['2019'], optionalTail(fixedText(15), 15)),
     softwareVersion: inEditions(['2019'], fixedTextTail(20)),
   },
 });

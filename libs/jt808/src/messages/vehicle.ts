@@ -7,10 +7,10 @@ import {
   countOf,
   type Field,
   fixedText,
-  ifLeft,
   inEditions,
-  repeated,
-  rest,
+  listToEnd,
+  optionalTail,
+  remainingBytes,
   text8,
   u8,
   u16,
@@ -27,7 +27,7 @@ export const recorderDataRequest = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 70',
   answeredBy: [0x0700],
-  body: { command: u8({ hexDigits: 2 }), data: rest() },
+  body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
 /** 0x0700 data of the driving recorder. */
@@ -36,7 +36,7 @@ export const recorderDataUpload = defineMessage({
   name: 'recorderDataUpload',
   from: 'terminal',
   reference: 'JT/T 808-2013 table 71',
-  body: { replySerial: u16(), command: u8({ hexDigits: 2 }), data: rest() },
+  body: { replySerial: u16(), command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
 /** 0x8701 set the driving recorder. */
@@ -46,7 +46,7 @@ export const recorderParameters = defineMessage({
   from: 'platform',
   reference: 'JT/T 808-2013 table 72',
   answeredBy: [0x0001],
-  body: { command: u8({ hexDigits: 2 }), data: rest() },
+  body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
 /** 0x0701 electronic waybill; some vendors send command results in it. */
@@ -56,7 +56,7 @@ export const waybillReport = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 73',
   answeredBy: [0x8001],
-  body: { length: countOf('content', u32()), content: rest() },
+  body: { length: countOf('content', u32()), content: remainingBytes() },
 });
 
 /** 1 card in, 2 card out: anything else is the length of 2011's name. */
@@ -87,13 +87,13 @@ export const driverReport = defineMessage({
   body: {
     status: inEditions(['2013', '2019'], cardStatus), //       1 card in, 2 card out
     time: inEditions(['2013', '2019'], cameraTime()),
-    cardReadResult: ifLeft(u8()), //                     0 read, 1 key, 2 locked, 3 pulled out, 4 checksum
-    driverName: ifLeft(text8()),
-    certificateNo: ifLeft(fixedText(20), 20),
-    issuer: ifLeft(text8()),
-    validUntil: ifLeft(cameraDate(), 4),
-    idCardNo: ifLeft(fixedText(20), 20), //              2019
-    faceMatch: ifLeft(u8(), 21), //                      a supplement some units send
+    cardReadResult: optionalTail(u8()), //                     0 read, 1 key, 2 locked, 3 pulled out, 4 checksum
+    driverName: optionalTail(text8()),
+    certificateNo: optionalTail(fixedText(20), 20),
+    issuer: optionalTail(text8()),
+    validUntil: optionalTail(cameraDate(), 4),
+    idCardNo: optionalTail(fixedText(20), 20), //              2019
+    faceMatch: optionalTail(u8(), 21), //                      a supplement some units send
     uid: when((scope) => scope.body['faceMatch'] !== undefined, fixedText(20)),
   },
   layouts: {
@@ -109,7 +109,7 @@ export const canData = defineMessage({
   reference: 'JT/T 808-2013 tables 78 and 79',
   editions: ['2013', '2019'],
   answeredBy: [0x8001],
-  body: { count: countOf('items', u16()), receiveTime: clockTime(), items: repeated(canItem()) },
+  body: { count: countOf('items', u16()), receiveTime: clockTime(), items: listToEnd(canItem()) },
 });
 
 /** Transparent data; 2011 has the lengths of the whole and of this part in front. */
@@ -117,7 +117,7 @@ const passthrough = {
   type: u8({ hexDigits: 2 }), // 0x00 GNSS detail, 0x0B IC card, 0x41/0x42 serial 1/2, 0xF0-0xFF custom; T/JSATL 12: 0xF7, 0xF8
   totalLength: inEditions(['2011'], u32()),
   length: inEditions(['2011'], u16()),
-  data: rest(),
+  data: remainingBytes(),
 };
 
 /** 0x8900 transparent data to a peripheral. */
@@ -147,7 +147,7 @@ export const compressedData = defineMessage({
   from: 'terminal',
   reference: 'JT/T 808-2013 table 94',
   answeredBy: [0x8001],
-  body: { length: countOf('data', u32()), data: rest() },
+  body: { length: countOf('data', u32()), data: remainingBytes() },
 });
 
 const rsaKey: { e: Field<number>; n: Field<Buffer> } = { e: u32(), n: bytes(128) };

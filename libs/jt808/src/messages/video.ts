@@ -1,4 +1,4 @@
-import { cameraTime, countOf, repeated, struct, text8, u8, u16, u32, u64 } from '../fields/index.ts';
+import { cameraTime, countOf, listToEnd, struct, text8, u8, u16, u32, u64 } from '../fields/index.ts';
 import { defineMessage } from '../message.ts';
 
 // JT/T 1078-2016 signalling. Channels are logical numbers of JT/T 1076-2016 table 2; times are on the terminal's own clock.
@@ -120,7 +120,7 @@ export const resourceList = defineMessage({
   body: {
     replySerial: u16(),
     total: countOf('items', u32()),
-    items: repeated(
+    items: listToEnd(
       struct({
         channel: u8(),
         startTime: cameraTime(),
@@ -224,7 +224,7 @@ export const ptzRotate = defineMessage({
   body: { channel: u8(), direction: u8(), speed: u8() }, // direction 0 stop, 1 up, 2 down, 3 left, 4 right
 });
 
-function ptz<const N extends string>(id: number, name: N, section: string) {
+function definePtz<const N extends string>(id: number, name: N, section: string) {
   return defineMessage({
     id,
     name,
@@ -236,12 +236,12 @@ function ptz<const N extends string>(id: number, name: N, section: string) {
 }
 
 /** 0x9302 focal length. */
-export const ptzFocus = ptz(0x9302, 'ptzFocus', '5.7.2');
+export const ptzFocus = definePtz(0x9302, 'ptzFocus', '5.7.2');
 /** 0x9303 iris. */
-export const ptzIris = ptz(0x9303, 'ptzIris', '5.7.3');
+export const ptzIris = definePtz(0x9303, 'ptzIris', '5.7.3');
 /** 0x9304 wiper. */
-export const ptzWiper = ptz(0x9304, 'ptzWiper', '5.7.4');
+export const ptzWiper = definePtz(0x9304, 'ptzWiper', '5.7.4');
 /** 0x9305 infrared light. */
-export const ptzInfraredLight = ptz(0x9305, 'ptzInfraredLight', '5.7.5');
+export const ptzInfraredLight = definePtz(0x9305, 'ptzInfraredLight', '5.7.5');
 /** 0x9306 zoom. */
-export const ptzZoom = ptz(0x9306, 'ptzZoom', '5.7.6');
+export const ptzZoom = definePtz(0x9306, 'ptzZoom', '5.7.6');

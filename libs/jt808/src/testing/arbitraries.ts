@@ -4,10 +4,10 @@ import type { Fields, Scope, Shape } from '../fields/index.ts';
 
 type Values = Record<string, unknown>;
 
-const CHARACTERS = 'ABCxyz0189 .;:/-_测试粤京沪张李王苏，。'.split('');
+const sampleCharacters = 'ABCxyz0189 .;:/-_测试粤京沪张李王苏，。'.split('');
 
 function text(maxBytes: number, padTo: number | undefined): fc.Arbitrary<string> {
-  return fc.array(fc.constantFrom(...CHARACTERS), { maxLength: maxBytes }).map((characters) => {
+  return fc.array(fc.constantFrom(...sampleCharacters), { maxLength: maxBytes }).map((characters) => {
     let value = '';
     let size = 0;
     for (const character of characters) {
@@ -29,7 +29,7 @@ const date = (firstYear: number): fc.Arbitrary<string> =>
     .tuple(fc.integer({ min: firstYear, max: 2099 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 28 }))
     .map(([year, month, day]) => `${year}-${pad(month)}-${pad(day)}`);
 
-const TIMES: Readonly<Record<'cameraTime' | 'cameraDate' | 'clockTime', fc.Arbitrary<unknown>>> = {
+const timeArbitraries: Readonly<Record<'cameraTime' | 'cameraDate' | 'clockTime', fc.Arbitrary<unknown>>> = {
   cameraTime: fc.oneof(
     { weight: 6, arbitrary: fc.tuple(date(2000), clock).map(([day, time]) => `${day}T${time}`) },
     { weight: 1, arbitrary: fc.constantFrom(null, { bcd: '000000083000' }, { invalidBcd: '24010A000000' }) },
@@ -42,7 +42,7 @@ const bytes = (min: number, max: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength: min, maxLength: max }).map((value) => Buffer.from(value));
 
 /** Values of a shape, before conditions on other fields are applied. */
-function raw(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
+function rawValue(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
   switch (shape.kind) {
     case 'integer':
       return fc.integer({ min: shape.min, max: shape.max });
@@ -62,35 +62,35 @@ function raw(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
     case 'cameraTime':
     case 'cameraDate':
     case 'clockTime':
-      return TIMES[shape.kind];
+      return timeArbitraries[shape.kind];
     case 'count':
       return fc.constant(0);
     case 'constant':
       return fc.constantFrom(...shape.values);
     case 'list':
-      return fc.array(raw(shape.item, edition), { maxLength: shape.max });
+      return fc.array(rawValue(shape.item, edition), { maxLength: shape.max });
     case 'tuple':
-      return fc.tuple(...shape.items.map((item) => raw(item, edition)));
+      return fc.tuple(...shape.items.map((item) => rawValue(item, edition)));
     case 'object':
       return fc.record(
-        Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, raw(field, edition)])),
+        Object.fromEntries(Object.entries(shape.fields).map(([key, field]) => [key, rawValue(field, edition)])),
       );
     case 'struct':
-      return arbitraryOf(shape.fields, edition);
+      return bodyArbitrary(shape.fields, edition);
     case 'byEdition':
-      return raw(shape.shapes[edition], edition);
+      return rawValue(shape.shapes[edition], edition);
     case 'optional':
-      return raw(shape.shape, edition);
+      return rawValue(shape.shape, edition);
   }
 }
 
 /** Value of a field once the fields before it are known; undefined when it is not there. */
-function settle(shape: Shape, value: unknown, keep: boolean, scope: Scope, all: Values): unknown {
+function applyConditions(shape: Shape, value: unknown, includeOptional: boolean, scope: Scope, all: Values): unknown {
   switch (shape.kind) {
     case 'optional': {
       const present = shape.present(scope);
-      const isThere = present === 'maybe' ? keep : present;
-      return isThere ? settle(shape.shape, value, keep, scope, all) : undefined;
+      const isPresent = present === 'maybe' ? includeOptional : present;
+      return isPresent ? applyConditions(shape.shape, value, includeOptional, scope, all) : undefined;
     }
     case 'count': {
       const counted = all[shape.of];
@@ -104,14 +104,14 @@ function settle(shape: Shape, value: unknown, keep: boolean, scope: Scope, all: 
 }
 
 /** Random bodies of a set of fields in an edition, as decoding gives them. */
-export function arbitraryOf(fields: Fields, edition: Edition): fc.Arbitrary<Values> {
+export function bodyArbitrary(fields: Fields, edition: Edition): fc.Arbitrary<Values> {
   const entries = Object.entries(fields);
-  const values = fc.record(Object.fromEntries(entries.map(([key, field]) => [key, raw(field.shape, edition)])));
-  return fc.tuple(values, fc.nat(entries.length)).map(([all, kept]) => {
+  const values = fc.record(Object.fromEntries(entries.map(([key, field]) => [key, rawValue(field.shape, edition)])));
+  return fc.tuple(values, fc.nat(entries.length)).map(([all, includedCount]) => {
     const body: Values = {};
     const scope: Scope = { edition, body };
     entries.forEach(([key, field], index) => {
-      const value = settle(field.shape, all[key], index < kept, scope, all);
+      const value = applyConditions(field.shape, all[key], index < includedCount, scope, all);
       if (value !== undefined) body[key] = value;
     });
     return body;

@@ -2,9 +2,9 @@ import * as jt from '../index.ts';
 
 /** Parts that golden bodies are built of: values as code has them in small letters, their bytes in capitals. */
 export const time = '2026-08-01T10:00:00';
-export const TIME = '260801100000';
-export const text = (value: string): string => Buffer.from(value).toString('hex');
-export const nul = (value: string, size: number): string => text(value).padEnd(size * 2, '0');
+export const timeHex = '260801100000';
+export const textHex = (value: string): string => Buffer.from(value).toString('hex');
+export const nulPaddedHex = (value: string, size: number): string => textHex(value).padEnd(size * 2, '0');
 
 export const location = {
   alarm: 0x0010_0001,
@@ -17,10 +17,10 @@ export const location = {
   time,
   extras: [],
 };
-export const LOCATION = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${TIME}`;
+export const locationHex = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${timeHex}`;
 
 /** A body and its bytes, in one edition. */
-export type Golden = [
+export type GoldenRow = [
   name: string,
   definition: jt.MessageDefinition,
   edition: jt.Edition,
@@ -29,7 +29,7 @@ export type Golden = [
 ];
 
 /** Both ways of a golden row: `encoded` must equal `bytes`, `decoded` the body. */
-export function bothWays(definition: jt.MessageDefinition, edition: jt.Edition, body: Golden[3], hex: string) {
+export function roundTrip(definition: jt.MessageDefinition, edition: jt.Edition, body: GoldenRow[3], hex: string) {
   const bytes = hex.replaceAll(' ', '').toLowerCase();
   return {
     encoded: jt.encodeBody(definition, body, edition).toString('hex'),

@@ -27,7 +27,7 @@ export interface Vector {
 }
 
 /** One case of jt808-malformed.json. */
-export interface Malformed {
+export interface MalformedCase {
   id: string;
   category: string;
   why: string;
@@ -40,7 +40,7 @@ export interface Malformed {
 }
 
 /** Reference file of the shared protocol folder, or undefined (with one printed line) when it is not there. */
-export function sharedFile(name: string): unknown {
+export function readSharedFile(name: string): unknown {
   const path = resolve(directory, name);
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as unknown;
   process.stdout.write(`${name} is not there: its tests are skipped\n`);
@@ -48,7 +48,7 @@ export function sharedFile(name: string): unknown {
 }
 
 /** Element that must be there. */
-export function nth<T>(list: readonly T[], index: number): T {
+export function elementAt<T>(list: readonly T[], index: number): T {
   const element = list.at(index);
   if (element === undefined) throw new Error(`there are only ${list.length} elements`);
   return element;

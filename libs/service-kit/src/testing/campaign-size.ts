@@ -1,15 +1,15 @@
 import { appendFileSync } from 'node:fs';
 import { expect } from '@jest/globals';
 
-/** Set by `npm run test:campaigns`: the file to which each size in use is added, one JSON object a line. */
+/** Set by `npm run test:campaigns`: the file to which each used size is added, one JSON object a line. */
 const report = process.env['CAMPAIGN_REPORT'];
 const isCampaign = report !== undefined;
-/** A campaign repeats a test this often where no other size is given. */
+/** Default factor of a campaign. */
 const factor = 20;
 const extraMs = 3 * 60 * 60 * 1000;
 
 export interface CampaignSizes {
-  /** What is repeated, in the plural: `examples of a property`. */
+  /** Unit of the repetitions, in the plural: `examples of a property`. */
   readonly what: string;
   readonly normal: number;
   /** Size of a campaign. Default: twenty times the normal one. */
@@ -18,14 +18,14 @@ export interface CampaignSizes {
   readonly setting?: string;
 }
 
-/** Returns how often a test repeats something: the normal size in `npm test`, the long one in `npm run test:campaigns`. */
+/** Returns the repetitions of a test: the normal size in `npm test`, the long one in `npm run test:campaigns`. */
 export function campaignSize({ what, normal, long = normal * factor, setting }: CampaignSizes): number {
-  const wanted = setting === undefined ? undefined : process.env[setting];
-  const size = wanted === undefined ? (isCampaign ? long : normal) : Number(wanted);
+  const override = setting === undefined ? undefined : process.env[setting];
+  const size = override === undefined ? (isCampaign ? long : normal) : Number(override);
   const { testPath } = expect.getState();
   if (report !== undefined) appendFileSync(report, `${JSON.stringify({ file: testPath, what, normal, size })}\n`);
   return size;
 }
 
-/** Returns the time limit of a test that has campaign sizes: hours more in a campaign. */
+/** Returns the time-out of a test with campaign sizes: hours more in a campaign. */
 export const campaignTimeoutMs = (normalMs: number): number => (isCampaign ? normalMs + extraMs : normalMs);

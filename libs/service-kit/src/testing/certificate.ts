@@ -22,7 +22,7 @@ const names = sequence(
   der(0x04, sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))),
 );
 
-/** A certificate for `localhost` and 127.0.0.1 that has signed itself, valid for a day, with its key; both PEM. */
+/** Returns a self-signed certificate for `localhost` and 127.0.0.1, valid for a day, and its key; both PEM. */
 export function selfSigned(): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const body = sequence(

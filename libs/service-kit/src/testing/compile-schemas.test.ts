@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type } from 'typebox';
-import { defineRoute } from '../route.ts';
+import { defineRoute } from '../http/route.ts';
 import { compileSchemas } from './compile-schemas.ts';
 
 const route = (parts: object) =>
@@ -12,7 +12,7 @@ describe('the compilation of a route', () => {
     expect(() => compileSchemas(route({ query: needsName, params: needsName, body: needsName }))).not.toThrow();
   });
 
-  it.each(['query', 'params', 'body'])('throws where the schema of %s is not valid', (part) => {
+  it.each(['query', 'params', 'body'])('throws if the schema of %s is invalid', (part) => {
     const wrong = Type.Object({ name: Type.Unsafe<string>({ type: 'text' }) });
     expect(() => compileSchemas(route({ [part]: wrong }))).toThrow('schema is invalid');
   });

@@ -1,12 +1,14 @@
 import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
-import { AppError } from '../errors.ts';
-import type { RequestContext, Route } from '../route.ts';
-import { compileBody, compileParameters } from '../validate.ts';
+import { AppError } from '../http/errors.ts';
+import type { RequestContext, Route } from '../http/route.ts';
+import { compileBody, compileParameters } from '../http/validate.ts';
 
 const ajv = new Ajv({ strict: false });
 
-/** Compiles the schemas of a route, which the service does at its first request. Throws where one is not valid by the meta-schema. */
+/**
+ * Compiles the schemas of a route, which the service does at its first request. Throws if one violates the meta-schema.
+ */
 export function compileSchemas(
   { query, params, body }: Route,
   compile: (schema: TSchema) => (raw: unknown, context: RequestContext) => unknown = compileBody,

@@ -1,14 +1,14 @@
 import { campaignSize } from './campaign-size.ts';
 
-const wanted = process.env['PROPERTY_SEED'] ?? '20261122';
+const seedSetting = process.env['PROPERTY_SEED'] ?? '20261122';
 
 /**
- * Seed of every property: the examples are the same in each run, as a run has to tell whether a change is right. PROPERTY_SEED sets another one, and `random`
- * one that nobody has seen.
+ * Seed of every property: each run uses the same examples, because it decides whether a change is correct.
+ * PROPERTY_SEED sets another seed; `random` selects an arbitrary one.
  */
-export const propertySeed = wanted === 'random' ? Date.now() % 0x8000_0000 : Number(wanted);
+export const propertySeed = seedSetting === 'random' ? Date.now() % 0x8000_0000 : Number(seedSetting);
 
-/** Returns how many examples a property is tried with. */
+/** Returns the number of examples of a property. */
 export const propertyRuns = (normal: number): number => campaignSize({ what: 'examples of a property', normal });
 
 /** Settings for fast-check's `configureGlobal`. */

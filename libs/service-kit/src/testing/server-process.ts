@@ -5,33 +5,33 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The value of an environment variable that `npm test` sets. */
+/** Returns an environment variable that `npm test` sets. */
 export function testEnv(name: string): string {
   const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests by npm test`);
+  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests with npm test`);
   return value;
 }
 
-/** Waits until a condition holds; the test's own time limit ends it otherwise. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits until a condition is true; the test's own time-out ends it otherwise. */
+export async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Each worker of a test run has ports of its own: what a test has not bound yet, or has killed and will start again, nobody else takes for free. */
+/** Each worker of a test run has its own ports, so that no other worker uses a port between a kill and a restart. */
 const portsPerWorker = 1_700;
 const firstPort = 20_000 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4) * portsPerWorker;
-const given = new Set<number>();
+const issuedPorts = new Set<number>();
 
 /**
- * A port that nothing listens on at the moment, given once. Below the range from which outgoing connections get theirs, so that none takes it while a test's
- * server is down, and beside the product's own ports.
+ * Returns an unused port, each only once. It lies below the range of outgoing connections, so that none takes it while
+ * a test's server is down, and outside the product's own ports.
  */
 export async function freePort(): Promise<number> {
-  if (given.size > portsPerWorker / 2) given.clear();
+  if (issuedPorts.size > portsPerWorker / 2) issuedPorts.clear();
   for (;;) {
     const port = firstPort + Math.floor(Math.random() * portsPerWorker);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
+    if (issuedPorts.has(port) || !(await isFree(port))) continue;
+    issuedPorts.add(port);
     return port;
   }
 }
@@ -44,10 +44,10 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** What the S3-compatible server of a test lets in. */
+/** Credentials of a test's S3-compatible server. */
 export const s3Keys = { accessKeyId: 'test-access', secretAccessKey: 'test-secret' } as const;
 
-/** A backend of a test's own, to be killed and started again; its data directory goes with it. */
+/** A backend process of one test, which may be killed and restarted; its data directory is deleted with it. */
 export class ServerProcess {
   readonly port: number;
   readonly #bin: string;
@@ -65,12 +65,12 @@ export class ServerProcess {
   /** A NATS server with JetStream. */
   static nats(more: readonly string[] = []): Promise<ServerProcess> {
     const args = (port: number, dir: string) => ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir, ...more];
-    return ServerProcess.#make('NATS_SERVER_BIN', args);
+    return ServerProcess.#create('NATS_SERVER_BIN', args);
   }
 
-  /** A Redis server that keeps nothing on disk. */
+  /** A Redis server without persistence. */
   static redis = (): Promise<ServerProcess> =>
-    ServerProcess.#make('REDIS_SERVER_BIN', (port, dir) => [
+    ServerProcess.#create('REDIS_SERVER_BIN', (port, dir) => [
       '--bind',
       '127.0.0.1',
       '--port',
@@ -85,11 +85,11 @@ export class ServerProcess {
 
   /** A MongoDB-compatible server. */
   static mongo = (): Promise<ServerProcess> =>
-    ServerProcess.#make('FERRETDB_BIN', (port, dir) => ['-listen', `127.0.0.1:${port}`, '-dir', dir]);
+    ServerProcess.#create('FERRETDB_BIN', (port, dir) => ['-listen', `127.0.0.1:${port}`, '-dir', dir]);
 
   /** An S3-compatible server without a bucket; its keys are `s3Keys`. */
   static s3 = (): Promise<ServerProcess> =>
-    ServerProcess.#make('S3_SERVER_BIN', (port, dir) => {
+    ServerProcess.#create('S3_SERVER_BIN', (port, dir) => {
       const [data, meta] = [join(dir, 'data'), join(dir, 'meta')];
       for (const folder of [data, meta]) mkdirSync(folder);
       const { accessKeyId, secretAccessKey } = s3Keys;
@@ -97,25 +97,28 @@ export class ServerProcess {
       return [...server, 'posix', '--sidecar', meta, data];
     });
 
-  static async #make(variable: string, args: (port: number, dir: string) => readonly string[]): Promise<ServerProcess> {
+  static async #create(
+    variable: string,
+    args: (port: number, dir: string) => readonly string[],
+  ): Promise<ServerProcess> {
     const bin = testEnv(variable);
     const port = await freePort();
     const dir = mkdtempSync(join(tmpdir(), 'fleet-test-'));
     return new ServerProcess(bin, port, dir, args(port, dir));
   }
 
-  /** Starts the server, and waits until its port takes connections. */
+  /** Starts the server and waits until its port accepts connections. */
   async start(): Promise<this> {
     const child = spawn(this.#bin, this.#args, { stdio: 'ignore' });
     this.#child = child;
-    await until(async () => {
+    await waitFor(async () => {
       if (child.exitCode !== null) throw new Error(`${this.#bin} ended with exit code ${child.exitCode}`);
-      return takesConnections(this.port);
+      return acceptsConnections(this.port);
     });
     return this;
   }
 
-  /** Ends the server without a farewell; its data stays. */
+  /** Kills the server; its data remains. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -124,19 +127,19 @@ export class ServerProcess {
     await once(child, 'exit');
   }
 
-  /** Ends the server and removes its data. */
+  /** Stops the server and deletes its data. */
   async remove(): Promise<void> {
     await this.kill();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 }
 
-function takesConnections(port: number): Promise<boolean> {
+function acceptsConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    const done = (answer: boolean) => () => {
+    const done = (isAccepted: boolean) => () => {
       socket.destroy();
-      resolve(answer);
+      resolve(isAccepted);
     };
     socket.once('connect', done(true));
     socket.once('error', done(false));

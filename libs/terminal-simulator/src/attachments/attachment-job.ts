@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AlarmTag,
   alarmAttachmentInfo,
-  attachmentFileDone,
-  attachmentFileDoneResponse,
   attachmentFileInfo,
+  attachmentUploadComplete,
+  attachmentUploadCompleteResponse,
   decodeBody,
   encodeAttachmentPacket,
   readAlarmTag,
 } from '@fleet/jt808';
-import { messageOf } from '../answers/answering.ts';
-import { Outbox } from '../outbox.ts';
+import { createMessage } from '../handlers/handler-context.ts';
+import { MessageEncoder } from '../message-encoder.ts';
 import type { ResolvedOptions } from '../terminal-options.ts';
 import { AttachmentLink } from './attachment-link.ts';
-import type { AttachmentBreak } from './attachment-options.ts';
+import type { AttachmentFault } from './attachment-options.ts';
 
 /** What became of one file of an alarm. */
 export interface AttachmentFileRecord {
@@ -39,13 +39,13 @@ export interface AttachmentUploadRecord {
   error: string | null;
 }
 
-interface Stretch {
+interface ByteRange {
   offset: number;
   length: number;
 }
 
-const chunkBytes = 64 * 1024;
-const mostRounds = 100;
+const defaultChunkBytes = 64 * 1024;
+const maxRounds = 100;
 
 /** The platform has said no; a terminal does not come back. */
 class RefusedError extends Error {
@@ -53,8 +53,8 @@ class RefusedError extends Error {
 }
 
 /** An accident that the options told of. */
-class AccidentError extends Error {
-  override readonly name = 'AccidentError';
+class FaultError extends Error {
+  override readonly name = 'FaultError';
 }
 
 /** Sends the files of one alarm, over as many connections as it takes (T/JSATL 12-2017 chapter 4.5). */
@@ -62,20 +62,20 @@ export class AttachmentJob {
   readonly record: AttachmentUploadRecord;
   readonly #tag: AlarmTag;
   readonly #options: ResolvedOptions;
-  readonly #breaks: AttachmentBreak[];
-  readonly #outbox: Outbox;
+  readonly #faults: AttachmentFault[];
+  readonly #encoder: MessageEncoder;
   readonly #abort = new AbortController();
   /** What of each file was not sent yet. */
-  readonly #rest = new Map<string, Stretch[]>();
+  readonly #unsentRanges = new Map<string, ByteRange[]>();
   #link: AttachmentLink | null = null;
   #sentOnLink = 0;
 
-  constructor(record: AttachmentUploadRecord, tag: Buffer, options: ResolvedOptions, breaks: AttachmentBreak[]) {
+  constructor(record: AttachmentUploadRecord, tag: Buffer, options: ResolvedOptions, faults: AttachmentFault[]) {
     this.record = record;
     this.#tag = readAlarmTag(tag);
     this.#options = options;
-    this.#breaks = breaks;
-    this.#outbox = new Outbox(options.phone, options.edition);
+    this.#faults = faults;
+    this.#encoder = new MessageEncoder(options.phone, options.edition);
   }
 
   /** Ends it, without a word to the platform. */
@@ -106,67 +106,71 @@ export class AttachmentJob {
 
   async #attempt(): Promise<void> {
     const { record } = this;
-    const isAgain = record.attempts > 0;
+    const isRetry = record.attempts > 0;
     record.attempts += 1;
-    const link = await AttachmentLink.open(record.server, this.#outbox);
+    const link = await AttachmentLink.open(record.server, this.#encoder);
     this.#link = link;
     this.#sentOnLink = 0;
     try {
       if (this.#abort.signal.aborted) throw new RefusedError('stopped');
-      await this.#list(link, isAgain);
-      for (const file of record.files) if (!file.isAcknowledged) await this.#send(link, file, isAgain);
+      await this.#sendList(link, isRetry);
+      for (const file of record.files) if (!file.isAcknowledged) await this.#sendFile(link, file, isRetry);
       link.end('finish');
     } catch (error) {
       // An accident has ended the connection in its own way.
-      if (!(error instanceof AccidentError)) link.destroy();
+      if (!(error instanceof FaultError)) link.destroy();
       throw error;
     } finally {
       this.#link = null;
     }
   }
 
-  async #list(link: AttachmentLink, isAgain: boolean): Promise<void> {
+  async #sendList(link: AttachmentLink, isRetry: boolean): Promise<void> {
     const { alarmNo, files } = this.record;
     const body = {
       terminalIdLength: this.#tag.terminalIdLength ?? 7,
       terminalId: this.#tag.terminalId,
       tag: this.#tag,
       alarmNo,
-      infoType: isAgain ? 1 : 0,
+      infoType: isRetry ? 1 : 0,
       files: files.map(({ name, content }) => ({ name, size: content.length })),
     };
-    const result = await link.confirmed(messageOf(alarmAttachmentInfo, body, this.#options.edition));
+    const result = await link.sendAndConfirm(createMessage(alarmAttachmentInfo, body, this.#options.edition));
     if (result !== 0) throw new RefusedError(`0x1210 is answered with ${result}`);
   }
 
-  async #send(link: AttachmentLink, file: AttachmentFileRecord, isAgain: boolean): Promise<void> {
+  async #sendFile(link: AttachmentLink, file: AttachmentFileRecord, isRetry: boolean): Promise<void> {
     const { attachmentResume = 'rest', attachmentSkipsInfo = false, edition } = this.#options;
     const { name, type, content } = file;
-    const about = { name, type, size: content.length };
+    const fileInfo = { name, type, size: content.length };
     if (!attachmentSkipsInfo) {
-      const result = await link.confirmed(messageOf(attachmentFileInfo, about, edition));
+      const result = await link.sendAndConfirm(createMessage(attachmentFileInfo, fileInfo, edition));
       if (result !== 0) throw new RefusedError(`0x1211 is answered with ${result}`);
     }
-    const known = isAgain && attachmentResume === 'rest' ? this.#rest.get(name) : undefined;
-    let stretches = known ?? this.#firstStretches(file);
-    for (let round = 0; round < mostRounds; round += 1) {
-      await this.#sendStretches(link, file, stretches);
-      stretches = await this.#done(link, file, about);
+    const unsentRanges = isRetry && attachmentResume === 'rest' ? this.#unsentRanges.get(name) : undefined;
+    let ranges = unsentRanges ?? this.#initialRanges(file);
+    for (let round = 0; round < maxRounds; round += 1) {
+      await this.#sendRanges(link, file, ranges);
+      ranges = await this.#sendComplete(link, file, fileInfo);
       if (file.isAcknowledged) return;
     }
     throw new RefusedError(`${name} is never done`);
   }
 
   /** 0x1212; gives what is to be sent again. */
-  async #done(link: AttachmentLink, file: AttachmentFileRecord, about: { name: string; type: number; size: number }) {
-    const message = messageOf(attachmentFileDone, about, this.#options.edition);
-    const times = this.#options.attachmentRepeatsDone === true ? 2 : 1;
-    for (let time = 0; time < times; time += 1) link.send(message);
-    let missing: Stretch[] = [];
-    for (let time = 0; time < times; time += 1) {
-      const answer = await link.next(attachmentFileDoneResponse.id, 0x8001);
-      if (answer.messageId === 0x8001) throw new RefusedError('0x1212 is refused');
-      const { result, retransmit } = decodeBody(attachmentFileDoneResponse, answer.body);
+  async #sendComplete(
+    link: AttachmentLink,
+    file: AttachmentFileRecord,
+    fileInfo: { name: string; type: number; size: number },
+  ) {
+    const message = createMessage(attachmentUploadComplete, fileInfo, this.#options.edition);
+    const repetitions = this.#options.attachmentRepeatsComplete === true ? 2 : 1;
+    for (let repetition = 0; repetition < repetitions; repetition += 1) link.send(message);
+    let missing: ByteRange[] = [];
+    for (let time = 0; time < repetitions; time += 1) {
+      const response = await link.waitForResponse(attachmentUploadCompleteResponse.id, 0x8001);
+      if (response.messageId === 0x8001) throw new RefusedError('0x1212 is refused');
+      const { result, retransmit } = decodeBody(attachmentUploadCompleteResponse, response.body);
       file.isAcknowledged = result === 0;
       missing = retransmit;
     }
@@ -175,49 +179,49 @@ export class AttachmentJob {
   }
 
   /** Chunks of a file in the order in which they go out the first time. */
-  #firstStretches({ content }: AttachmentFileRecord): Stretch[] {
-    const { attachmentChunkBytes = chunkBytes, attachmentLostChunks = [], attachmentOrder } = this.#options;
-    const chunks: Stretch[] = [];
+  #initialRanges({ content }: AttachmentFileRecord): ByteRange[] {
+    const { attachmentChunkBytes = defaultChunkBytes, attachmentLostChunks = [], attachmentOrder } = this.#options;
+    const chunks: ByteRange[] = [];
     for (let offset = 0; offset < content.length; offset += attachmentChunkBytes)
       chunks.push({ offset, length: Math.min(attachmentChunkBytes, content.length - offset) });
-    const kept = chunks.filter((_chunk, index) => !attachmentLostChunks.includes(index));
-    if (attachmentOrder === 'reversed') return kept.toReversed();
-    return attachmentOrder === 'twice' ? kept.flatMap((chunk) => [chunk, chunk]) : kept;
+    const remainingChunks = chunks.filter((_chunk, index) => !attachmentLostChunks.includes(index));
+    if (attachmentOrder === 'reversed') return remainingChunks.toReversed();
+    return attachmentOrder === 'twice' ? remainingChunks.flatMap((chunk) => [chunk, chunk]) : remainingChunks;
   }
 
-  async #sendStretches(link: AttachmentLink, file: AttachmentFileRecord, stretches: readonly Stretch[]): Promise<void> {
-    const { attachmentChunkBytes = chunkBytes, attachmentBytesPerSecond } = this.#options;
-    const rest = [...stretches];
-    this.#rest.set(file.name, rest);
-    for (let next = rest[0]; next !== undefined; next = rest[0]) {
+  async #sendRanges(link: AttachmentLink, file: AttachmentFileRecord, ranges: readonly ByteRange[]): Promise<void> {
+    const { attachmentChunkBytes = defaultChunkBytes, attachmentBytesPerSecond } = this.#options;
+    const remaining = [...ranges];
+    this.#unsentRanges.set(file.name, remaining);
+    for (let next = remaining[0]; next !== undefined; next = remaining[0]) {
       const length = Math.min(next.length, attachmentChunkBytes);
       const data = file.content.subarray(next.offset, next.offset + length);
-      await this.#packet(link, file, next.offset, data);
-      // What was written counts as sent, as for a terminal that can not know better.
-      if (length < next.length) rest[0] = { offset: next.offset + length, length: next.length - length };
-      else rest.shift();
+      await this.#sendPacket(link, file, next.offset, data);
+      // What was written counts as sent, as for a terminal that cannot know better.
+      if (length < next.length) remaining[0] = { offset: next.offset + length, length: next.length - length };
+      else remaining.shift();
       if (attachmentBytesPerSecond !== undefined)
         await delay((length / attachmentBytesPerSecond) * 1_000, undefined, { signal: this.#abort.signal });
     }
   }
 
-  async #packet(link: AttachmentLink, file: AttachmentFileRecord, offset: number, data: Buffer): Promise<void> {
+  async #sendPacket(link: AttachmentLink, file: AttachmentFileRecord, offset: number, data: Buffer): Promise<void> {
     const packet = encodeAttachmentPacket(file.name, offset, data);
-    const [accident] = this.#breaks;
-    if (accident !== undefined && this.#sentOnLink + data.length > accident.afterBytes) {
-      await this.#break(link, accident, packet.subarray(0, packet.length - Math.ceil(data.length / 2)));
+    const [fault] = this.#faults;
+    if (fault !== undefined && this.#sentOnLink + data.length > fault.afterBytes) {
+      await this.#injectFault(link, fault, packet.subarray(0, packet.length - Math.ceil(data.length / 2)));
     }
-    await link.raw(packet);
+    await link.sendRaw(packet);
     file.sentBytes += data.length;
     this.#sentOnLink += data.length;
   }
 
   /** Half a packet goes out, and the connection ends. */
-  async #break(link: AttachmentLink, accident: AttachmentBreak, half: Buffer): Promise<never> {
-    const times = (accident.times ?? 1) - 1;
-    this.#breaks.splice(0, 1, ...(times > 0 ? [{ ...accident, times }] : []));
-    await link.raw(half);
-    link.end(accident.how);
-    throw new AccidentError(`told to break: ${accident.how}`);
+  async #injectFault(link: AttachmentLink, fault: AttachmentFault, half: Buffer): Promise<never> {
+    const times = (fault.times ?? 1) - 1;
+    this.#faults.splice(0, 1, ...(times > 0 ? [{ ...fault, times }] : []));
+    await link.sendRaw(half);
+    link.end(fault.how);
+    throw new FaultError(`told to break: ${fault.how}`);
   }
 }

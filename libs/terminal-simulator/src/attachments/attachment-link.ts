@@ -1,12 +1,12 @@
 import net from 'node:net';
 import { type Frame, FrameSplitter, platformGeneralResponse, tryDecodeBody } from '@fleet/jt808';
 import type { PlatformMessage } from '../frame-log.ts';
-import type { Outbox } from '../outbox.ts';
-import { PartJoiner } from '../part-joiner.ts';
+import type { MessageEncoder } from '../message-encoder.ts';
+import { SubpackageReassembler } from '../subpackage-reassembler.ts';
 import type { TerminalMessage } from '../terminal-options.ts';
 
 const connectTimeoutMs = 10_000;
-const answerTimeoutMs = 30_000;
+const responseTimeoutMs = 30_000;
 
 /** The connection to an attachment server is gone, or the server does not answer. */
 export class AttachmentLinkError extends Error {
@@ -16,22 +16,22 @@ export class AttachmentLinkError extends Error {
 /** One connection to an attachment server: messages that are answered, and raw data between them. */
 export class AttachmentLink {
   readonly #socket: net.Socket;
-  readonly #outbox: Outbox;
+  readonly #encoder: MessageEncoder;
   readonly #splitter = new FrameSplitter();
-  readonly #joiner = new PartJoiner();
-  readonly #answers: PlatformMessage[] = [];
+  readonly #reassembler = new SubpackageReassembler();
+  readonly #responses: PlatformMessage[] = [];
   #wake: () => void = () => undefined;
   #failure: Error | null = null;
 
-  private constructor(socket: net.Socket, outbox: Outbox) {
+  private constructor(socket: net.Socket, encoder: MessageEncoder) {
     this.#socket = socket;
-    this.#outbox = outbox;
-    socket.on('data', (chunk: Buffer) => this.#splitter.push(chunk, (frame) => this.#take(frame)));
+    this.#encoder = encoder;
+    socket.on('data', (chunk: Buffer) => this.#splitter.push(chunk, (frame) => this.#onFrame(frame)));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new AttachmentLinkError('closed by the platform')));
   }
 
-  static async open(address: { host: string; port: number }, outbox: Outbox): Promise<AttachmentLink> {
+  static async open(address: { host: string; port: number }, encoder: MessageEncoder): Promise<AttachmentLink> {
     const socket = net.connect({ ...address, noDelay: true });
     await new Promise<void>((resolve, reject) => {
       socket.setTimeout(connectTimeoutMs, () => socket.destroy(new AttachmentLinkError('no connection in time')));
@@ -40,15 +40,15 @@ export class AttachmentLink {
     });
     socket.setTimeout(0);
     socket.removeAllListeners('error');
-    return new AttachmentLink(socket, outbox);
+    return new AttachmentLink(socket, encoder);
   }
 
   /** Sends a message and gives the result of its 0x8001. */
-  async confirmed(message: TerminalMessage): Promise<number> {
+  async sendAndConfirm(message: TerminalMessage): Promise<number> {
     const serial = this.send(message);
     for (;;) {
-      const answer = await this.next(platformGeneralResponse.id);
-      const decoded = tryDecodeBody(platformGeneralResponse, answer.body);
+      const response = await this.waitForResponse(platformGeneralResponse.id);
+      const decoded = tryDecodeBody(platformGeneralResponse, response.body);
       if (decoded.ok && decoded.body.replySerial === serial && decoded.body.replyId === message.messageId)
         return decoded.body.result;
     }
@@ -56,13 +56,13 @@ export class AttachmentLink {
 
   /** Sends a message; gives the serial of its last frame, which an answer repeats. */
   send(message: TerminalMessage): number {
-    const frames = this.#outbox.encode(message);
+    const frames = this.#encoder.encode(message);
     for (const { wire } of frames) this.#write(wire);
     return frames.at(-1)?.serial ?? 0;
   }
 
   /** Sends raw bytes, and waits while the network takes no more. */
-  async raw(bytes: Buffer): Promise<void> {
+  async sendRaw(bytes: Buffer): Promise<void> {
     if (this.#write(bytes)) return;
     await new Promise<void>((resolve) => {
       this.#socket.once('drain', resolve);
@@ -72,21 +72,21 @@ export class AttachmentLink {
   }
 
   /** The next answer of an id; other answers before it are passed over. */
-  async next(...messageIds: number[]): Promise<PlatformMessage> {
-    const deadline = performance.now() + answerTimeoutMs;
+  async waitForResponse(...messageIds: number[]): Promise<PlatformMessage> {
+    const deadline = performance.now() + responseTimeoutMs;
     for (;;) {
-      const found = this.#answers.findIndex(({ messageId }) => messageIds.includes(messageId));
-      if (found >= 0) return this.#answers.splice(0, found + 1).at(-1) as PlatformMessage;
+      const responseIndex = this.#responses.findIndex(({ messageId }) => messageIds.includes(messageId));
+      if (responseIndex >= 0) return this.#responses.splice(0, responseIndex + 1).at(-1) as PlatformMessage;
       if (this.#failure !== null) throw this.#failure;
-      const leftMs = deadline - performance.now();
-      if (leftMs <= 0) throw new AttachmentLinkError('the platform does not answer');
-      await this.#change(leftMs);
+      const remainingMs = deadline - performance.now();
+      if (remainingMs <= 0) throw new AttachmentLinkError('the platform does not answer');
+      await this.#waitForChange(remainingMs);
     }
   }
 
   /** Ends it after what was written, or at once. */
-  end(how: 'finish' | 'reset'): void {
-    if (how === 'finish') this.#socket.end();
+  end(mode: 'finish' | 'reset'): void {
+    if (mode === 'finish') this.#socket.end();
     else this.#socket.resetAndDestroy();
   }
 
@@ -99,10 +99,10 @@ export class AttachmentLink {
     return this.#socket.write(bytes);
   }
 
-  #take(frame: Frame): void {
-    const message = this.#joiner.take(frame, Date.now());
+  #onFrame(frame: Frame): void {
+    const message = this.#reassembler.push(frame, Date.now());
     if (message === null) return;
-    this.#answers.push(message);
+    this.#responses.push(message);
     this.#wake();
   }
 
@@ -111,7 +111,7 @@ export class AttachmentLink {
     this.#wake();
   }
 
-  #change(timeoutMs: number): Promise<void> {
+  #waitForChange(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       this.#wake = () => {

@@ -1,5 +1,5 @@
 /** Accident on the way of attachments, once so many bytes of one connection's data were sent: a reset, or a FIN in the middle of a packet. */
-export interface AttachmentBreak {
+export interface AttachmentFault {
   how: 'reset' | 'finish';
   afterBytes: number;
   /** How many connections it hits, one after the other; 1 by default. */
@@ -24,7 +24,7 @@ export interface AttachmentOptions {
   /** True: no 0x1211 before a file, as some terminals do it. */
   attachmentSkipsInfo?: boolean | undefined;
   /** True: each 0x1212 comes twice. */
-  attachmentRepeatsDone?: boolean | undefined;
+  attachmentRepeatsComplete?: boolean | undefined;
   /** Accidents on the way, each hitting the next connection that gets so far. */
-  attachmentBreaks?: readonly AttachmentBreak[] | undefined;
+  attachmentFaults?: readonly AttachmentFault[] | undefined;
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import {
+  additionalItemDefinitions,
   alarmAttachmentUpload,
   decodeBody,
-  extraDefinitions,
-  findExtra,
+  findAdditionalItem,
   locationReport,
   readAlarmTag,
 } from '@fleet/jt808';
@@ -30,7 +30,7 @@ const content = (sizeBytes: number): Buffer => {
   return bytes;
 };
 const picture: AlarmFile = { content: content(150_000), type: 0, channel: 65 };
-const film: AlarmFile = { content: content(300_001), type: 2, channel: 1 };
+const video: AlarmFile = { content: content(300_001), type: 2, channel: 1 };
 
 let platform: TestPlatform;
 let sink: AttachmentSink;
@@ -60,15 +60,15 @@ async function start(options: Partial<TerminalOptions> = {}): Promise<void> {
 }
 
 /** Raises an alarm and asks for its files, as the platform does. */
-async function asked(alarm: Partial<SafetyAlarm> = {}): Promise<SafetyAlarmRecord> {
-  const record = terminal.raiseSafetyAlarm({ kind: 'dsm', type: 2, files: [picture, film], ...alarm });
-  ask(record);
+async function requestFiles(alarm: Partial<SafetyAlarm> = {}): Promise<SafetyAlarmRecord> {
+  const record = terminal.raiseSafetyAlarm({ kind: 'dsm', type: 2, files: [picture, video], ...alarm });
+  sendRequest(record);
   await waitFor('the end of the upload', () => ['completed', 'failed'].includes(record.uploads.at(-1)?.state ?? ''));
   return record;
 }
 
-function ask({ tag }: { tag: Buffer }): number {
-  return platform.command(terminal.phone, alarmAttachmentUpload, {
+function sendRequest({ tag }: { tag: Buffer }): number {
+  return platform.sendCommand(terminal.phone, alarmAttachmentUpload, {
     serverIp: '127.0.0.1',
     tcpPort: sink.port,
     udpPort: 0,
@@ -79,26 +79,26 @@ function ask({ tag }: { tag: Buffer }): number {
 }
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-const whole = [sha256(picture.content), sha256(film.content)];
-const arrived = (): string[] => [...sink.files.values()].map((file) => sha256(file.content));
+const expectedHashes = [sha256(picture.content), sha256(video.content)];
+const receivedHashes = (): string[] => [...sink.files.values()].map((file) => sha256(file.content));
 
 describe('an alarm of active safety', () => {
   it.each([
-    ['adas', extraDefinitions.adasAlarm, 0x64],
-    ['dsm', extraDefinitions.dsmAlarm, 0x65],
-    ['bsd', extraDefinitions.bsdAlarm, 0x67],
+    ['adas', additionalItemDefinitions.adasAlarm, 0x64],
+    ['dsm', additionalItemDefinitions.dsmAlarm, 0x65],
+    ['bsd', additionalItemDefinitions.bsdAlarm, 0x67],
   ] as const)('of %s is in the report, with the tag that counts its files', async (kind, definition, id) => {
     await start();
-    const { report, tag } = terminal.raiseSafetyAlarm({ kind, type: 3, files: [picture, film] });
+    const { report, tag } = terminal.raiseSafetyAlarm({ kind, type: 3, files: [picture, video] });
     const { extras } = decodeBody(locationReport, report.body);
-    const alarm = findExtra(definition, extras);
+    const alarm = findAdditionalItem(definition, extras);
     expect(alarm).toMatchObject({ alarmId: 1, type: 3, tag: { attachmentCount: 2, terminalId: '0138077', seq: 1 } });
     expect(extras.find((extra) => extra.id === id)?.bytes.subarray(-16)).toEqual(tag);
   });
 
   it.each([16, 38, 39, 40] as const)('may have a tag of %d bytes, which comes back as it was', async (tagBytes) => {
     await start();
-    const { tag, uploads } = await asked({ tagBytes });
+    const { tag, uploads } = await requestFiles({ tagBytes });
     expect(tag).toHaveLength(tagBytes);
     expect(uploads).toMatchObject([{ state: 'completed' }]);
     expect(sink.lists.map((list) => list.tag.raw)).toEqual([tag]);
@@ -108,15 +108,15 @@ describe('an alarm of active safety', () => {
 describe('attachments', () => {
   it('are sent when they are asked for, under names that tell what they are', async () => {
     await start();
-    const { uploads } = await asked();
-    await waitFor('0x0001', () => platform.of(0x0001).length > 0);
-    expect(platform.of(0x0001)[0]?.body.toString('hex')).toMatch(/^....920800$/);
+    const { uploads } = await requestFiles();
+    await waitFor('0x0001', () => platform.framesWithId(0x0001).length > 0);
+    expect(platform.framesWithId(0x0001)[0]?.body.toString('hex')).toMatch(/^....920800$/);
     const names = [`00_65_6502_0_${alarmNo}.jpg`, `02_1_6502_1_${alarmNo}.mp4`];
     expect(sink.lists).toMatchObject([
       { alarmNo, infoType: 0, phone, header: '2013', files: names.map((name) => ({ name })) },
     ]);
-    expect(arrived()).toEqual(whole);
-    expect([sink.announced, sink.done, sink.connections]).toEqual([names, names, 1]);
+    expect(receivedHashes()).toEqual(expectedHashes);
+    expect([sink.announcedNames, sink.completedNames, sink.connections]).toEqual([names, names, 1]);
     expect(sink.packets[0]).toEqual({ offset: 0, length: 65_536 });
     expect(uploads).toMatchObject([
       {
@@ -131,18 +131,18 @@ describe('attachments', () => {
   it('are refused for an alarm that was never raised', async () => {
     await start();
     const { tag } = terminal.raiseSafetyAlarm({ kind: 'adas', type: 1, files: [picture] });
-    const other = Buffer.from(tag);
-    other.writeUInt8(99, 13);
-    ask({ tag: other });
-    await waitFor('0x0001', () => platform.of(0x0001).length > 0);
-    expect(platform.of(0x0001)[0]?.body.toString('hex')).toMatch(/^....920801$/);
+    const otherRecord = Buffer.from(tag);
+    otherRecord.writeUInt8(99, 13);
+    sendRequest({ tag: otherRecord });
+    await waitFor('0x0001', () => platform.framesWithId(0x0001).length > 0);
+    expect(platform.framesWithId(0x0001)[0]?.body.toString('hex')).toMatch(/^....920801$/);
     expect(sink.connections).toBe(0);
   });
 
   it('come again where chunks were lost, and only those', async () => {
     await start({ attachmentLostChunks: [0, 2] });
-    const { uploads } = await asked();
-    expect(arrived()).toEqual(whole);
+    const { uploads } = await requestFiles();
+    expect(receivedHashes()).toEqual(expectedHashes);
     expect(uploads[0]?.files.map(({ resends }) => resends)).toEqual([1, 1]);
     expect([...sink.files.values()].map(({ receivedBytes }) => receivedBytes)).toEqual([150_000, 300_001]);
   });
@@ -153,30 +153,30 @@ describe('attachments', () => {
   ] as const)('go on in the middle of a file when the connection breaks: %s', async (attachmentResume, isRight) => {
     await start({
       attachmentResume,
-      attachmentBreaks: [
+      attachmentFaults: [
         { how: 'reset', afterBytes: 200_000 },
         { how: 'finish', afterBytes: 100_000 },
       ],
     });
-    const { uploads } = await asked();
-    expect(arrived()).toEqual(whole);
+    const { uploads } = await requestFiles();
+    expect(receivedHashes()).toEqual(expectedHashes);
     expect(sink.lists.map(({ infoType }) => infoType)).toEqual([0, 1, 1]);
     expect(uploads).toMatchObject([{ state: 'completed', attempts: 3 }]);
     expect(isRight(uploads[0]?.files.at(-1)?.sentBytes ?? 0)).toBe(true);
   });
 
   it('may come in other orders, without 0x1211, and with 0x1212 twice', async () => {
-    await start({ attachmentOrder: 'reversed', attachmentSkipsInfo: true, attachmentRepeatsDone: true });
-    await asked();
-    expect(arrived()).toEqual(whole);
+    await start({ attachmentOrder: 'reversed', attachmentSkipsInfo: true, attachmentRepeatsComplete: true });
+    await requestFiles();
+    expect(receivedHashes()).toEqual(expectedHashes);
     expect(sink.packets[0]).toEqual({ offset: 131_072, length: 18_928 });
-    expect([sink.announced.length, sink.done.length]).toEqual([0, 4]);
+    expect([sink.announcedNames.length, sink.completedNames.length]).toEqual([0, 4]);
   });
 
   it('are given up when the list is refused', async () => {
     await start({ attachmentRetries: 2 });
     sink.listResult = 1;
-    expect((await asked()).uploads).toMatchObject([
+    expect((await requestFiles()).uploads).toMatchObject([
       { state: 'failed', attempts: 1, error: expect.stringContaining('0x1210') },
     ]);
   });
@@ -185,7 +185,7 @@ describe('attachments', () => {
     await platform.close();
     platform = await new TestPlatform('2019').listen();
     await start({ phone: '00000000013800138078' });
-    expect((await asked()).uploads).toMatchObject([{ state: 'completed' }]);
+    expect((await requestFiles()).uploads).toMatchObject([{ state: 'completed' }]);
     expect(sink.lists).toMatchObject([{ phone: '00000000013800138078', header: '2019' }]);
   });
 });

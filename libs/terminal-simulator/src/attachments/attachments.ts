@@ -1,10 +1,10 @@
-import type { alarmAttachmentUpload, BodyOf, Extra, LocationReport } from '@fleet/jt808';
+import type { AdditionalItem, alarmAttachmentUpload, BodyOf, LocationReport } from '@fleet/jt808';
 import type { ReportRecord } from '../location-journal.ts';
 import { pushBounded } from '../media/stream-record.ts';
 import type { ResolvedOptions } from '../terminal-options.ts';
 import { AttachmentJob, type AttachmentUploadRecord } from './attachment-job.ts';
-import type { AttachmentBreak } from './attachment-options.ts';
-import { fileNames, type SafetyAlarm, safetyItem } from './safety-alarms.ts';
+import type { AttachmentFault } from './attachment-options.ts';
+import { buildFileNames, createSafetyItem, type SafetyAlarm } from './safety-alarms.ts';
 
 /** An alarm of active safety that was raised. */
 export interface SafetyAlarmRecord {
@@ -16,48 +16,53 @@ export interface SafetyAlarmRecord {
 }
 
 /** What attachments need of their terminal. */
-export interface AttachmentPort {
+export interface AttachmentDeps {
   location(): LocationReport & { time: string };
-  report(extras: readonly Extra[]): ReportRecord;
+  report(extras: readonly AdditionalItem[]): ReportRecord;
 }
 
-const idBytes = 7;
+const terminalIdBytes = 7;
 
 /** Alarms of a terminal and their files, which it sends when it is asked for them. Sending outlives the connection to the platform. */
 export class Attachments {
   /** Alarms so far, oldest first (bounded by `logLimit`). */
   readonly alarms: SafetyAlarmRecord[] = [];
   /** Accidents to come; may be added to at any time. */
-  readonly breaks: AttachmentBreak[];
+  readonly faults: AttachmentFault[];
   readonly #options: ResolvedOptions;
-  readonly #port: AttachmentPort;
+  readonly #deps: AttachmentDeps;
   readonly #jobs = new Map<string, AttachmentJob>();
   #nextId = 1;
 
-  constructor(options: ResolvedOptions, port: AttachmentPort) {
+  constructor(options: ResolvedOptions, deps: AttachmentDeps) {
     this.#options = options;
-    this.#port = port;
-    this.breaks = [...(options.attachmentBreaks ?? [])];
+    this.#deps = deps;
+    this.faults = [...(options.attachmentFaults ?? [])];
   }
 
   /** Raises an alarm and reports at once. */
   raise(alarm: SafetyAlarm): SafetyAlarmRecord {
     const alarmId = this.#nextId;
     this.#nextId += 1;
-    const terminalId = (this.#options.terminalId ?? this.#options.phone).slice(-idBytes);
+    const terminalId = (this.#options.terminalId ?? this.#options.phone).slice(-terminalIdBytes);
     const identity = { alarmId, terminalId, seq: alarmId & 0xff };
-    const { extra, tag } = safetyItem(alarm, identity, this.#port.location());
-    const record = { alarm, tag, report: this.#port.report([extra]), uploads: [] };
+    const { item, tag } = createSafetyItem(alarm, identity, this.#deps.location());
+    const record = { alarm, tag, report: this.#deps.report([item]), uploads: [] };
     pushBounded(this.alarms, record, this.#options.logLimit);
     return record;
   }
 
   /** 0x9208: what is to be done once it is answered, or null where there is no such alarm. */
-  take({ tag, alarmNo, serverIp, tcpPort }: BodyOf<typeof alarmAttachmentUpload>): (() => Promise<void>) | null {
+  handleRequest({
+    tag,
+    alarmNo,
+    serverIp,
+    tcpPort,
+  }: BodyOf<typeof alarmAttachmentUpload>): (() => Promise<void>) | null {
     const raw = tag.raw;
-    const known = raw === undefined ? undefined : this.alarms.findLast((each) => each.tag.equals(raw));
-    if (known === undefined) return null;
-    return () => this.#send(known, alarmNo, { host: serverIp, port: tcpPort });
+    const record = raw === undefined ? undefined : this.alarms.findLast((candidate) => candidate.tag.equals(raw));
+    if (record === undefined) return null;
+    return () => this.#send(record, alarmNo, { host: serverIp, port: tcpPort });
   }
 
   /** Ends what is being sent. */
@@ -72,14 +77,14 @@ export class Attachments {
   ): Promise<void> {
     // Asked again meanwhile: it is on its way.
     if (this.#jobs.has(alarmNo)) return;
-    const names = fileNames(alarm, alarmNo);
+    const names = buildFileNames(alarm, alarmNo);
     const files = (alarm.files ?? []).map(({ content, type }, index) => {
       const name = names[index] ?? '';
       return { name, type, content, sentBytes: 0, resends: 0, isAcknowledged: false };
     });
     const record: AttachmentUploadRecord = { alarmNo, server, files, attempts: 0, state: 'sending', error: null };
     uploads.push(record);
-    const job = new AttachmentJob(record, tag, this.#options, this.breaks);
+    const job = new AttachmentJob(record, tag, this.#options, this.faults);
     this.#jobs.set(alarmNo, job);
     await job.run();
     this.#jobs.delete(alarmNo);

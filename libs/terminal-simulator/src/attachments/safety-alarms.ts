@@ -1,5 +1,5 @@
 import type { LocationReport } from '@fleet/jt808';
-import { type AlarmTag, type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { type AdditionalItem, type AlarmTag, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 
 /** Sizes of an alarm's tag: Jiangsu, Heilongjiang, Sichuan, Guangdong. */
 export type TagBytes = 16 | 38 | 39 | 40;
@@ -29,15 +29,15 @@ export interface SafetyAlarm {
 }
 
 /** Id of an alarm's item in 0x0200. */
-export const alarmItems = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
+export const alarmItemIds = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
 
 const extensions = ['jpg', 'wav', 'mp4', 'txt', 'bin'] as const;
 const defaultChannels = { adas: 64, dsm: 65, bsd: 0 } as const;
 const reservedBytes: Readonly<Record<TagBytes, number>> = { 16: 1, 38: 0, 39: 1, 40: 2 };
 
 /** Bits of an alarm's vehicle status. */
-const accOn = 1;
-const withFix = 1 << 10;
+const accOnBit = 1;
+const fixedBit = 1 << 10;
 
 /** What tells one alarm of a terminal from another. */
 export interface AlarmIdentity {
@@ -48,46 +48,53 @@ export interface AlarmIdentity {
 }
 
 /** The item of an alarm, and its tag as it goes out. */
-export function safetyItem(
+export function createSafetyItem(
   alarm: SafetyAlarm,
   { alarmId, terminalId, seq }: AlarmIdentity,
-  place: LocationReport & { time: string },
-): { extra: Extra; tag: Buffer } {
+  location: LocationReport & { time: string },
+): { item: AdditionalItem; tag: Buffer } {
   const { kind, type, level = 1, flag = 0, files = [], tagBytes = 16 } = alarm;
   const tag: AlarmTag = {
     terminalId,
-    time: place.time,
+    time: location.time,
     seq,
     attachmentCount: files.length,
     reserved: Buffer.alloc(reservedBytes[tagBytes]),
     terminalIdLength: tagBytes === 16 ? 7 : 30,
   };
-  const where = {
-    speedKmh: Math.round(place.speedKmh),
-    altitudeM: place.altitudeM,
-    latitudeDeg: Math.abs(place.latitudeDeg),
-    longitudeDeg: Math.abs(place.longitudeDeg),
-    time: place.time,
-    vehicleStatus: (place.status & accOn) | withFix,
+  const position = {
+    speedKmh: Math.round(location.speedKmh),
+    altitudeM: location.altitudeM,
+    latitudeDeg: Math.abs(location.latitudeDeg),
+    longitudeDeg: Math.abs(location.longitudeDeg),
+    time: location.time,
+    vehicleStatus: (location.status & accOnBit) | fixedBit,
     tag,
   };
-  const head = { alarmId, flag, type };
-  const front = { frontSpeedKmh: 40, frontDistance100ms: 12, deviationType: 0, signType: 0, signData: 0 };
-  const made = {
-    adas: () => makeExtra(extraDefinitions.adasAlarm, { ...head, level, ...front, ...where }),
+  const header = { alarmId, flag, type };
+  const adasFields = { frontSpeedKmh: 40, frontDistance100ms: 12, deviationType: 0, signType: 0, signData: 0 };
+  const createItem = {
+    adas: () =>
+      createAdditionalItem(additionalItemDefinitions.adasAlarm, { ...header, level, ...adasFields, ...position }),
     dsm: () =>
-      makeExtra(extraDefinitions.dsmAlarm, { ...head, level, fatigueLevel: 5, reserved: Buffer.alloc(4), ...where }),
-    bsd: () => makeExtra(extraDefinitions.bsdAlarm, { ...head, ...where }),
+      createAdditionalItem(additionalItemDefinitions.dsmAlarm, {
+        ...header,
+        level,
+        fatigueLevel: 5,
+        reserved: Buffer.alloc(4),
+        ...position,
+      }),
+    bsd: () => createAdditionalItem(additionalItemDefinitions.bsdAlarm, { ...header, ...position }),
   };
-  const extra = made[kind]();
-  return { extra, tag: Buffer.from(extra.bytes.subarray(-tagBytes)) };
+  const extra = createItem[kind]();
+  return { item: extra, tag: Buffer.from(extra.bytes.subarray(-tagBytes)) };
 }
 
 const twoDigits = (value: number, radix = 10): string => value.toString(radix).padStart(2, '0');
 
 /** Names of an alarm's files, `type_channel_alarm_seq_alarmno.ext`, which depend on the number that the platform has given it. */
-export function fileNames(alarm: SafetyAlarm, alarmNo: string): string[] {
-  const code = `${twoDigits(alarmItems[alarm.kind], 16)}${twoDigits(alarm.type, 16)}`;
+export function buildFileNames(alarm: SafetyAlarm, alarmNo: string): string[] {
+  const code = `${twoDigits(alarmItemIds[alarm.kind], 16)}${twoDigits(alarm.type, 16)}`;
   return (alarm.files ?? []).map(({ type, channel = defaultChannels[alarm.kind], extension = extensions[type] }, seq) =>
     [twoDigits(type), channel, code, seq, `${alarmNo}.${extension}`].join('_'),
   );

@@ -2,7 +2,7 @@ import { AdpcmEncoder, addHisiliconHeader, PayloadType } from '@fleet/jt1078';
 import type { AudioCodec, ClipSpec } from './clip-spec.ts';
 
 /** How a codec is made and cut. Frames of 40 ms are what the field's G.726 and ADPCM terminals send. */
-export interface AudioForm {
+export interface AudioFormat {
   payloadType: number;
   sampleRate: number;
   channels: number;
@@ -13,7 +13,7 @@ export interface AudioForm {
   frameMs: number;
 }
 
-const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
+const audioFormats: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioFormat>> = {
   g711a: {
     payloadType: PayloadType.G711A,
     sampleRate: 8000,
@@ -66,23 +66,23 @@ const FORMS: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioForm>> = {
 };
 
 /** Form of a codec, or null for a camera without microphone. */
-export function audioForm(codec: AudioCodec): AudioForm | null {
-  return codec === 'none' ? null : FORMS[codec];
+export function getAudioFormat(codec: AudioCodec): AudioFormat | null {
+  return codec === 'none' ? null : audioFormats[codec];
 }
 
 /** ffmpeg input for a clip's sound: a tone with a beep every second, so that drift can be heard. */
-export function audioInput(spec: ClipSpec, form: AudioForm): string[] {
-  const source = `sine=frequency=${spec.toneHz}:beep_factor=3:sample_rate=${form.sampleRate}:duration=${spec.seconds}`;
+export function audioInputArguments(spec: ClipSpec, format: AudioFormat): string[] {
+  const source = `sine=frequency=${spec.toneHz}:beep_factor=3:sample_rate=${format.sampleRate}:duration=${spec.seconds}`;
   return ['-f', 'lavfi', '-i', source];
 }
 
 /** ffmpeg output arguments for a clip's sound. */
-export function audioOutput(form: AudioForm): string[] {
-  return ['-ac', String(form.channels), '-ar', String(form.sampleRate), ...form.output];
+export function audioOutputArguments(format: AudioFormat): string[] {
+  return ['-ac', String(format.channels), '-ar', String(format.sampleRate), ...format.output];
 }
 
 /** ADTS without a checksum. */
-const ADTS_HEADER_BYTES = 7;
+const adtsHeaderBytes = 7;
 
 /** ADTS frames, header included: what PT 19 carries. */
 export function splitAdts(stream: Buffer): Buffer[] {
@@ -104,17 +104,17 @@ function splitFixed(stream: Buffer, size: number): Buffer[] {
   return frames;
 }
 
-function samples(bytes: Buffer): Int16Array {
+function readSamples(bytes: Buffer): Int16Array {
   return Int16Array.from({ length: bytes.length >> 1 }, (_unused, index) => bytes.readInt16LE(index * 2));
 }
 
 /** Cuts ffmpeg's output into the frames that go into JT/T 1078 packets. */
-export function audioFrames(raw: Buffer, spec: ClipSpec, form: AudioForm): Buffer[] {
-  const cut = form.frameBytes === null ? splitAdts(raw) : splitFixed(raw, form.frameBytes);
+export function splitAudioFrames(raw: Buffer, spec: ClipSpec, format: AudioFormat): Buffer[] {
+  const rawFrames = format.frameBytes === null ? splitAdts(raw) : splitFixed(raw, format.frameBytes);
   if (spec.audio === 'adpcm') {
     const encoder = new AdpcmEncoder({ hisiliconHeader: true });
-    return cut.map((frame) => encoder.encode(samples(frame)));
+    return rawFrames.map((frame) => encoder.encode(readSamples(frame)));
   }
-  if (spec.audio === 'aac-raw') return cut.map((frame) => frame.subarray(ADTS_HEADER_BYTES));
-  return spec.hisiliconHeader ? cut.map((frame) => addHisiliconHeader(frame)) : cut;
+  if (spec.audio === 'aac-raw') return rawFrames.map((frame) => frame.subarray(adtsHeaderBytes));
+  return spec.hisiliconHeader ? rawFrames.map((frame) => addHisiliconHeader(frame)) : rawFrames;
 }

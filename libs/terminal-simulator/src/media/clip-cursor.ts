@@ -1,6 +1,6 @@
 import type { Clip, ClipFrame } from './clip.ts';
 
-/** Walks through a clip for ever. */
+/** Walks through a clip forever. */
 export class ClipCursor {
   clip: Clip;
   #video = 0;

@@ -41,16 +41,16 @@ export const defaultClipSpec: ClipSpec = {
 };
 
 /** Changes whenever the way clips are made changes, so that old cache files are not taken. */
-const RECIPE = 4;
+const recipeVersion = 4;
 
 /** Name of a clip's files in the cache. */
 export function clipKey(spec: ClipSpec): string {
-  const text = JSON.stringify([RECIPE, ...Object.entries(spec).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+  const text = JSON.stringify([recipeVersion, ...Object.entries(spec).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }
 
 /** Fills in defaults and refuses what no encoder takes. */
-export function clipSpec(partial: Partial<ClipSpec>): ClipSpec {
+export function resolveClipSpec(partial: Partial<ClipSpec>): ClipSpec {
   const spec = { ...defaultClipSpec, ...partial };
   if (!Number.isInteger(spec.fps) || spec.fps < 1 || spec.fps > 60) throw new RangeError('clip fps must be 1 to 60');
   if (!Number.isInteger(spec.gop) || spec.gop < 1) throw new RangeError('clip gop must be at least 1');

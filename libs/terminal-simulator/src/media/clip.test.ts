@@ -3,9 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { decodeAdpcm } from '@fleet/jt1078';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { audioForm, splitAdts } from './audio-frames.ts';
-import { type ClipOptions, makeClip } from './clip.ts';
-import { type AudioCodec, type ClipSpec, clipKey, clipSpec, type VideoCodec } from './clip-spec.ts';
+import { getAudioFormat, splitAdts } from './audio-frames.ts';
+import { type ClipOptions, createClip } from './clip.ts';
+import { type AudioCodec, type ClipSpec, clipKey, resolveClipSpec, type VideoCodec } from './clip-spec.ts';
 import { nalType, splitDelimitedStream, splitNalUnits } from './elementary-stream.ts';
 import { clipFrameHashes, decodedFrameHashes } from './frame-hashes.ts';
 
@@ -23,7 +23,7 @@ afterAll(() => rm(options.cacheDir, { recursive: true }));
 
 describe('makeClip', () => {
   it.each<VideoCodec>(['h264', 'h265'])('makes %s access units that decode to one picture each', async (codec) => {
-    const clip = await makeClip({ ...small, codec, stamp: '0138-1' }, options);
+    const clip = await createClip({ ...small, codec, stamp: '0138-1' }, options);
     expect(clip.videoFrames).toHaveLength(10);
     expect(clip.videoFrames.flatMap((frame) => (frame.isKeyFrame ? [frame.index] : []))).toEqual([0, 5]);
     const joined = path.join(options.cacheDir, `joined.${codec}`);
@@ -35,7 +35,7 @@ describe('makeClip', () => {
   });
 
   it('has parameter sets in every key frame, no delimiters and no B slices', async () => {
-    const clip = await makeClip({ ...small, stamp: '0138-1' }, options);
+    const clip = await createClip({ ...small, stamp: '0138-1' }, options);
     const types = clip.videoFrames.map((frame) => splitNalUnits(frame.data).map((unit) => nalType(unit, 'h264')));
     expect(types[5]).toEqual(expect.arrayContaining([7, 8, 5]));
     expect(types[6]).toEqual([1]);
@@ -45,8 +45,8 @@ describe('makeClip', () => {
   it('takes a clip from the cache the second time, and shares it in the process', async () => {
     const messages: string[] = [];
     const spec = { ...small, stamp: '77' };
-    const told = { ...options, onProgress: (message: string) => messages.push(message) };
-    const [first, second] = await Promise.all([makeClip(spec, told), makeClip(spec, told)]);
+    const progressMessages = { ...options, onProgress: (message: string) => messages.push(message) };
+    const [first, second] = await Promise.all([createClip(spec, progressMessages), createClip(spec, progressMessages)]);
     expect(first).toBe(second);
     expect(messages).toEqual(['making clip 160x120 h264 77']);
     expect((await readdir(options.cacheDir)).filter((name) => name.endsWith('.part'))).toEqual([]);
@@ -54,8 +54,8 @@ describe('makeClip', () => {
 
   it('draws the number into the picture', async () => {
     const [plain, stamped] = await Promise.all([
-      makeClip({ ...small, stamp: '1' }, options),
-      makeClip({ ...small, stamp: '2' }, options),
+      createClip({ ...small, stamp: '1' }, options),
+      createClip({ ...small, stamp: '2' }, options),
     ]);
     const [one, two] = [await clipFrameHashes(plain), await clipFrameHashes(stamped)];
     expect(one[0]).not.toBe(two[0]);
@@ -63,7 +63,7 @@ describe('makeClip', () => {
 
   it('says what is wrong when ffmpeg is not there', async () => {
     const missing = { ...options, ffmpegPath: '/nonexistent/ffmpeg' };
-    await expect(makeClip({ ...small, stamp: '99' }, missing)).rejects.toThrow(/install ffmpeg/);
+    await expect(createClip({ ...small, stamp: '99' }, missing)).rejects.toThrow(/install ffmpeg/);
   });
 });
 
@@ -74,14 +74,14 @@ describe('sound', () => {
     ['g726', 25, 160],
     ['adpcm', 25, 168],
   ])('%s comes in %i frames a second of %i bytes', async (audio, count, bytes) => {
-    const clip = await makeClip({ ...small, audio }, options);
+    const clip = await createClip({ ...small, audio }, options);
     expect(clip.audioFrames).toHaveLength(count);
     expect(new Set(clip.audioFrames.map((frame) => frame.data.length))).toEqual(new Set([bytes]));
-    expect(clip.audioPayloadType).toBe(audioForm(audio)?.payloadType);
+    expect(clip.audioPayloadType).toBe(getAudioFormat(audio)?.payloadType);
   });
 
   it('ADPCM has the Hisilicon header and decodes to the tone', async () => {
-    const clip = await makeClip({ ...small, audio: 'adpcm' }, options);
+    const clip = await createClip({ ...small, audio: 'adpcm' }, options);
     const frame = clip.audioFrames[10]?.data ?? Buffer.alloc(0);
     expect(frame.subarray(0, 4)).toEqual(Buffer.from([0, 1, 82, 0]));
     const loudest = Math.max(...decodeAdpcm(frame));
@@ -89,18 +89,18 @@ describe('sound', () => {
   });
 
   it('G.711 gets the header when asked for', async () => {
-    const clip = await makeClip({ ...small, audio: 'g711a', hisiliconHeader: true }, options);
+    const clip = await createClip({ ...small, audio: 'g711a', hisiliconHeader: true }, options);
     expect(clip.audioFrames[0]?.data.subarray(0, 4)).toEqual(Buffer.from([0, 1, 160, 0]));
   });
 
   it('AAC is cut into ADTS frames', async () => {
-    const clip = await makeClip({ ...small, audio: 'aac' }, options);
+    const clip = await createClip({ ...small, audio: 'aac' }, options);
     expect(clip.audioFrames.length).toBeGreaterThanOrEqual(8);
     for (const { data } of clip.audioFrames) expect(splitAdts(data)).toEqual([data]);
   });
 
   it('can be left out', async () => {
-    const clip = await makeClip({ ...small, audio: 'none' }, options);
+    const clip = await createClip({ ...small, audio: 'none' }, options);
     expect(clip.audioFrames).toEqual([]);
     expect(clip.audioPayloadType).toBeNull();
   });
@@ -121,15 +121,15 @@ describe('splitDelimitedStream', () => {
 });
 
 describe('clipSpec', () => {
-  it('refuses what can not be encoded', () => {
-    expect(() => clipSpec({ width: 161 })).toThrow(/even/);
-    expect(() => clipSpec({ fps: 0 })).toThrow(/fps/);
-    expect(() => clipSpec({ stamp: "1':drawbox" })).toThrow(/stamp/);
+  it('refuses what cannot be encoded', () => {
+    expect(() => resolveClipSpec({ width: 161 })).toThrow(/even/);
+    expect(() => resolveClipSpec({ fps: 0 })).toThrow(/fps/);
+    expect(() => resolveClipSpec({ stamp: "1':drawbox" })).toThrow(/stamp/);
   });
 
   it('names a clip by what it shows, whatever the order of its settings', () => {
-    const { width, ...rest } = clipSpec({});
-    expect(clipKey({ ...rest, width })).toBe(clipKey(clipSpec({})));
-    expect(clipKey(clipSpec({ stamp: '1' }))).not.toBe(clipKey(clipSpec({})));
+    const { width, ...rest } = resolveClipSpec({});
+    expect(clipKey({ ...rest, width })).toBe(clipKey(resolveClipSpec({})));
+    expect(clipKey(resolveClipSpec({ stamp: '1' }))).not.toBe(clipKey(resolveClipSpec({})));
   });
 });

@@ -2,11 +2,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { PayloadType } from '@fleet/jt1078';
-import { type AudioForm, audioForm, audioFrames, audioInput, audioOutput } from './audio-frames.ts';
-import { type ClipSpec, clipKey, clipSpec } from './clip-spec.ts';
+import {
+  type AudioFormat,
+  audioInputArguments,
+  audioOutputArguments,
+  getAudioFormat,
+  splitAudioFrames,
+} from './audio-frames.ts';
+import { type ClipSpec, clipKey, resolveClipSpec } from './clip-spec.ts';
 import { splitDelimitedStream } from './elementary-stream.ts';
-import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
-import { stampFilters } from './stamp.ts';
+import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
+import { createNumberFilters } from './number-overlay.ts';
 
 /** One frame of a clip; `sha256` identifies its bytes wherever they are found again. */
 export interface ClipFrame {
@@ -40,10 +46,10 @@ export interface ClipOptions {
   onProgress?: ((message: string) => void) | undefined;
 }
 
-const DEFAULT_CACHE_DIR = path.join('.cache', 'clips');
+const defaultCachePath = path.join('.cache', 'clips');
 
 /** Directory that clips are cached in unless another is given. */
-export const defaultCacheDir = (): string => path.resolve(DEFAULT_CACHE_DIR);
+export const getDefaultCacheDir = (): string => path.resolve(defaultCachePath);
 
 function videoArguments(spec: ClipSpec): string[] {
   const { gop, bitrateKbps } = spec;
@@ -59,43 +65,44 @@ function videoArguments(spec: ClipSpec): string[] {
 }
 
 /** Picture and sound are made by one ffmpeg: starting it takes as long as encoding. */
-function ffmpegArguments(spec: ClipSpec, form: AudioForm | null, videoFile: string, audioFile: string): string[] {
+function ffmpegArguments(spec: ClipSpec, format: AudioFormat | null, videoFile: string, audioFile: string): string[] {
   const picture = `testsrc2=size=${spec.width}x${spec.height}:rate=${spec.fps}:duration=${spec.seconds}`;
-  const filters = [...stampFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');
-  const sound = form === null ? [] : audioInput(spec, form);
-  const soundOutput = form === null ? [] : ['-map', '1:a', ...audioOutput(form), audioFile];
+  const filters = [...createNumberFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');
+  const sound = format === null ? [] : audioInputArguments(spec, format);
+  const soundOutput = format === null ? [] : ['-map', '1:a', ...audioOutputArguments(format), audioFile];
   const pictureOutput = ['-map', '0:v', '-vf', filters, ...videoArguments(spec), videoFile];
   return ['-y', '-filter_threads', '1', '-f', 'lavfi', '-i', picture, ...sound, ...pictureOutput, ...soundOutput];
 }
 
-const readIfThere = (file: string): Promise<Buffer | null> => readFile(file).catch(() => null);
+const readIfExists = (file: string): Promise<Buffer | null> => readFile(file).catch(() => null);
 
 /** The two files of a clip, made first where they are not there. Several processes may do so at once: the last rename wins. */
-async function clipFiles(spec: ClipSpec, key: string, form: AudioForm | null, options: ClipOptions) {
+async function ensureClipFiles(spec: ClipSpec, key: string, format: AudioFormat | null, options: ClipOptions) {
   await mkdir(options.cacheDir, { recursive: true });
   const videoFile = path.join(options.cacheDir, `${key}.${spec.codec}`);
   const audioFile = path.join(options.cacheDir, `${key}.${spec.audio}.raw`);
-  const [hasVideo, hasAudio] = [
-    await readIfThere(videoFile),
-    form === null ? Buffer.alloc(0) : await readIfThere(audioFile),
+  const [cachedVideo, cachedAudio] = [
+    await readIfExists(videoFile),
+    format === null ? Buffer.alloc(0) : await readIfExists(audioFile),
   ];
-  if (hasVideo !== null && hasAudio !== null) return { videoFile, audioFile, video: hasVideo, audio: hasAudio };
+  if (cachedVideo !== null && cachedAudio !== null)
+    return { videoFile, audioFile, video: cachedVideo, audio: cachedAudio };
   options.onProgress?.(`making clip ${spec.width}x${spec.height} ${spec.codec} ${spec.stamp}`.trim());
   const suffix = `.${randomUUID()}.part`;
   try {
-    const args = ffmpegArguments(spec, form, videoFile + suffix, audioFile + suffix);
-    await runFfmpeg(ffmpegPath(options.ffmpegPath), args);
-    if (form !== null) await rename(audioFile + suffix, audioFile);
+    const args = ffmpegArguments(spec, format, videoFile + suffix, audioFile + suffix);
+    await runFfmpeg(getFfmpegPath(options.ffmpegPath), args);
+    if (format !== null) await rename(audioFile + suffix, audioFile);
     await rename(videoFile + suffix, videoFile);
   } finally {
     await rm(videoFile + suffix, { force: true });
     await rm(audioFile + suffix, { force: true });
   }
-  const audio = form === null ? Buffer.alloc(0) : await readFile(audioFile);
+  const audio = format === null ? Buffer.alloc(0) : await readFile(audioFile);
   return { videoFile, audioFile, video: await readFile(videoFile), audio };
 }
 
-function numbered(frames: readonly { data: Buffer; isKeyFrame: boolean }[]): ClipFrame[] {
+function indexFrames(frames: readonly { data: Buffer; isKeyFrame: boolean }[]): ClipFrame[] {
   return frames.map(({ data, isKeyFrame }, index) => ({
     index,
     data,
@@ -104,34 +111,34 @@ function numbered(frames: readonly { data: Buffer; isKeyFrame: boolean }[]): Cli
   }));
 }
 
-async function build(spec: ClipSpec, key: string, options: ClipOptions): Promise<Clip> {
-  const form = audioForm(spec.audio);
-  const files = await clipFiles(spec, key, form, options);
-  const audio = form === null ? [] : audioFrames(files.audio, spec, form);
+async function buildClip(spec: ClipSpec, key: string, options: ClipOptions): Promise<Clip> {
+  const format = getAudioFormat(spec.audio);
+  const files = await ensureClipFiles(spec, key, format, options);
+  const audio = format === null ? [] : splitAudioFrames(files.audio, spec, format);
   return {
     spec,
     key,
     videoFile: files.videoFile,
-    audioFile: form === null ? null : files.audioFile,
+    audioFile: format === null ? null : files.audioFile,
     videoPayloadType: spec.codec === 'h264' ? PayloadType.H264 : PayloadType.H265,
-    audioPayloadType: form?.payloadType ?? null,
-    videoFrames: numbered(splitDelimitedStream(files.video, spec.codec)),
-    audioFrames: numbered(audio.map((data) => ({ data, isKeyFrame: true }))),
-    audioFrameMs: form?.frameMs ?? 0,
+    audioPayloadType: format?.payloadType ?? null,
+    videoFrames: indexFrames(splitDelimitedStream(files.video, spec.codec)),
+    audioFrames: indexFrames(audio.map((data) => ({ data, isKeyFrame: true }))),
+    audioFrameMs: format?.frameMs ?? 0,
   };
 }
 
-const inMemory = new Map<string, Promise<Clip>>();
+const clipCache = new Map<string, Promise<Clip>>();
 
 /** Makes a clip with ffmpeg, or takes it from the cache. The same clip is one object for all who ask in this process. */
-export function makeClip(partial: Partial<ClipSpec>, options: ClipOptions): Promise<Clip> {
-  const spec = clipSpec(partial);
+export function createClip(partial: Partial<ClipSpec>, options: ClipOptions): Promise<Clip> {
+  const spec = resolveClipSpec(partial);
   const key = clipKey(spec);
-  const slot = path.join(options.cacheDir, key);
-  const known = inMemory.get(slot);
-  if (known) return known;
-  const made = build(spec, key, options);
-  inMemory.set(slot, made);
-  made.catch(() => inMemory.delete(slot));
-  return made;
+  const cacheKey = path.join(options.cacheDir, key);
+  const cached = clipCache.get(cacheKey);
+  if (cached) return cached;
+  const created = buildClip(spec, key, options);
+  clipCache.set(cacheKey, created);
+  created.catch(() => clipCache.delete(cacheKey));
+  return created;
 }

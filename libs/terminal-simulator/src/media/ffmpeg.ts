@@ -6,14 +6,14 @@ export class FfmpegError extends Error {
 }
 
 /** Where ffmpeg is: the given path, else FFMPEG_PATH, else the PATH. */
-export function ffmpegPath(given?: string): string {
-  return given ?? (process.env['FFMPEG_PATH'] || 'ffmpeg');
+export function getFfmpegPath(configuredPath?: string): string {
+  return configuredPath ?? (process.env['FFMPEG_PATH'] || 'ffmpeg');
 }
 
-const running = new Set<ChildProcess>();
+const runningProcesses = new Set<ChildProcess>();
 // Nobody else would end them when this process is stopped in the middle.
 process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of runningProcesses) child.kill('SIGKILL');
 });
 
 /** Runs ffmpeg to its end and gives its standard output. */
@@ -22,23 +22,23 @@ export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer
     const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    running.add(child);
+    runningProcesses.add(child);
     const output: Buffer[] = [];
-    let complaint = '';
+    let errorOutput = '';
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
-      if (complaint.length < 2000) complaint += chunk.toString();
+      if (errorOutput.length < 2000) errorOutput += chunk.toString();
     });
     child.on('error', (cause) => {
-      running.delete(child);
+      runningProcesses.delete(child);
       reject(
         new FfmpegError(`ffmpeg could not be started from "${path}": set FFMPEG_PATH or install ffmpeg`, { cause }),
       );
     });
     child.on('close', (code, signal) => {
-      running.delete(child);
+      runningProcesses.delete(child);
       if (code === 0) resolve(Buffer.concat(output));
-      else reject(new FfmpegError(`ffmpeg ended with ${code ?? signal}: ${complaint.trim()}`));
+      else reject(new FfmpegError(`ffmpeg ended with ${code ?? signal}: ${errorOutput.trim()}`));
     });
   });
 }

@@ -1,5 +1,5 @@
 import type { Clip } from './clip.ts';
-import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
+import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 
 /** MD5 of each decoded picture, from the output of ffmpeg's framemd5 muxer. */
 export function parseFrameMd5(text: string): string[] {
@@ -19,7 +19,7 @@ export async function decodedFrameHashes(
 ): Promise<string[]> {
   const input = options.format === undefined ? [] : ['-f', options.format];
   const args = [...input, '-i', file, '-map', '0:v:0', '-fps_mode', 'passthrough', '-f', 'framemd5', '-'];
-  return parseFrameMd5((await runFfmpeg(ffmpegPath(options.ffmpegPath), args)).toString());
+  return parseFrameMd5((await runFfmpeg(getFfmpegPath(options.ffmpegPath), args)).toString());
 }
 
 /** The same for a clip: entry i belongs to `clip.videoFrames[i]`. */

@@ -1,7 +1,7 @@
 import { DataType, packetizeFrame, type SimBytes } from '@fleet/jt1078';
 import type { Clip, ClipFrame } from './clip.ts';
 import type { MediaLink } from './media-link.ts';
-import { pushBounded, type StreamRecord, sentFrame } from './stream-record.ts';
+import { createSentFrame, pushBounded, type StreamRecord } from './stream-record.ts';
 
 /** Who sends: what stands in every packet's header. */
 export interface CameraAddress {
@@ -28,22 +28,30 @@ export class FrameSender {
   }
 
   /** Sends one picture. */
-  video(clip: Clip, frame: ClipFrame, timestampMs: number): void {
+  sendVideo(clip: Clip, frame: ClipFrame, timestampMs: number): void {
     const intervals = {
       lastIFrameIntervalMs: this.#lastKeyMs === null ? 0 : Math.max(0, timestampMs - this.#lastKeyMs),
       lastFrameIntervalMs: this.#lastVideoMs === null ? 0 : Math.max(0, timestampMs - this.#lastVideoMs),
     };
     this.#lastVideoMs = timestampMs;
     if (frame.isKeyFrame) this.#lastKeyMs = timestampMs;
-    pushBounded(this.#record.sentVideoFrames, sentFrame(clip, frame, timestampMs, this.#sequence), this.#frameLogLimit);
+    pushBounded(
+      this.#record.sentVideoFrames,
+      createSentFrame(clip, frame, timestampMs, this.#sequence),
+      this.#frameLogLimit,
+    );
     const dataType = frame.isKeyFrame ? DataType.I : DataType.P;
     this.#send(frame.data, { payloadType: clip.videoPayloadType, dataType, timestamp: timestampMs, ...intervals });
   }
 
   /** Sends one frame of sound. */
-  audio(clip: Clip, frame: ClipFrame, timestampMs: number): void {
+  sendAudio(clip: Clip, frame: ClipFrame, timestampMs: number): void {
     if (clip.audioPayloadType === null) return;
-    pushBounded(this.#record.sentAudioFrames, sentFrame(clip, frame, timestampMs, this.#sequence), this.#frameLogLimit);
+    pushBounded(
+      this.#record.sentAudioFrames,
+      createSentFrame(clip, frame, timestampMs, this.#sequence),
+      this.#frameLogLimit,
+    );
     const { audioPayloadType: payloadType } = clip;
     this.#send(frame.data, { payloadType, dataType: DataType.AUDIO, timestamp: timestampMs });
   }

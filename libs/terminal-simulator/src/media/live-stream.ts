@@ -16,7 +16,7 @@ export interface LiveStreamOptions extends MediaStreamOptions {
 }
 
 /** A camera that has this much unsent drops pictures until the next key frame. */
-const MAX_QUEUED_BYTES = 1 << 20;
+const maxQueuedBytes = 1 << 20;
 
 /** Answer to 0x9101: sends a clip in a loop, in real time, until told to stop. */
 export class LiveStream extends MediaStream {
@@ -71,28 +71,28 @@ export class LiveStream extends MediaStream {
     // After a stall (machine asleep) the clock jumps instead of sending all at once what was missed.
     if (now - this.#nextVideoMs > 2000) this.resumeClock();
     while (this.#nextVideoMs <= now || this.#nextAudioMs <= now) {
-      if (this.#nextVideoMs <= this.#nextAudioMs) this.#videoStep(sender, link);
-      else this.#audioStep(sender);
+      if (this.#nextVideoMs <= this.#nextAudioMs) this.#sendVideo(sender, link);
+      else this.#sendAudio(sender);
     }
     this.schedule(Math.min(this.#nextVideoMs, this.#nextAudioMs) - now);
   }
 
-  #videoStep(sender: FrameSender, link: MediaLink): void {
+  #sendVideo(sender: FrameSender, link: MediaLink): void {
     const { clip } = this.#cursor;
     const frame = this.#cursor.nextVideo();
     const timestampMs = Math.round(this.#epochMs + this.#nextVideoMs);
     this.#nextVideoMs += this.#cursor.videoFrameMs;
     if (!this.#hasVideo) return;
-    if (link.queuedBytes > MAX_QUEUED_BYTES) this.#isDropping = true;
+    if (link.queuedBytes > maxQueuedBytes) this.#isDropping = true;
     else if (frame.isKeyFrame) this.#isDropping = false;
-    if (!this.#isDropping) sender.video(clip, frame, timestampMs);
+    if (!this.#isDropping) sender.sendVideo(clip, frame, timestampMs);
   }
 
-  #audioStep(sender: FrameSender): void {
+  #sendAudio(sender: FrameSender): void {
     const { clip } = this.#cursor;
     const frame = this.#cursor.nextAudio();
     const timestampMs = Math.round(this.#epochMs + this.#nextAudioMs);
     this.#nextAudioMs += frame === null ? 1000 : clip.audioFrameMs;
-    if (frame !== null && this.#hasAudio && !this.#isDropping) sender.audio(clip, frame, timestampMs);
+    if (frame !== null && this.#hasAudio && !this.#isDropping) sender.sendAudio(clip, frame, timestampMs);
   }
 }

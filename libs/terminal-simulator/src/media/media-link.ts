@@ -20,11 +20,11 @@ export interface MediaLink {
 }
 
 /** Told once when the link has ended, with the error if there was one. */
-export type LinkEnd = (error: Error | null) => void;
+export type LinkEndHandler = (error: Error | null) => void;
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const connectTimeoutMs = 10_000;
 /** Datagrams in one go: a key frame of 60 packets at once overruns default socket buffers. */
-const DATAGRAMS_PER_TURN = 12;
+const datagramsPerBatch = 12;
 
 class TcpLink implements MediaLink {
   readonly protocol = 'tcp';
@@ -51,7 +51,7 @@ class TcpLink implements MediaLink {
   }
 
   close(): void {
-    // end() lets what was written arrive; a server that does not read must not keep the socket for ever.
+    // end() lets what was written arrive; a server that does not read must not keep the socket forever.
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), 1000).unref();
   }
@@ -94,7 +94,7 @@ class UdpLink implements MediaLink {
 
   #pump(): void {
     this.#isPumping = true;
-    for (const packet of this.#queue.splice(0, DATAGRAMS_PER_TURN)) {
+    for (const packet of this.#queue.splice(0, datagramsPerBatch)) {
       this.#queuedBytes -= packet.length;
       this.#socket.send(packet);
     }
@@ -107,12 +107,12 @@ class UdpLink implements MediaLink {
   }
 }
 
-function openTcp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+function openTcp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ host: target.host, port: target.tcpPort, noDelay: true });
     let failure: Error | null = null;
     let isOpen = false;
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error('media server did not accept in time')));
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('media server did not accept in time')));
     socket.on('error', (error) => {
       failure = error;
     });
@@ -130,7 +130,7 @@ function openTcp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
   });
 }
 
-function openUdp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
   return new Promise((resolve, reject) => {
     const socket = dgram.createSocket({ type: target.host.includes(':') ? 'udp6' : 'udp4', sendBufferSize: 1 << 20 });
     let isOpen = false;
@@ -151,7 +151,7 @@ function openUdp(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
 }
 
 /** Opens the connection that a stream request names. */
-export async function openMediaLink(target: MediaTarget, onEnd: LinkEnd): Promise<MediaLink> {
+export async function openMediaLink(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
   if (target.tcpPort !== 0) return openTcp(target, onEnd);
   if (target.udpPort !== 0) return openUdp(target, onEnd);
   throw new Error('the stream request names no port');

@@ -1,6 +1,6 @@
 import type { CameraAddress } from './frame-sender.ts';
 import { type MediaLink, type MediaTarget, openMediaLink } from './media-link.ts';
-import { newStreamRecord, type StreamKind, type StreamRecord } from './stream-record.ts';
+import { createStreamRecord, type StreamKind, type StreamRecord } from './stream-record.ts';
 
 /** Settings that all streams have. */
 export interface MediaStreamOptions {
@@ -26,7 +26,7 @@ export abstract class MediaStream {
   constructor(kind: StreamKind, options: MediaStreamOptions) {
     const { camera, target } = options;
     const port = target.tcpPort === 0 ? `udp:${target.udpPort}` : `tcp:${target.tcpPort}`;
-    this.record = newStreamRecord(kind, camera.channel, `${target.host} ${port}`);
+    this.record = createStreamRecord(kind, camera.channel, `${target.host} ${port}`);
     this.camera = camera;
     this.frameLogLimit = options.frameLogLimit;
     this.#options = options;
@@ -36,7 +36,7 @@ export abstract class MediaStream {
   protected abstract begin(link: MediaLink): void;
   /** Sends what is due and schedules the next turn. */
   protected abstract tick(link: MediaLink): void;
-  /** Starts the clock anew after a pause. */
+  /** Starts the clock again after a pause. */
   protected abstract resumeClock(): void;
 
   /** Connects and starts to send; a failure ends the stream and shows in its record. */

@@ -1,4 +1,4 @@
-import type { Stretch } from '../recordings.ts';
+import type { RecordingSegment } from '../recordings.ts';
 import type { Clip, ClipFrame } from './clip.ts';
 import { frameAt } from './clip-cursor.ts';
 import { FrameSender } from './frame-sender.ts';
@@ -12,7 +12,7 @@ export type PlaybackMode = 'normal' | 'fastForward' | 'keyFrameRewind' | 'keyFra
 export interface PlaybackOptions extends MediaStreamOptions {
   /** What a recording shows. */
   clip: Clip;
-  stretches: readonly Stretch[];
+  segments: readonly RecordingSegment[];
   mode: PlaybackMode;
   /** 1, 2, 4, 8 or 16 times. */
   speed: number;
@@ -23,9 +23,9 @@ export interface PlaybackOptions extends MediaStreamOptions {
 }
 
 /** Unsent bytes above which a recording waits: nothing of it may be lost. */
-const MAX_QUEUED_BYTES = 256 * 1024;
+const maxQueuedBytes = 256 * 1024;
 /** Frames of one turn when nothing paces. */
-const FRAMES_PER_TURN = 200;
+const framesPerTick = 200;
 
 /** Answer to 0x9201: sends recordings once, at the asked speed, and closes at their end. Drops no frame. */
 export class PlaybackStream extends MediaStream {
@@ -33,7 +33,7 @@ export class PlaybackStream extends MediaStream {
   #sender: FrameSender | null = null;
   #mode: PlaybackMode;
   #speed: number;
-  #stretch: number;
+  #segmentIndex: number;
   /** Place of the next picture, in recorded time. */
   #positionMs: number;
   #nextAudioMs: number;
@@ -46,8 +46,8 @@ export class PlaybackStream extends MediaStream {
     this.#options = options;
     this.#mode = options.mode;
     this.#speed = options.speed;
-    this.#stretch = options.mode === 'keyFrameRewind' ? options.stretches.length - 1 : 0;
-    const first = options.stretches[this.#stretch];
+    this.#segmentIndex = options.mode === 'keyFrameRewind' ? options.segments.length - 1 : 0;
+    const first = options.segments[this.#segmentIndex];
     if (first === undefined) throw new RangeError('nothing to play');
     this.#positionMs = options.mode === 'keyFrameRewind' ? first.toMs : first.fromMs;
     this.#nextAudioMs = this.#positionMs;
@@ -64,14 +64,14 @@ export class PlaybackStream extends MediaStream {
 
   /** 0x9202 control 5. A place outside the recordings goes to the nearest later one, or ends the playback. */
   seek(recordedMs: number): void {
-    const index = this.#options.stretches.findIndex((stretch) => stretch.toMs > recordedMs);
-    const stretch = this.#options.stretches[index];
-    if (stretch === undefined) {
+    const index = this.#options.segments.findIndex((segment) => segment.toMs > recordedMs);
+    const segment = this.#options.segments[index];
+    if (segment === undefined) {
       this.close('endOfRecording');
       return;
     }
-    this.#stretch = index;
-    this.#positionMs = Math.max(recordedMs, stretch.fromMs);
+    this.#segmentIndex = index;
+    this.#positionMs = Math.max(recordedMs, segment.fromMs);
     this.#alignToKeyFrame();
     this.#restart();
   }
@@ -91,8 +91,8 @@ export class PlaybackStream extends MediaStream {
   protected override tick(link: MediaLink): void {
     const sender = this.#sender;
     if (sender === null) return;
-    for (let sent = 0; sent < FRAMES_PER_TURN; sent += 1) {
-      if (link.queuedBytes > MAX_QUEUED_BYTES) {
+    for (let sent = 0; sent < framesPerTick; sent += 1) {
+      if (link.queuedBytes > maxQueuedBytes) {
         link.whenDrained(() => this.schedule(0));
         return;
       }
@@ -101,7 +101,7 @@ export class PlaybackStream extends MediaStream {
         this.schedule(waitMs);
         return;
       }
-      if (!this.#step(sender)) {
+      if (!this.#sendNext(sender)) {
         this.close('endOfRecording');
         return;
       }
@@ -120,75 +120,75 @@ export class PlaybackStream extends MediaStream {
 
   #waitMs(): number {
     if (this.#options.unpaced === true) return 0;
-    const recorded = Math.abs(this.#positionMs - this.#anchorRecordedMs);
-    return this.#anchorWallMs + recorded / this.#speed - performance.now();
+    const recordedMs = Math.abs(this.#positionMs - this.#anchorRecordedMs);
+    return this.#anchorWallMs + recordedMs / this.#speed - performance.now();
   }
 
   /** Sends the picture at the position, with the sound up to it; false at the end. */
-  #step(sender: FrameSender): boolean {
-    const stretch = this.#options.stretches[this.#stretch];
-    if (stretch === undefined) return false;
+  #sendNext(sender: FrameSender): boolean {
+    const segment = this.#options.segments[this.#segmentIndex];
+    if (segment === undefined) return false;
     const { clip, hasVideo } = this.#options;
-    const frame = this.#frameHere(stretch, clip);
-    if (this.#mode === 'normal' && this.#options.hasAudio) this.#audioUpTo(sender, stretch, this.#positionMs);
+    const frame = this.#currentFrame(segment, clip);
+    if (this.#mode === 'normal' && this.#options.hasAudio) this.#sendAudioUntil(sender, segment, this.#positionMs);
     if (hasVideo && (frame.isKeyFrame || this.#mode === 'normal' || this.#mode === 'fastForward')) {
-      sender.video(clip, frame, Math.round(this.#positionMs));
+      sender.sendVideo(clip, frame, Math.round(this.#positionMs));
     }
     if (this.#mode === 'singleFrame') {
       this.#positionMs = Number.POSITIVE_INFINITY;
       return false;
     }
-    this.#advance(stretch);
+    this.#advance(segment);
     return true;
   }
 
-  #frameIndex(stretch: Stretch): number {
-    return Math.round(((this.#positionMs - stretch.fromMs) * this.#options.clip.spec.fps) / 1000);
+  #frameIndex(segment: RecordingSegment): number {
+    return Math.round(((this.#positionMs - segment.fromMs) * this.#options.clip.spec.fps) / 1000);
   }
 
-  #frameHere(stretch: Stretch, clip: Clip): ClipFrame {
-    return frameAt(clip.videoFrames, this.#frameIndex(stretch));
+  #currentFrame(segment: RecordingSegment, clip: Clip): ClipFrame {
+    return frameAt(clip.videoFrames, this.#frameIndex(segment));
   }
 
-  #advance(stretch: Stretch): void {
+  #advance(segment: RecordingSegment): void {
     const everyFrame = this.#mode === 'normal' || this.#mode === 'fastForward';
     const direction = this.#isBackwards ? -1 : 1;
     const { clip } = this.#options;
-    let index = this.#frameIndex(stretch) + direction;
+    let index = this.#frameIndex(segment) + direction;
     if (!everyFrame) while (index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index += direction;
-    this.#positionMs = stretch.fromMs + (index * 1000) / clip.spec.fps;
-    if (index < 0) this.#enter(this.#stretch - 1);
-    else if (this.#positionMs >= stretch.toMs) this.#enter(this.#stretch + 1);
+    this.#positionMs = segment.fromMs + (index * 1000) / clip.spec.fps;
+    if (index < 0) this.#enterSegment(this.#segmentIndex - 1);
+    else if (this.#positionMs >= segment.toMs) this.#enterSegment(this.#segmentIndex + 1);
   }
 
   /** Goes to the neighbouring recording; the gap between two takes no time to play. */
-  #enter(index: number): void {
-    this.#stretch = index;
-    const stretch = this.#options.stretches[index];
-    if (stretch === undefined) return;
-    this.#positionMs = this.#isBackwards ? stretch.toMs : stretch.fromMs;
+  #enterSegment(index: number): void {
+    this.#segmentIndex = index;
+    const segment = this.#options.segments[index];
+    if (segment === undefined) return;
+    this.#positionMs = this.#isBackwards ? segment.toMs : segment.fromMs;
     this.#alignToKeyFrame();
     this.resumeClock();
   }
 
   /** Steps back to the key frame that the picture here depends on. */
   #alignToKeyFrame(): void {
-    const stretch = this.#options.stretches[this.#stretch];
-    if (stretch === undefined || this.#positionMs === Number.POSITIVE_INFINITY) return;
+    const segment = this.#options.segments[this.#segmentIndex];
+    if (segment === undefined || this.#positionMs === Number.POSITIVE_INFINITY) return;
     const { clip } = this.#options;
-    let index = this.#frameIndex(stretch);
+    let index = this.#frameIndex(segment);
     if (this.#isBackwards) index = Math.max(0, index - 1);
     while (index > 0 && !frameAt(clip.videoFrames, index).isKeyFrame) index -= 1;
-    this.#positionMs = stretch.fromMs + (index * 1000) / clip.spec.fps;
+    this.#positionMs = segment.fromMs + (index * 1000) / clip.spec.fps;
     this.#nextAudioMs = this.#positionMs;
   }
 
-  #audioUpTo(sender: FrameSender, stretch: Stretch, untilMs: number): void {
+  #sendAudioUntil(sender: FrameSender, segment: RecordingSegment, untilMs: number): void {
     const { clip } = this.#options;
     if (clip.audioFrames.length === 0) return;
     while (this.#nextAudioMs <= untilMs) {
-      const index = Math.round((this.#nextAudioMs - stretch.fromMs) / clip.audioFrameMs);
-      sender.audio(clip, frameAt(clip.audioFrames, index), Math.round(this.#nextAudioMs));
+      const index = Math.round((this.#nextAudioMs - segment.fromMs) / clip.audioFrameMs);
+      sender.sendAudio(clip, frameAt(clip.audioFrames, index), Math.round(this.#nextAudioMs));
       this.#nextAudioMs += clip.audioFrameMs;
     }
   }

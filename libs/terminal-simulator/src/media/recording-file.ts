@@ -3,10 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Clip } from './clip.ts';
 import type { AudioCodec } from './clip-spec.ts';
-import { ffmpegPath, runFfmpeg } from './ffmpeg.ts';
+import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 
 /** ffmpeg input arguments of a clip's sound; ADPCM with its headers is nothing that ffmpeg reads. */
-const AUDIO_INPUT: Partial<Record<AudioCodec, readonly string[]>> = {
+const audioInputArguments: Partial<Record<AudioCodec, readonly string[]>> = {
   g711a: ['-f', 'alaw', '-ar', '8000', '-ac', '1'],
   g711u: ['-f', 'mulaw', '-ar', '8000', '-ac', '1'],
   g726: ['-f', 'g726le', '-code_size', '4', '-ar', '8000', '-ac', '1'],
@@ -16,24 +16,24 @@ const AUDIO_INPUT: Partial<Record<AudioCodec, readonly string[]>> = {
 };
 
 /** Smallest MP4 box: length and type. */
-const BOX_HEADER_BYTES = 8;
+const boxHeaderBytes = 8;
 
 /** Fills a file up with a `free` box, which players skip, so that it is as long as 0x1205 has said. */
 export function padMp4(content: Buffer, sizeBytes: number): Buffer {
-  const missing = sizeBytes - content.length;
-  if (missing < BOX_HEADER_BYTES) return content;
-  const box = Buffer.alloc(missing);
-  box.writeUInt32BE(missing, 0);
+  const paddingBytes = sizeBytes - content.length;
+  if (paddingBytes < boxHeaderBytes) return content;
+  const box = Buffer.alloc(paddingBytes);
+  box.writeUInt32BE(paddingBytes, 0);
   box.write('free', 4, 'latin1');
   return Buffer.concat([content, box]);
 }
 
-/** Writes a file's bytes over and over: ffmpeg can not loop raw streams. */
-async function repeat(source: string, target: string, times: number): Promise<string> {
-  const once = await readFile(source);
+/** Writes a file's bytes over and over: ffmpeg cannot loop raw streams. */
+async function writeRepeated(source: string, target: string, times: number): Promise<string> {
+  const content = await readFile(source);
   const file = await open(target, 'w');
   try {
-    for (let count = 0; count < times; count += 1) await file.write(once);
+    for (let count = 0; count < times; count += 1) await file.write(content);
   } finally {
     await file.close();
   }
@@ -48,7 +48,7 @@ export interface RecordingFileOptions {
 }
 
 /** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. The same bytes whenever it is made by the same ffmpeg. */
-export async function recordingFile(
+export async function createRecordingFile(
   clip: Clip,
   seconds: number,
   sizeBytes: number,
@@ -56,25 +56,25 @@ export async function recordingFile(
 ): Promise<Buffer> {
   const { codec, fps, audio } = clip.spec;
   const { hasVideo = true, hasAudio = true } = options;
-  const times = Math.ceil(seconds / clip.spec.seconds);
-  const soundInput = AUDIO_INPUT[audio];
+  const repetitions = Math.ceil(seconds / clip.spec.seconds);
+  const soundInput = audioInputArguments[audio];
   const directory = await mkdtemp(path.join(os.tmpdir(), 'recording-'));
   try {
-    const picture = await repeat(clip.videoFile, path.join(directory, 'video'), times);
+    const picture = await writeRepeated(clip.videoFile, path.join(directory, 'video'), repetitions);
     const format = codec === 'h264' ? 'h264' : 'hevc';
     const video = hasVideo ? ['-framerate', String(fps), '-f', format, '-i', picture] : [];
     const sound =
       clip.audioFile === null || soundInput === undefined || !hasAudio
         ? []
-        : [...soundInput, '-i', await repeat(clip.audioFile, path.join(directory, 'audio'), times)];
+        : [...soundInput, '-i', await writeRepeated(clip.audioFile, path.join(directory, 'audio'), repetitions)];
     const coding = ['-c:v', 'copy', '-c:a', 'aac', '-b:a', '24k', '-t', String(seconds), '-movflags', '+faststart'];
-    const sameEachTime = ['-fflags', '+bitexact', '-flags:v', '+bitexact', '-flags:a', '+bitexact'];
+    const bitexactArguments = ['-fflags', '+bitexact', '-flags:v', '+bitexact', '-flags:a', '+bitexact'];
     const file = path.join(directory, 'recording.mp4');
-    await runFfmpeg(ffmpegPath(options.ffmpegPath), [
+    await runFfmpeg(getFfmpegPath(options.ffmpegPath), [
       ...video,
       ...sound,
       ...coding,
-      ...sameEachTime,
+      ...bitexactArguments,
       '-f',
       'mp4',
       file,

@@ -35,7 +35,7 @@ export interface StreamRecord {
 }
 
 /** New record of a stream that is about to connect. */
-export function newStreamRecord(kind: StreamKind, channel: number, target: string): StreamRecord {
+export function createStreamRecord(kind: StreamKind, channel: number, target: string): StreamRecord {
   return {
     kind,
     channel,
@@ -53,7 +53,7 @@ export function newStreamRecord(kind: StreamKind, channel: number, target: strin
 }
 
 /** Entry of a record for one frame of a clip. */
-export function sentFrame(clip: Clip, frame: ClipFrame, timestampMs: number, sequence: number): SentFrame {
+export function createSentFrame(clip: Clip, frame: ClipFrame, timestampMs: number, sequence: number): SentFrame {
   return {
     clipKey: clip.key,
     clipIndex: frame.index,

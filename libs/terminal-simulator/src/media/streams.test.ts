@@ -9,10 +9,10 @@ import {
   queryAvAttributes,
 } from '@fleet/jt808';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { watchPauses } from '../../../service-kit/src/testing/pauses.ts';
-import { cameraClips } from '../camera-clips.ts';
-import { cameraTimeOf } from '../camera-clock.ts';
-import { makeRecordings, type Recording } from '../recordings.ts';
+import { monitorEventLoopLag } from '../../../service-kit/src/testing/event-loop-lag.ts';
+import { createCameraClips } from '../camera-clips.ts';
+import { toCameraTime } from '../camera-clock.ts';
+import { createRecordings, type Recording } from '../recordings.ts';
 import { SimulatedTerminal } from '../terminal.ts';
 import type { ClipProvider, TerminalOptions } from '../terminal-options.ts';
 import { MediaSink } from '../testing/media-sink.ts';
@@ -20,8 +20,8 @@ import { TestPlatform } from '../testing/test-platform.ts';
 import { waitFor } from '../testing/wait-for.ts';
 import type { SentFrame, StreamRecord } from './stream-record.ts';
 
-const PHONE = '013800138001';
-const look = {
+const terminalPhone = '013800138001';
+const specs = {
   main: { width: 320, height: 240, fps: 25, gop: 10, seconds: 1, bitrateKbps: 1500 },
   sub: { width: 160, height: 120, fps: 10, gop: 5, seconds: 1 },
 };
@@ -36,7 +36,7 @@ let terminal: SimulatedTerminal;
 
 beforeAll(async () => {
   cacheDir = await mkdtemp(path.join(os.tmpdir(), 'clips-'));
-  clips = cameraClips(PHONE, { cacheDir }, look);
+  clips = createCameraClips(terminalPhone, { cacheDir }, specs);
   await Promise.all([clips(1, 'main'), clips(1, 'sub')]);
 });
 
@@ -57,7 +57,7 @@ async function startTerminal(options: Partial<TerminalOptions>): Promise<void> {
   terminal = new SimulatedTerminal({
     host: '127.0.0.1',
     port: platform.port,
-    phone: PHONE,
+    phone: terminalPhone,
     channels: 1,
     clips,
     reportIntervalMs: 0,
@@ -78,17 +78,18 @@ const live = { serverIp: '127.0.0.1', channel: 1, dataType: 0, streamType: 0 };
 function startLive(body: Partial<typeof live> & { udp?: boolean } = {}): void {
   const { udp = false, ...rest } = body;
   const ports = { tcpPort: udp ? 0 : sink.tcpPort, udpPort: udp ? sink.udpPort : 0 };
-  platform.command(PHONE, liveStreamRequest, { ...live, ...ports, ...rest });
+  platform.sendCommand(terminalPhone, liveStreamRequest, { ...live, ...ports, ...rest });
 }
 
-async function record(): Promise<StreamRecord> {
+async function latestRecord(): Promise<StreamRecord> {
   await waitFor('stream', () => terminal.cameras.records.length > 0);
   const latest = terminal.cameras.records.at(-1);
   if (latest === undefined) throw new Error('no stream');
   return latest;
 }
 
-const hashes = (frames: readonly (SentFrame | { sha256: string })[]): string[] => frames.map((frame) => frame.sha256);
+const frameHashes = (frames: readonly (SentFrame | { sha256: string })[]): string[] =>
+  frames.map((frame) => frame.sha256);
 
 describe('live (0x9101)', () => {
   it.each([
@@ -96,35 +97,35 @@ describe('live (0x9101)', () => {
     ['UDP', true],
   ])('%s: what arrives is what was sent, picture by picture and sound by sound', async (_name, udp) => {
     startLive({ udp });
-    await waitFor('a second and a half of video', () => sink.of('video').length >= 38);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
-    const stream = await record();
+    await waitFor('a second and a half of video', () => sink.framesOfKind('video').length >= 38);
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
+    const stream = await latestRecord();
     await waitFor('end', () => stream.state === 'ended');
-    await waitFor('all frames', () => sink.of('video').length === stream.sentVideoFrames.length);
-    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
-    expect(hashes(sink.of('audio'))).toEqual(hashes(stream.sentAudioFrames));
+    await waitFor('all frames', () => sink.framesOfKind('video').length === stream.sentVideoFrames.length);
+    expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
+    expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
     expect(stream).toMatchObject({ kind: 'live', protocol: udp ? 'udp' : 'tcp', endReason: 'stopped' });
     const clip = await clips(1, 'main');
     expect(stream.sentVideoFrames.map((frame) => frame.clipIndex)).toEqual(
       stream.sentVideoFrames.map((_frame, index) => index % clip.videoFrames.length),
     );
-    expect(sink.frames[0]).toMatchObject({ sim: PHONE, channel: 1 });
+    expect(sink.frames[0]).toMatchObject({ sim: terminalPhone, channel: 1 });
   });
 
   it('counts packets on one sequence, none longer than 950 bytes', async () => {
     startLive();
-    await waitFor('video', () => sink.of('video').length >= 12);
+    await waitFor('video', () => sink.framesOfKind('video').length >= 12);
     const sequences = sink.packets.map((packet) => packet.sequence);
     expect(sequences).toEqual(sequences.map((_sequence, index) => index));
     expect(Math.max(...sink.packets.map((packet) => packet.bodyBytes))).toBe(950);
   });
 
   it('keeps timestamps rising through the loop, in real time', async () => {
-    const longestPause = watchPauses();
+    const longestPause = monitorEventLoopLag();
     startLive();
-    await waitFor('more than one loop', () => sink.of('video').length >= 30);
+    await waitFor('more than one loop', () => sink.framesOfKind('video').length >= 30);
     const pauseMs = longestPause();
-    const times = sink.of('video').map((frame) => frame.timestampMs);
+    const times = sink.framesOfKind('video').map((frame) => frame.timestampMs);
     const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     // The clock leaps over two seconds in which the machine itself stood still, and over nothing else.
     const isPause = (stepMs: number): boolean => stepMs > 2_000 && stepMs <= pauseMs + 100;
@@ -138,31 +139,31 @@ describe('live (0x9101)', () => {
     const phone = '00000000013800138003';
     await startTerminal({ phone });
     const ports = { tcpPort: sink.tcpPort, udpPort: 0 };
-    platform.command(phone, liveStreamRequest, { ...live, ...ports });
-    await waitFor('video', () => sink.of('video').length >= 2);
+    platform.sendCommand(phone, liveStreamRequest, { ...live, ...ports });
+    await waitFor('video', () => sink.framesOfKind('video').length >= 2);
     expect(sink.frames[0]?.sim).toBe(phone);
   });
 
   it('switches to the sub stream from a key frame on', async () => {
     startLive();
-    await waitFor('video', () => sink.of('video').length >= 3);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 1, closeType: 0, streamType: 1 });
-    const stream = await record();
+    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 1, closeType: 0, streamType: 1 });
+    const stream = await latestRecord();
     const { key } = await clips(1, 'sub');
-    const ofSub = (): SentFrame[] => stream.sentVideoFrames.filter((frame) => frame.clipKey === key);
-    await waitFor('sub stream', () => ofSub().length >= 3);
-    expect(ofSub()[0]).toMatchObject({ clipIndex: 0, isKeyFrame: true });
+    const isSubFrame = (): SentFrame[] => stream.sentVideoFrames.filter((frame) => frame.clipKey === key);
+    await waitFor('sub stream', () => isSubFrame().length >= 3);
+    expect(isSubFrame()[0]).toMatchObject({ clipIndex: 0, isKeyFrame: true });
     expect(sink.connections).toBe(1);
   });
 
   it('pauses, and goes on with a key frame on the same connection', async () => {
     startLive();
-    await waitFor('video', () => sink.of('video').length >= 3);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
-    const stream = await record();
+    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
+    const stream = await latestRecord();
     await waitFor('pause', () => stream.state === 'paused');
     const before = stream.sentVideoFrames.length;
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 3, closeType: 0, streamType: 0 });
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 3, closeType: 0, streamType: 0 });
     await waitFor('resumed', () => stream.sentVideoFrames.length > before);
     expect(stream.sentVideoFrames[before]?.isKeyFrame).toBe(true);
     expect(sink.connections).toBe(1);
@@ -170,34 +171,34 @@ describe('live (0x9101)', () => {
 
   it('closes the sound alone, then the rest', async () => {
     startLive();
-    await waitFor('sound', () => sink.of('audio').length >= 2);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
-    await waitFor('answer', () => platform.of(0x0001).length === 2);
-    const stream = await record();
+    await waitFor('sound', () => sink.framesOfKind('audio').length >= 2);
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
+    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
+    const stream = await latestRecord();
     const [audio, video] = [stream.sentAudioFrames.length, stream.sentVideoFrames.length];
     await waitFor('more video', () => stream.sentVideoFrames.length > video + 5);
     expect(stream.sentAudioFrames.length - audio).toBeLessThanOrEqual(1);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 0, closeType: 2, streamType: 0 });
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 2, streamType: 0 });
     await waitFor('closed', () => sink.closedConnections === 1);
   });
 
   it('sends picture only or sound only when asked so', async () => {
     startLive({ dataType: 1 });
-    await waitFor('video', () => sink.of('video').length >= 5);
-    expect(sink.of('audio')).toEqual([]);
+    await waitFor('video', () => sink.framesOfKind('video').length >= 5);
+    expect(sink.framesOfKind('audio')).toEqual([]);
     startLive({ dataType: 3 });
-    await waitFor('audio', () => sink.of('audio').length >= 5);
+    await waitFor('audio', () => sink.framesOfKind('audio').length >= 5);
     expect(terminal.cameras.records.map((one) => one.endReason)).toEqual(['replaced', null]);
   });
 
   it('notes a server that is not there, and refuses control of a stream that does not run', async () => {
-    platform.command(PHONE, liveStreamRequest, { ...live, tcpPort: 1, udpPort: 0 });
-    const stream = await record();
+    platform.sendCommand(terminalPhone, liveStreamRequest, { ...live, tcpPort: 1, udpPort: 0 });
+    const stream = await latestRecord();
     await waitFor('failure', () => stream.state === 'ended');
     expect(stream.endReason).toMatch(/^connectFailed: .*ECONNREFUSED/);
-    platform.command(PHONE, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
-    await waitFor('answer', () => platform.of(0x0001).length === 2);
-    expect(platform.of(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
+    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
+    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
+    expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
   });
 
   it('can accept and never connect, or connect and say nothing', async () => {
@@ -206,14 +207,14 @@ describe('live (0x9101)', () => {
     await waitFor('connection', () => sink.connections === 1);
     await restartTerminal({ media: 'neverConnect' });
     startLive();
-    await waitFor('answer', () => platform.of(0x0001).length === 2);
+    await waitFor('answer', () => platform.framesWithId(0x0001).length === 2);
     expect(sink.frames).toEqual([]);
     expect(sink.connections).toBe(1);
   });
 
   it('tells its codecs (0x9003)', async () => {
-    platform.command(PHONE, queryAvAttributes, {});
-    const { body } = await platform.next(0x1003);
+    platform.sendCommand(terminalPhone, queryAvAttributes, {});
+    const { body } = await platform.waitForFrame(0x1003);
     expect([body[0], body[7], body[9]]).toEqual([6, 98, 1]);
   });
 });
@@ -223,46 +224,46 @@ describe('playback (0x9201)', () => {
   let recordings: Recording[];
 
   beforeEach(async () => {
-    recordings = makeRecordings({ channels: [1], count: 3, seconds: 2, until, bitrateKbps: 500 });
-    await restartTerminal({ recordings, playbackAnswer: 'general' });
+    recordings = createRecordings({ channels: [1], count: 3, seconds: 2, until, bitrateKbps: 500 });
+    await restartTerminal({ recordings, playbackResponse: 'general' });
   });
 
-  const window = { startTime: cameraTimeOf(until.getTime() - 6000), endTime: cameraTimeOf(until.getTime()) };
+  const window = { startTime: toCameraTime(until.getTime() - 6000), endTime: toCameraTime(until.getTime()) };
   const request = { serverIp: '127.0.0.1', udpPort: 0, channel: 1, mediaType: 0, streamType: 0, storageType: 0 };
 
   function play(body: { playbackMode: number; speed: number; startTime?: string; endTime?: string | null }): void {
-    platform.command(PHONE, playbackRequest, { ...request, ...window, tcpPort: sink.tcpPort, ...body });
+    platform.sendCommand(terminalPhone, playbackRequest, { ...request, ...window, tcpPort: sink.tcpPort, ...body });
   }
 
   it('plays three recordings at four times the speed, then closes the connection', async () => {
     play({ playbackMode: 1, speed: 3 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
-    const stream = await record();
+    const stream = await latestRecord();
     expect(stream.endReason).toBe('endOfRecording');
     expect(stream.sentVideoFrames).toHaveLength(150);
-    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
-    expect(sink.of('audio')).toEqual([]);
-    const times = sink.of('video').map((frame) => frame.timestampMs);
+    expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
+    expect(sink.framesOfKind('audio')).toEqual([]);
+    const times = sink.framesOfKind('video').map((frame) => frame.timestampMs);
     expect(times[0]).toBe(until.getTime() - 6000);
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(6000 - 40);
   });
 
   it('loses nothing however slow the server reads', async () => {
-    await restartTerminal({ recordings, unpacedPlayback: true, playbackAnswer: 'list' });
+    await restartTerminal({ recordings, unpacedPlayback: true, playbackResponse: 'list' });
     play({ playbackMode: 0, speed: 0 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
-    const stream = await record();
-    expect(hashes(sink.of('video'))).toEqual(hashes(stream.sentVideoFrames));
-    expect(hashes(sink.of('audio'))).toEqual(hashes(stream.sentAudioFrames));
+    const stream = await latestRecord();
+    expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
+    expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
     expect(stream.sentVideoFrames).toHaveLength(150);
     expect(stream.sentAudioFrames).toHaveLength(150);
-    expect((await platform.next(0x1205)).body.readUInt32BE(2)).toBe(3);
+    expect((await platform.waitForFrame(0x1205)).body.readUInt32BE(2)).toBe(3);
   });
 
   it('sends key frames only, backwards in rewind', async () => {
     play({ playbackMode: 2, speed: 5 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
-    const stream = await record();
+    const stream = await latestRecord();
     const times = stream.sentVideoFrames.map((frame) => frame.timestampMs);
     expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
     expect(times.length).toBeGreaterThanOrEqual(12);
@@ -270,27 +271,27 @@ describe('playback (0x9201)', () => {
   });
 
   it('sends one picture in single-frame mode', async () => {
-    play({ playbackMode: 4, speed: 0, startTime: cameraTimeOf(until.getTime() - 3000) });
+    play({ playbackMode: 4, speed: 0, startTime: toCameraTime(until.getTime() - 3000) });
     await waitFor('end', () => sink.closedConnections === 1);
-    expect(sink.of('video')).toHaveLength(1);
+    expect(sink.framesOfKind('video')).toHaveLength(1);
   });
 
   it('pauses, seeks to a key frame, plays on, and stops', async () => {
     play({ playbackMode: 0, speed: 0 });
-    await waitFor('video', () => sink.of('video').length >= 3);
+    await waitFor('video', () => sink.framesOfKind('video').length >= 3);
     const control = { channel: 1, speed: 0, seekTime: null };
-    platform.command(PHONE, playbackControl, { ...control, control: 1 });
-    const stream = await record();
+    platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 1 });
+    const stream = await latestRecord();
     await waitFor('pause', () => stream.state === 'paused');
-    platform.command(PHONE, playbackControl, { ...control, control: 0 });
+    platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 0 });
     await waitFor('playing', () => stream.state === 'streaming');
     const before = stream.sentVideoFrames.length;
     const seekMs = until.getTime() - 1000;
-    platform.command(PHONE, playbackControl, { ...control, control: 5, seekTime: cameraTimeOf(seekMs) });
+    platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 5, seekTime: toCameraTime(seekMs) });
     await waitFor('after the seek', () => (stream.sentVideoFrames.at(-1)?.timestampMs ?? 0) >= seekMs - 400);
-    const landed = stream.sentVideoFrames.slice(before).find((frame) => frame.timestampMs >= seekMs - 400);
-    expect(landed?.isKeyFrame).toBe(true);
-    platform.command(PHONE, playbackControl, { ...control, control: 2 });
+    const hasLanded = stream.sentVideoFrames.slice(before).find((frame) => frame.timestampMs >= seekMs - 400);
+    expect(hasLanded?.isKeyFrame).toBe(true);
+    platform.sendCommand(terminalPhone, playbackControl, { ...control, control: 2 });
     await waitFor('closed', () => sink.closedConnections === 1);
     expect(stream.endReason).toBe('stopped');
   });
@@ -305,57 +306,57 @@ describe('playback (0x9201)', () => {
     await waitFor('end of the recording', () => sink.closedConnections === 1);
     // Never faster; how much slower is up to the machine.
     expect(performance.now() - startedAt).toBeGreaterThan(6000 / times - 40);
-    const recorded = sink.of('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
+    const recorded = sink.framesOfKind('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
     expect(recorded).toEqual(Array.from({ length: 150 }, (_unused, index) => index * 40));
   });
 
   it('sends key frames alone, at their recorded times, in mode 3', async () => {
-    await restartTerminal({ recordings, playbackAnswer: 'general', unpacedPlayback: true });
+    await restartTerminal({ recordings, playbackResponse: 'general', unpacedPlayback: true });
     play({ playbackMode: 3, speed: 0 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
-    const stream = await record();
+    const stream = await latestRecord();
     expect(stream.sentVideoFrames.every((frame) => frame.isKeyFrame)).toBe(true);
-    const times = sink.of('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
+    const times = sink.framesOfKind('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
     expect(times[0]).toBe(0);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(times).toHaveLength(stream.sentVideoFrames.length);
-    expect(sink.of('audio')).toEqual([]);
+    expect(sink.framesOfKind('audio')).toEqual([]);
   });
 
   it('turns to rewind, key frames and fast forward on the way, each from where it was', async () => {
     // Two minutes, of which twenty seconds are shown before: at sixteen times the speed the way back must not be over before the next turn.
-    const long = makeRecordings({ channels: [1], count: 3, seconds: 40, until, bitrateKbps: 500 });
-    await restartTerminal({ recordings: long, playbackAnswer: 'general' });
-    play({ playbackMode: 1, speed: 5, startTime: cameraTimeOf(until.getTime() - 120_000) });
-    await waitFor('twenty seconds', () => sink.of('video').length >= 500);
+    const long = createRecordings({ channels: [1], count: 3, seconds: 40, until, bitrateKbps: 500 });
+    await restartTerminal({ recordings: long, playbackResponse: 'general' });
+    play({ playbackMode: 1, speed: 5, startTime: toCameraTime(until.getTime() - 120_000) });
+    await waitFor('twenty seconds', () => sink.framesOfKind('video').length >= 500);
     const control = { channel: 1, speed: 5, seekTime: null };
-    const stream = await record();
-    const turn = async (how: number): Promise<number> => {
-      const answers = platform.of(0x0001).length;
+    const stream = await latestRecord();
+    const sendControl = async (how: number): Promise<number> => {
+      const answers = platform.framesWithId(0x0001).length;
       const sent = stream.sentVideoFrames.length;
-      platform.command(PHONE, playbackControl, { ...control, control: how });
-      await waitFor('answer', () => platform.of(0x0001).length > answers);
+      platform.sendCommand(terminalPhone, playbackControl, { ...control, control: how });
+      await waitFor('answer', () => platform.framesWithId(0x0001).length > answers);
       await waitFor('pictures', () => stream.sentVideoFrames.length > sent + 2);
       return sent;
     };
-    const rewound = stream.sentVideoFrames.slice(await turn(4)).map((frame) => frame.timestampMs);
+    const rewound = stream.sentVideoFrames.slice(await sendControl(4)).map((frame) => frame.timestampMs);
     expect(rewound.at(-1)).toBeLessThan(rewound[0] ?? 0);
-    const keyFrames = stream.sentVideoFrames.slice((await turn(6)) + 1);
+    const keyFrames = stream.sentVideoFrames.slice((await sendControl(6)) + 1);
     expect(keyFrames.every((frame) => frame.isKeyFrame)).toBe(true);
-    const fast = stream.sentVideoFrames.slice((await turn(3)) + 1).map((frame) => frame.timestampMs);
+    const fast = stream.sentVideoFrames.slice((await sendControl(3)) + 1).map((frame) => frame.timestampMs);
     expect((fast[1] ?? 0) - (fast[0] ?? 0)).toBe(40);
     expect(sink.connections).toBe(1);
   });
 
   it('sends the picture at an instant in single-frame mode, with its own time', async () => {
-    play({ playbackMode: 4, speed: 0, startTime: cameraTimeOf(until.getTime() - 3000), endTime: null });
+    play({ playbackMode: 4, speed: 0, startTime: toCameraTime(until.getTime() - 3000), endTime: null });
     await waitFor('end', () => sink.closedConnections === 1);
-    expect(sink.of('video').map((frame) => frame.timestampMs)).toEqual([until.getTime() - 3000]);
+    expect(sink.framesOfKind('video').map((frame) => frame.timestampMs)).toEqual([until.getTime() - 3000]);
   });
 
   it('refuses a window in which it has recorded nothing', async () => {
     play({ playbackMode: 0, speed: 0, startTime: '2020-01-01T00:00:00', endTime: '2020-01-02T00:00:00' });
-    const answer = await platform.next(0x0001);
+    const answer = await platform.waitForFrame(0x0001);
     expect(answer.body[4]).toBe(1);
     expect(sink.connections).toBe(0);
   });

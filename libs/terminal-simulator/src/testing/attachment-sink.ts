@@ -3,9 +3,9 @@ import {
   type AlarmTag,
   AttachmentSplitter,
   alarmAttachmentInfo,
-  attachmentFileDone,
-  attachmentFileDoneResponse,
   attachmentFileInfo,
+  attachmentUploadComplete,
+  attachmentUploadCompleteResponse,
   decodeBody,
   encodeBody,
   encodeFrame,
@@ -14,7 +14,7 @@ import {
 } from '@fleet/jt808';
 
 /** One list (0x1210) that the sink was sent. */
-export interface SunkList {
+export interface ReceivedList {
   alarmNo: string;
   infoType: number;
   tag: AlarmTag;
@@ -25,17 +25,17 @@ export interface SunkList {
 
 /** A small attachment server for the simulator's own tests: takes everything, and asks for what has not come. */
 export class AttachmentSink {
-  readonly lists: SunkList[] = [];
+  readonly lists: ReceivedList[] = [];
   /** Names in 0x1211 and 0x1212, as they came. */
-  readonly announced: string[] = [];
-  readonly done: string[] = [];
+  readonly announcedNames: string[] = [];
+  readonly completedNames: string[] = [];
   /** What has come of each file, and how many bytes of it. */
-  readonly files = new Map<string, { content: Buffer; hasCome: Uint8Array; receivedBytes: number }>();
+  readonly files = new Map<string, { content: Buffer; receivedMask: Uint8Array; receivedBytes: number }>();
   /** Sizes of data packets in the order in which they came, with their offsets. */
   readonly packets: { offset: number; length: number }[] = [];
   listResult = 0;
   connections = 0;
-  readonly #open = new Set<net.Socket>();
+  readonly #openSockets = new Set<net.Socket>();
   readonly #server = net.createServer((socket) => this.#onConnection(socket));
   #serial = 0;
 
@@ -51,7 +51,7 @@ export class AttachmentSink {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of this.#openSockets) socket.destroy();
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
@@ -59,11 +59,11 @@ export class AttachmentSink {
 
   #onConnection(socket: net.Socket): void {
     this.connections += 1;
-    this.#open.add(socket);
+    this.#openSockets.add(socket);
     const splitter = new AttachmentSplitter();
     let latest: unknown = null;
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#open.delete(socket));
+    socket.on('close', () => this.#openSockets.delete(socket));
     socket.on('data', (chunk: Buffer) => {
       splitter.push(chunk, {
         onFrame: (frame) => this.#onFrame(socket, frame),
@@ -73,7 +73,7 @@ export class AttachmentSink {
           const file = this.files.get(packet.name);
           if (file === undefined) return;
           data.copy(file.content, offset);
-          file.hasCome.fill(1, offset, offset + data.length);
+          file.receivedMask.fill(1, offset, offset + data.length);
           file.receivedBytes += data.length;
         },
       });
@@ -87,26 +87,31 @@ export class AttachmentSink {
       this.lists.push({ alarmNo, infoType, tag, files, phone: frame.phone, header: frame.header });
       for (const { name, size } of files)
         if (!this.files.has(name))
-          this.files.set(name, { content: Buffer.alloc(size), hasCome: new Uint8Array(size), receivedBytes: 0 });
+          this.files.set(name, { content: Buffer.alloc(size), receivedMask: new Uint8Array(size), receivedBytes: 0 });
       this.#reply(socket, frame, this.listResult);
     } else if (messageId === attachmentFileInfo.id) {
-      this.announced.push(decodeBody(attachmentFileInfo, body).name);
+      this.announcedNames.push(decodeBody(attachmentFileInfo, body).name);
       this.#reply(socket, frame, 0);
-    } else if (messageId === attachmentFileDone.id) this.#onDone(socket, frame);
+    } else if (messageId === attachmentUploadComplete.id) this.#onComplete(socket, frame);
   }
 
-  #onDone(socket: net.Socket, frame: Frame): void {
-    const { name, type } = decodeBody(attachmentFileDone, frame.body);
-    this.done.push(name);
-    const hasCome = this.files.get(name)?.hasCome ?? new Uint8Array(1);
+  #onComplete(socket: net.Socket, frame: Frame): void {
+    const { name, type } = decodeBody(attachmentUploadComplete, frame.body);
+    this.completedNames.push(name);
+    const receivedMask = this.files.get(name)?.receivedMask ?? new Uint8Array(1);
     const retransmit: { offset: number; length: number }[] = [];
-    for (let offset = hasCome.indexOf(0); offset !== -1; ) {
-      const end = hasCome.indexOf(1, offset);
-      retransmit.push({ offset, length: (end === -1 ? hasCome.length : end) - offset });
-      offset = end === -1 ? -1 : hasCome.indexOf(0, end);
+    for (let offset = receivedMask.indexOf(0); offset !== -1; ) {
+      const end = receivedMask.indexOf(1, offset);
+      retransmit.push({ offset, length: (end === -1 ? receivedMask.length : end) - offset });
+      offset = end === -1 ? -1 : receivedMask.indexOf(0, end);
     }
-    const answer = { name, type, result: retransmit.length === 0 ? 0 : 1, retransmit };
-    this.#send(socket, frame, attachmentFileDoneResponse.id, encodeBody(attachmentFileDoneResponse, answer));
+    const response = { name, type, result: retransmit.length === 0 ? 0 : 1, retransmit };
+    this.#send(
+      socket,
+      frame,
+      attachmentUploadCompleteResponse.id,
+      encodeBody(attachmentUploadCompleteResponse, response),
+    );
   }
 
   #reply(socket: net.Socket, frame: Frame, result: number): void {
@@ -116,6 +121,6 @@ export class AttachmentSink {
 
   #send(socket: net.Socket, frame: Frame, messageId: number, body: Buffer): void {
     this.#serial += 1;
-    socket.write(encodeFrame({ messageId, phone: frame.address(), serial: this.#serial, body }));
+    socket.write(encodeFrame({ messageId, phone: frame.toAddress(), serial: this.#serial, body }));
   }
 }

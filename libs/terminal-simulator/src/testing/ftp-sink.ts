@@ -161,10 +161,10 @@ class FtpSession {
 
   #receive(name: string, append: boolean): void {
     const path = this.#path(name);
-    const old = this.#sink.files.get(path) ?? Buffer.alloc(0);
-    const kept = append ? old : old.subarray(0, this.#offset ?? 0);
+    const previousContent = this.#sink.files.get(path) ?? Buffer.alloc(0);
+    const existingContent = append ? previousContent : previousContent.subarray(0, this.#offset ?? 0);
     this.#offset = null;
-    this.#sink.files.set(path, kept);
+    this.#sink.files.set(path, existingContent);
     this.#reply('150 go');
     void this.#data?.().then((plain) => this.#store(path, plain));
   }

@@ -11,7 +11,7 @@ import {
 } from '@fleet/jt1078';
 
 /** A frame that arrived, copied. */
-export interface ArrivedFrame {
+export interface ReceivedMediaFrame {
   kind: MediaFrame['kind'];
   sim: string;
   channel: number;
@@ -23,7 +23,7 @@ export interface ArrivedFrame {
 
 /** Takes JT/T 1078 streams over TCP and UDP, for the simulator's own tests. */
 export class MediaSink {
-  readonly frames: ArrivedFrame[] = [];
+  readonly frames: ReceivedMediaFrame[] = [];
   readonly packets: { sequence: number; bodyBytes: number }[] = [];
   connections = 0;
   closedConnections = 0;
@@ -65,7 +65,7 @@ export class MediaSink {
   }
 
   /** Frames of one kind. */
-  of(kind: MediaFrame['kind']): ArrivedFrame[] {
+  framesOfKind(kind: MediaFrame['kind']): ReceivedMediaFrame[] {
     return this.frames.filter((frame) => frame.kind === kind);
   }
 
@@ -80,7 +80,7 @@ export class MediaSink {
     const splitter = new PacketSplitter({ onPacket: (packet) => this.#onPacket(packet, assembler) });
     socket.on('data', (chunk: Buffer) => splitter.push(chunk));
     socket.on('error', () => socket.destroy());
-    socket.on('end', () => splitter.settle());
+    socket.on('end', () => splitter.flush());
     socket.on('close', () => {
       assembler.flush();
       this.closedConnections += 1;

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import {
-  addressOf,
   type BodyOf,
+  createTerminalAddress,
   decodeBody,
   type Edition,
   encodeBody,
@@ -32,7 +32,7 @@ interface Connection {
   splitter: FrameSplitter;
 }
 
-const NEVER_ACKNOWLEDGED: ReadonlySet<number> = new Set([
+const neverAcknowledgedIds: ReadonlySet<number> = new Set([
   0x0001, 0x0100, 0x0104, 0x0107, 0x0201, 0x0500, 0x0608, 0x0700, 0x0802, 0x0805, 0x0a00, 0x1003,
 ]);
 
@@ -42,12 +42,12 @@ export class TestPlatform {
   /** Bytes that gave no frame. */
   readonly splitters: FrameSplitter[] = [];
   readonly edition: Edition;
-  acknowledges = true;
+  isAcknowledging = true;
   registrationResult = 0;
   authCode = 'CODE-1';
   #serial = 100;
   #connections = 0;
-  readonly #open = new Set<Connection>();
+  readonly #openSockets = new Set<Connection>();
   readonly #server = net.createServer((socket) => this.#onConnection(socket));
 
   constructor(edition: Edition = '2013') {
@@ -60,7 +60,7 @@ export class TestPlatform {
   }
 
   get openConnections(): number {
-    return this.#open.size;
+    return this.#openSockets.size;
   }
 
   get port(): number {
@@ -82,16 +82,16 @@ export class TestPlatform {
   }
 
   dropAll(): void {
-    for (const { socket } of this.#open) socket.destroy();
+    for (const { socket } of this.#openSockets) socket.destroy();
   }
 
   /** Frames of a message id. */
-  of(messageId: number): ReceivedFrame[] {
+  framesWithId(messageId: number): ReceivedFrame[] {
     return this.received.filter((frame) => frame.messageId === messageId);
   }
 
   /** The first frame of an id from `from` (index in `received`) on. */
-  async next(messageId: number, from = 0, timeoutMs = 10_000): Promise<ReceivedFrame> {
+  async waitForFrame(messageId: number, from = 0, timeoutMs = 10_000): Promise<ReceivedFrame> {
     const find = (): ReceivedFrame | undefined =>
       this.received.slice(from).find((frame) => frame.messageId === messageId);
     await waitFor(`0x${messageId.toString(16)}`, () => find() !== undefined, timeoutMs);
@@ -101,7 +101,7 @@ export class TestPlatform {
   }
 
   /** Sends a command to a terminal; gives the serial. */
-  command<D extends MessageDefinition>(phone: string, definition: D, body: BodyOf<D>): number {
+  sendCommand<D extends MessageDefinition>(phone: string, definition: D, body: BodyOf<D>): number {
     return this.sendRaw(phone, definition.id, encodeBody(definition, body, this.edition));
   }
 
@@ -112,11 +112,11 @@ export class TestPlatform {
     body: Buffer,
     subpackage: { total: number; no: number } | null = null,
   ): number {
-    const connection = [...this.#open].findLast((one) => one.phone === phone);
+    const connection = [...this.#openSockets].findLast((candidate) => candidate.phone === phone);
     if (connection === undefined) throw new Error(`${phone} is not connected`);
     const serial = this.#serial;
     this.#serial += 1;
-    const frame = { messageId, phone: addressOf(phone, this.edition), serial, body, subpackage };
+    const frame = { messageId, phone: createTerminalAddress(phone, this.edition), serial, body, subpackage };
     connection.socket.write(encodeFrame(frame));
     return serial;
   }
@@ -124,13 +124,13 @@ export class TestPlatform {
   #onConnection(socket: net.Socket): void {
     this.#connections += 1;
     const connection = { socket, number: this.#connections, phone: null, splitter: new FrameSplitter() };
-    this.#open.add(connection);
+    this.#openSockets.add(connection);
     this.splitters.push(connection.splitter);
     socket.on('data', (chunk: Buffer) => {
       connection.splitter.push(chunk, (frame) => this.#onFrame(connection, frame));
     });
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#open.delete(connection));
+    socket.on('close', () => this.#openSockets.delete(connection));
   }
 
   #onFrame(connection: Connection, frame: Frame): void {
@@ -140,17 +140,18 @@ export class TestPlatform {
     this.received.push({ messageId, serial, body, phone, connection: connection.number, subpackage });
     if (messageId === 0x0100) this.#register(phone, serial);
     else if (messageId === 0x0102) this.#authenticate(phone, serial, body);
-    else if (this.acknowledges && !NEVER_ACKNOWLEDGED.has(messageId)) this.acknowledge(phone, serial, messageId, 0);
+    else if (this.isAcknowledging && !neverAcknowledgedIds.has(messageId))
+      this.acknowledge(phone, serial, messageId, 0);
   }
 
   /** Sends 0x8001. */
   acknowledge(phone: string, replySerial: number, replyId: number, result: number): void {
-    this.command(phone, platformGeneralResponse, { replySerial, replyId, result });
+    this.sendCommand(phone, platformGeneralResponse, { replySerial, replyId, result });
   }
 
   #register(phone: string, replySerial: number): void {
     const { registrationResult: result, authCode } = this;
-    this.command(phone, registrationResponse, { replySerial, result, ...(result === 0 ? { authCode } : {}) });
+    this.sendCommand(phone, registrationResponse, { replySerial, result, ...(result === 0 ? { authCode } : {}) });
   }
 
   #authenticate(phone: string, serial: number, body: Buffer): void {

@@ -17,9 +17,9 @@ export interface FtpAccess {
 export type StoreCommand = { verb: 'STOR' | 'APPE' } | { verb: 'REST'; offset: number };
 
 /** How long the server may take to say why it has broken a transfer. */
-const LAST_WORD_MS = 2000;
+const finalReplyTimeoutMs = 2000;
 
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
 /** One FTP session of a camera. */
 export class CameraFtp {
@@ -48,24 +48,24 @@ export class CameraFtp {
   }
 
   /** Enters a directory step by step, making what is not there: MKD of what is there is refused, and that is fine. */
-  async enter(directory: string): Promise<void> {
+  async enterDirectory(directory: string): Promise<void> {
     if (directory.startsWith('/')) await this.#control.command('CWD /');
-    for (const step of directory.split('/').filter((one) => one !== '')) {
-      await this.#unlessRefused(this.#control.command(`MKD ${step}`));
+    for (const step of directory.split('/').filter((name) => name !== '')) {
+      await this.#ignoreRefusal(this.#control.command(`MKD ${step}`));
       await this.#control.command(`CWD ${step}`);
     }
   }
 
   /** Enters a directory below the one of `enter`, from whatever one was moved to before. */
-  async moveTo(directory: string): Promise<void> {
+  async changeDirectory(directory: string): Promise<void> {
     for (; this.#depth > 0; this.#depth -= 1) await this.#control.command('CDUP');
-    await this.enter(directory);
-    this.#depth = directory.split('/').filter((one) => one !== '').length;
+    await this.enterDirectory(directory);
+    this.#depth = directory.split('/').filter((name) => name !== '').length;
   }
 
   /** Bytes that the server has of a file; 0 when it has none. */
-  async sizeOf(name: string): Promise<number> {
-    const reply = await this.#unlessRefused(this.#control.command(`SIZE ${name}`));
+  async getSize(name: string): Promise<number> {
+    const reply = await this.#ignoreRefusal(this.#control.command(`SIZE ${name}`));
     return reply === undefined ? 0 : Number(reply.text.slice(4));
   }
 
@@ -75,14 +75,14 @@ export class CameraFtp {
     try {
       if (command.verb === 'REST') await this.#control.command(`REST ${command.offset}`);
       await this.#control.command(`${command.verb === 'REST' ? 'STOR' : command.verb} ${name}`);
-      const lost = this.#lost();
-      const connected = await Promise.race([data.connected(), lost]);
+      const lost = this.#waitForControlLoss();
+      const connected = await Promise.race([data.waitUntilConnected(), lost]);
       if (connected instanceof Error) throw connected;
       this.#data = connected;
-      const isSent = pipeline(chunks, connected).then(() => null, asError);
-      const error = await Promise.race([isSent, lost]);
-      if (error !== null) throw await this.#reasonOf(error);
-      await this.#control.expect();
+      const sendResult = pipeline(chunks, connected).then(() => null, toError);
+      const error = await Promise.race([sendResult, lost]);
+      if (error !== null) throw await this.#resolveError(error);
+      await this.#control.readReply();
     } catch (error) {
       if (!this.#isControlBroken) data.abandon();
       throw error;
@@ -112,7 +112,7 @@ export class CameraFtp {
   }
 
   /** Resolves, with the reason, when the control connection goes while a file is on its way. */
-  #lost(): Promise<Error> {
+  #waitForControlLoss(): Promise<Error> {
     const { socket } = this.#control;
     if (socket.destroyed) return Promise.resolve(new Error('the control connection is lost'));
     return new Promise((resolve) => {
@@ -121,17 +121,17 @@ export class CameraFtp {
   }
 
   /** The server's word about a broken transfer is worth more than the error of its data connection. */
-  async #reasonOf(error: Error): Promise<Error> {
+  async #resolveError(error: Error): Promise<Error> {
     if (this.#control.isClosed) return error;
     try {
-      await this.#control.expect(LAST_WORD_MS);
+      await this.#control.readReply(finalReplyTimeoutMs);
       return error;
     } catch (refusal) {
       return refusal instanceof FtpRefusalError ? refusal : error;
     }
   }
 
-  async #unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
+  async #ignoreRefusal<T>(reply: Promise<T>): Promise<T | undefined> {
     try {
       return await reply;
     } catch (error) {

@@ -19,14 +19,14 @@ export class FtpRefusalError extends Error {
 }
 
 /** How long a terminal waits for a reply. */
-const REPLY_TIMEOUT_MS = 30_000;
+const replyTimeoutMs = 30_000;
 
 /** Terminals do not know any authority. */
-const TLS_OPTIONS: tls.ConnectionOptions = { rejectUnauthorized: false };
+const tlsOptions: tls.ConnectionOptions = { rejectUnauthorized: false };
 
 /** A socket speaks TLS from here on; resolves once that is agreed. */
-export async function secured(socket: net.Socket, session?: Buffer): Promise<tls.TLSSocket> {
-  const upgraded = tls.connect({ ...TLS_OPTIONS, socket, ...(session === undefined ? {} : { session }) });
+export async function upgradeToTls(socket: net.Socket, session?: Buffer): Promise<tls.TLSSocket> {
+  const upgraded = tls.connect({ ...tlsOptions, socket, ...(session === undefined ? {} : { session }) });
   await new Promise<void>((resolve, reject) => {
     upgraded.once('secureConnect', resolve);
     upgraded.once('error', reject);
@@ -56,7 +56,7 @@ export class FtpControl {
   /** Connects and takes the greeting; an abort destroys the connection, also later on. */
   static async open(host: string, port: number, signal: AbortSignal): Promise<FtpControl> {
     const socket = net.connect({ host, port, signal });
-    socket.setTimeout(REPLY_TIMEOUT_MS, () => socket.destroy(new Error('no connection to the FTP server in time')));
+    socket.setTimeout(replyTimeoutMs, () => socket.destroy(new Error('no connection to the FTP server in time')));
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', reject);
@@ -64,7 +64,7 @@ export class FtpControl {
     socket.setTimeout(0);
     const control = new FtpControl(socket);
     try {
-      await control.expect();
+      await control.readReply();
       return control;
     } catch (error) {
       control.close('finish');
@@ -89,7 +89,7 @@ export class FtpControl {
   async secure(): Promise<void> {
     await this.command('AUTH TLS');
     this.#socket.removeAllListeners();
-    const upgraded = await secured(this.#socket);
+    const upgraded = await upgradeToTls(this.#socket);
     upgraded.on('session', (session: Buffer) => {
       this.#session = session;
     });
@@ -108,11 +108,11 @@ export class FtpControl {
   /** Sends a command and takes its first reply; throws FtpRefusalError on 4xx and 5xx. */
   command(line: string): Promise<FtpReply> {
     this.#socket.write(`${line}\r\n`);
-    return this.expect();
+    return this.readReply();
   }
 
   /** Takes the next reply. */
-  async expect(timeoutMs = REPLY_TIMEOUT_MS): Promise<FtpReply> {
+  async readReply(timeoutMs = replyTimeoutMs): Promise<FtpReply> {
     const timer = setTimeout(() => this.#fail(new Error('the FTP server does not reply')), timeoutMs);
     while (this.#replies.length === 0 && this.#error === null) {
       await new Promise<void>((resolve) => {
@@ -146,7 +146,7 @@ export class FtpControl {
 
   #listen(): void {
     this.#socket.setEncoding('utf8');
-    this.#socket.on('data', (chunk: string) => this.#take(chunk));
+    this.#socket.on('data', (chunk: string) => this.#onData(chunk));
     this.#socket.on('error', (error) => this.#fail(error));
     this.#socket.on('close', () => this.#fail(new Error('the control connection is lost')));
   }
@@ -161,7 +161,7 @@ export class FtpControl {
     this.#waiter = null;
   }
 
-  #take(chunk: string): void {
+  #onData(chunk: string): void {
     const lines = (this.#pending + chunk).split('\r\n');
     this.#pending = lines.pop() ?? '';
     for (const line of lines) {

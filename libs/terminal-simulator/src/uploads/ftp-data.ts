@@ -1,19 +1,23 @@
 import net from 'node:net';
-import { type FtpControl, secured } from './ftp-control.ts';
+import { type FtpControl, upgradeToTls } from './ftp-control.ts';
 
 /** How a data connection is opened: the terminal connects (PASV, EPSV) or the server does (PORT, EPRT). */
 export type DataMode = 'pasv' | 'epsv' | 'port' | 'eprt';
 
 /** A data connection that is agreed on; `connected` resolves once it stands, which in active mode is after the transfer's command. */
 export interface DataConnection {
-  connected(): Promise<net.Socket>;
+  waitUntilConnected(): Promise<net.Socket>;
   /** Gives up whatever there is. */
   abandon(): void;
 }
 
-const CONNECT_TIMEOUT_MS = 30_000;
+const connectTimeoutMs = 30_000;
 
-function passiveAddress(mode: 'pasv' | 'epsv', reply: string, controlHost: string): { host: string; port: number } {
+function parsePassiveAddress(
+  mode: 'pasv' | 'epsv',
+  reply: string,
+  controlHost: string,
+): { host: string; port: number } {
   const numbers = mode === 'pasv' ? /(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)/.exec(reply) : /\(\|\|\|(\d+)\|\)/.exec(reply);
   if (numbers === null) throw new Error(`no address in ${reply}`);
   const [first = 0, ...others] = numbers.slice(1).map(Number);
@@ -22,28 +26,28 @@ function passiveAddress(mode: 'pasv' | 'epsv', reply: string, controlHost: strin
   return { host: [first, b, c, d].join('.'), port: high * 256 + low };
 }
 
-async function passive(control: FtpControl, mode: 'pasv' | 'epsv'): Promise<DataConnection> {
+async function openPassive(control: FtpControl, mode: 'pasv' | 'epsv'): Promise<DataConnection> {
   const { text } = await control.command(mode.toUpperCase());
-  const socket = net.connect(passiveAddress(mode, text, control.socket.remoteAddress ?? ''));
-  const stands = new Promise<net.Socket>((resolve, reject) => {
+  const socket = net.connect(parsePassiveAddress(mode, text, control.socket.remoteAddress ?? ''));
+  const connected = new Promise<net.Socket>((resolve, reject) => {
     socket.once('connect', () => resolve(socket));
     socket.once('error', reject);
   });
   // Read by `connected`; until then a refusal is nobody's unhandled rejection.
-  stands.catch(() => socket.destroy());
-  return { connected: () => stands, abandon: () => void socket.destroy() };
+  connected.catch(() => socket.destroy());
+  return { waitUntilConnected: () => connected, abandon: () => void socket.destroy() };
 }
 
-function portArgument(mode: 'port' | 'eprt', host: string, port: number): string {
+function formatPortCommand(mode: 'port' | 'eprt', host: string, port: number): string {
   if (mode === 'eprt') return `EPRT |${net.isIPv6(host) ? 2 : 1}|${host}|${port}|`;
   return `PORT ${[...host.split('.'), port >> 8, port & 0xff].join(',')}`;
 }
 
-async function active(control: FtpControl, mode: 'port' | 'eprt'): Promise<DataConnection> {
+async function openActive(control: FtpControl, mode: 'port' | 'eprt'): Promise<DataConnection> {
   const host = (control.socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/i, '');
   const server = net.createServer();
   const incoming = new Promise<net.Socket>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the FTP server does not connect')), CONNECT_TIMEOUT_MS);
+    const timer = setTimeout(() => reject(new Error('the FTP server does not connect')), connectTimeoutMs);
     server.once('close', () => clearTimeout(timer));
     server.once('connection', (socket) => {
       server.close();
@@ -55,13 +59,13 @@ async function active(control: FtpControl, mode: 'port' | 'eprt'): Promise<DataC
     server.listen(0, host, resolve);
   });
   try {
-    await control.command(portArgument(mode, host, (server.address() as net.AddressInfo).port));
+    await control.command(formatPortCommand(mode, host, (server.address() as net.AddressInfo).port));
   } catch (error) {
     server.close();
     throw error;
   }
   return {
-    connected: () => incoming,
+    waitUntilConnected: () => incoming,
     abandon: () => {
       server.close();
       void incoming.then((socket) => socket.destroy());
@@ -71,7 +75,10 @@ async function active(control: FtpControl, mode: 'port' | 'eprt'): Promise<DataC
 
 /** Agrees on a data connection; over a secure control connection it is secure too. */
 export async function openData(control: FtpControl, mode: DataMode): Promise<DataConnection> {
-  const plain = mode === 'pasv' || mode === 'epsv' ? await passive(control, mode) : await active(control, mode);
+  const plain = mode === 'pasv' || mode === 'epsv' ? await openPassive(control, mode) : await openActive(control, mode);
   if (!control.isSecure) return plain;
-  return { ...plain, connected: async () => secured(await plain.connected(), control.tlsSession) };
+  return {
+    ...plain,
+    waitUntilConnected: async () => upgradeToTls(await plain.waitUntilConnected(), control.tlsSession),
+  };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Cameras } from '../cameras.ts';
-import { recordingFile } from '../media/recording-file.ts';
-import { recordingSizeBytes, type Stretch } from '../recordings.ts';
+import { createRecordingFile } from '../media/recording-file.ts';
+import { estimateRecordingBytes, type RecordingSegment } from '../recordings.ts';
 import type { ResolvedOptions } from '../terminal-options.ts';
 import type { UploadFilePlan } from './upload-options.ts';
 
@@ -13,52 +13,62 @@ export interface UploadFile {
   readonly sha256: string;
 }
 
-const digitsOf = (time: string | undefined): string => time?.replaceAll(/\D/g, '') ?? '';
+const toDigits = (time: string | undefined): string => time?.replaceAll(/\D/g, '') ?? '';
 
-const standardName = ({ channel, startTime, endTime }: UploadFilePlan): string =>
+const buildStandardName = ({ channel, startTime, endTime }: UploadFilePlan): string =>
   `CH${channel}_${startTime}_${endTime}.mp4`;
 
-function nameOf(stretches: readonly Stretch[], channel: number, index: number, options: ResolvedOptions): string {
-  const startTime = digitsOf(stretches[0]?.recording.startTime);
-  const endTime = digitsOf(stretches.at(-1)?.recording.endTime);
+function buildFileName(
+  segments: readonly RecordingSegment[],
+  channel: number,
+  index: number,
+  options: ResolvedOptions,
+): string {
+  const startTime = toDigits(segments[0]?.recording.startTime);
+  const endTime = toDigits(segments.at(-1)?.recording.endTime);
   const plan = { channel, startTime, endTime, index };
-  return (options.uploadFileName ?? standardName)(plan);
+  return (options.uploadFileName ?? buildStandardName)(plan);
 }
 
 /** Names of the files that a clip is uploaded as, before anything is made. */
-export function uploadFileNames(
+export function buildUploadFileNames(
   channel: number,
-  stretches: readonly Stretch[],
+  segments: readonly RecordingSegment[],
   options: ResolvedOptions,
-): { path: string; stretches: readonly Stretch[] }[] {
-  const groups = options.uploadFiles === 'perRecording' ? stretches.map((stretch) => [stretch]) : [stretches];
+): { path: string; stretches: readonly RecordingSegment[] }[] {
+  const groups = options.uploadFiles === 'perRecording' ? segments.map((segment) => [segment]) : [segments];
   const directory = options.uploadDirectory === undefined ? '' : `${options.uploadDirectory}/`;
   return groups.map((group, index) => ({
-    path: `${directory}${nameOf(group, channel, index, options)}`,
+    path: `${directory}${buildFileName(group, channel, index, options)}`,
     stretches: group,
   }));
 }
 
-async function contentOf(cameras: Cameras, channel: number, stretches: readonly Stretch[]): Promise<Buffer> {
-  const isSub = stretches[0]?.recording.streamType === 2;
+async function createContent(
+  cameras: Cameras,
+  channel: number,
+  segments: readonly RecordingSegment[],
+): Promise<Buffer> {
+  const isSub = segments[0]?.recording.streamType === 2;
   const clip = await cameras.clip(channel, isSub ? 'sub' : 'main');
-  const seconds = stretches.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs) / 1000, 0);
-  const has = (absent: number): boolean => stretches.some(({ recording }) => recording.mediaType !== absent);
-  return recordingFile(clip, seconds, recordingSizeBytes(seconds, clip.spec.bitrateKbps), {
-    hasVideo: has(1),
-    hasAudio: has(2),
+  const seconds = segments.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs) / 1000, 0);
+  const hasMediaOtherThan = (mediaType: number): boolean =>
+    segments.some(({ recording }) => recording.mediaType !== mediaType);
+  return createRecordingFile(clip, seconds, estimateRecordingBytes(seconds, clip.spec.bitrateKbps), {
+    hasVideo: hasMediaOtherThan(1),
+    hasAudio: hasMediaOtherThan(2),
   });
 }
 
 /** The files of a clip: real, playable, and the same bytes whenever the same clip is asked for. */
-export function uploadFiles(
+export function createUploadFiles(
   cameras: Cameras,
   channel: number,
-  stretches: readonly Stretch[],
+  segments: readonly RecordingSegment[],
   options: ResolvedOptions,
 ): Promise<UploadFile[]> {
-  const files = uploadFileNames(channel, stretches, options).map(async (file) => {
-    const content = await contentOf(cameras, channel, file.stretches);
+  const files = buildUploadFileNames(channel, segments, options).map(async (file) => {
+    const content = await createContent(cameras, channel, file.stretches);
     return { path: file.path, content, sha256: createHash('sha256').update(content).digest('hex') };
   });
   return Promise.all(files);

@@ -3,7 +3,7 @@ import type { ResolvedOptions } from '../terminal-options.ts';
 import { CameraFtp, type StoreCommand } from './camera-ftp.ts';
 import { FtpRefusalError } from './ftp-control.ts';
 import type { UploadFile } from './upload-files.ts';
-import type { UploadBreak } from './upload-options.ts';
+import type { UploadFault } from './upload-options.ts';
 
 /** 0x9206 as far as the upload itself needs it. */
 export interface UploadRequest {
@@ -35,65 +35,65 @@ export interface UploadRecord {
 }
 
 /** An accident that the terminal was told to have. */
-class BrokenUploadError extends Error {
-  override readonly name = 'BrokenUploadError';
+class UploadFaultError extends Error {
+  override readonly name = 'UploadFaultError';
 }
 
 /** What a job needs of its terminal. */
-export interface UploadJobPort {
+export interface UploadJobDeps {
   readonly options: ResolvedOptions;
   /** Accidents to come; a job takes away what has happened. */
-  readonly breaks: UploadBreak[];
+  readonly faults: UploadFault[];
   files(): Promise<UploadFile[]>;
   /** The last file is on its way and not closed yet. */
   beforeClose(): Promise<void>;
   /** Done, or given up: `error` says why. */
-  ended(error: string | null): void;
+  onEnd(error: string | null): void;
 }
 
-const CHUNK_BYTES = 16 * 1024;
+const maxChunkBytes = 16 * 1024;
 /** What was sent before an accident is to have been read: an RST throws away what was not. */
-const SETTLE_MS = 50;
+const settleDelayMs = 50;
 /** Replies that no later attempt would change: log-in refused, no space for it. */
-const FINAL_REFUSALS: ReadonlySet<number> = new Set([530, 532, 552]);
+const finalRefusalCodes: ReadonlySet<number> = new Set([530, 532, 552]);
 
 /** One upload: attempts until all files are whole, with what a pause does in between. */
 export class UploadJob {
   readonly record: UploadRecord;
   readonly #request: UploadRequest;
-  readonly #port: UploadJobPort;
+  readonly #deps: UploadJobDeps;
   #files: Promise<UploadFile[]> | null = null;
   /** Files that the server has confirmed. */
-  #done = 0;
+  #completedFiles = 0;
   /** The first transfer of a file replaces whatever has its name. */
-  #isBegun = false;
+  #isFileStarted = false;
   /** Of the attempts that run: a pause or an end aborts it. */
   #running = new AbortController();
   #ftp: CameraFtp | null = null;
-  #unhold: (() => void) | null = null;
+  #releaseHold: (() => void) | null = null;
   #hold: Promise<void> | null = null;
 
-  constructor(record: UploadRecord, request: UploadRequest, port: UploadJobPort) {
+  constructor(record: UploadRecord, request: UploadRequest, deps: UploadJobDeps) {
     this.record = record;
     this.#request = request;
-    this.#port = port;
+    this.#deps = deps;
   }
 
   /** Uploads until all is done or the attempts are used up. */
   async run(): Promise<void> {
     const running = new AbortController();
     this.#running = running;
-    const { uploadRetries = 10, uploadRetryMs = 1000 } = this.#port.options;
+    const { uploadRetries = 10, uploadRetryMs = 1000 } = this.#deps.options;
     for (let retries = 0; ; retries += 1) {
       const error = await this.#attempt(running.signal);
       // A held upload whose connections the server has closed begins again when it is resumed.
       if (this.#hold !== null) await this.#hold;
       if (running.signal.aborted) return;
       if (error === null || retries === uploadRetries || isFinal(error)) {
-        this.#port.ended(error === null ? null : error.message);
+        this.#deps.onEnd(error === null ? null : error.message);
         return;
       }
-      this.#port.options.onLog?.(`upload ${this.record.fileName} broken: ${error.message}`);
+      this.#deps.options.onLog?.(`upload ${this.record.fileName} broken: ${error.message}`);
       await delay(uploadRetryMs, undefined, { signal: running.signal }).catch(() => running.abort());
       if (running.signal.aborted) return;
     }
@@ -101,11 +101,11 @@ export class UploadJob {
 
   /** Stops as `uploadPause` says. */
   pause(): void {
-    const { uploadPause = 'close' } = this.#port.options;
+    const { uploadPause = 'close' } = this.#deps.options;
     this.record.state = 'paused';
     if (uploadPause === 'hold') {
       this.#hold ??= new Promise((resolve) => {
-        this.#unhold = resolve;
+        this.#releaseHold = resolve;
       });
       return;
     }
@@ -119,7 +119,7 @@ export class UploadJob {
       await this.run();
       return;
     }
-    this.#unhold?.();
+    this.#releaseHold?.();
     this.#hold = null;
   }
 
@@ -138,7 +138,7 @@ export class UploadJob {
     // First, as an abort closes by FIN alone.
     this.#closeFtp(how);
     this.#running.abort();
-    this.#unhold?.();
+    this.#releaseHold?.();
     this.#hold = null;
   }
 
@@ -152,27 +152,27 @@ export class UploadJob {
     // Connections that an accident has left open are dead by now.
     this.#closeFtp('finish');
     try {
-      this.#files ??= this.#port.files();
+      this.#files ??= this.#deps.files();
       const files = await this.#files;
       this.record.sizeBytes = files.reduce((sum, { content }) => sum + content.length, 0);
       if (signal.aborted) return null;
       this.record.attempts += 1;
       const ftp = await this.#open(signal);
       if (ftp === null) return null;
-      if (this.#request.path !== '') await ftp.enter(this.#request.path);
-      const left = files.slice(this.#done);
-      for (const file of left) await this.#send(ftp, file, file === left.at(-1), signal);
-      if (this.#port.options.uploadQuits === false) ftp.close('finish');
+      if (this.#request.path !== '') await ftp.enterDirectory(this.#request.path);
+      const remainingFiles = files.slice(this.#completedFiles);
+      for (const file of remainingFiles) await this.#sendFile(ftp, file, file === remainingFiles.at(-1), signal);
+      if (this.#deps.options.uploadQuits === false) ftp.close('finish');
       else await ftp.quit();
       return null;
     } catch (error) {
-      if (!(error instanceof BrokenUploadError)) this.#closeFtp('finish');
+      if (!(error instanceof UploadFaultError)) this.#closeFtp('finish');
       return error instanceof Error ? error : new Error(String(error));
     }
   }
 
   async #open(signal: AbortSignal): Promise<CameraFtp | null> {
-    const { uploadTls = false, uploadDataMode = 'pasv' } = this.#port.options;
+    const { uploadTls = false, uploadDataMode = 'pasv' } = this.#deps.options;
     const ftp = await CameraFtp.open({ ...this.#request, secure: uploadTls, dataMode: uploadDataMode }, signal);
     if (signal.aborted) {
       ftp.close('finish');
@@ -182,25 +182,29 @@ export class UploadJob {
     return ftp;
   }
 
-  async #send(ftp: CameraFtp, file: UploadFile, isLast: boolean, signal: AbortSignal): Promise<void> {
+  async #sendFile(ftp: CameraFtp, file: UploadFile, isLast: boolean, signal: AbortSignal): Promise<void> {
     const directory = file.path.split('/').slice(0, -1).join('/');
     const name = file.path.split('/').at(-1) ?? '';
-    await ftp.moveTo(directory);
-    const command = await this.#commandFor(ftp, name, file.content.length);
+    await ftp.changeDirectory(directory);
+    const command = await this.#chooseCommand(ftp, name, file.content.length);
     const { offset } = command;
-    const broken = newAccident();
-    const chunks = this.#chunks(file.content.subarray(offset), ftp, broken, { isLast, signal });
-    this.#isBegun = true;
-    await Promise.race([ftp.store(name, command.store, chunks), broken.happened]);
-    if (broken.error !== null) throw broken.error;
-    this.#done += 1;
-    this.#isBegun = false;
+    const fault = createFaultSignal();
+    const chunks = this.#chunks(file.content.subarray(offset), ftp, fault, { isLast, signal });
+    this.#isFileStarted = true;
+    await Promise.race([ftp.store(name, command.store, chunks), fault.promise]);
+    if (fault.error !== null) throw fault.error;
+    this.#completedFiles += 1;
+    this.#isFileStarted = false;
   }
 
-  async #commandFor(ftp: CameraFtp, name: string, sizeBytes: number): Promise<{ store: StoreCommand; offset: number }> {
-    const { uploadResume = 'append' } = this.#port.options;
-    if (!this.#isBegun || uploadResume === 'fromZero') return { store: { verb: 'STOR' }, offset: 0 };
-    const offset = await ftp.sizeOf(name);
+  async #chooseCommand(
+    ftp: CameraFtp,
+    name: string,
+    sizeBytes: number,
+  ): Promise<{ store: StoreCommand; offset: number }> {
+    const { uploadResume = 'append' } = this.#deps.options;
+    if (!this.#isFileStarted || uploadResume === 'fromZero') return { store: { verb: 'STOR' }, offset: 0 };
+    const offset = await ftp.getSize(name);
     if (offset > sizeBytes) return { store: { verb: 'STOR' }, offset: 0 };
     if (uploadResume === 'append') return { store: { verb: 'APPE' }, offset };
     return { store: { verb: 'REST', offset }, offset };
@@ -209,63 +213,63 @@ export class UploadJob {
   async *#chunks(
     content: Buffer,
     ftp: CameraFtp,
-    broken: Accident,
+    fault: FaultSignal,
     { isLast, signal }: { isLast: boolean; signal: AbortSignal },
   ): AsyncGenerator<Buffer> {
-    const { uploadBytesPerSecond = Number.POSITIVE_INFINITY } = this.#port.options;
-    const chunkBytes = Math.max(1, Math.floor(Math.min(CHUNK_BYTES, uploadBytesPerSecond / 10)));
+    const { uploadBytesPerSecond = Number.POSITIVE_INFINITY } = this.#deps.options;
+    const chunkBytes = Math.max(1, Math.floor(Math.min(maxChunkBytes, uploadBytesPerSecond / 10)));
     for (let at = 0; at < content.length; ) {
       if (this.#hold !== null) await this.#hold;
       if (signal.aborted) return;
-      const accident = this.#port.breaks[0];
-      const toAccident = accident === undefined ? Number.POSITIVE_INFINITY : accident.afterBytes - at;
-      if (accident !== undefined && toAccident <= 0) {
-        await this.#break(accident, ftp, broken, signal);
+      const nextFault = this.#deps.faults[0];
+      const bytesToFault = nextFault === undefined ? Number.POSITIVE_INFINITY : nextFault.afterBytes - at;
+      if (nextFault !== undefined && bytesToFault <= 0) {
+        await this.#injectFault(nextFault, ftp, fault, signal);
         return;
       }
-      const chunk = content.subarray(at, at + Math.min(chunkBytes, toAccident));
+      const chunk = content.subarray(at, at + Math.min(chunkBytes, bytesToFault));
       at += chunk.length;
       this.record.sentBytes += chunk.length;
       yield chunk;
       if (Number.isFinite(uploadBytesPerSecond)) await delay((chunk.length / uploadBytesPerSecond) * 1000);
     }
-    if (isLast) await this.#port.beforeClose();
+    if (isLast) await this.#deps.beforeClose();
   }
 
   /** Has an accident, and takes it off the list when it has happened often enough. */
-  async #break(accident: UploadBreak, ftp: CameraFtp, broken: Accident, signal: AbortSignal): Promise<void> {
-    const times = (accident.times ?? 1) - 1;
-    this.#port.breaks.splice(0, 1, ...(times > 0 ? [{ ...accident, times }] : []));
-    await delay(SETTLE_MS);
-    const error = new BrokenUploadError(`told to break: ${accident.how}`);
-    broken.error = error;
+  async #injectFault(plan: UploadFault, ftp: CameraFtp, fault: FaultSignal, signal: AbortSignal): Promise<void> {
+    const times = (plan.times ?? 1) - 1;
+    this.#deps.faults.splice(0, 1, ...(times > 0 ? [{ ...plan, times }] : []));
+    await delay(settleDelayMs);
+    const error = new UploadFaultError(`told to break: ${plan.how}`);
+    fault.error = error;
     // An early FIN is sent by ending the stream: the server confirms the file before the next attempt begins.
-    if (accident.how === 'finish') return;
-    if (accident.how === 'reset') ftp.breakData();
-    if (accident.how === 'controlLost') ftp.breakControl();
-    broken.happen(error);
+    if (plan.how === 'finish') return;
+    if (plan.how === 'reset') ftp.breakData();
+    if (plan.how === 'controlLost') ftp.breakControl();
+    fault.trigger(error);
     // The data connection is left as it is until the next attempt, or the end, closes it.
-    if (accident.how !== 'reset') await aborted(signal);
+    if (plan.how !== 'reset') await waitForAbort(signal);
   }
 }
 
-const isFinal = (error: Error): boolean => error instanceof FtpRefusalError && FINAL_REFUSALS.has(error.code);
+const isFinal = (error: Error): boolean => error instanceof FtpRefusalError && finalRefusalCodes.has(error.code);
 
-interface Accident {
+interface FaultSignal {
   error: Error | null;
-  readonly happened: Promise<never>;
-  readonly happen: (error: Error) => void;
+  readonly promise: Promise<never>;
+  readonly trigger: (error: Error) => void;
 }
 
-function newAccident(): Accident {
-  let happen: (error: Error) => void = () => undefined;
-  const happened = new Promise<never>((_resolve, reject) => {
-    happen = reject;
+function createFaultSignal(): FaultSignal {
+  let trigger: (error: Error) => void = () => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    trigger = reject;
   });
-  return { error: null, happened, happen };
+  return { error: null, promise, trigger };
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });

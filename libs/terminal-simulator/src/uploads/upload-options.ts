@@ -3,7 +3,7 @@
  * server takes for the end of the file), `controlLost` (the control connection is gone, the data connection stays open and silent), `silent` (both
  * stay open and nothing comes any more).
  */
-export interface UploadBreak {
+export interface UploadFault {
   how: 'reset' | 'finish' | 'controlLost' | 'silent';
   afterBytes: number;
   /** How many attempts it hits, one after the other; 1 by default. */
@@ -43,7 +43,7 @@ export interface UploadOptions {
   /** What a pause does: FIN on both connections, RST on both, or both stay open and silent. */
   uploadPause?: 'close' | 'reset' | 'hold' | undefined;
   /** Accidents on the way, each hitting the next attempt that gets so far. */
-  uploadBreaks?: readonly UploadBreak[] | undefined;
+  uploadFaults?: readonly UploadFault[] | undefined;
   /** What 0x1206 says: the truth, always success or failure, nothing as it is never sent, or success before the last file is closed. */
   uploadNotice?: 'truth' | 'success' | 'failure' | 'never' | 'early' | undefined;
   /** False: closes the control connection without QUIT after the last file. */

@@ -1,29 +1,29 @@
 import { fileUploadResult } from '@fleet/jt808';
-import { messageOf } from '../answers/answering.ts';
 import type { Cameras } from '../cameras.ts';
-import type { Stretch } from '../recordings.ts';
+import { createMessage } from '../handlers/handler-context.ts';
+import type { RecordingSegment } from '../recordings.ts';
 import type { ResolvedOptions, TerminalMessage } from '../terminal-options.ts';
-import { type UploadFile, uploadFileNames, uploadFiles } from './upload-files.ts';
+import { buildUploadFileNames, createUploadFiles, type UploadFile } from './upload-files.ts';
 import { UploadJob, type UploadRecord, type UploadRequest } from './upload-job.ts';
-import type { UploadBreak } from './upload-options.ts';
+import type { UploadFault } from './upload-options.ts';
 
 /** 0x9207 controls. */
-const PAUSE = 0;
-const RESUME = 1;
-const CANCEL = 2;
+const pauseControl = 0;
+const resumeControl = 1;
+const cancelControl = 2;
 
-const SUCCESS = 0;
-const FAILURE = 1;
+const successResult = 0;
+const failureResult = 1;
 
 /** How long the last file stays open behind a 0x1206 that was sent too early. */
-const EARLY_NOTICE_LEAD_MS = 1000;
+const earlyNoticeLeadMs = 1000;
 
 /** Uploads of a terminal by FTP: one runs at a time, others may be paused meanwhile. They outlive the connection to the platform. */
 export class Uploads {
   /** Every upload so far. */
   readonly records: UploadRecord[] = [];
   /** Accidents to come, of whichever upload is next; may be added to at any time. */
-  readonly breaks: UploadBreak[];
+  readonly faults: UploadFault[];
   readonly #options: ResolvedOptions;
   readonly #cameras: Cameras;
   readonly #sendReliably: (message: TerminalMessage) => void;
@@ -33,7 +33,7 @@ export class Uploads {
     this.#options = options;
     this.#cameras = cameras;
     this.#sendReliably = sendReliably;
-    this.breaks = [...(options.uploadBreaks ?? [])];
+    this.faults = [...(options.uploadFaults ?? [])];
   }
 
   /** True while an upload runs; a second one is refused. A paused one does not count. */
@@ -42,8 +42,8 @@ export class Uploads {
   }
 
   /** Starts an upload; its end is told with 0x1206. */
-  async start(serial: number, request: UploadRequest, stretches: readonly Stretch[]): Promise<void> {
-    const [first] = uploadFileNames(request.channel, stretches, this.#options);
+  async start(serial: number, request: UploadRequest, segments: readonly RecordingSegment[]): Promise<void> {
+    const [first] = buildUploadFileNames(request.channel, segments, this.#options);
     const record: UploadRecord = {
       serial,
       channel: request.channel,
@@ -57,10 +57,10 @@ export class Uploads {
     };
     const job = new UploadJob(record, request, {
       options: this.#options,
-      breaks: this.breaks,
-      files: () => this.filesOf(request.channel, stretches),
-      beforeClose: () => this.#noticeTooEarly(record),
-      ended: (error) => this.#ended(record, error),
+      faults: this.faults,
+      files: () => this.createFiles(request.channel, segments),
+      beforeClose: () => this.#sendEarlyNotice(record),
+      onEnd: (error) => this.#onEnded(record, error),
     });
     this.records.push(record);
     this.#jobs.set(serial, job);
@@ -68,8 +68,8 @@ export class Uploads {
   }
 
   /** The files that a clip is uploaded as: the same bytes each time. */
-  filesOf(channel: number, stretches: readonly Stretch[]): Promise<UploadFile[]> {
-    return uploadFiles(this.#cameras, channel, stretches, this.#options);
+  createFiles(channel: number, segments: readonly RecordingSegment[]): Promise<UploadFile[]> {
+    return createUploadFiles(this.#cameras, channel, segments, this.#options);
   }
 
   /** 0x9207: what is to be done once it is answered, or null when it does not fit the upload's state. */
@@ -77,9 +77,10 @@ export class Uploads {
     const job = this.#jobs.get(serial);
     if (job === undefined) return null;
     const { state } = job.record;
-    if (control === PAUSE && state === 'uploading') return () => job.pause();
-    if (control === CANCEL && (state === 'uploading' || state === 'paused')) return () => this.#stop(job, 'cancelled');
-    if (control !== RESUME || state !== 'paused' || this.isBusy) return null;
+    if (control === pauseControl && state === 'uploading') return () => job.pause();
+    if (control === cancelControl && (state === 'uploading' || state === 'paused'))
+      return () => this.#stop(job, 'cancelled');
+    if (control !== resumeControl || state !== 'paused' || this.isBusy) return null;
     return () => job.resume();
   }
 
@@ -100,29 +101,29 @@ export class Uploads {
     this.#jobs.delete(job.record.serial);
   }
 
-  #ended(record: UploadRecord, error: string | null): void {
+  #onEnded(record: UploadRecord, error: string | null): void {
     record.state = error === null ? 'completed' : 'failed';
     record.error = error;
     this.#jobs.delete(record.serial);
     this.#options.onLog?.(`upload ${record.fileName} ${record.state}${error === null ? '' : `: ${error}`}`);
-    const truth = error === null ? SUCCESS : FAILURE;
+    const actualResult = error === null ? successResult : failureResult;
     const { uploadNotice = 'truth' } = this.#options;
     if (uploadNotice === 'never' || record.notice !== null) return;
-    if (uploadNotice === 'failure') this.#notice(record, FAILURE);
-    else this.#notice(record, uploadNotice === 'success' ? SUCCESS : truth);
+    if (uploadNotice === 'failure') this.#sendNotice(record, failureResult);
+    else this.#sendNotice(record, uploadNotice === 'success' ? successResult : actualResult);
   }
 
-  async #noticeTooEarly(record: UploadRecord): Promise<void> {
+  async #sendEarlyNotice(record: UploadRecord): Promise<void> {
     if (this.#options.uploadNotice !== 'early' || record.notice !== null) return;
-    this.#notice(record, SUCCESS);
+    this.#sendNotice(record, successResult);
     await new Promise((resolve) => {
-      setTimeout(resolve, EARLY_NOTICE_LEAD_MS);
+      setTimeout(resolve, earlyNoticeLeadMs);
     });
   }
 
-  #notice(record: UploadRecord, result: number): void {
+  #sendNotice(record: UploadRecord, result: number): void {
     record.notice = result;
     const body = { replySerial: record.serial, result };
-    this.#sendReliably(messageOf(fileUploadResult, body, this.#options.edition));
+    this.#sendReliably(createMessage(fileUploadResult, body, this.#options.edition));
   }
 }

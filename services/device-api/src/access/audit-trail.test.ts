@@ -1,28 +1,30 @@
-import { type Bus, type DeviceUse, deviceUsed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, ensureStreams, openBus, serve, verifyKey } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, World } from '../testing/world.ts';
-import { type Use, UseOutbox } from './use-outbox.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
+import { type AuditEvent, AuditOutbox } from './audit-outbox.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 const log = createLogger('audit-trail-test', 'silent');
 
-async function streamsOf(bus: Bus): Promise<void> {
+async function findStreams(bus: Bus): Promise<void> {
   await ensureStreams(await bus.jetstreamManager(), { replicas: 1 });
 }
 
-/** What stands in AUDIT, in its order. */
-async function stored(bus: Bus): Promise<DeviceUse[]> {
+/** Returns the messages of AUDIT in order. */
+async function stored(bus: Bus): Promise<DeviceAccessEvent[]> {
   const { streams } = await bus.jetstreamManager();
   const { state } = await streams.info('AUDIT');
   const sequences = Array.from({ length: state.messages }, (_, at) => state.first_seq + at);
-  return Promise.all(sequences.map(async (seq) => (await streams.getMessage('AUDIT', { seq })).json<DeviceUse>()));
+  return Promise.all(
+    sequences.map(async (seq) => (await streams.getMessage('AUDIT', { seq })).json<DeviceAccessEvent>()),
+  );
 }
 
-describe('what is told to the audit log', () => {
+describe('audit events', () => {
   let nats: ServerProcess;
   let bus: Bus;
   beforeEach(async () => {
@@ -34,7 +36,7 @@ describe('what is told to the audit log', () => {
     await nats.remove();
   });
 
-  const use = (command: number): Use => ({
+  const use = (command: number): AuditEvent => ({
     keyId: 1,
     accountId: 7,
     imei: '13800138000',
@@ -44,79 +46,79 @@ describe('what is told to the audit log', () => {
     command,
   });
 
-  it('is stored once, though nobody hears it, and though the broker is away when it is told', async () => {
-    await streamsOf(bus);
-    const outbox = new UseOutbox(bus, log);
-    for (let command = 0; command < 100; command += 1) outbox.tell(use(command));
+  it('are stored once, without a consumer and during a broker outage', async () => {
+    await findStreams(bus);
+    const outbox = new AuditOutbox(bus, log);
+    for (let command = 0; command < 100; command += 1) outbox.enqueue(use(command));
     await nats.kill();
-    await until(() => !bus.isUp());
-    for (let command = 100; command < 300; command += 1) outbox.tell(use(command));
-    expect(outbox.waiting).toBeGreaterThanOrEqual(200);
+    await waitFor(() => !bus.isUp());
+    for (let command = 100; command < 300; command += 1) outbox.enqueue(use(command));
+    expect(outbox.pending).toBeGreaterThanOrEqual(200);
     await nats.start();
-    await until(() => outbox.waiting === 0);
+    await waitFor(() => outbox.pending === 0);
     const all = await stored(bus);
     expect(all.map(({ command }) => command).toSorted((a, b) => Number(a) - Number(b))).toEqual(
       Array.from({ length: 300 }, (_, command) => command),
     );
-    expect(all.every((one) => deviceUsed.check(one))).toBe(true);
+    expect(all.every((one) => deviceAccessed.check(one))).toBe(true);
     expect(outbox.dropped).toBe(0);
     await outbox.stop();
   });
 
-  it('waits for a stream that is made late, and sends only some of it again and again', async () => {
+  it('wait for a missing stream, and only a few are retried', async () => {
     let sent = 0;
-    const spy = bus.nc.subscribe(deviceUsed.subject, { callback: () => (sent += 1) });
+    const spy = bus.nc.subscribe(deviceAccessed.subject, { callback: () => (sent += 1) });
     await bus.nc.flush();
-    const outbox = new UseOutbox(bus, log);
-    for (let command = 0; command < 500; command += 1) outbox.tell(use(command));
-    await until(() => sent >= 64);
+    const outbox = new AuditOutbox(bus, log);
+    for (let command = 0; command < 500; command += 1) outbox.enqueue(use(command));
+    await waitFor(() => sent >= 64);
     await bus.nc.flush();
     expect(sent).toBeLessThan(500);
-    expect(outbox.waiting).toBe(500);
+    expect(outbox.pending).toBe(500);
     spy.unsubscribe();
-    await streamsOf(bus);
-    await until(() => outbox.waiting === 0);
+    await findStreams(bus);
+    await waitFor(() => outbox.pending === 0);
     expect(await stored(bus)).toHaveLength(500);
     await outbox.stop();
   });
 
-  it('is dropped, and counted, where too much waits already, and where the service stops', async () => {
-    const outbox = new UseOutbox(bus, log, { maxWaiting: 100 });
-    for (let command = 0; command < 120; command += 1) outbox.tell(use(command));
-    expect([outbox.waiting, outbox.dropped]).toEqual([100, 20]);
+  it('are dropped and counted if too many wait, and when the service stops', async () => {
+    const outbox = new AuditOutbox(bus, log, { maxPending: 100 });
+    for (let command = 0; command < 120; command += 1) outbox.enqueue(use(command));
+    expect([outbox.pending, outbox.dropped]).toEqual([100, 20]);
     await outbox.stop();
-    expect([outbox.waiting, outbox.dropped]).toEqual([0, 120]);
-    outbox.tell(use(120));
-    expect([outbox.waiting, outbox.dropped]).toEqual([0, 121]);
+    expect([outbox.pending, outbox.dropped]).toEqual([0, 120]);
+    outbox.enqueue(use(120));
+    expect([outbox.pending, outbox.dropped]).toEqual([0, 121]);
   });
 });
 
-describe('a command while JetStream is away', () => {
-  let world: World;
+describe('a command while JetStream is unavailable', () => {
+  let harness: DeviceApiHarness;
   beforeAll(async () => {
-    world = await World.open({ platform: true });
+    harness = await DeviceApiHarness.open({ platform: true });
     const options = { queue: 'platform-api', onError: () => undefined };
     const owner = { valid: true as const, keyId: 1, accountId: 7, scopes: ['command'], ipAllowlist: [] };
-    serve(world.bus, verifyKey, options, async () => owner);
-    await world.bus.nc.flush();
+    serve(harness.bus, verifyKey, options, async () => owner);
+    await harness.bus.nc.flush();
   });
-  afterAll(() => world.close());
+  afterAll(() => harness.close());
 
-  it('is carried out and answered, and noted when JetStream is back', async () => {
-    const api = await world.service({ DEVICE_API_AUTH: 'key' });
-    const imei = await world.device(() => answered(0x8300));
-    await (await world.bus.jetstreamManager()).streams.delete('AUDIT');
+  it('is executed, and recorded once JetStream is back', async () => {
+    const api = await harness.startService({ DEVICE_API_AUTH: 'key' });
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
+    await (await harness.bus.jetstreamManager()).streams.delete('AUDIT');
     const wake = () => api.get(`/wakeup?imei=${imei}`, { headers: { 'x-api-key': 'fk_any' } });
     const metrics = async (): Promise<string> => (await fetch(`${api.base}/metrics`)).text();
     for (let round = 0; round < 3; round += 1) expect((await wake()).status).toBe(200);
-    expect(world.commandsOf(imei)).toHaveLength(3);
+    expect(harness.findCommands(imei)).toHaveLength(3);
     expect(await metrics()).toMatch(/^device_api_audit_entries_waiting(\{.*\})? 3$/m);
-    await streamsOf(world.bus);
-    await until(async () => (await stored(world.bus)).length === 3);
-    expect(await stored(world.bus)).toMatchObject(
+    await findStreams(harness.bus);
+    await waitFor(async () => (await stored(harness.bus)).length === 3);
+    expect(await stored(harness.bus)).toMatchObject(
       [1, 2, 3].map(() => ({ imei, kind: 'command', operation: 'wakeUp' })),
     );
-    await until(async () => /^device_api_audit_entries_waiting(\{.*\})? 0$/m.test(await metrics()));
+    await waitFor(async () => /^device_api_audit_entries_waiting(\{.*\})? 0$/m.test(await metrics()));
     expect(await metrics()).toMatch(/^device_api_audit_entries_dropped_total(\{.*\})? 0$/m);
   });
 });

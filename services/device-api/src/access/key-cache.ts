@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { accessChanged, type Bus, call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { accessChanged, type Bus, keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
 
-/** What platform-api says of a valid key. */
+/** Owner of a valid key, from platform-api. */
 export interface KeyOwner {
   readonly keyId: number;
   readonly accountId: number;
@@ -10,80 +10,86 @@ export interface KeyOwner {
   readonly ipAllowlist: readonly string[];
 }
 
-interface Entry {
+interface CacheEntry {
   readonly owner: Promise<KeyOwner | null>;
   readonly expiresAtMs: number;
 }
 
-const keepMs = 5_000;
-const askLimitMs = 3_000;
-/** Made-up keys must not fill the memory: the oldest entries go. */
+const cacheTtlMs = 5_000;
+const verifyTimeoutMs = 3_000;
+/** Invented keys must not fill the memory: the oldest entries are evicted. */
 const maxEntries = 10_000;
 
-/** By what a key is known outside of its request. */
-export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+/** Returns the name of a key outside of its request. */
+export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** Answers whose an API key is, by platform-api's word, remembered for five seconds and forgotten at once when the key is revoked, or may have been without a word of it. */
+/**
+ * Caches which account an API key belongs to for five seconds. Entries are evicted when a key is revoked, or a
+ * revocation may have been missed.
+ */
 export class KeyCache {
   readonly #bus: Bus;
-  readonly #entries = new Map<string, Entry>();
-  readonly #heard: readonly { stop(): void }[];
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #subscriptions: readonly { stop(): void }[];
   readonly #listeners = new Set<(keySha256: string | null) => void>();
 
   constructor(bus: Bus, log: Logger) {
     this.#bus = bus;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a key revocation could not be read');
-    this.#heard = [
-      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => this.#doubt(keySha256)),
-      // Said of nobody in particular by a replica of platform-api that could not be heard for a while.
-      listenFor(bus, accessChanged, onError, (change) => {
-        if (Object.keys(change).length === 0) this.#doubt(null);
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid key revocation');
+    this.#subscriptions = [
+      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => this.#invalidate(keySha256)),
+      // Published without a key by a replica of platform-api that was disconnected.
+      subscribe(bus, accessChanged, onError, (change) => {
+        if (Object.keys(change).length === 0) this.#invalidate(null);
       }),
-      // What was said meanwhile was not heard.
-      { stop: bus.onReconnect(() => this.#doubt(null)) },
+      // Events during the outage were missed.
+      { stop: bus.onReconnect(() => this.#invalidate(null)) },
     ];
   }
 
-  /** The owner of a key, null for a key that is not valid; throws a BusError when nobody can say. Only the key's SHA-256 leaves this process. */
-  ownerOf(key: string, correlationId: string): Promise<KeyOwner | null> {
-    const keySha256 = hashOf(key);
-    const known = this.#entries.get(keySha256);
-    if (known !== undefined && known.expiresAtMs > performance.now()) return known.owner;
-    const owner = this.#ask(keySha256, correlationId);
-    const entry = { owner, expiresAtMs: performance.now() + keepMs };
+  /**
+   * Returns the owner of a key, null for an invalid key; throws a BusError if platform-api is unreachable. Only the
+   * key's SHA-256 leaves this process.
+   */
+  get(key: string, correlationId: string): Promise<KeyOwner | null> {
+    const keySha256 = hashKey(key);
+    const cached = this.#entries.get(keySha256);
+    if (cached !== undefined && cached.expiresAtMs > performance.now()) return cached.owner;
+    const owner = this.#requestOwner(keySha256, correlationId);
+    const entry = { owner, expiresAtMs: performance.now() + cacheTtlMs };
     this.#entries.delete(keySha256);
     this.#entries.set(keySha256, entry);
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     owner.catch(() => {
-      // That nobody could say is not remembered.
+      // A failure is not cached.
       if (this.#entries.get(keySha256) === entry) this.#entries.delete(keySha256);
     });
     return owner;
   }
 
-  /** The same as of now; it is not remembered, as a revocation may have been heard meanwhile. */
-  ownerNow(key: string, correlationId: string): Promise<KeyOwner | null> {
-    return this.#ask(hashOf(key), correlationId);
+  /** Returns the current owner without the cache: a revocation may have arrived. */
+  fetch(key: string, correlationId: string): Promise<KeyOwner | null> {
+    return this.#requestOwner(hashKey(key), correlationId);
   }
 
-  /** Calls back with the hash of each key that may not be valid any more, and with null where that may be any. */
-  onDoubt(listener: (keySha256: string | null) => void): void {
+  /** Calls back with the hash of each key that may be invalid, and with null if any may be. */
+  onInvalidated(listener: (keySha256: string | null) => void): void {
     this.#listeners.add(listener);
   }
 
   stop(): void {
-    for (const heard of this.#heard) heard.stop();
+    for (const subscription of this.#subscriptions) subscription.stop();
   }
 
-  #doubt(keySha256: string | null): void {
+  #invalidate(keySha256: string | null): void {
     if (keySha256 === null) this.#entries.clear();
     else this.#entries.delete(keySha256);
     for (const listener of this.#listeners) listener(keySha256);
   }
 
-  async #ask(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
-    const reply = await call(this.#bus, verifyKey, { keySha256 }, { timeoutMs: askLimitMs, correlationId });
+  async #requestOwner(keySha256: string, correlationId: string): Promise<KeyOwner | null> {
+    const reply = await request(this.#bus, verifyKey, { keySha256 }, { timeoutMs: verifyTimeoutMs, correlationId });
     return reply.valid ? reply : null;
   }
 }

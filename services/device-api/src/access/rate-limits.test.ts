@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { findDevice, serve, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Answer, answered, type Client, randomImei, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type ApiClient, type ApiResponse, createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-/** The defaults of platform-contract.md, section 1.7. */
+/** The defaults of docs/reference/conventions.md. */
 const defaults = {
   RATE_LIMIT_HEALTH_BURST: '60',
   RATE_LIMIT_COMMANDS_BURST: '60',
@@ -15,14 +15,14 @@ const defaults = {
   RATE_LIMIT_READS_BURST: '200',
 };
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-let replica: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+let replica: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  [api, replica] = [await world.service(defaults), await world.service(defaults)];
+  harness = await DeviceApiHarness.open();
+  [api, replica] = [await harness.startService(defaults), await harness.startService(defaults)];
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 let nextAddress = 1;
@@ -32,63 +32,63 @@ const newAddress = () => {
 };
 
 describe('at the defaults', () => {
-  it('a device takes a burst of 60 commands on all replicas together; another device is not touched', async () => {
-    const imei = await world.device(() => answered(0x8204));
+  it('allows a device a burst of 60 commands on all replicas together, without an effect on others', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const forms = [imei, `00000000${imei}`];
-    const answers: Answer[] = [];
+    const responses: ApiResponse[] = [];
     const startedAt = performance.now();
     const round = (_unused: unknown, index: number) =>
       (index % 2 === 0 ? api : replica).get(`/wakeup?imei=${forms[index % 2]}`, newAddress());
-    while (!answers.some(({ status }) => status === 429))
-      answers.push(...(await Promise.all(Array.from({ length: 10 }, round))));
-    const refused = answers.filter(({ status }) => status === 429);
-    const passed = answers.filter(({ status }) => status === 200).length;
-    expect(passed + refused.length).toBe(answers.length);
+    while (!responses.some(({ status }) => status === 429))
+      responses.push(...(await Promise.all(Array.from({ length: 10 }, round))));
+    const refused = responses.filter(({ status }) => status === 429);
+    const passed = responses.filter(({ status }) => status === 200).length;
+    expect(passed + refused.length).toBe(responses.length);
     expect(passed).toBeGreaterThanOrEqual(60);
-    // Two tokens come back in each second.
+    // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(61 + (2 * (performance.now() - startedAt)) / 1000);
     const [one] = refused;
-    expect(one?.body).toEqual({ status: 429, error: expect.stringMatching(/ask again in \d+ second/) });
+    expect(one?.body).toEqual({ status: 429, error: expect.stringMatching(/Retry in \d+ second/) });
     expect(one?.headers.get('retry-after')).toBe('1');
     expect(one?.headers.get('x-ratelimit-limit')).toBe('60');
     expect(one?.headers.get('x-ratelimit-remaining')).toBe('0');
     expect(Number(one?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 5);
-    const other = await world.device(() => answered(0x8204));
+    const other = await harness.connectDevice(() => createOutcome(0x8204));
     expect((await api.get(`/wakeup?imei=${other}`)).status).toBe(200);
   });
 
-  it('who waits as long as Retry-After says is served', async () => {
-    const imei = await world.device(() => answered(0x8204));
+  it('accepts a request after the time of Retry-After', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     let refused = await api.get(`/wakeup?imei=${imei}`);
     expect(refused.headers.get('x-ratelimit-remaining')).toBe('59');
-    await until(async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => api.get(`/wakeup?imei=${imei}`)));
-      refused = answers.find(({ status }) => status === 429) ?? refused;
+    await waitFor(async () => {
+      const responses = await Promise.all(Array.from({ length: 10 }, () => api.get(`/wakeup?imei=${imei}`)));
+      refused = responses.find(({ status }) => status === 429) ?? refused;
       return refused.status === 429;
     });
     const seconds = Number(refused.headers.get('retry-after'));
     const served = performance.now() + seconds * 1000;
-    await until(() => performance.now() >= served);
+    await waitFor(() => performance.now() >= served);
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
   });
 
-  it('an address makes 60 health requests at once, with an ApiError after them; another address is not touched', async () => {
+  it('allows an address a burst of 60 health requests, without an effect on others', async () => {
     const address = newAddress();
     const paths = [`/health/device?imei=${randomImei()}`, `/health/camera?imei=${randomImei()}&channel=1`];
-    const answers: Answer[] = [];
-    // 20 tokens come back in each second that this takes.
-    while (!answers.some(({ status }) => status === 429))
-      answers.push(
+    const responses: ApiResponse[] = [];
+    // The bucket refills by 20 tokens a second.
+    while (!responses.some(({ status }) => status === 429))
+      responses.push(
         ...(await Promise.all(Array.from({ length: 20 }, (_unused, at) => api.get(paths[at % 2] ?? '', address)))),
       );
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(answers.length - refused.length).toBeGreaterThanOrEqual(60);
+    const refused = responses.filter(({ status }) => status === 429);
+    expect(responses.length - refused.length).toBeGreaterThanOrEqual(60);
     expect(refused[0]?.body).toEqual({ status: 429, error: expect.any(String) });
     expect(refused[0]?.headers.get('retry-after')).toBe('1');
     expect((await api.get(paths[0] ?? '', newAddress())).status).toBe(503);
   });
 
-  it('a channel is opened 30 times a minute; its neighbour is not touched', async () => {
+  it('allows 30 requests a minute to open a channel, without an effect on its neighbour', async () => {
     const imei = randomImei();
     const open = (channel: number) => api.get(`/realtime/stream.flv?imei=${imei}&channel=${channel}`, newAddress());
     let opened = 0;
@@ -101,28 +101,31 @@ describe('at the defaults', () => {
     expect((await open(2)).status).toBe(404);
   });
 
-  it('a request with a wrong parameter costs no token of a device', async () => {
+  it('takes no token of a device for an invalid parameter', async () => {
     const { headers } = await api.get(`/realtime/start-stream?imei=${randomImei()}&channel=x`);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
   });
 });
 
 describe('reads', () => {
-  /** Asks on both replicas in turn until one refuses; how many were served, and the refusal. */
+  /**
+   * Sends requests to both replicas alternately until one rejects; returns the number of accepted ones, and the
+   * rejection.
+   */
   const readUntilRefused = async (
-    services: readonly Client[],
+    services: readonly ApiClient[],
     init: () => RequestInit,
-  ): Promise<{ served: number; refused: Answer; seconds: number }> => {
+  ): Promise<{ served: number; refused: ApiResponse; seconds: number }> => {
     const startedAt = performance.now();
     let served = 0;
     for (;;) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 40 }, (_unused, at) =>
           services[at % services.length]?.get(`/videos/list?imei=${randomImei()}`, init()),
         ),
       );
-      served += answers.filter((answer) => answer?.status === 200).length;
-      const refused = answers.find((answer) => answer?.status === 429);
+      served += responses.filter((response) => response?.status === 200).length;
+      const refused = responses.find((response) => response?.status === 429);
       if (refused !== undefined) return { served, refused, seconds: (performance.now() - startedAt) / 1000 };
     }
   };
@@ -136,8 +139,8 @@ describe('reads', () => {
     expect(refused.headers.get('retry-after')).toBe('1');
   };
 
-  it('of an address without a key are 200 at once on all replicas together; another address is not touched', async () => {
-    const services = [await world.service(rates), await world.service(rates)];
+  it('allows an address without a key a burst of 200 on all replicas together', async () => {
+    const services = [await harness.startService(rates), await harness.startService(rates)];
     const [one, other] = [newAddress(), newAddress()];
     expectRefusal(await readUntilRefused(services, () => one));
     const untouched = await readUntilRefused(services, () => other);
@@ -145,25 +148,25 @@ describe('reads', () => {
     expectRefusal(untouched);
   });
 
-  it('of a key are 200 at once on all replicas together, from whatever address; another key is not touched', async () => {
+  it('allows a key a burst of 200 on all replicas together, from any address', async () => {
     const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
     const ids = new Map([hash('one'), hash('other')].map((keySha256, at) => [keySha256, at + 1]));
     const options = { queue: 'platform-api', onError: () => undefined };
-    const platform = serve(world.bus, verifyKey, options, async ({ keySha256 }) => ({
+    const platform = serve(harness.bus, verifyKey, options, async ({ keySha256 }) => ({
       valid: true as const,
       keyId: ids.get(keySha256) ?? 0,
       accountId: 1,
       scopes: ['video'],
       ipAllowlist: [],
     }));
-    const records = serve(world.bus, findDevice, options, async () => ({
+    const records = serve(harness.bus, findDevice, options, async () => ({
       known: false,
       accountId: null,
       cameraUtcOffset: '+08:00',
     }));
-    await world.bus.nc.flush();
+    await harness.bus.nc.flush();
     const withKeys = { ...rates, DEVICE_API_AUTH: 'key' };
-    const services = [await world.service(withKeys), await world.service(withKeys)];
+    const services = [await harness.startService(withKeys), await harness.startService(withKeys)];
     const by = (key: string) => ({ headers: { 'x-api-key': key, ...newAddress().headers } });
     expectRefusal(await readUntilRefused(services, () => by('one')));
     expect((await services[1]?.get(`/videos/list?imei=${randomImei()}`, by('other')))?.status).toBe(200);
@@ -172,76 +175,79 @@ describe('reads', () => {
 });
 
 describe('Retry-After', () => {
-  it('is right to the second, on whatever replica', async () => {
+  it('is exact to the second on every replica', async () => {
     // One token in three seconds.
     const slow = { RATE_LIMIT_COMMANDS_BURST: '1', RATE_LIMIT_COMMANDS_PER_MINUTE: '20' };
-    const services = [await world.service(slow), await world.service(slow)];
-    const imei = await world.device(() => answered(0x8204));
-    const ask = async (no: number) => {
+    const services = [await harness.startService(slow), await harness.startService(slow)];
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
+    const sendWakeUp = async (no: number) => {
       const fromMs = performance.now();
-      const answer = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
-      return { answer, fromMs, toMs: performance.now() };
+      const response = await services[no % 2]?.get(`/wakeup?imei=${imei}`);
+      return { response, fromMs, toMs: performance.now() };
     };
-    const first = await ask(0);
-    expect(first.answer?.status).toBe(200);
-    const told: string[] = [];
-    let last = await ask(1);
-    for (let no = 2; last.answer?.status === 429; no += 1) {
-      // The token comes back three seconds after the first was taken, at some time within that request.
+    const first = await sendWakeUp(0);
+    expect(first.response?.status).toBe(200);
+    const retryAfterSeconds: string[] = [];
+    let last = await sendWakeUp(1);
+    for (let no = 2; last.response?.status === 429; no += 1) {
+      // The token returns three seconds after the first was taken, at some time within that request.
       const leastMs = first.fromMs + 3_000 - last.toMs - 5;
       const mostMs = first.toMs + 3_000 - last.fromMs + 5;
-      const seconds = Number(last.answer.headers.get('retry-after'));
+      const seconds = Number(last.response.headers.get('retry-after'));
       expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil(leastMs / 1000)));
       expect(seconds).toBeLessThanOrEqual(Math.max(1, Math.ceil(mostMs / 1000)));
-      expect(last.answer.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
-      told.push(String(seconds));
-      last = await ask(no);
+      expect(last.response.body).toMatchObject({ error: expect.stringContaining(`in ${seconds} second`) });
+      retryAfterSeconds.push(String(seconds));
+      last = await sendWakeUp(no);
     }
-    expect(told).not.toEqual([]);
-    expect(last.answer?.status).toBe(200);
+    expect(retryAfterSeconds).not.toEqual([]);
+    expect(last.response?.status).toBe(200);
     expect(last.toMs - first.fromMs).toBeGreaterThanOrEqual(2_995);
   });
 });
 
 describe('X-RateLimit-Reset', () => {
-  it('is when the bucket is full again, for who is served and for who is refused', async () => {
+  it('is the time of the full bucket, for accepted and rejected requests', async () => {
     // One token in ten seconds.
     const burst = 10;
-    const slow = await world.service({ RATE_LIMIT_COMMANDS_BURST: `${burst}`, RATE_LIMIT_COMMANDS_PER_MINUTE: '6' });
-    const imei = await world.device(() => answered(0x8204));
+    const slow = await harness.startService({
+      RATE_LIMIT_COMMANDS_BURST: `${burst}`,
+      RATE_LIMIT_COMMANDS_PER_MINUTE: '6',
+    });
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
     const fromS = Date.now() / 1000;
     let last = await slow.get(`/wakeup?imei=${imei}`);
     const toS = Date.now() / 1000;
-    const resetOf = ({ headers }: Answer): number => Number(headers.get('x-ratelimit-reset'));
+    const getReset = ({ headers }: ApiResponse): number => Number(headers.get('x-ratelimit-reset'));
     let served = 0;
     let before = 0;
     for (; last.status === 200; served += 1) {
-      before = resetOf(last);
+      before = getReset(last);
       expect(before).toBeGreaterThanOrEqual(Math.floor(fromS) + 10 * (served + 1));
       expect(before).toBeLessThanOrEqual(Math.ceil(toS) + 10 * (served + 1));
       last = await slow.get(`/wakeup?imei=${imei}`);
     }
     expect(last.status).toBe(429);
     expect(served).toBeGreaterThanOrEqual(burst);
-    expect(Math.abs(resetOf(last) - before)).toBeLessThanOrEqual(1);
+    expect(Math.abs(getReset(last) - before)).toBeLessThanOrEqual(1);
     expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(10);
   });
 });
 
 describe('without Redis', () => {
-  it('each process counts for itself, and nobody is refused for that', async () => {
-    const imei = await world.device(() => answered(0x8204));
-    await world.redisServer.kill();
+  it('counts in each process, and rejects no request for the outage', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8204));
+    await harness.redisServer.kill();
     const startedAt = performance.now();
-    const answers = await Promise.all(Array.from({ length: 80 }, () => api.get(`/wakeup?imei=${imei}`)));
-    const passed = answers.filter(({ status }) => status === 200).length;
-    const refused = answers.filter(({ status }) => status === 429).length;
+    const responses = await Promise.all(Array.from({ length: 80 }, () => api.get(`/wakeup?imei=${imei}`)));
+    const passed = responses.filter(({ status }) => status === 200).length;
+    const refused = responses.filter(({ status }) => status === 429).length;
     expect(passed + refused).toBe(80);
     expect(passed).toBeGreaterThanOrEqual(60);
-    // Two tokens come back in each second.
+    // The bucket refills by two tokens a second.
     expect(passed).toBeLessThanOrEqual(60 + (2 * (performance.now() - startedAt)) / 1000);
     expect((await replica.get(`/wakeup?imei=${imei}`)).status).toBe(200);
-    await world.redisServer.start();
-    await until(async () => (await api.get(`/wakeup?imei=${imei}`)).status === 200);
+    await harness.redisServer.start();
+    await waitFor(async () => (await api.get(`/wakeup?imei=${imei}`)).status === 200);
   });
 });

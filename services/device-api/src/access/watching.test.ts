@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { announce, clipSource, findDevice, keyRevoked, serve, serveUseCase, verifyKey } from '@fleet/bus';
+import { findDevice, keyRevoked, locateClip, publish, serve, serveUseCase, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
-import { watchUntilCut } from '../testing/watch.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { readUntilClosed } from '../testing/read-until-closed.ts';
+import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let uploads: UploadWorld;
-let api: Awaited<ReturnType<UploadWorld['service']>>;
-let pod: MediaPod;
+let uploads: UploadHarness;
+let api: Awaited<ReturnType<UploadHarness['startService']>>;
+let pod: FakeMediaPod;
 let clipId: string;
 let livePath: string;
-/** Addresses of the keys that are valid, by their hashes. */
+/** Allowed addresses of the valid keys, by their hashes. */
 const valid = new Map<string, readonly string[]>();
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const here = ['127.0.0.0/8', '::1'];
@@ -27,8 +27,8 @@ function newKey(): string {
 }
 
 beforeAll(async () => {
-  uploads = await UploadWorld.open({ platform: false });
-  const { bus } = uploads.world;
+  uploads = await UploadHarness.open({ platform: false });
+  const { bus } = uploads.harness;
   const options = { queue: 'platform-api', onError: () => undefined };
   serve(bus, verifyKey, options, async ({ keySha256 }) => {
     const ipAllowlist = valid.get(keySha256);
@@ -43,15 +43,18 @@ beforeAll(async () => {
   });
   const device = { known: false, accountId: null, cameraUtcOffset: '+08:00' };
   serve(bus, findDevice, options, async () => device);
-  pod = await openMediaPod(streaming());
-  serveUseCase(bus, clipSource(ftpPod), options, async () => ({ httpUrl: pod.url }));
+  pod = await startFakeMediaPod(respondWithStream());
+  serveUseCase(bus, locateClip(ftpPod), options, async () => ({ httpUrl: pod.url }));
   await bus.nc.flush();
-  api = await uploads.service({ DEVICE_API_AUTH: 'key' });
-  const camera = await uploads.camera();
-  const asked = { headers: { 'x-api-key': newKey() } };
-  clipId = await uploading({ base: api.base, get: (path, init) => api.get(path, { ...init, ...asked }) }, camera);
+  api = await uploads.startService({ DEVICE_API_AUTH: 'key' });
+  const camera = await uploads.connectCamera();
+  const keyHeaders = { headers: { 'x-api-key': newKey() } };
+  clipId = await requestClip(
+    { base: api.base, get: (path, init) => api.get(path, { ...init, ...keyHeaders }) },
+    camera,
+  );
   await uploads.records.transition(clipId, ['uploading'], 'completed');
-  await uploads.world.cameraConnects(camera.imei, 1, pod.url);
+  await uploads.harness.connectStream(camera.imei, 1, pod.url);
   livePath = `/realtime/stream.flv?imei=${camera.imei}&channel=1`;
 });
 afterAll(async () => {
@@ -59,39 +62,39 @@ afterAll(async () => {
   await uploads.close();
 });
 
-/** Is shown something until it is cut. */
-async function show(path: string, key: string, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
-  expect(answer.status).toBe(200);
-  return watchUntilCut(answer);
+/** Reads video until it is closed. */
+async function startReader(path: string, key: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${api.base}/api/v1${path}`, { headers: { 'x-api-key': key, ...headers } });
+  expect(response.status).toBe(200);
+  return readUntilClosed(response);
 }
 
 describe.each([
   ['live video', () => livePath, {}],
   ['a clip', () => `/videos/file?video_id=${clipId}`, {}],
   ['a later part of a clip', () => `/videos/file?video_id=${clipId}`, { range: 'bytes=1000-' }],
-])('%s that is being shown by a key', (_name, path, headers) => {
+])('%s that a key is watching', (_name, path, headers) => {
   it.each([
     [
-      'of whose revocation all are told',
+      'whose revocation was published',
       (key: string) => {
         valid.delete(hash(key));
-        announce(uploads.world.bus, keyRevoked, { keySha256: hash(key) });
+        publish(uploads.harness.bus, keyRevoked, { keySha256: hash(key) });
       },
     ],
-    ['of whose revocation nobody has heard', (key: string) => void valid.delete(hash(key))],
-    ['whose addresses have changed, of which nobody is told', (key: string) => void valid.set(hash(key), elsewhere)],
-  ])('ends with one %s, and with no other', async (_how, end) => {
+    ['whose revocation was missed', (key: string) => void valid.delete(hash(key))],
+    ['whose addresses have changed without an event', (key: string) => void valid.set(hash(key), elsewhere)],
+  ])('ends for a key %s, and for no other', async (_how, end) => {
     const [key, other] = [newKey(), newKey()];
-    const cut = [await show(path(), key, headers), await show(path(), key, headers)];
-    const kept = await show(path(), other, headers);
+    const closedReaders = [await startReader(path(), key, headers), await startReader(path(), key, headers)];
+    const openReader = await startReader(path(), other, headers);
     try {
       valid.set(hash(other), [...here, ...elsewhere]);
       end(key);
-      await until(() => cut.every(({ isOver }) => isOver()));
-      expect(kept.isOver()).toBe(false);
+      await waitFor(() => closedReaders.every(({ isClosed: isOver }) => isOver()));
+      expect(openReader.isClosed()).toBe(false);
     } finally {
-      await Promise.all([...cut, kept].map((each) => each.end()));
+      await Promise.all([...closedReaders, openReader].map((each) => each.end()));
     }
   });
 });

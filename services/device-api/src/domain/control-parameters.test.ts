@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { controlParameters } from './control-parameters.ts';
+import { encodeControlParameters } from './control-parameters.ts';
 
 const upgrade = 'http://fw.example.com/a.bin;cmnet;;;fw.example.com;21;0;ABCDE;HW1.0;FW2.3.1;30';
 
@@ -18,13 +18,13 @@ describe('controlParameters', () => {
     [8, ';', ';'],
     [123, 'as;123;zxc;123;', 'as;123;zxc;123;'],
     [255, 'x'.repeat(1022), 'x'.repeat(1022)],
-  ])('of command %i: %j goes out as %j', (command, given, sent) => {
-    expect(controlParameters(command, given)).toBe(sent);
+  ])('of command %i: %j is sent as %j', (command, given, sent) => {
+    expect(encodeControlParameters(command, given)).toBe(sent);
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 255])('of command %i may be left out, null or empty', (command) => {
-    expect(controlParameters(command, null)).toBeNull();
-    expect(controlParameters(command, '')).toBeNull();
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 255])('of command %i may be absent, null or empty', (command) => {
+    expect(encodeControlParameters(command, null)).toBeNull();
+    expect(encodeControlParameters(command, '')).toBeNull();
   });
 
   it.each([
@@ -43,16 +43,16 @@ describe('controlParameters', () => {
     ...[3, 4, 5, 6, 7].map((command): [number, string, RegExp] => [
       command,
       'x',
-      new RegExp(`must be left out with command ${command}: the standard has none`),
+      new RegExp(`must be absent with command ${command}: the standard defines none`),
     ]),
     [9, 'x'.repeat(1023), /has 1023 bytes in GBK; at most 1022 can be sent/],
     [9, '车'.repeat(512), /has 1024 bytes in GBK/],
     [1, `${'x'.repeat(1013)};`, /has 1023 bytes in GBK/],
     [2, '0;😀', /GBK lacks them: 😀 \(U\+1F600\)\.$/],
-  ])('of command %i: %j is refused', (command, given, message) => {
-    expect(() => controlParameters(command, given)).toThrow(
+  ])('of command %i: %j is rejected', (command, given, message) => {
+    expect(() => encodeControlParameters(command, given)).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringMatching(message) }),
     );
-    expect(() => controlParameters(command, given)).toThrow(/^The body field parameters /);
+    expect(() => encodeControlParameters(command, given)).toThrow(/^The body field parameters /);
   });
 });

@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { gbkBytesOf } from './gbk.ts';
+import { measureGbkBytes } from './gbk.ts';
 
 describe('gbkBytesOf', () => {
   it('counts one byte for an ASCII character and two for any other', () => {
-    expect(gbkBytesOf('text', 'stop')).toBe(4);
-    expect(gbkBytesOf('text', '请靠边停车 stop')).toBe(15);
-    expect(gbkBytesOf('text', 'Жд№')).toBe(6);
+    expect(measureGbkBytes('text', 'stop')).toBe(4);
+    expect(measureGbkBytes('text', '请靠边停车 stop')).toBe(15);
+    expect(measureGbkBytes('text', 'Жд№')).toBe(6);
   });
 
-  it('names what GBK lacks: each character once, by its code where it can not be shown alone', () => {
-    expect(() => gbkBytesOf('text', 'a😀b😀ñ\u200d\ud83d')).toThrow(
-      'The body field text has characters that devices can not show, as GBK lacks them: 😀 (U+1F600), ñ (U+00F1), U+200D, U+D83D.',
+  it('lists each unsupported character once, by its code if it is not printable', () => {
+    expect(() => measureGbkBytes('text', 'a😀b😀ñ\u200d\ud83d')).toThrow(
+      'The body field text has characters that devices cannot show, as GBK lacks them: 😀 (U+1F600), ñ (U+00F1), U+200D, U+D83D.',
     );
   });
 
-  it('names ten of many', () => {
+  it('lists ten of many', () => {
     const many = Array.from({ length: 13 }, (_unused, at) => String.fromCodePoint(0x1f600 + at)).join('');
-    expect(() => gbkBytesOf('text', many)).toThrow(/U\+1F609\) and 3 more\.$/);
+    expect(() => measureGbkBytes('text', many)).toThrow(/U\+1F609\) and 3 more\.$/);
   });
 });

@@ -1,22 +1,25 @@
-import { gbkLength, unencodableInGbk } from '@fleet/jt808';
+import { findUnencodableInGbk, gbkLength } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
 
-const namedAtMost = 10;
+const maxNamedCharacters = 10;
 
-/** Size of a text in the GBK of terminals; a 400 that names the characters which GBK does not have. */
-export function gbkBytesOf(field: string, text: string): number {
-  const missing = unencodableInGbk(text);
+/** Returns the size of a text in GBK; throws 400 with the characters that GBK lacks. */
+export function measureGbkBytes(field: string, text: string): number {
+  const missing = findUnencodableInGbk(text);
   if (missing.length === 0) return gbkLength(text);
-  const named = missing.slice(0, namedAtMost).map(nameOf).join(', ');
-  const more = missing.length > namedAtMost ? ` and ${missing.length - namedAtMost} more` : '';
+  const descriptions = missing.slice(0, maxNamedCharacters).map(describeCharacter).join(', ');
+  const more = missing.length > maxNamedCharacters ? ` and ${missing.length - maxNamedCharacters} more` : '';
   throw new AppError(
     'validation_failed',
-    `The body field ${field} has characters that devices can not show, as GBK lacks them: ${named}${more}.`,
+    `The body field ${field} has characters that devices cannot show, as GBK lacks them: ${descriptions}${more}.`,
   );
 }
 
-/** Half a surrogate pair, a mark without a letter or an invisible character can not be shown by itself. */
-function nameOf(character: string): string {
+/**
+ * Returns whether a character is not printable alone: half a surrogate pair, a combining mark or an invisible
+ * character.
+ */
+function describeCharacter(character: string): string {
   const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `${character} (${code})` : code;
 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { answerOf, generalAnswerOf, isAccepted, shownMessageId } from './outcome.ts';
+import { formatMessageId, isAccepted, toGeneralResponse, unwrapResponse } from './outcome.ts';
 
-const answer = { commandMessageId: 0x9101, commandSerialNo: 3, result: 0, message: null };
+const response = { commandMessageId: 0x9101, commandSerialNo: 3, result: 0, message: null };
 
 describe('shownMessageId', () => {
   it.each([
     [0x9101, '0x9101'],
     [0x8a0b, '0x8a0b'],
     [0x0001, '0x0001'],
-  ])('of %i is %s', (id, shown) => {
-    expect(shownMessageId(id)).toBe(shown);
+  ])('of %i is %s', (id, formatted) => {
+    expect(formatMessageId(id)).toBe(formatted);
   });
 });
 
 describe('answerOf', () => {
-  it('gives the answer of a device that answered', () => {
-    expect(answerOf({ kind: 'answered', answer })).toEqual(answer);
+  it('returns the response of the device', () => {
+    expect(unwrapResponse({ kind: 'answered', answer: response })).toEqual(response);
   });
 
   it.each([
@@ -27,29 +27,29 @@ describe('answerOf', () => {
     [{ kind: 'busy', detail: 'x' } as const, 429],
     [{ kind: 'brokerAway' } as const, 503],
   ])('throws for %j the status %i', (outcome, status) => {
-    expect(() => answerOf(outcome)).toThrow(expect.objectContaining({ status }));
+    expect(() => unwrapResponse(outcome)).toThrow(expect.objectContaining({ status }));
   });
 });
 
 describe('generalAnswerOf', () => {
   it('names the result', () => {
-    expect(generalAnswerOf({ kind: 'answered', answer: { ...answer, result: 2 } })).toEqual({
+    expect(toGeneralResponse({ kind: 'answered', answer: { ...response, result: 2 } })).toEqual({
       responseId: '0x9101',
       result: 'incorrectInfo',
     });
   });
 
   it.each([4, 5, 255, null])('throws 502 for the result %p', (result) => {
-    expect(() => generalAnswerOf({ kind: 'answered', answer: { ...answer, result } })).toThrow(
+    expect(() => toGeneralResponse({ kind: 'answered', answer: { ...response, result } })).toThrow(
       expect.objectContaining({ status: 502 }),
     );
   });
 });
 
 describe('isAccepted', () => {
-  it('is true for an answer with success alone', () => {
-    expect(isAccepted({ kind: 'answered', answer })).toBe(true);
-    expect(isAccepted({ kind: 'answered', answer: { ...answer, result: 1 } })).toBe(false);
+  it('is true only for a response with success', () => {
+    expect(isAccepted({ kind: 'answered', answer: response })).toBe(true);
+    expect(isAccepted({ kind: 'answered', answer: { ...response, result: 1 } })).toBe(false);
     expect(isAccepted({ kind: 'timedOut' })).toBe(false);
   });
 });

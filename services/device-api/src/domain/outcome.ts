@@ -1,74 +1,74 @@
-import type { DeviceAnswer, Outcome } from '@fleet/bus';
+import type { DeviceResponse, Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 
-/** The interface's `TerminalGeneralResponse`, as code spells it. */
-export interface GeneralAnswer {
+/** `TerminalGeneralResponse` of the interface in code. */
+export interface GeneralResponse {
   readonly responseId: string;
   readonly result: 'success' | 'failure' | 'incorrectInfo' | 'unsupported';
 }
 
-/** Results of the terminal general response 0x0001, JT/T 808 table 9, by their number. */
-const results = ['success', 'failure', 'incorrectInfo', 'unsupported'] as const;
+/** Results of the terminal general response 0x0001, JT/T 808 table 9, by number. */
+const generalResults = ['success', 'failure', 'incorrectInfo', 'unsupported'] as const;
 
-/** A message id as the interface shows it: `0x` and four hex digits. */
-export const shownMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;
+/** Returns a message id in the interface's format: `0x` and four hex digits. */
+export const formatMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;
 
-/** What is said of a device that is not connected, and of one that is none of the caller's business. */
-export const notConnected = (): AppError => new AppError('device_not_connected', 'The device is not connected.');
+/** Message for a disconnected device, and for one of another account. */
+export const notConnectedError = (): AppError => new AppError('device_not_connected', 'The device is not connected.');
 
-export const timedOut = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');
+export const timeoutError = (): AppError => new AppError('device_timeout', 'The device did not reply in time.');
 
 /** Returns the error for a partner's command that the partner's `command_level` does not allow. */
-export const aboveCommandLevel = (): AppError =>
+export const commandLevelError = (): AppError =>
   new AppError('permission_denied', "The partner's command_level does not allow this command.");
 
 /**
- * The only place where the end of a command becomes a status: answered 200, not connected 404, timed out 504, unreadable 502, refused 400 (500 when the
- * fault is ours), busy 429, broker away 503.
+ * Maps the outcome of a command to a status, in one place: answered 200, not connected 404, timed out 504, unreadable
+ * 502, refused 400 (500 for an internal fault), busy 429, broker unavailable 503.
  */
-export function answerOf(outcome: Outcome): DeviceAnswer {
+export function unwrapResponse(outcome: Outcome): DeviceResponse {
   switch (outcome.kind) {
     case 'answered':
       return outcome.answer;
     case 'notConnected':
-      throw notConnected();
+      throw notConnectedError();
     case 'timedOut':
-      throw timedOut();
+      throw timeoutError();
     case 'unreadable':
-      throw new AppError('upstream_error', `The device's reply could not be read: ${sentence(outcome.detail)}`);
+      throw new AppError('upstream_error', `The device's reply could not be read: ${toSentence(outcome.detail)}`);
     case 'refused':
-      // Nothing was sent: what was asked for does not fit into this device's protocol, so other parameters are needed.
+      // Nothing was sent: the request does not fit this device's protocol, so other parameters are needed.
       if (outcome.isOurFault === true)
         throw new AppError('internal', 'An unexpected error occurred.', { cause: new Error(outcome.detail) });
-      throw new AppError('validation_failed', `The command does not fit this device: ${sentence(outcome.detail)}`);
+      throw new AppError('validation_failed', `The command does not fit this device: ${toSentence(outcome.detail)}`);
     case 'busy':
-      // Nothing was sent: the same request can be made again in a moment.
-      throw new AppError('rate_limited', `The device is busy: ${sentence(outcome.detail)}`, {
+      // Nothing was sent: the same request can be retried.
+      throw new AppError('rate_limited', `The device is busy: ${toSentence(outcome.detail)}`, {
         headers: { 'Retry-After': '1' },
       });
     case 'brokerAway':
-      throw new AppError('unavailable', 'Devices can not be reached at the moment: the message broker is away.');
+      throw new AppError('unavailable', 'Devices are unavailable at the moment: the message broker is down.');
     default:
       return outcome satisfies never;
   }
 }
 
-/** The body of a command that is answered by a terminal general response. */
-export function generalAnswerOf(outcome: Outcome): GeneralAnswer {
-  const answer = answerOf(outcome);
-  const result = answer.result === null ? undefined : results[answer.result];
-  // Another code, or another message in its place, is no answer to this command that anybody could act on.
+/** Returns the response body of a command with a terminal general response. */
+export function toGeneralResponse(outcome: Outcome): GeneralResponse {
+  const response = unwrapResponse(outcome);
+  const result = response.result === null ? undefined : generalResults[response.result];
+  // No caller could act on another code, or on another message in its place.
   if (result === undefined)
     throw new AppError(
       'upstream_error',
-      answer.result === null
+      response.result === null
         ? "The device's reply could not be read: it has no result."
-        : `The device's reply could not be read: its result code ${answer.result} is not one of the standard's.`,
+        : `The device's reply could not be read: its result code ${response.result} is not one of the standard's.`,
     );
-  return { responseId: shownMessageId(answer.commandMessageId), result };
+  return { responseId: formatMessageId(response.commandMessageId), result };
 }
 
-/** True when the device did what it was told. */
+/** Returns true if the device executed the command. */
 export const isAccepted = (outcome: Outcome): boolean => outcome.kind === 'answered' && outcome.answer.result === 0;
 
-const sentence = (detail: string): string => (/[.!?]$/.test(detail) ? detail : `${detail}.`);
+const toSentence = (detail: string): string => (/[.!?]$/.test(detail) ? detail : `${detail}.`);

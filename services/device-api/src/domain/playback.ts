@@ -18,15 +18,20 @@ export const PlaybackControl = {
   keyFrames: 6,
 } as const;
 
-/** How a recording's timestamps become a viewer's: by the device's clock, or by arrival where that clock runs faster, backwards or in leaps. */
-export type Pace = 'device' | 'arrival';
+/**
+ * Source of a viewer's timestamps: the device's clock, or the arrival if that clock runs faster, backwards or in leaps.
+ */
+export type TimestampSource = 'device' | 'arrival';
 
-/** The pace with which a playback begins. */
-export const paceOfMode = (mode: number): Pace =>
+/** Returns the timestamp source with which a playback begins. */
+export const getTimestampSource = (mode: number): TimestampSource =>
   mode === PlaybackMode.normal || mode === PlaybackMode.singleFrame ? 'device' : 'arrival';
 
-/** What a control does to the clock of the recording: its new pace, `same` for a seek, undefined when it does nothing to it. */
-export function clockChangeOf(control: number): Pace | 'same' | undefined {
+/**
+ * Returns the effect of a control on the recording's clock: a new timestamp source, `same` for a seek, undefined
+ * without an effect.
+ */
+export function getTimestampChange(control: number): TimestampSource | 'same' | undefined {
   switch (control) {
     case PlaybackControl.play:
       return 'device';

@@ -1,9 +1,9 @@
-import type { DeviceAnswer } from '@fleet/bus';
+import type { DeviceResponse } from '@fleet/bus';
 import { resourceList, tryDecodeBody } from '@fleet/jt808';
 import { AppError } from '@fleet/service-kit';
-import { shownCameraTime, type UtcOffset } from './camera-time.ts';
+import { formatCameraTime, type UtcOffset } from './camera-time.ts';
 
-/** One recording that a camera holds; times are RFC 3339 in the camera's offset. */
+/** One recording of a camera; times are RFC 3339 in the camera's offset. */
 export interface Recording {
   readonly channel: number;
   readonly startTime: string;
@@ -15,20 +15,23 @@ export interface Recording {
   readonly fileSizeBytes: number;
 }
 
-type Message = NonNullable<DeviceAnswer['message']>;
+type ResponseMessage = NonNullable<DeviceResponse['message']>;
 
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
-const unreadable = (detail: string): AppError =>
+const unreadableError = (detail: string): AppError =>
   new AppError('upstream_error', `The device's reply could not be read: ${detail}.`);
 
-/** The recordings in an answer to 0x9205; 502 with the reason when the device refused, or when its list can not be read or is not whole. */
-export function recordingsOf(answer: DeviceAnswer, offset: UtcOffset): Recording[] {
-  const { message, result } = answer;
+/**
+ * Returns the recordings in a response to 0x9205; throws 502 with the reason if the device refused, or its list is
+ * invalid or incomplete.
+ */
+export function parseRecordings(response: DeviceResponse, offset: UtcOffset): Recording[] {
+  const { message, result } = response;
   if (message === null) {
-    const said = result === null ? 'no result' : (results[result] ?? `result code ${result}`);
-    throw new AppError('upstream_error', `The device refused to list its recordings: it answered ${said}.`);
+    const resultName = result === null ? 'no result' : (results[result] ?? `result code ${result}`);
+    throw new AppError('upstream_error', `The device refused to list its recordings: it answered ${resultName}.`);
   }
-  const { items, total } = decode(message);
+  const { items, total } = decodeResourceList(message);
   if (items.length < total)
     throw new AppError(
       'upstream_error',
@@ -36,38 +39,38 @@ export function recordingsOf(answer: DeviceAnswer, offset: UtcOffset): Recording
     );
   return items.map((item, index) => ({
     channel: item.channel,
-    startTime: timeOf(item.startTime, offset, index),
-    endTime: timeOf(item.endTime, offset, index),
+    startTime: requireTime(item.startTime, offset, index),
+    endTime: requireTime(item.endTime, offset, index),
     alarmFlags: item.alarmFlags,
-    resourceType: choiceOf(item.mediaType, 3, 'resource type', index),
-    streamType: choiceOf(item.streamType, 2, 'stream type', index),
-    memoryType: choiceOf(item.storageType, 2, 'memory type', index),
+    resourceType: requireChoice(item.mediaType, 3, 'resource type', index),
+    streamType: requireChoice(item.streamType, 2, 'stream type', index),
+    memoryType: requireChoice(item.storageType, 2, 'memory type', index),
     fileSizeBytes: item.fileSize,
   }));
 }
 
-/** True for a list without recordings. */
-export function isEmptyList(message: Message): boolean {
-  const { items, total } = decode(message);
+/** Returns true for a list without recordings. */
+export function isEmptyRecordingList(message: ResponseMessage): boolean {
+  const { items, total } = decodeResourceList(message);
   return items.length === 0 && total === 0;
 }
 
-function decode(message: Message) {
-  if (message.id !== resourceList.id) throw unreadable('it is no list of recordings');
+function decodeResourceList(message: ResponseMessage) {
+  if (message.id !== resourceList.id) throw unreadableError('it is no list of recordings');
   const decoded = tryDecodeBody(resourceList, Buffer.from(message.bodyBase64, 'base64'), message.edition);
-  if (!decoded.ok) throw unreadable(decoded.error.message);
+  if (!decoded.ok) throw unreadableError(decoded.error.message);
   const { items, total = items.length } = decoded.body;
   return { items, total };
 }
 
-function timeOf(time: unknown, offset: UtcOffset, index: number): string {
-  if (typeof time !== 'string') throw unreadable(`recording ${index + 1} has no valid time`);
-  return shownCameraTime(time, offset);
+function requireTime(time: unknown, offset: UtcOffset, index: number): string {
+  if (typeof time !== 'string') throw unreadableError(`recording ${index + 1} has no valid time`);
+  return formatCameraTime(time, offset);
 }
 
-/** The interface has no other numbers than the standard's. */
-function choiceOf(value: number, highest: number, what: string, index: number): number {
-  if (value > highest)
-    throw unreadable(`recording ${index + 1} has the ${what} ${value}, which the standard does not know`);
+/** The interface has only the standard's values. */
+function requireChoice(value: number, maximum: number, fieldName: string, index: number): number {
+  if (value > maximum)
+    throw unreadableError(`recording ${index + 1} has the ${fieldName} ${value}, which the standard does not know`);
   return value;
 }

@@ -6,32 +6,32 @@ import { controlUpload } from '../use-cases/control-upload.ts';
 import { findUpload, listUploads } from '../use-cases/find-upload.ts';
 import { requestUpload } from '../use-cases/request-upload.ts';
 
-/** Offers the use cases of uploads over the bus. */
+/** Serves the upload use cases over the bus. */
 export function serveUploads(
   deps: Deps,
   options: { queue: string; onError: (error: unknown) => void },
-  context: (bus: BusContext, waitMs?: number) => CommandContext,
+  createContext: (bus: BusContext, waitMs?: number) => CommandContext,
 ): { stop(): Promise<void> }[] {
-  const controlMs = deps.config.UPLOAD_CONTROL_TIMEOUT_MS;
+  const controlTimeoutMs = deps.config.UPLOAD_CONTROL_TIMEOUT_MS;
   return [
     serveUseCase(deps.bus, deviceApi.requestUpload, options, async (body, bus) => {
-      const askedImei = body.imei.padStart(body.imei.length > 12 ? 20 : 12, '0');
-      const { responseId, result, videoId } = await requestUpload(deps, { ...body, askedImei }, context(bus));
+      const requestedImei = body.imei.padStart(body.imei.length > 12 ? 20 : 12, '0');
+      const { responseId, result, videoId } = await requestUpload(deps, { ...body, requestedImei }, createContext(bus));
       return { responseId, result, videoId };
     }),
     serveUseCase(deps.bus, deviceApi.controlUpload, options, async ({ videoId, action }, bus) =>
-      toldUpload(await controlUpload(deps, { uploadId: videoId, action }, context(bus, controlMs))),
+      toUploadReply(await controlUpload(deps, { uploadId: videoId, action }, createContext(bus, controlTimeoutMs))),
     ),
     serveUseCase(deps.bus, deviceApi.findUpload, options, async ({ videoId }) =>
-      toldUpload(await findUpload(deps, videoId)),
+      toUploadReply(await findUpload(deps, videoId)),
     ),
     serveUseCase(deps.bus, deviceApi.listUploads, options, async (body) => ({
-      videos: (await listUploads(deps, body)).map(toldUpload),
+      videos: (await listUploads(deps, body)).map(toUploadReply),
     })),
   ];
 }
 
-const toldUpload = (upload: VisibleUpload) => ({
+const toUploadReply = (upload: VisibleUpload) => ({
   videoId: upload._id,
   imei: upload.shownImei,
   channel: upload.clip.channel,

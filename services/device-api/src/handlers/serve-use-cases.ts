@@ -12,44 +12,48 @@ import { wakeUp } from '../use-cases/wake-up.ts';
 import { serveUploads } from './serve-uploads.ts';
 
 const queue = 'device-api';
-/** The answer has to reach its caller before the caller gives up. */
-const returnTripMs = 250;
+/** The reply must reach its caller before the caller times out. */
+const replyMarginMs = 250;
 
-/** Offers the use cases over the bus, to services of the house: credentials and rate limits are their callers' business. */
+/** Serves the use cases over the bus for other services, which check credentials and rate limits themselves. */
 export function serveUseCases(deps: Deps): { stop(): Promise<void> } {
   const options = {
     queue,
-    onError: (error: unknown) => deps.log.error({ err: error }, 'a request over the bus failed'),
+    onError: (error: unknown) => deps.log.error({ err: error }, 'bus request failed'),
   };
-  const context = (bus: BusContext, waitMs = deps.config.DEVICE_REPLY_TIMEOUT_MS): CommandContext => {
+  const createContext = (bus: BusContext, waitMs = deps.config.DEVICE_REPLY_TIMEOUT_MS): CommandContext => {
     const correlationId = bus.correlationId === '' ? randomUUID() : bus.correlationId;
-    const timeoutMs = Math.min(waitMs, (bus.timeoutMs ?? waitMs) - returnTripMs);
+    const timeoutMs = Math.min(waitMs, (bus.timeoutMs ?? waitMs) - replyMarginMs);
     const log = deps.log.child({ requestId: correlationId });
     return { correlationId, log, deadlineAtMs: performance.now() + timeoutMs };
   };
-  // The others ask a terminal more than once: each command of theirs has a name of its own.
-  const named = (bus: BusContext): CommandContext => ({ ...context(bus), command: bus.command });
-  const served = [
-    serveUseCase(deps.bus, deviceApi.wakeUp, options, (body, bus) => wakeUp(deps, body, context(bus))),
+  // The others send several commands: each has an id of its own.
+  const createNamedContext = (bus: BusContext): CommandContext => ({ ...createContext(bus), command: bus.command });
+  const servers = [
+    serveUseCase(deps.bus, deviceApi.wakeUp, options, (body, bus) => wakeUp(deps, body, createContext(bus))),
     serveUseCase(deps.bus, deviceApi.sendControlCommand, options, (body, bus) =>
-      sendControlCommand(deps, body, named(bus)),
+      sendControlCommand(deps, body, createNamedContext(bus)),
     ),
-    serveUseCase(deps.bus, deviceApi.sendText, options, (body, bus) => sendText(deps, body, named(bus))),
-    serveUseCase(deps.bus, deviceApi.startLive, options, (body, bus) => startLive(deps, body, named(bus))),
-    serveUseCase(deps.bus, deviceApi.controlLive, options, (body, bus) => controlLive(deps, body, named(bus))),
-    serveUseCase(deps.bus, deviceApi.startPlayback, options, (body, bus) => startPlayback(deps, body, context(bus))),
+    serveUseCase(deps.bus, deviceApi.sendText, options, (body, bus) => sendText(deps, body, createNamedContext(bus))),
+    serveUseCase(deps.bus, deviceApi.startLive, options, (body, bus) => startLive(deps, body, createNamedContext(bus))),
+    serveUseCase(deps.bus, deviceApi.controlLive, options, (body, bus) =>
+      controlLive(deps, body, createNamedContext(bus)),
+    ),
+    serveUseCase(deps.bus, deviceApi.startPlayback, options, (body, bus) =>
+      startPlayback(deps, body, createContext(bus)),
+    ),
     serveUseCase(deps.bus, deviceApi.controlPlayback, options, (body, bus) =>
-      controlPlayback(deps, body, context(bus)),
+      controlPlayback(deps, body, createContext(bus)),
     ),
     serveUseCase(deps.bus, deviceApi.listRecordings, options, async (body, bus) => {
-      const wanted = { ...body, alarmFlags: BigInt(body.alarmFlags) };
-      const { offset, recordings } = await listRecordings(deps, wanted, named(bus));
+      const request = { ...body, alarmFlags: BigInt(body.alarmFlags) };
+      const { offset, recordings } = await listRecordings(deps, request, createNamedContext(bus));
       return {
         cameraUtcOffset: offset,
         recordings: recordings.map((recording) => ({ ...recording, alarmFlags: String(recording.alarmFlags) })),
       };
     }),
-    ...serveUploads(deps, options, context),
+    ...serveUploads(deps, options, createContext),
   ];
-  return { stop: async () => void (await Promise.all(served.map((one) => one.stop()))) };
+  return { stop: async () => void (await Promise.all(servers.map((server) => server.stop()))) };
 }

@@ -6,22 +6,22 @@ type SmsConfig = Pick<
   'WAKE_SMS_URL' | 'WAKE_SMS_TOKEN' | 'WAKE_SMS_TEXT' | 'WAKE_SMS_NUMBER_PREFIX' | 'WAKE_SMS_TIMEOUT_MS'
 >;
 
-/** Half of the last minute's messages failed, and they were at least this many: the provider is left alone for a while. */
-const failuresToOpen = 3;
-const leftAloneMs = 30_000;
+/** Opens the circuit breaker: half of the last minute's messages failed, and at least this many. */
+const breakerVolumeThreshold = 3;
+const resetTimeoutMs = 30_000;
 
-/** The provider did not take a message. */
+/** The provider rejected a message. */
 export class SmsError extends Error {
   override readonly name = 'SmsError';
-  /** True when it was this one message that it would not take. */
-  readonly isOfMessage: boolean;
-  constructor(message: string, options: { isOfMessage?: boolean; cause?: unknown } = {}) {
+  /** True if the provider rejected only this message. */
+  readonly isMessageRejected: boolean;
+  constructor(message: string, options: { isMessageRejected?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
-    this.isOfMessage = options.isOfMessage ?? false;
+    this.isMessageRejected = options.isMessageRejected ?? false;
   }
 }
 
-/** Any provider of SMS that takes `POST {"to", "text"}` and answers 2xx when it has it. */
+/** An SMS provider that accepts `POST {"to", "text"}` and responds with 2xx. */
 export class SmsProvider {
   readonly #config: SmsConfig;
   readonly #breaker: CircuitBreaker<[imei: string, requestId: string], void>;
@@ -29,23 +29,23 @@ export class SmsProvider {
   constructor(config: SmsConfig & { readonly WAKE_SMS_URL: string }) {
     this.#config = config;
     this.#breaker = new CircuitBreaker((imei, requestId) => this.#post(config.WAKE_SMS_URL, imei, requestId), {
-      // The request has a limit of its own, which also ends its connection.
+      // The request has its own time-out, which also closes its connection.
       timeout: false,
       rollingCountTimeout: 60_000,
-      volumeThreshold: failuresToOpen,
+      volumeThreshold: breakerVolumeThreshold,
       errorThresholdPercentage: 50,
-      resetTimeout: leftAloneMs,
-      errorFilter: (error: unknown) => error instanceof SmsError && error.isOfMessage,
+      resetTimeout: resetTimeoutMs,
+      errorFilter: (error: unknown) => error instanceof SmsError && error.isMessageRejected,
     });
   }
 
-  /** The configured provider, or null. */
-  static of(config: SmsConfig): SmsProvider | null {
+  /** Returns the configured provider, or null. */
+  static fromConfig(config: SmsConfig): SmsProvider | null {
     const { WAKE_SMS_URL } = config;
     return WAKE_SMS_URL === undefined ? null : new SmsProvider({ ...config, WAKE_SMS_URL });
   }
 
-  /** Sends the wake-up text to a terminal: its number is its phone number. Throws when the provider has not taken it. */
+  /** Sends the wake-up text to a terminal, whose number is its phone number. Throws if the provider rejects it. */
   wake(imei: string, requestId: string): Promise<void> {
     return this.#breaker.fire(imei, requestId);
   }
@@ -66,17 +66,17 @@ export class SmsProvider {
           ...(WAKE_SMS_TOKEN === undefined ? {} : { authorization: `Bearer ${WAKE_SMS_TOKEN}` }),
         },
         body: JSON.stringify({ to: `${WAKE_SMS_NUMBER_PREFIX}${imei}`, text: WAKE_SMS_TEXT }),
-        // The token is for this address alone.
+        // The token is for this address only.
         redirect: 'error',
         signal: AbortSignal.timeout(WAKE_SMS_TIMEOUT_MS),
       });
       await response.body?.cancel();
     } catch (cause) {
-      throw new SmsError('the provider of SMS could not be reached', { cause });
+      throw new SmsError('the SMS provider is unavailable', { cause });
     }
     if (!response.ok)
-      throw new SmsError(`the provider of SMS answered ${response.status}`, {
-        isOfMessage: [400, 404, 422].includes(response.status),
+      throw new SmsError(`the SMS provider returned ${response.status}`, {
+        isMessageRejected: [400, 404, 422].includes(response.status),
       });
   }
 }

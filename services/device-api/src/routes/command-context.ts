@@ -1,18 +1,18 @@
 import type { RequestContext } from '@fleet/service-kit';
 import type { CommandContext, Deps } from '../deps.ts';
 
-/** The wait for the device counts from the request's arrival. */
-export const commandContext = (deps: Pick<Deps, 'config'>, context: RequestContext): CommandContext => ({
+/** The time-out of the device counts from the request's arrival. */
+export const createCommandContext = (deps: Pick<Deps, 'config'>, context: RequestContext): CommandContext => ({
   correlationId: context.requestId,
   log: context.log,
   deadlineAtMs: context.receivedAtMs + deps.config.DEVICE_REPLY_TIMEOUT_MS,
 });
 
-/** What all routes that command a device have in common. */
-export const commandRoute = (deps: Pick<Deps, 'config'>) =>
+/** Common properties of all routes that command a device. */
+export const commandRouteDefaults = (deps: Pick<Deps, 'config'>) =>
   ({
-    answersHead: false,
+    allowHead: false,
     bucket: 'command',
-    limitMs: deps.config.REQUEST_LIMIT_MS,
+    timeoutMs: deps.config.REQUEST_LIMIT_MS,
     scopes: ['command', 'video'],
   }) as const;

@@ -1,19 +1,19 @@
 import type { Outcome } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const never = (): Promise<Outcome> => new Promise(() => undefined);
 const paths: [string, number][] = [
@@ -28,17 +28,22 @@ describe.each(paths)('GET %s', (path, messageId) => {
     ['timed out', { kind: 'timedOut' }, 504, /did not reply/],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 502, /could not be read: body cut\./],
     ['refused', { kind: 'refused', detail: 'the channel does not fit' }, 400, /the channel does not fit\./],
-    ['refused by our fault', { kind: 'refused', detail: 'secret text', isOurFault: true }, 500, /^An unexpected error/],
+    [
+      'refused because of an internal fault',
+      { kind: 'refused', detail: 'secret text', isOurFault: true },
+      500,
+      /^An unexpected error/,
+    ],
     ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429, /busy: 16 commands/],
-  ])('makes of an outcome "%s" an ApiError', async (_kind, outcome, status, sentence) => {
-    const imei = await world.device(() => outcome);
-    const answer = await api.get(`${path}imei=${imei}`);
-    expect(answer.status).toBe(status);
-    expect(answer.body).toEqual({ status, error: expect.stringMatching(sentence) });
-    expect(answer.headers.get('retry-after')).toBe(status === 429 ? '1' : null);
+  ])('maps an outcome "%s" to an ApiError', async (_kind, outcome, status, sentence) => {
+    const imei = await harness.connectDevice(() => outcome);
+    const response = await api.get(`${path}imei=${imei}`);
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({ status, error: expect.stringMatching(sentence) });
+    expect(response.headers.get('retry-after')).toBe(status === 429 ? '1' : null);
   });
 
-  it('answers 404 at once for a device that nobody holds', async () => {
+  it('returns 404 immediately for a device without a gateway', async () => {
     const tookMs: number[] = [];
     for (let i = 0; i < 3; i += 1) {
       const startedAt = performance.now();
@@ -46,79 +51,80 @@ describe.each(paths)('GET %s', (path, messageId) => {
       expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: 'The device is not connected.' } });
       tookMs.push(performance.now() - startedAt);
     }
-    // Where a gateway claims the device, it is looked for during five seconds; the best of three, as a busy machine may pause any one of them.
+    // A device that a gateway claims is retried for five seconds; the best of three, as a busy machine may pause any
+    // one of them.
     expect(Math.min(...tookMs)).toBeLessThan(4_000);
   });
 
-  it('answers 504 when the device has not replied in the time that it was given', async () => {
-    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '1000' });
-    const imei = await world.device(never);
+  it('returns 504 if the device does not respond in time', async () => {
+    const quick = await harness.startService({ DEVICE_REPLY_TIMEOUT_MS: '1000' });
+    const imei = await harness.connectDevice(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
     expect({ status, body }).toEqual({ status: 504, body: { status: 504, error: expect.any(String) } });
-    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeLessThanOrEqual(1_000);
-    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeGreaterThan(100);
+    expect(harness.findCommands(imei)[0]?.timeoutMs).toBeLessThanOrEqual(1_000);
+    expect(harness.findCommands(imei)[0]?.timeoutMs).toBeGreaterThan(100);
   });
 
-  it('answers 503 when the request runs past its limit', async () => {
-    const quick = await world.service({ REQUEST_LIMIT_MS: '300' });
-    const imei = await world.device(never);
+  it('returns 503 if the request exceeds its time-out', async () => {
+    const quick = await harness.startService({ REQUEST_LIMIT_MS: '300' });
+    const imei = await harness.connectDevice(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
     expect(status).toBe(503);
     expect(body).toEqual({ status: 503, error: "The request ran past the server's limit of 0.3 seconds." });
   });
 
-  it('tells the gateway what is left of the 90 seconds', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('sends the remaining part of the 90 seconds to the gateway', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     await api.get(`${path}imei=${imei}`);
-    const [command] = world.commandsOf(imei);
+    const [command] = harness.findCommands(imei);
     expect(command?.timeoutMs).toBeLessThanOrEqual(90_000);
     expect(command?.timeoutMs).toBeGreaterThan(85_000);
-    expect(command?.isReAsk).toBe(false);
+    expect(command?.isRetry).toBe(false);
   });
 });
 
-describe.each(paths.slice(1))('the answer of GET %s', (path, messageId) => {
+describe.each(paths.slice(1))('the response of GET %s', (path, messageId) => {
   it.each([
     [0, 'success'],
     [1, 'failure'],
     [2, 'incorrectInfo'],
     [3, 'unsupported'],
   ])('names result %i %s', async (code, result) => {
-    const imei = await world.device(() => answered(messageId, code));
-    const answer = await api.get(`${path}imei=${imei}`);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ response_id: `0x${messageId.toString(16)}`, result });
+    const imei = await harness.connectDevice(() => createOutcome(messageId, code));
+    const response = await api.get(`${path}imei=${imei}`);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ response_id: `0x${messageId.toString(16)}`, result });
   });
 
-  it.each([4, 255, null])('is 502 for result %p, which is none of the standard for a command', async (code) => {
-    const imei = await world.device(() => answered(messageId, code));
+  it.each([4, 255, null])('is 502 for result %p, which the standard does not define for a command', async (code) => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId, code));
     const { status, body } = await api.get(`${path}imei=${imei}`);
     expect({ status, body }).toEqual({ status: 502, body: { status: 502, error: expect.any(String) } });
   });
 });
 
 describe('GET /wakeup', () => {
-  it.each([0, 1, 3, 255, null])('is success whatever the device answers: result %p', async (code) => {
-    const imei = await world.device(() => answered(0x8204, code));
+  it.each([0, 1, 3, 255, null])('is success for any result of the device: %p', async (code) => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8204, code));
     const { status, body } = await api.get(`/wakeup?imei=${imei}`);
     expect({ status, body }).toEqual({ status: 200, body: { result: 'success' } });
-    expect(world.commandsOf(imei)[0]?.command).toEqual({ kind: 'wakeUp' });
+    expect(harness.findCommands(imei)[0]?.command).toEqual({ kind: 'wakeUp' });
   });
 });
 
-describe('many commands at once', () => {
-  it('answers 200 requests to 20 devices each with its own reply', async () => {
+describe('many concurrent commands', () => {
+  it('return to each of 200 requests to 20 devices its own reply', async () => {
     const imeis = await Promise.all(
-      Array.from({ length: 20 }, (_unused, index) => world.device(() => answered(0x9102, index % 4))),
+      Array.from({ length: 20 }, (_unused, index) => harness.connectDevice(() => createOutcome(0x9102, index % 4))),
     );
     const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_unused, index) =>
         api.get(`/realtime/control-stream?imei=${imeis[index % 20]}&channel=${index % 8}&ctrl_instruction=1`),
       ),
     );
-    expect(answers.map(({ body }) => (body as { result: string }).result)).toEqual(
-      answers.map((_answer, index) => results[(index % 20) % 4]),
+    expect(responses.map(({ body }) => (body as { result: string }).result)).toEqual(
+      responses.map((_response, index) => results[(index % 20) % 4]),
     );
   });
 });
@@ -129,21 +135,21 @@ describe('GET /health/device', () => {
       status: 503,
       body: { healthy: false },
     });
-    const imei = await world.device(never);
+    const imei = await harness.connectDevice(never);
     expect(await api.get(`/health/device?imei=${imei}`)).toMatchObject({ status: 200, body: { healthy: true } });
-    await releaseDevice(world.redis, imei, imei);
+    await releaseDevice(harness.redis, imei, imei);
     expect(await api.get(`/health/device?imei=${imei}`)).toMatchObject({ status: 503, body: { healthy: false } });
   });
 });
 
 describe('GET /health/camera', () => {
   it('is 200 only while packets of that channel arrive', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     const health = () => api.get(`/health/camera?imei=${imei}&channel=2`);
     expect(await health()).toMatchObject({ status: 503, body: { healthy: false } });
     await api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
     expect(await health()).toMatchObject({ status: 503, body: { healthy: false } });
-    const camera = await world.cameraConnects(imei, 2, 'http://127.0.0.1:1');
+    const camera = await harness.connectStream(imei, 2, 'http://127.0.0.1:1');
     expect(await health()).toMatchObject({ status: 200, body: { healthy: true } });
     expect((await api.get(`/health/camera?imei=${imei}&channel=1`)).status).toBe(503);
     await camera.leave();
@@ -151,25 +157,25 @@ describe('GET /health/camera', () => {
   });
 });
 
-describe('a caller that goes away', () => {
-  it('does not take the command back', async () => {
+describe('a caller that disconnects', () => {
+  it('does not cancel the command', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
-    const imei = await world.device(
+    const imei = await harness.connectDevice(
       () =>
         new Promise<Outcome>((resolve) => {
           finish = resolve;
         }),
     );
-    const gone = new AbortController();
-    const request = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
-    await until(() => finish !== undefined);
-    gone.abort();
+    const abortController = new AbortController();
+    const request = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: abortController.signal });
+    await waitFor(() => finish !== undefined);
+    abortController.abort();
     await expect(request).rejects.toThrow(/aborted/);
-    finish?.(answered(0x9101));
-    await until(async () => {
+    finish?.(createOutcome(0x9101));
+    await waitFor(async () => {
       const { body } = await api.get(`/realtime/start-stream?imei=${imei}&channel=1`);
       return (body as { result?: string }).result === 'success';
     });
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 });

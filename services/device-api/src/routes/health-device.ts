@@ -1,26 +1,26 @@
 import { defineRoute, Reply } from '@fleet/service-kit';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { isDeviceConnected } from '../use-cases/check-health.ts';
-import { healthCheckEntityResponse } from './answers.ts';
 import { deviceQuery } from './parameters.ts';
+import { healthCheckEntityResponse } from './responses.ts';
 
 export const healthDevice = (deps: Deps) =>
   defineRoute({
     method: 'get',
     path: '/health/device',
     operationId: 'getDeviceHealth',
-    summary: 'Whether a device is connected and can take commands',
-    description: '200 when it is, else 503 with the same body. Needs no key.',
+    summary: 'Check a device connection',
+    description: '200 if the device is connected and can take commands, else 503 with the same body. Needs no key.',
     tags: ['Utilities'],
     query: deviceQuery,
     response: healthCheckEntityResponse,
     errors: {
       400: 'A parameter is missing or invalid.',
       429: 'Too many requests.',
-      503: { description: 'Not connected, or the state can not be read.', schema: healthCheckEntityResponse },
+      503: { description: 'Not connected, or the state cannot be read.', schema: healthCheckEntityResponse },
     },
-    secured: false,
+    isSecured: false,
     bucket: 'health',
     handle: async ({ query }) => {
       const healthy = await isDeviceConnected(deps, canonicalImei(query.imei));

@@ -28,7 +28,7 @@ export const health = (deps: Deps) =>
     method: 'get',
     path: '/health',
     operationId: 'getHealth',
-    summary: 'Health of the service and its components',
+    summary: 'Check the service and its components',
     description: '200 when every component is healthy, else 503 with the same body. Needs no key.',
     tags: ['Utilities'],
     response: healthCheckResponse,
@@ -36,7 +36,7 @@ export const health = (deps: Deps) =>
       429: 'Too many requests.',
       503: { description: 'A component is unhealthy; `components` says which.', schema: healthCheckResponse },
     },
-    secured: false,
+    isSecured: false,
     bucket: 'health',
     handle: async () => {
       const components = await checkComponents(deps);

@@ -1,18 +1,18 @@
-import { callUseCase, type DeviceAnswer, deviceApi, type Outcome } from '@fleet/bus';
+import { callUseCase, type DeviceResponse, deviceApi, type Outcome } from '@fleet/bus';
 import { type BodyOf, encodeBody, resourceList } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { answered, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open({ platform: true });
-  api = await world.service();
+  harness = await DeviceApiHarness.open({ platform: true });
+  api = await harness.startService();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 type Item = BodyOf<typeof resourceList>['items'][number];
 const item: Item = {
@@ -25,7 +25,7 @@ const item: Item = {
   storageType: 1,
   fileSize: 4_294_967_295,
 };
-const message = (body: Buffer): DeviceAnswer['message'] => ({
+const message = (body: Buffer): DeviceResponse['message'] => ({
   id: 0x1205,
   edition: '2019',
   bodyBase64: body.toString('base64'),
@@ -40,10 +40,10 @@ const list = (items: readonly Item[], total = items.length): Outcome => ({
   },
 });
 const hour = '&start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
-const ask = (imei: string, more = hour, client = api) =>
+const listVideos = (imei: string, more = hour, client = api) =>
   client.get(`/history/list-videos?imei=${imei}&channel=1${more}`);
 
-describe('what the camera is asked', () => {
+describe('the request to the camera', () => {
   const plain = {
     kind: 'listRecordings',
     channel: 1,
@@ -63,31 +63,34 @@ describe('what the camera is asked', () => {
     [`${hour}&alarm=18446744073709551615`, { alarmFlags: '18446744073709551615' }],
     ['&start_time=2026-08-01T10:00:00.9%2B08:00&end_time=2026-07-31T23:00:00-04:00', {}],
   ])('with %s', async (query, changed) => {
-    const imei = await world.device(() => list([]));
-    expect(await ask(imei, query)).toMatchObject({ status: 200, body: { total_resources: 0, resources: [] } });
-    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([{ ...plain, ...changed }]);
+    const imei = await harness.connectDevice(() => list([]));
+    expect(await listVideos(imei, query)).toMatchObject({ status: 200, body: { total_resources: 0, resources: [] } });
+    expect(harness.findCommands(imei).map(({ command }) => command)).toEqual([{ ...plain, ...changed }]);
   });
 
-  it('is channel 0 for all channels', async () => {
-    const imei = await world.device(() => list([]));
+  it('has channel 0 for all channels', async () => {
+    const imei = await harness.connectDevice(() => list([]));
     expect((await api.get(`/history/list-videos?imei=${imei}&channel=0${hour}`)).status).toBe(200);
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ channel: 0 });
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({ channel: 0 });
   });
 
-  it("is in the time of the device's own clock", async () => {
-    const imei = await world.device(() => list([item]));
-    world.offsets.set(imei, '-03:30');
-    expect((await ask(imei)).body).toMatchObject({
+  it("uses the device's own clock", async () => {
+    const imei = await harness.connectDevice(() => list([item]));
+    harness.utcOffsets.set(imei, '-03:30');
+    expect((await listVideos(imei)).body).toMatchObject({
       resources: [{ playback_start_time: '2026-08-01T10:00:00-03:30', playback_end_time: '2026-08-01T10:05:00-03:30' }],
     });
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ startTime: '260731223000', endTime: '260731233000' });
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({
+      startTime: '260731223000',
+      endTime: '260731233000',
+    });
   });
 });
 
 describe('the list', () => {
-  it('shows each field, and alarms with all their digits', async () => {
+  it('contains each field, and alarms with all their digits', async () => {
     const second = { ...item, channel: 2, alarmFlags: 2n ** 64n - 1n, mediaType: 2, streamType: 2, storageType: 2 };
-    const imei = await world.device(() => list([item, second]));
+    const imei = await harness.connectDevice(() => list([item, second]));
     const response = await fetch(`${api.base}/api/v1/history/list-videos?imei=${imei}&channel=0${hour}`);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(await response.text()).toBe(
@@ -100,20 +103,20 @@ describe('the list', () => {
   });
 
   it('may have thousands of entries', async () => {
-    const imei = await world.device(() => list(Array.from({ length: 12_000 }, () => item)));
-    const { body } = (await ask(imei)) as { body: { total_resources: number; resources: unknown[] } };
+    const imei = await harness.connectDevice(() => list(Array.from({ length: 12_000 }, () => item)));
+    const { body } = (await listVideos(imei)) as { body: { total_resources: number; resources: unknown[] } };
     expect(body.total_resources).toBe(12_000);
     expect(body.resources).toHaveLength(12_000);
   });
 
-  it('takes what came for the number of recordings where a device announces fewer', async () => {
-    const imei = await world.device(() => list([item, item], 1));
-    expect(await ask(imei)).toMatchObject({ status: 200, body: { total_resources: 2 } });
+  it('counts the received recordings if a device announces fewer', async () => {
+    const imei = await harness.connectDevice(() => list([item, item], 1));
+    expect(await listVideos(imei)).toMatchObject({ status: 200, body: { total_resources: 2 } });
   });
 });
 
-describe('an answer that is no list', () => {
-  const cut: Outcome = {
+describe('an invalid list', () => {
+  const truncatedOutcome: Outcome = {
     kind: 'answered',
     answer: {
       commandMessageId: 0x9205,
@@ -123,13 +126,13 @@ describe('an answer that is no list', () => {
     },
   };
   it.each<[string, Outcome, number, RegExp]>([
-    ['a refusal', answered(0x9205, 1), 502, /refused to list its recordings: it answered failure\./],
-    ['an unknown command', answered(0x9205, 3), 502, /it answered unsupported\./],
-    ['another code', answered(0x9205, 77), 502, /it answered result code 77\./],
-    ['a yes without a list', answered(0x9205, 0), 502, /recordings/],
+    ['a refusal', createOutcome(0x9205, 1), 502, /refused to list its recordings: it answered failure\./],
+    ['an unknown command', createOutcome(0x9205, 3), 502, /it answered unsupported\./],
+    ['another code', createOutcome(0x9205, 77), 502, /it answered result code 77\./],
+    ['a yes without a list', createOutcome(0x9205, 0), 502, /recordings/],
     ['fewer recordings than announced', list([item, item], 5), 502, /incomplete: 2 of 5 came\./],
     ['none of those announced', list([], 5), 502, /incomplete: 0 of 5 came\./],
-    ['a cut list', cut, 502, /could not be read/],
+    ['a cut list', truncatedOutcome, 502, /could not be read/],
     ['a recording without a time', list([{ ...item, startTime: null }]), 502, /recording 1 has no valid time\./],
     [
       'a time that is none',
@@ -145,8 +148,8 @@ describe('an answer that is no list', () => {
     ['no device', { kind: 'notConnected' }, 404, /not connected/],
     ['a broker that is away', { kind: 'brokerAway' }, 503, /broker/],
   ])('%s', async (_what, outcome, status, sentence) => {
-    const imei = await world.device(() => outcome);
-    expect(await ask(imei)).toMatchObject({
+    const imei = await harness.connectDevice(() => outcome);
+    expect(await listVideos(imei)).toMatchObject({
       status,
       body: { status, error: expect.stringMatching(sentence) },
     });
@@ -154,36 +157,37 @@ describe('an answer that is no list', () => {
 });
 
 describe('the camera clock', () => {
-  it('that nobody can look up is 503, and the camera is not asked', async () => {
-    const alone = await World.open();
+  it('that cannot be looked up is 503, and sends no command', async () => {
+    const alone = await DeviceApiHarness.open();
     try {
-      const service = await alone.service();
-      const imei = await alone.device(() => list([]));
-      expect(await ask(imei, hour, service)).toMatchObject({
+      const service = await alone.startService();
+      const imei = await alone.connectDevice(() => list([]));
+      expect(await listVideos(imei, hour, service)).toMatchObject({
         status: 503,
-        body: { status: 503, error: "The camera's UTC offset can not be looked up at the moment." },
+        body: { status: 503, error: "The camera's UTC offset cannot be looked up at the moment." },
       });
-      expect(alone.commandsOf(imei)).toEqual([]);
+      expect(alone.findCommands(imei)).toEqual([]);
     } finally {
       await alone.close();
     }
   });
 
-  it('of a record that has changed counts after a moment', async () => {
-    const imei = await world.device(() => list([item]));
-    const shown = async () =>
-      ((await ask(imei)).body as { resources: { playback_start_time: string }[] }).resources[0]?.playback_start_time;
-    expect(await shown()).toBe('2026-08-01T10:00:00+08:00');
-    world.offsets.set(imei, '+00:00');
+  it('of a changed record takes effect after a moment', async () => {
+    const imei = await harness.connectDevice(() => list([item]));
+    const fetchFirstStart = async () =>
+      ((await listVideos(imei)).body as { resources: { playback_start_time: string }[] }).resources[0]
+        ?.playback_start_time;
+    expect(await fetchFirstStart()).toBe('2026-08-01T10:00:00+08:00');
+    harness.utcOffsets.set(imei, '+00:00');
     const deadlineMs = performance.now() + 20_000;
-    while ((await shown()) !== '2026-08-01T10:00:00+00:00' && performance.now() < deadlineMs)
+    while ((await fetchFirstStart()) !== '2026-08-01T10:00:00+00:00' && performance.now() < deadlineMs)
       await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(await shown()).toBe('2026-08-01T10:00:00+00:00');
+    expect(await fetchFirstStart()).toBe('2026-08-01T10:00:00+00:00');
   });
 });
 
 describe('over the bus', () => {
-  const wanted = {
+  const request = {
     channel: 0,
     startMs: Date.parse('2026-08-01T02:00:00Z'),
     endMs: Date.parse('2026-08-01T03:00:00Z'),
@@ -193,10 +197,10 @@ describe('over the bus', () => {
     alarmFlags: '9223372036854775808',
   };
 
-  it('is the same, with alarms in decimal', async () => {
-    const imei = await world.device(() => list([{ ...item, alarmFlags: 2n ** 63n }]));
+  it('returns the same, with alarms in decimal', async () => {
+    const imei = await harness.connectDevice(() => list([{ ...item, alarmFlags: 2n ** 63n }]));
     const options = { timeoutMs: 10_000 };
-    expect(await callUseCase(world.bus, deviceApi.listRecordings, { imei, ...wanted }, options)).toEqual({
+    expect(await callUseCase(harness.bus, deviceApi.listRecordings, { imei, ...request }, options)).toEqual({
       cameraUtcOffset: '+08:00',
       recordings: [
         {
@@ -211,11 +215,11 @@ describe('over the bus', () => {
         },
       ],
     });
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({ channel: 0, alarmFlags: '9223372036854775808' });
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({ channel: 0, alarmFlags: '9223372036854775808' });
     const refused = callUseCase(
-      world.bus,
+      harness.bus,
       deviceApi.listRecordings,
-      { imei, ...wanted, endMs: wanted.startMs },
+      { imei, ...request, endMs: request.startMs },
       options,
     );
     await expect(refused).rejects.toMatchObject({ status: 400 });

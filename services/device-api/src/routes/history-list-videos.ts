@@ -1,22 +1,22 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import type { Recording } from '../domain/recordings.ts';
 import { listRecordings } from '../use-cases/list-recordings.ts';
-import { commandErrors, terminalResourceListResponse } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   alarm,
   channel,
   endTime,
   historyStreamTypeOrAny,
   imei,
-  instant,
   memoryTypeOrAny,
+  parseTimeParameter,
   resourceTypeOrAny,
   startTime,
 } from './parameters.ts';
+import { commandErrors, terminalResourceListResponse } from './responses.ts';
 
 const query = Type.Object({
   imei,
@@ -31,34 +31,34 @@ const query = Type.Object({
 
 export const historyListVideos = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'get',
     path: '/history/list-videos',
     operationId: 'listRecordings',
-    summary: 'Recordings that a camera holds in a span of time',
+    summary: 'List recordings of a camera',
     description:
-      "Times are shown in the camera's UTC offset. None is an empty list; one that the device refuses, or that does not come whole, is 502. channel 0 asks for all channels.",
+      "Times are in the camera's UTC offset. No recordings is an empty list; a refused or incomplete list is 502. channel 0 requests all channels.",
     tags: ['History playback'],
     query,
     response: terminalResourceListResponse,
     errors: { ...commandErrors, 502: 'The device refused, or its reply could not be read or is incomplete.' },
-    handle: async ({ query: asked, context }) => {
-      const wanted = {
-        imei: canonicalImei(asked.imei),
-        channel: asked.channel,
-        startMs: instant('start_time', asked.start_time),
-        endMs: instant('end_time', asked.end_time),
-        resourceType: asked.resource_type ?? 3,
-        streamType: asked.stream_type ?? 0,
-        memoryType: asked.memory_type ?? 0,
-        alarmFlags: asked.alarm ?? 0n,
+    handle: async ({ query: input, context }) => {
+      const request = {
+        imei: canonicalImei(input.imei),
+        channel: input.channel,
+        startMs: parseTimeParameter('start_time', input.start_time),
+        endMs: parseTimeParameter('end_time', input.end_time),
+        resourceType: input.resource_type ?? 3,
+        streamType: input.stream_type ?? 0,
+        memoryType: input.memory_type ?? 0,
+        alarmFlags: input.alarm ?? 0n,
       };
-      const { recordings } = await listRecordings(deps, wanted, commandContext(deps, context));
-      return { total_resources: recordings.length, resources: recordings.map(shown) };
+      const { recordings } = await listRecordings(deps, request, createCommandContext(deps, context));
+      return { total_resources: recordings.length, resources: recordings.map(toVideoResource) };
     },
   });
 
-const shown = (recording: Recording) => ({
+const toVideoResource = (recording: Recording) => ({
   logical_channel_no: recording.channel,
   playback_start_time: recording.startTime,
   playback_end_time: recording.endTime,

@@ -1,28 +1,28 @@
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { claimStream, readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, slowBucket, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness, slowBucket } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open({ platform: true });
-  api = await world.service(slowBucket);
+  harness = await DeviceApiHarness.open({ platform: true });
+  api = await harness.startService(slowBucket);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const success = { response_id: '0x9201', result: 'success' };
 const hour = '&start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
 const start = (imei: string, more = '', client = api) =>
   client.get(`/history/start-stream?imei=${imei}&channel=1&resource_type=0&stream_type=1&memory_type=1${hour}${more}`);
 const history = (imei: string) => ({ kind: 'history', imei, channel: 1 }) as const;
-const commandsOf = (imei: string) => world.commandsOf(imei).map(({ command }) => command);
+const findCommandBodies = (imei: string) => harness.findCommands(imei).map(({ command }) => command);
 
-/** 0x1205 in answer to 0x9201; `hex` is total and items. */
+/** 0x1205 in response to 0x9201; `hex` is total and items. */
 const listed = (hex: string, result: number | null = null): Outcome => ({
   kind: 'answered',
   answer: {
@@ -34,7 +34,7 @@ const listed = (hex: string, result: number | null = null): Outcome => ({
 });
 const oneRecording = `0000000101260801100000260801110000${'00'.repeat(8)}00010100000400`;
 
-describe('what the camera is told', () => {
+describe('the command to the camera', () => {
   const own = { server: 'media.fleet.example', tcpPort: 7079, udpPort: 0, channel: 1 };
   const plain = {
     kind: 'startPlayback',
@@ -60,18 +60,18 @@ describe('what the camera is told', () => {
     ['&tcp_port=0', { tcpPort: 0, udpPort: 7079 }, false, 'device'],
     ['&host=10.1.2.3&tcp_port=1&udp_port=2', { server: '10.1.2.3', tcpPort: 1, udpPort: 2 }, true, 'device'],
   ])('with %p', async (query, changed, isForeign, pace) => {
-    const imei = await world.device(() => answered(0x9201));
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     expect(await start(imei, query)).toMatchObject({ status: 200, body: success });
-    expect(commandsOf(imei)).toEqual([{ ...plain, ...changed }]);
-    const { request } = await readStream(world.redis, history(imei));
+    expect(findCommandBodies(imei)).toEqual([{ ...plain, ...changed }]);
+    const { request } = await readStream(harness.redis, history(imei));
     expect(request).toMatchObject({ status: 'acknowledged', isForeign, pace, dataType: 0 });
   });
 
-  it('names what it asks for', async () => {
-    const imei = await world.device(() => answered(0x9201));
+  it('names the requested span and mode', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     const query = `imei=${imei}&channel=0&resource_type=3&stream_type=2&memory_type=2${hour}`;
     expect((await api.get(`/history/start-stream?${query}`)).status).toBe(200);
-    expect(commandsOf(imei)).toMatchObject([{ channel: 0, mediaType: 3, streamType: 2, storageType: 2 }]);
+    expect(findCommandBodies(imei)).toMatchObject([{ channel: 0, mediaType: 3, streamType: 2, storageType: 2 }]);
   });
 
   it.each([
@@ -83,20 +83,20 @@ describe('what the camera is told', () => {
     'playback_mode=5',
     'fast_forward_rewind_times=6',
     'tcp_port=0&udp_port=0',
-  ])('is nothing with %s, which is 400', async (bad) => {
-    const imei = await world.device(() => answered(0x9201));
-    const [name = ''] = bad.split('=');
+  ])('is not sent with %s, which is 400', async (invalidQuery) => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
+    const [name = ''] = invalidQuery.split('=');
     const base = `imei=${imei}&channel=1&resource_type=0&stream_type=1&memory_type=1${hour}`;
     const query = base.replace(new RegExp(`&${name}=[^&]*`), '');
-    expect(await api.get(`/history/start-stream?${query}&${bad}`)).toMatchObject({
+    expect(await api.get(`/history/start-stream?${query}&${invalidQuery}`)).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining(name) },
     });
-    expect(commandsOf(imei)).toEqual([]);
+    expect(findCommandBodies(imei)).toEqual([]);
   });
 
   it.each(['resource_type', 'stream_type', 'memory_type', 'start_time', 'end_time'])(
-    'is nothing without %s, which is 400',
+    'is not sent without %s, which is 400',
     async (name) => {
       const query = `imei=123456789012&channel=1&resource_type=0&stream_type=1&memory_type=1${hour}`;
       const { status, body } = await api.get(
@@ -110,89 +110,91 @@ describe('what the camera is told', () => {
   );
 });
 
-describe('an answer by 0x1205', () => {
+describe('a response by 0x1205', () => {
   it.each<[string, Outcome, string]>([
-    ['with recordings is a yes', listed(oneRecording), 'success'],
+    ['with recordings means success', listed(oneRecording), 'success'],
     ['after 0x0001 as well', listed(oneRecording, 0), 'success'],
-    ['without any is a no', listed('00000000'), 'failure'],
+    ['without any means failure', listed('00000000'), 'failure'],
   ])('%s', async (_what, outcome, result) => {
-    const imei = await world.device(() => outcome);
+    const imei = await harness.connectDevice(() => outcome);
     expect(await start(imei)).toMatchObject({ status: 200, body: { response_id: '0x9201', result } });
-    const { request } = await readStream(world.redis, history(imei));
+    const { request } = await readStream(harness.redis, history(imei));
     expect(request?.status).toBe(result === 'success' ? 'acknowledged' : undefined);
     const flv = await api.get(`/history/stream.flv?imei=${imei}&channel=1`, { method: 'HEAD' });
     expect(flv.status).toBe(result === 'success' ? 200 : 404);
   });
 
-  it('that can not be read is 502', async () => {
-    const imei = await world.device(() => listed(''));
+  it('is 502 if it is invalid', async () => {
+    const imei = await harness.connectDevice(() => listed(''));
     expect((await start(imei)).status).toBe(502);
-    expect((await readStream(world.redis, history(imei))).request).toBeNull();
+    expect((await readStream(harness.redis, history(imei))).request).toBeNull();
   });
 });
 
-describe('a channel that plays already', () => {
-  it('is 200 and goes on with what it plays, whatever is asked for', async () => {
-    const imei = await world.device(() => answered(0x9201));
+describe('a channel that is playing', () => {
+  it('returns 200 and continues its playback, whatever is requested', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     await start(imei);
     expect((await start(imei, '&playback_mode=1')).body).toEqual(success);
     const url = 'http://127.0.0.1:1';
-    await world.cameraConnects(imei, 1, url, 'test-media', 'history');
-    const before = await readStream(world.redis, history(imei));
+    await harness.connectStream(imei, 1, url, 'test-media', 'history');
+    const before = await readStream(harness.redis, history(imei));
     expect((await start(imei, '&playback_mode=2&host=other.example')).body).toEqual(success);
-    expect(await readStream(world.redis, history(imei))).toEqual(before);
-    expect(commandsOf(imei)).toHaveLength(1);
+    expect(await readStream(harness.redis, history(imei))).toEqual(before);
+    expect(findCommandBodies(imei)).toHaveLength(1);
   });
 
-  it('does not stand in the way of live video, nor that in its way', async () => {
-    const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9201));
+  it('is independent of live video', async () => {
+    const imei = await harness.connectDevice(({ command }) =>
+      createOutcome(command.kind === 'startLive' ? 0x9101 : 0x9201),
+    );
     await api.get(`/realtime/start-stream?imei=${imei}&channel=1`);
-    await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await start(imei)).body).toEqual(success);
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=1`)).body).toEqual({
       response_id: '0x9101',
       result: 'success',
     });
-    expect(commandsOf(imei).map(({ kind }) => kind)).toEqual(['startLive', 'startPlayback']);
+    expect(findCommandBodies(imei).map(({ kind }) => kind)).toEqual(['startLive', 'startPlayback']);
   });
 
-  it('is asked again when its pod is dead', async () => {
-    const imei = await world.device(() => answered(0x9201));
+  it('is requested again if its pod is dead', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
-    await claimStream(world.redis, history(imei), dead, { acceptUnsolicited: true });
+    await claimStream(harness.redis, history(imei), dead, { acceptUnsolicited: true });
     expect((await start(imei)).body).toEqual(success);
-    expect(commandsOf(imei)).toHaveLength(1);
+    expect(findCommandBodies(imei)).toHaveLength(1);
   });
 });
 
-describe('requests at the same time', () => {
-  it('ask the camera once and share its answer, on all replicas', async () => {
-    const other = await world.service(slowBucket);
+describe('concurrent requests', () => {
+  it('send one command and share its response on all replicas', async () => {
+    const other = await harness.startService(slowBucket);
     const waiting: ((outcome: Outcome) => void)[] = [];
-    const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
+    const imei = await harness.connectDevice(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
     const all = [start(imei), start(imei), start(imei, '', other), start(imei, '', other)];
-    await until(() => waiting.length === 1);
-    // One that comes after the failure would ask again.
-    await world.untilLookedAt(imei, all.length, [api, other]);
+    await waitFor(() => waiting.length === 1);
+    // A request after the failure would send another command.
+    await harness.waitUntilChecked(imei, all.length, [api, other]);
     waiting[0]?.(listed('00000000'));
-    for (const answer of await Promise.all(all))
-      expect(answer).toMatchObject({ status: 200, body: { response_id: '0x9201', result: 'failure' } });
-    expect(commandsOf(imei)).toHaveLength(1);
+    for (const response of await Promise.all(all))
+      expect(response).toMatchObject({ status: 200, body: { response_id: '0x9201', result: 'failure' } });
+    expect(findCommandBodies(imei)).toHaveLength(1);
   });
 });
 
 describe('over the bus', () => {
-  it('is the same', async () => {
-    const imei = await world.device(() => answered(0x9201));
+  it('has the same effect', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     const startMs = Date.parse('2026-08-01T02:00:00Z');
-    const wanted = { imei, channel: 1, startMs, endMs: startMs + 1000, resourceType: 0, streamType: 1, memoryType: 1 };
+    const request = { imei, channel: 1, startMs, endMs: startMs + 1000, resourceType: 0, streamType: 1, memoryType: 1 };
     const result = await callUseCase(
-      world.bus,
+      harness.bus,
       deviceApi.startPlayback,
-      { ...wanted, playbackMode: 0, speed: 0 },
+      { ...request, playbackMode: 0, speed: 0 },
       { timeoutMs: 10_000 },
     );
     expect(result).toEqual({ responseId: '0x9201', result: 'success' });
-    expect(commandsOf(imei)).toMatchObject([{ startTime: '260801100000', endTime: '260801100001' }]);
+    expect(findCommandBodies(imei)).toMatchObject([{ startTime: '260801100000', endTime: '260801100001' }]);
   });
 });

@@ -1,25 +1,25 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { startPlayback } from '../use-cases/start-playback.ts';
-import { commandErrors, shownAnswer, terminalGeneralResponse } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   channel,
-  choice,
+  choiceSchema,
   endTime,
   historyStreamType,
   host,
   imei,
-  instant,
   memoryType,
-  playbackSpeed,
+  parseTimeParameter,
+  playbackSpeedSchema,
   resourceType,
   startTime,
   tcpPort,
   udpPort,
 } from './parameters.ts';
+import { commandErrors, terminalGeneralResponse, toGeneralResponseBody } from './responses.ts';
 
 const query = Type.Object({
   imei,
@@ -33,43 +33,43 @@ const query = Type.Object({
   tcp_port: Type.Optional(tcpPort),
   udp_port: Type.Optional(udpPort),
   playback_mode: Type.Optional(
-    choice([0, 1, 2, 3, 4], {
+    choiceSchema([0, 1, 2, 3, 4], {
       default: 0,
       description:
         '0 normal, 1 fast forward, 2 keyframe rewind, 3 keyframes only, 4 single frame (the one at start_time; end_time does not count).',
     }),
   ),
-  fast_forward_rewind_times: Type.Optional(playbackSpeed('Used with playback_mode 1 or 2.')),
+  fast_forward_rewind_times: Type.Optional(playbackSpeedSchema('Used with playback_mode 1 or 2.')),
 });
 
 export const historyStartStream = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'get',
     path: '/history/start-stream',
     operationId: 'startHistoryStream',
-    summary: 'Play what a camera has recorded',
+    summary: 'Play a recording of a camera',
     description:
-      'Runs beside live video of the same channel. A channel that plays a recording already answers success and goes on with that one, whatever was asked for.',
+      'Runs beside live video of the same channel. A channel that plays a recording returns success and continues with that one.',
     tags: ['History playback'],
     query,
     response: terminalGeneralResponse,
     errors: commandErrors,
-    handle: async ({ query: asked, context }) => {
-      const wanted = {
-        imei: canonicalImei(asked.imei),
-        channel: asked.channel,
-        startMs: instant('start_time', asked.start_time),
-        endMs: instant('end_time', asked.end_time),
-        resourceType: asked.resource_type,
-        streamType: asked.stream_type,
-        memoryType: asked.memory_type,
-        host: asked.host,
-        tcpPort: asked.tcp_port,
-        udpPort: asked.udp_port,
-        playbackMode: asked.playback_mode ?? 0,
-        speed: asked.fast_forward_rewind_times ?? 0,
+    handle: async ({ query: input, context }) => {
+      const request = {
+        imei: canonicalImei(input.imei),
+        channel: input.channel,
+        startMs: parseTimeParameter('start_time', input.start_time),
+        endMs: parseTimeParameter('end_time', input.end_time),
+        resourceType: input.resource_type,
+        streamType: input.stream_type,
+        memoryType: input.memory_type,
+        host: input.host,
+        tcpPort: input.tcp_port,
+        udpPort: input.udp_port,
+        playbackMode: input.playback_mode ?? 0,
+        speed: input.fast_forward_rewind_times ?? 0,
       };
-      return shownAnswer(await startPlayback(deps, wanted, commandContext(deps, context)));
+      return toGeneralResponseBody(await startPlayback(deps, request, createCommandContext(deps, context)));
     },
   });

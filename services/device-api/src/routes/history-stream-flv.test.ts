@@ -1,38 +1,38 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-const pods: MediaPod[] = [];
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+const pods: FakeMediaPod[] = [];
 beforeAll(async () => {
-  world = await World.open({ platform: true });
-  api = await world.service({ FIRST_PACKET_WAIT_MS: '500' });
+  harness = await DeviceApiHarness.open({ platform: true });
+  api = await harness.startService({ FIRST_PACKET_WAIT_MS: '500' });
 });
 afterEach(() => Promise.all(pods.splice(0).map((pod) => pod.close())));
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const flv = (imei: string) => `/history/stream.flv?imei=${imei}&channel=1`;
 
-async function mediaPod(answer: Parameters<typeof openMediaPod>[0]): Promise<MediaPod> {
-  const pod = await openMediaPod(answer);
+async function startMediaPod(respond: Parameters<typeof startFakeMediaPod>[0]): Promise<FakeMediaPod> {
+  const pod = await startFakeMediaPod(respond);
   pods.push(pod);
   return pod;
 }
 
 describe('a recording', () => {
-  it('is piped from the pod that has it, whatever the channel shows live, and ends when it ends there', async () => {
+  it('is proxied from its pod, independent of live video, and ends when it ends there', async () => {
     const imei = randomImei();
-    const live = await mediaPod(streaming('live'));
-    const pod = await mediaPod((_request, response) => {
+    const live = await startMediaPod(respondWithStream('live'));
+    const pod = await startMediaPod((_request, response) => {
       response.writeHead(200, { 'content-type': 'video/x-flv' });
       response.end('recorded');
     });
-    await world.cameraConnects(imei, 1, live.url);
-    await world.cameraConnects(imei, 1, pod.url, 'test-media', 'history');
+    await harness.connectStream(imei, 1, live.url);
+    await harness.connectStream(imei, 1, pod.url, 'test-media', 'history');
     const response = await fetch(`${api.base}/api/v1${flv(imei)}&audio=none&hevc=legacy`);
     expect(response.headers.get('content-type')).toBe('video/x-flv');
     expect(await response.text()).toBe('recorded');
@@ -40,29 +40,29 @@ describe('a recording', () => {
     expect(live.requests).toEqual([]);
   });
 
-  it('that ends while it is asked for is 404, even where its claim goes a moment later', async () => {
+  it('is 404 if it ends during the request, even if its claim is released a moment later', async () => {
     const imei = randomImei();
-    let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
-    const pod = await mediaPod((_request, response) => {
+    let camera: Awaited<ReturnType<DeviceApiHarness['connectStream']>> | undefined;
+    const pod = await startMediaPod((_request, response) => {
       response.writeHead(404).end();
       setTimeout(() => void camera?.leave(), 50);
     });
-    camera = await world.cameraConnects(imei, 1, pod.url, 'test-media', 'history');
+    camera = await harness.connectStream(imei, 1, pod.url, 'test-media', 'history');
     expect(await api.get(flv(imei))).toMatchObject({
       status: 404,
       body: { status: 404, error: 'The channel is not streaming.' },
     });
   });
 
-  it('is none while the channel streams live only', async () => {
+  it('is 404 while the channel streams only live video', async () => {
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(404);
     expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
   });
 
-  it('whose camera has said yes and does not come is 502', async () => {
-    const imei = await world.device(() => answered(0x9201));
+  it('is 502 if its camera accepted and does not connect', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9201));
     const span = 'start_time=2026-08-01T02:00:00Z&end_time=2026-08-01T03:00:00Z';
     const what = 'resource_type=0&stream_type=1&memory_type=1';
     await api.get(`/history/start-stream?imei=${imei}&channel=1&${what}&${span}`);

@@ -1,20 +1,20 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
-import { streamErrors } from './answers.ts';
 import { channel, imei } from './parameters.ts';
 import { playback } from './realtime-stream-flv.ts';
+import { streamErrors } from './responses.ts';
 
 export const historyStreamFlv = (deps: Deps) =>
   defineRoute({
     method: 'get',
     path: '/history/stream.flv',
     operationId: 'watchHistoryStream',
-    summary: 'A recording as HTTP-FLV',
+    summary: 'Watch a recording as HTTP-FLV',
     description:
-      'Until the recording ends. A channel whose camera has agreed to play is waited for. HEAD answers whether the channel plays a recording.',
+      'Ends with the recording. Waits for a camera that has accepted. HEAD checks whether the channel plays a recording.',
     tags: ['History playback'],
     query: Type.Object({ imei, channel, ...playback }),
     contentType: 'video/x-flv',

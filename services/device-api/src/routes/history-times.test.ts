@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { answered, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 let imei: string;
 beforeAll(async () => {
-  world = await World.open({ platform: true });
-  api = await world.service();
-  imei = await world.device(() => answered(0x9201));
+  harness = await DeviceApiHarness.open({ platform: true });
+  api = await harness.startService();
+  imei = await harness.connectDevice(() => createOutcome(0x9201));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const listing = (start: string, end: string) =>
   `/history/list-videos?imei=${imei}&channel=1&start_time=${start}&end_time=${end}`;
@@ -22,7 +22,7 @@ const seeking = (time: string) =>
   `/history/control-stream?imei=${imei}&channel=1&playback_control=5&drag_playback_time=${time}`;
 
 const good = '2026-08-01T02:00:00Z';
-const badTimes: [string, string, RegExp][] = [
+const invalidTimes: [string, string, RegExp][] = [
   ['an unescaped plus', '2026-08-01T10:00:00+08:00', /has a space in its offset: the \+ must be sent as %2B/],
   ['nothing', '', /must be an RFC 3339 date-time/],
   ['no offset', '2026-08-01T10:00:00', /must be an RFC 3339 date-time/],
@@ -33,7 +33,7 @@ const badTimes: [string, string, RegExp][] = [
 ];
 
 describe('a time', () => {
-  it.each(badTimes)('that is %s is 400 and named: %s', async (_what, text, sentence) => {
+  it.each(invalidTimes)('is 400 with its name if it has %s: %s', async (_what, text, sentence) => {
     const end = '2026-09-01T00:00:00Z';
     for (const [path, name] of [
       [listing(text, end), 'start_time'],
@@ -46,7 +46,7 @@ describe('a time', () => {
       expect({ status, body }).toEqual({ status: 400, body: { status: 400, error: expect.stringMatching(sentence) } });
       expect((body as { error: string }).error).toContain(` ${name} `);
     }
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
   it.each([
@@ -58,12 +58,12 @@ describe('a time', () => {
   ])('%s as the start is 400: %s', async (start, sentence) => {
     for (const path of [listing(start, '2026-08-01T03:00:00.9Z'), starting(start, '2026-08-01T03:00:00.9Z')])
       expect(await api.get(path)).toMatchObject({ status: 400, body: { error: expect.stringContaining(sentence) } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
-  it("is judged on the camera's clock, whatever the caller's", async () => {
-    const other = await world.device(() => answered(0x9202));
-    world.offsets.set(other, '-12:00');
+  it("is limited on the camera's clock, not on the caller's", async () => {
+    const other = await harness.connectDevice(() => createOutcome(0x9202));
+    harness.utcOffsets.set(other, '-12:00');
     const seek = (time: string) =>
       api.get(
         `/history/control-stream?imei=${other}&channel=1&playback_control=5&drag_playback_time=${encodeURIComponent(time)}`,
@@ -75,7 +75,7 @@ describe('a time', () => {
       },
     });
     expect((await seek('2100-01-01T11:59:59+00:00')).status).toBe(200);
-    expect(world.commandsOf(other).map(({ command }) => command)).toEqual([
+    expect(harness.findCommands(other).map(({ command }) => command)).toEqual([
       { kind: 'controlPlayback', channel: 1, control: 5, speed: 0, seekTime: '991231235959' },
     ]);
   });
@@ -83,7 +83,7 @@ describe('a time', () => {
 
 describe('alarm', () => {
   it.each(['18446744073709551616', '-1', '1e3', 'NaN', '', '1.0', '99999999999999999999'])(
-    '%j is 400 and named',
+    '%j is 400 with its name',
     async (alarm) => {
       expect(await api.get(`${listing(good, '2026-08-01T03:00:00Z')}&alarm=${alarm}`)).toMatchObject({
         status: 400,

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { answered, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 let imei: string;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
-  imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
+  imei = await harness.connectDevice(({ command }) => createOutcome(command.kind === 'startLive' ? 0x9101 : 0x9102));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const device = ['/health/device', '/wakeup'];
 const camera = ['/health/camera', '/realtime/start-stream', '/realtime/stream.flv', '/realtime/control-stream'];
 const valid: Record<string, string> = { '/realtime/control-stream': '&ctrl_instruction=0' };
 
-const badImeis = [
+const invalidImeis = [
   ['missing', ''],
   ['blank', 'imei='],
   ['of spaces', 'imei=%20%20%20%20%20%20%20%20%20%20%20%20'],
@@ -35,7 +35,7 @@ const badImeis = [
   ['given twice', 'imei=123456789012&imei=123456789012'],
   ['malformed', 'imei=%zz'],
 ];
-const badChannels = [
+const invalidChannels = [
   ['missing', ''],
   ['blank', '&channel='],
   ['negative', '&channel=-1'],
@@ -49,7 +49,7 @@ const badChannels = [
   ['given twice', '&channel=1&channel=1'],
   ['huge', '&channel=99999999999999999999'],
 ];
-const badStartParameters = [
+const invalidStartParameters = [
   'host=',
   'host=a%20b',
   'host=%E4%B8%AD',
@@ -74,7 +74,7 @@ const badStartParameters = [
   'stream_type=-1',
   'stream_type=main',
 ];
-const badControlParameters = [
+const invalidControlParameters = [
   '',
   'ctrl_instruction=5',
   'ctrl_instruction=-1',
@@ -90,22 +90,22 @@ const badControlParameters = [
 
 const cases: [string, string][] = [
   ...[...device, ...camera].flatMap((path) =>
-    badImeis.map(([what, query]): [string, string] => [
+    invalidImeis.map(([what, query]): [string, string] => [
       `imei ${what}`,
       `${path}?${query}&channel=1${valid[path] ?? ''}`,
     ]),
   ),
   ...camera.flatMap((path) =>
-    badChannels.map(([what, query]): [string, string] => [
+    invalidChannels.map(([what, query]): [string, string] => [
       `channel ${what}`,
       `${path}?imei=123456789012${query}${valid[path] ?? ''}`,
     ]),
   ),
-  ...badStartParameters.map((query): [string, string] => [
+  ...invalidStartParameters.map((query): [string, string] => [
     query,
     `/realtime/start-stream?imei=123456789012&channel=1&${query}`,
   ]),
-  ...badControlParameters.map((query): [string, string] => [
+  ...invalidControlParameters.map((query): [string, string] => [
     query,
     `/realtime/control-stream?imei=123456789012&channel=1&${query}`,
   ]),
@@ -124,7 +124,7 @@ describe('invalid parameters', () => {
     });
   });
 
-  it('says which parameter is wrong and what it must be', async () => {
+  it('are 400 with the name and the valid range', async () => {
     const { body } = await api.get('/wakeup?imei=12');
     expect(body).toEqual({
       status: 400,
@@ -137,22 +137,22 @@ describe('invalid parameters', () => {
 });
 
 describe('valid parameters', () => {
-  it('ignores unknown parameters and malformed ones among them', async () => {
+  it('ignores unknown parameters', async () => {
     expect((await api.get(`/wakeup?imei=${imei}&colour=red&colour=blue&x=%zz&=&&`)).status).toBe(200);
   });
 
-  it('knows the 12- and the 20-digit form of a number as one device', async () => {
+  it('treats the 12- and the 20-digit form of a number as one device', async () => {
     expect((await api.get(`/wakeup?imei=${imei}`)).status).toBe(200);
     expect((await api.get(`/wakeup?imei=00000000${imei}`)).status).toBe(200);
     expect((await api.get(`/health/device?imei=00000000${imei}`)).body).toEqual({ healthy: true });
   });
 
-  it.each([0, 255])('takes channel %i', async (channel) => {
+  it.each([0, 255])('accepts channel %i', async (channel) => {
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=${channel}`)).status).toBe(200);
   });
 });
 
-describe('what is no operation', () => {
+describe('an unknown operation', () => {
   it.each([
     ['GET', '/'],
     ['GET', '/realtime'],
@@ -164,11 +164,11 @@ describe('what is no operation', () => {
     expect({ status, body }).toEqual({ status: 404, body: { status: 404, error: expect.any(String) } });
   });
 
-  it('answers a malformed path with 400', async () => {
+  it('returns 400 for a malformed path', async () => {
     expect((await api.get('/%zz')).body).toEqual({ status: 400, error: 'The path is not valid percent-encoding.' });
   });
 
-  it('answers OPTIONS with what a path takes, without a credential or a parameter', async () => {
+  it('returns the methods of a path to OPTIONS without credentials or parameters', async () => {
     const { status, headers, body } = await api.get('/wakeup', { method: 'OPTIONS' });
     expect([status, headers.get('allow'), body]).toEqual([204, 'GET, OPTIONS', undefined]);
     expect((await api.get('/health', { method: 'OPTIONS' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
@@ -178,7 +178,7 @@ describe('what is no operation', () => {
     });
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('answers %s on a GET path with 405 and Allow', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('returns 405 and Allow to %s on a GET path', async (method) => {
     const { status, headers, body } = await api.get(`/wakeup?imei=${imei}`, { method });
     expect(status).toBe(405);
     expect(headers.get('allow')).toBe('GET, OPTIONS');
@@ -186,19 +186,19 @@ describe('what is no operation', () => {
     expect((await api.get('/health', { method })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  it('never commands a device by HEAD', async () => {
-    const other = await world.device(() => answered(0x8204));
+  it('sends no command for HEAD', async () => {
+    const other = await harness.connectDevice(() => createOutcome(0x8204));
     for (const path of [
       '/wakeup?',
       '/realtime/start-stream?channel=1&',
       '/realtime/control-stream?channel=1&ctrl_instruction=0&',
     ])
       expect((await api.get(`${path}imei=${other}`, { method: 'HEAD' })).status).toBe(405);
-    expect(world.commandsOf(other)).toEqual([]);
+    expect(harness.findCommands(other)).toEqual([]);
     expect((await api.get(`/health/device?imei=${other}`, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('answers an unread body with the same connection intact, and sends no headers that tell of the framework', async () => {
+  it('keeps the connection open after an unread body, and reveals no framework', async () => {
     const { status, headers } = await api.get('/nothing', {
       method: 'POST',
       body: '{"a":',
@@ -215,10 +215,10 @@ describe('X-Request-Id', () => {
   it('is returned and reaches the device with the command', async () => {
     const { headers } = await api.get(`/wakeup?imei=${imei}`, { headers: { 'x-request-id': 'caller-7.a_B' } });
     expect(headers.get('x-request-id')).toBe('caller-7.a_B');
-    expect(world.commandsOf(imei).at(-1)?.correlationId).toBe('caller-7.a_B');
+    expect(harness.findCommands(imei).at(-1)?.correlationId).toBe('caller-7.a_B');
   });
 
-  it.each(['a b', 'x'.repeat(65), 'a/b'])('is made anew where %j was sent', async (given) => {
+  it.each(['a b', 'x'.repeat(65), 'a/b'])('is generated if %j was sent', async (given) => {
     const { headers } = await api.get(`/wakeup?imei=${imei}`, { headers: { 'x-request-id': given } });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -226,8 +226,8 @@ describe('X-Request-Id', () => {
   it('is on errors too, and two requests with one id are two commands', async () => {
     const init = { headers: { 'x-request-id': 'same' } };
     expect((await api.get('/nothing', init)).headers.get('x-request-id')).toBe('same');
-    const before = world.commandsOf(imei).length;
+    const before = harness.findCommands(imei).length;
     await Promise.all([api.get(`/wakeup?imei=${imei}`, init), api.get(`/wakeup?imei=${imei}`, init)]);
-    expect(world.commandsOf(imei).length - before).toBe(2);
+    expect(harness.findCommands(imei).length - before).toBe(2);
   });
 });

@@ -1,38 +1,40 @@
-import { listenFor, mediaControl, mediaControlSubject } from '@fleet/bus';
+import { mediaControl, mediaControlSubject, subscribe } from '@fleet/bus';
 import { readStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-const told: unknown[] = [];
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+const published: unknown[] = [];
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
-  listenFor(
-    world.bus,
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
+  subscribe(
+    harness.bus,
     mediaControl,
     (error) => {
       throw error;
     },
-    (body) => told.push(body),
+    (body) => published.push(body),
     mediaControlSubject('pod-7'),
   );
-  await world.bus.nc.flush();
+  await harness.bus.nc.flush();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const control = (imei: string, query: string) => api.get(`/realtime/control-stream?imei=${imei}&channel=3&${query}`);
-const toldOf = (imei: string): unknown[] => told.filter((body) => (body as { imei: string }).imei === imei);
-/** What the pod was told, once a message that is sent last has come through. */
+const findPublished = (imei: string): unknown[] => published.filter((body) => (body as { imei: string }).imei === imei);
+/** Returns the events of the pod, once a final message has arrived. */
 async function changes(imei: string): Promise<unknown[]> {
   await control(imei, 'ctrl_instruction=3');
-  await until(() => toldOf(imei).length > 0 && (toldOf(imei).at(-1) as { change: string }).change === 'resumed');
-  return toldOf(imei).slice(0, -1);
+  await waitFor(
+    () => findPublished(imei).length > 0 && (findPublished(imei).at(-1) as { change: string }).change === 'resumed',
+  );
+  return findPublished(imei).slice(0, -1);
 }
 
 describe('the command', () => {
@@ -44,19 +46,19 @@ describe('the command', () => {
     ['ctrl_instruction=1&close_stream_type=2', { control: 1, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=2&close_stream_type=1&stream_type=1', { control: 2, closeType: 0, streamType: 0 }],
     ['ctrl_instruction=4', { control: 4, closeType: 0, streamType: 0 }],
-  ])('carries %s, whether or not the channel streams', async (query, fields) => {
-    const imei = await world.device(() => answered(0x9102));
+  ])('contains %s, whether or not the channel streams', async (query, fields) => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9102));
     expect(await control(imei, query)).toMatchObject({
       status: 200,
       body: { response_id: '0x9102', result: 'success' },
     });
-    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([
+    expect(harness.findCommands(imei).map(({ command }) => command)).toEqual([
       { kind: 'controlLive', channel: 3, ...fields },
     ]);
   });
 });
 
-describe('the pod that has the stream', () => {
+describe('the pod that owns the stream', () => {
   it.each([
     ['ctrl_instruction=0', ['ended']],
     ['ctrl_instruction=2', ['paused']],
@@ -64,17 +66,17 @@ describe('the pod that has the stream', () => {
     ['ctrl_instruction=0&close_stream_type=2', []],
     ['ctrl_instruction=1', []],
     ['ctrl_instruction=4', []],
-  ])('is told after %s: %p', async (query, expected) => {
-    const imei = await world.device(() => answered(0x9102));
-    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+  ])('is notified after %s: %p', async (query, expected) => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9102));
+    await harness.connectStream(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     await control(imei, query);
     expect(await changes(imei)).toEqual(expected.map((change) => ({ kind: 'live', imei, channel: 3, change })));
   });
 
-  it('is told nothing of what the device refused', async () => {
+  it('is not notified if the device refused', async () => {
     let result = 1;
-    const imei = await world.device(() => answered(0x9102, result));
-    await world.cameraConnects(imei, 3, 'http://127.0.0.1:1', 'pod-7');
+    const imei = await harness.connectDevice(() => createOutcome(0x9102, result));
+    await harness.connectStream(imei, 3, 'http://127.0.0.1:1', 'pod-7');
     expect((await control(imei, 'ctrl_instruction=0')).body).toMatchObject({ result: 'failure' });
     result = 0;
     expect(await changes(imei)).toEqual([]);
@@ -82,14 +84,16 @@ describe('the pod that has the stream', () => {
 });
 
 describe('a stop before the first packet', () => {
-  it('takes the request back, so that the channel no longer counts as streaming', async () => {
-    const imei = await world.device(({ command }) => answered(command.kind === 'startLive' ? 0x9101 : 0x9102));
-    // A busy machine may be late for the second that a media server has to answer in.
-    await until(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
+  it('cancels the request, so that the channel no longer counts as streaming', async () => {
+    const imei = await harness.connectDevice(({ command }) =>
+      createOutcome(command.kind === 'startLive' ? 0x9101 : 0x9102),
+    );
+    // A busy machine may miss the second that a media server has to reply in.
+    await waitFor(async () => (await api.get(`/realtime/start-stream?imei=${imei}&channel=3`)).status === 200);
     await control(imei, 'ctrl_instruction=0&close_stream_type=1');
-    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
+    expect((await readStream(harness.redis, { kind: 'live', imei, channel: 3 })).request).not.toBeNull();
     await control(imei, 'ctrl_instruction=0');
-    expect((await readStream(world.redis, { kind: 'live', imei, channel: 3 })).request).toBeNull();
+    expect((await readStream(harness.redis, { kind: 'live', imei, channel: 3 })).request).toBeNull();
     expect((await api.get(`/realtime/stream.flv?imei=${imei}&channel=3`)).status).toBe(404);
   });
 });

@@ -1,33 +1,33 @@
-import { callUseCase, deviceApi, listenFor, type Outcome, type StreamChanged, streamChanged } from '@fleet/bus';
+import { callUseCase, deviceApi, type Outcome, type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
 import { acknowledgeStream, claimStream, readStream, reserveStream } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, randomImei, slowBucket, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness, randomImei, slowBucket } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service(slowBucket);
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService(slowBucket);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const success = { response_id: '0x9101', result: 'success' };
 const start = (imei: string, more = '', client = api) =>
   client.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 const live = (imei: string, channel = 1) => ({ kind: 'live', imei, channel }) as const;
 
-/** A device that answers when the test says so. */
-async function slowDevice(): Promise<{ imei: string; answer: (outcome: Outcome) => void }> {
+/** A device that responds when the test says so. */
+async function slowDevice(): Promise<{ imei: string; respond: (outcome: Outcome) => void }> {
   const waiting: ((outcome: Outcome) => void)[] = [];
-  const imei = await world.device(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
-  return { imei, answer: (outcome) => waiting.splice(0).forEach((resolve) => resolve(outcome)) };
+  const imei = await harness.connectDevice(() => new Promise<Outcome>((resolve) => waiting.push(resolve)));
+  return { imei, respond: (outcome) => waiting.splice(0).forEach((resolve) => resolve(outcome)) };
 }
 
-describe('what the camera is told', () => {
+describe('the command to the camera', () => {
   const own = { server: 'media.fleet.example', tcpPort: 7078, udpPort: 0, channel: 1, dataType: 0, streamType: 0 };
   it.each([
     ['', {}, false],
@@ -41,138 +41,143 @@ describe('what the camera is told', () => {
     ['&host=10.1.2.3&tcp_port=65535&udp_port=1', { server: '10.1.2.3', tcpPort: 65535, udpPort: 1 }, true],
     ['&host=2001:db8::1', { server: '2001:db8::1' }, true],
   ])('with %p', async (query, changed, isForeign) => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     expect((await start(imei, query)).body).toEqual(success);
-    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual([{ kind: 'startLive', ...own, ...changed }]);
-    const { request } = await readStream(world.redis, live(imei));
+    expect(harness.findCommands(imei).map(({ command }) => command)).toEqual([
+      { kind: 'startLive', ...own, ...changed },
+    ]);
+    const { request } = await readStream(harness.redis, live(imei));
     expect(request).toMatchObject({ status: 'acknowledged', isForeign });
   });
 
-  it('is 400 for a host outside the allow-list, and our own is always in it', async () => {
-    const strict = await world.service({ DEVICE_HOST_ALLOWLIST: 'a.example, B.example' });
-    const imei = await world.device(() => answered(0x9101));
+  it('is 400 for a host outside the allow-list, which always contains this server', async () => {
+    const strict = await harness.startService({ DEVICE_HOST_ALLOWLIST: 'a.example, B.example' });
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     expect(await start(imei, '&host=c.example', strict)).toMatchObject({ status: 400, body: { status: 400 } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
     expect((await start(imei, '&host=b.EXAMPLE', strict)).status).toBe(200);
-    expect((await start(await world.device(() => answered(0x9101)), '&host=media.fleet.example', strict)).status).toBe(
-      200,
-    );
-    // Requests over the bus go to any replica.
+    expect(
+      (await start(await harness.connectDevice(() => createOutcome(0x9101)), '&host=media.fleet.example', strict))
+        .status,
+    ).toBe(200);
+    // Requests over the bus reach any replica.
     await strict.stop();
   });
 });
 
-describe('a channel that streams already', () => {
-  it('is 200 without a second command, between the answer and the first packet as well as after it', async () => {
-    const imei = await world.device(() => answered(0x9101));
+describe('a channel that is streaming', () => {
+  it('returns 200 without another command, before and after the first packet', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
     expect((await start(imei)).body).toEqual(success);
-    await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await start(imei, '&stream_type=1')).body).toEqual(success);
     expect((await start(`00000000${imei}`)).body).toEqual(success);
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
-  it('is asked again when its stream has ended', async () => {
-    const imei = await world.device(() => answered(0x9101));
+  it('is requested again when its stream has ended', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
-    const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    const camera = await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     await camera.leave();
     await start(imei);
-    expect(world.commandsOf(imei)).toHaveLength(2);
+    expect(harness.findCommands(imei)).toHaveLength(2);
   });
 });
 
-describe('a claim whose media pod is dead', () => {
-  it('is no stream: the camera is asked', async () => {
-    const imei = await world.device(() => answered(0x9101));
+describe('a claim of a dead media pod', () => {
+  it('is ignored: the camera is requested', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     const dead = { podId: `dead-${imei}`, url: 'http://127.0.0.1:1' };
-    await claimStream(world.redis, live(imei), dead, { acceptUnsolicited: true });
-    const told: StreamChanged[] = [];
+    await claimStream(harness.redis, live(imei), dead, { acceptUnsolicited: true });
+    const events: StreamChanged[] = [];
     const onError = (error: unknown): void => {
       throw error;
     };
-    const ear = listenFor(world.bus, streamChanged, onError, (change) => {
-      if (change.imei === imei) told.push(change);
+    const subscription = subscribe(harness.bus, streamChanged, onError, (change) => {
+      if (change.imei === imei) events.push(change);
     });
-    await world.bus.nc.flush();
+    await harness.bus.nc.flush();
     expect(await start(imei)).toMatchObject({ status: 200, body: success });
-    await until(() => told.length === 2);
-    ear.stop();
-    expect(told.map(({ status: word }) => word)).toEqual(['stopped', 'starting']);
-    expect(world.commandsOf(imei)).toHaveLength(1);
-    // By this it is known what the camera does of this start, when that is told of before.
-    expect(await readStream(world.redis, live(imei))).toMatchObject({
+    await waitFor(() => events.length === 2);
+    subscription.stop();
+    expect(events.map(({ status: word }) => word)).toEqual(['stopped', 'starting']);
+    expect(harness.findCommands(imei)).toHaveLength(1);
+    // Identifies the camera's reaction to this request if it is published earlier.
+    expect(await readStream(harness.redis, live(imei))).toMatchObject({
       claim: null,
-      request: { status: 'acknowledged', requestId: told[1]?.startId },
+      request: { status: 'acknowledged', requestId: events[1]?.startId },
     });
-    expect(told[1]?.startId).toEqual(expect.any(String));
+    expect(events[1]?.startId).toEqual(expect.any(String));
   });
 });
 
-describe('a camera that does not agree', () => {
+describe('a camera that does not accept', () => {
   it.each<[string, Outcome, number]>([
-    ['refuses', answered(0x9101, 1), 200],
-    ['does not know the command', answered(0x9101, 3), 200],
+    ['refuses', createOutcome(0x9101, 1), 200],
+    ['does not know the command', createOutcome(0x9101, 3), 200],
     ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
     ['is gone', { kind: 'notConnected' }, 404],
     ['is silent', { kind: 'timedOut' }, 504],
-  ])('leaves nothing behind when it %s', async (_what, outcome, status) => {
-    const imei = await world.device(() => outcome);
+  ])('leaves no state when it %s', async (_what, outcome, status) => {
+    const imei = await harness.connectDevice(() => outcome);
     expect((await start(imei)).status).toBe(status);
-    expect(await readStream(world.redis, live(imei))).toEqual({ claim: null, request: null });
+    expect(await readStream(harness.redis, live(imei))).toEqual({ claim: null, request: null });
     expect((await api.get(`/realtime/stream.flv?imei=${imei}&channel=1`)).status).toBe(404);
     await start(imei);
-    expect(world.commandsOf(imei)).toHaveLength(2);
+    expect(harness.findCommands(imei)).toHaveLength(2);
   });
 });
 
-describe('a camera that connects before its answer', () => {
-  it('streams, and its answer changes nothing', async () => {
-    const { imei, answer } = await slowDevice();
+describe('a camera that connects before its response', () => {
+  it('streams, and its response changes nothing', async () => {
+    const { imei, respond } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
-    await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    await waitFor(() => harness.findCommands(imei).length === 1);
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await start(imei)).body).toEqual(success);
-    answer(answered(0x9101));
+    respond(createOutcome(0x9101));
     expect((await first).body).toEqual(success);
-    expect((await readStream(world.redis, live(imei))).claim).not.toBeNull();
+    expect((await readStream(harness.redis, live(imei))).claim).not.toBeNull();
   });
 
-  it('counts as streaming where the answer never comes', async () => {
-    const { imei, answer } = await slowDevice();
+  it('counts as streaming if the response never arrives', async () => {
+    const { imei, respond } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
-    await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
-    answer({ kind: 'timedOut' });
+    await waitFor(() => harness.findCommands(imei).length === 1);
+    await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
+    respond({ kind: 'timedOut' });
     expect((await first).body).toEqual(success);
   });
 });
 
-describe('requests at the same time', () => {
+describe('concurrent requests', () => {
   it.each<[string, Outcome, number, unknown]>([
-    ['success', answered(0x9101), 200, success],
-    ['failure', answered(0x9101, 1), 200, { response_id: '0x9101', result: 'failure' }],
+    ['success', createOutcome(0x9101), 200, success],
+    ['failure', createOutcome(0x9101, 1), 200, { response_id: '0x9101', result: 'failure' }],
     ['silence', { kind: 'timedOut' }, 504, { status: 504, error: 'The device did not reply in time.' }],
     ['absence', { kind: 'notConnected' }, 404, { status: 404, error: 'The device is not connected.' }],
-  ])('ask the camera once and share its %s, on every replica', async (_what, outcome, status, body) => {
-    const replica = await world.service(slowBucket);
-    const { imei, answer } = await slowDevice();
+  ])('send one command and share its %s on every replica', async (_what, outcome, status, body) => {
+    const replica = await harness.startService(slowBucket);
+    const { imei, respond } = await slowDevice();
     const requests = [start(imei), start(imei), start(imei, '', replica), start(imei, '&data_type=1', replica)];
     const channel2 = api.get(`/realtime/start-stream?imei=${imei}&channel=2`);
-    await until(() => world.commandsOf(imei).length === 2);
-    // The others have to be waiting by then: one that comes after a failure asks again.
-    await world.untilLookedAt(imei, requests.length + 1, [api, replica]);
-    answer(outcome);
-    const answers = await Promise.all(requests);
-    expect(answers.map((one) => [one.status, one.body])).toEqual(requests.map(() => [status, body]));
+    await waitFor(() => harness.findCommands(imei).length === 2);
+    // The others must be waiting by then: a request after a failure sends another command.
+    await harness.waitUntilChecked(imei, requests.length + 1, [api, replica]);
+    respond(outcome);
+    const responses = await Promise.all(requests);
+    expect(responses.map((one) => [one.status, one.body])).toEqual(requests.map(() => [status, body]));
     expect((await channel2).status).toBe(status);
-    const toChannel1 = world.commandsOf(imei).filter(({ command }) => 'channel' in command && command.channel === 1);
+    const toChannel1 = harness
+      .findCommands(imei)
+      .filter(({ command }) => 'channel' in command && command.channel === 1);
     expect(toChannel1).toHaveLength(1);
   });
 
-  it('ask anew when the process that asked has died', async () => {
-    const imei = await world.device(() => answered(0x9101));
+  it('send another command if the requesting process died', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     const request = {
       requestId: 'of-a-dead-process',
       status: 'asking',
@@ -182,20 +187,20 @@ describe('requests at the same time', () => {
       requestedAtMs: Date.now(),
       correlationId: 'x',
     } as const;
-    await reserveStream(world.redis, live(imei), request);
+    await reserveStream(harness.redis, live(imei), request);
     const waiting = start(imei);
-    await world.redis.pExpire(`stream-request:live:${imei}:1`, 300);
+    await harness.redis.pExpire(`stream-request:live:${imei}:1`, 300);
     expect((await waiting).body).toEqual(success);
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
-  it('end in 504 when the other request outlives their own wait', async () => {
-    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '400' });
-    const { imei, answer } = await slowDevice();
+  it('end in 504 if the other request outlives their own time-out', async () => {
+    const quick = await harness.startService({ DEVICE_REPLY_TIMEOUT_MS: '400' });
+    const { imei, respond } = await slowDevice();
     const first = start(imei);
-    await until(() => world.commandsOf(imei).length === 1);
+    await waitFor(() => harness.findCommands(imei).length === 1);
     expect((await start(imei, '', quick)).status).toBe(504);
-    answer(answered(0x9101));
+    respond(createOutcome(0x9101));
     expect((await first).status).toBe(200);
     await quick.stop();
   });
@@ -203,14 +208,14 @@ describe('requests at the same time', () => {
 
 describe('at most 16 channels of a device', () => {
   it('stream: one more is 429, a running one is still 200', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     for (let channel = 1; channel <= 16; channel += 1) {
       const id = live(imei, channel);
       const requestId = `r${channel}`;
       const more = { dataType: 0, streamType: 0, isForeign: false, requestedAtMs: Date.now(), correlationId: 'x' };
-      await reserveStream(world.redis, id, { requestId, status: 'asking', ...more });
-      await acknowledgeStream(world.redis, id, requestId);
-      if (channel % 2 === 0) await claimStream(world.redis, id, { podId: 'p', url: 'http://127.0.0.1:1' });
+      await reserveStream(harness.redis, id, { requestId, status: 'asking', ...more });
+      await acknowledgeStream(harness.redis, id, requestId);
+      if (channel % 2 === 0) await claimStream(harness.redis, id, { podId: 'p', url: 'http://127.0.0.1:1' });
     }
     const refused = await api.get(`/realtime/start-stream?imei=${imei}&channel=17`);
     expect(refused).toMatchObject({
@@ -218,29 +223,29 @@ describe('at most 16 channels of a device', () => {
       body: { status: 429, error: expect.stringContaining('16 channels') },
     });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(world.commandsOf(imei)).toEqual([]);
-    expect((await readStream(world.redis, live(imei, 17))).request).toBeNull();
+    expect(harness.findCommands(imei)).toEqual([]);
+    expect((await readStream(harness.redis, live(imei, 17))).request).toBeNull();
     expect((await api.get(`/realtime/start-stream?imei=${imei}&channel=16`)).status).toBe(200);
   });
 });
 
 describe('over the bus', () => {
   it('is the same use case, with its errors', async () => {
-    const imei = await world.device(() => answered(0x9101));
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     const options = { timeoutMs: 5_000, correlationId: 'from-platform' };
     const body = { imei, channel: 1, dataType: 0, streamType: 1 };
-    await expect(callUseCase(world.bus, deviceApi.startLive, body, options)).resolves.toEqual({
+    await expect(callUseCase(harness.bus, deviceApi.startLive, body, options)).resolves.toEqual({
       responseId: '0x9101',
       result: 'success',
     });
-    expect(world.commandsOf(imei)[0]).toMatchObject({ correlationId: 'from-platform', command: { streamType: 1 } });
-    expect(world.commandsOf(imei)[0]?.timeoutMs).toBeLessThan(5_000);
-    await expect(callUseCase(world.bus, deviceApi.wakeUp, { imei: randomImei() }, options)).rejects.toMatchObject({
+    expect(harness.findCommands(imei)[0]).toMatchObject({ correlationId: 'from-platform', command: { streamType: 1 } });
+    expect(harness.findCommands(imei)[0]?.timeoutMs).toBeLessThan(5_000);
+    await expect(callUseCase(harness.bus, deviceApi.wakeUp, { imei: randomImei() }, options)).rejects.toMatchObject({
       code: 'device_not_connected',
       status: 404,
     });
     const control = { imei, channel: 1, control: 2, closeType: 0, streamType: 0 };
-    await expect(callUseCase(world.bus, deviceApi.controlLive, control, options)).resolves.toMatchObject({
+    await expect(callUseCase(harness.bus, deviceApi.controlLive, control, options)).resolves.toMatchObject({
       result: 'success',
     });
   });

@@ -1,43 +1,45 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { verifyMediaPath } from '@fleet/service-kit';
-import { takeOverdueStreams } from '@fleet/storage';
+import { popTimedOutStreams } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { loadConfig } from '../config.ts';
-import { type MediaPod, openMediaPod, streaming } from '../testing/media-pod.ts';
-import { answered, type Client, randomImei, World } from '../testing/world.ts';
+import { type FakeMediaPod, respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { type ApiClient, createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
-const pods: MediaPod[] = [];
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
+const pods: FakeMediaPod[] = [];
 const viewers: ClientRequest[] = [];
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service({ FIRST_PACKET_WAIT_MS: '700' });
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService({ FIRST_PACKET_WAIT_MS: '700' });
 });
 afterEach(async () => {
   for (const viewer of viewers.splice(0)) viewer.destroy();
   await Promise.all(pods.splice(0).map((pod) => pod.close()));
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-async function mediaPod(answer: Parameters<typeof openMediaPod>[0] = streaming()): Promise<MediaPod> {
-  const pod = await openMediaPod(answer);
+async function startMediaPod(
+  respond: Parameters<typeof startFakeMediaPod>[0] = respondWithStream(),
+): Promise<FakeMediaPod> {
+  const pod = await startFakeMediaPod(respond);
   pods.push(pod);
   return pod;
 }
 
 const flv = (imei: string, more = '') => `/realtime/stream.flv?imei=${imei}&channel=1${more}`;
 
-/** Opens a stream and answers its response, unread. */
-function watch(imei: string, more = '', client: Client = api): Promise<IncomingMessage> {
+/** Opens a stream and returns its unread response. */
+function watch(imei: string, more = '', client: ApiClient = api): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = get(`${client.base}/api/v1${flv(imei, more)}`, { agent: false }, resolve);
-    // A test that ends it is told by the response.
+    // A test that ends it learns of that from the response.
     request.once('error', reject);
     viewers.push(request);
   });
@@ -48,18 +50,18 @@ async function firstChunk(response: IncomingMessage): Promise<string> {
   return '';
 }
 
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+async function readBytes(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
 
-describe('a channel that streams', () => {
-  it('is piped byte by byte from the pod that has it, by a signed URL', async () => {
+describe('a streaming channel', () => {
+  it('is proxied byte by byte from its pod, by a signed URL', async () => {
     const bytes = randomBytes(3_000_000);
-    const pod = await mediaPod((_request, response) => response.writeHead(200).end(bytes));
+    const pod = await startMediaPod((_request, response) => response.writeHead(200).end(bytes));
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(`00000000${imei}`, '&audio=copy&hevc=legacy&token=of-a-player');
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject({
@@ -69,7 +71,7 @@ describe('a channel that streams', () => {
       'x-content-type-options': 'nosniff',
       'x-request-id': expect.any(String),
     });
-    expect((await bodyOf(response)).equals(bytes)).toBe(true);
+    expect((await readBytes(response)).equals(bytes)).toBe(true);
     const url = new URL(pod.requests[0]?.url ?? '', pod.url);
     expect(url.pathname).toBe(`/live/${imei}_1.flv`);
     const { expires, signature, ...rest } = Object.fromEntries(url.searchParams);
@@ -81,7 +83,7 @@ describe('a channel that streams', () => {
   it('is read no faster than its viewer reads', async () => {
     let written = 0;
     const chunk = Buffer.alloc(64 * 1024);
-    const pod = await mediaPod((_request, response) => {
+    const pod = await startMediaPod((_request, response) => {
       response.writeHead(200);
       const push = (): void => {
         while (response.write(chunk)) written += chunk.length;
@@ -90,12 +92,12 @@ describe('a channel that streams', () => {
       push();
     });
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(imei);
     response.pause();
     let before = -1;
-    // Full buffers on the way are the end of it: two looks that see the same.
-    await until(async () => {
+    // The buffers on the way are full when two polls return the same.
+    await waitFor(async () => {
       const same = before === written;
       before = written;
       if (!same) await new Promise((resolve) => setTimeout(resolve, 150));
@@ -104,111 +106,111 @@ describe('a channel that streams', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('lets the pod know at once when the viewer leaves', async () => {
-    const pod = await mediaPod();
+  it('notifies the pod immediately when the viewer leaves', async () => {
+    const pod = await startMediaPod();
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watch(imei);
     expect(await firstChunk(response)).toBe('FLV');
-    expect(pod.open.size).toBe(1);
+    expect(pod.openResponses.size).toBe(1);
     response.destroy();
-    await until(() => pod.open.size === 0);
-    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 0);
+    await waitFor(() => pod.openResponses.size === 0);
+    await waitFor(async () => (await harness.redis.zCard(`viewers:live:${imei}:1`)) === 0);
   });
 
-  it('ends for the viewer when it ends at the pod, and breaks off when the pod dies', async () => {
-    const pod = await mediaPod();
+  it('ends for the viewer when it ends at the pod, and is closed when the pod dies', async () => {
+    const pod = await startMediaPod();
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const ended = await watch(imei);
     await firstChunk(ended);
-    for (const response of pod.open) response.end('!');
-    expect((await bodyOf(ended)).toString()).toBe('!');
+    for (const response of pod.openResponses) response.end('!');
+    expect((await readBytes(ended)).toString()).toBe('!');
     const cut = await watch(imei);
     await firstChunk(cut);
-    for (const response of pod.open) response.destroy();
-    await expect(bodyOf(cut)).rejects.toThrow(/aborted/);
+    for (const response of pod.openResponses) response.destroy();
+    await expect(readBytes(cut)).rejects.toThrow(/aborted/);
   });
 
-  it('answers HEAD without opening it', async () => {
-    const pod = await mediaPod();
+  it('responds to HEAD without opening it', async () => {
+    const pod = await startMediaPod();
     const imei = randomImei();
     expect((await api.get(flv(imei), { method: 'HEAD' })).status).toBe(404);
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const { status, headers } = await api.get(flv(imei), { method: 'HEAD' });
     expect([status, headers.get('content-type')]).toEqual([200, 'video/x-flv']);
     expect(pod.requests).toEqual([]);
   });
 });
 
-describe('a media pod that fails', () => {
+describe('a failing media pod', () => {
   it.each([404, 410, 500, 503])('with %i is 502', async (status) => {
-    const pod = await mediaPod((_request, response) => response.writeHead(status).end('no'));
+    const pod = await startMediaPod((_request, response) => response.writeHead(status).end('no'));
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
-    const answer = await api.get(flv(imei));
-    expect(answer).toMatchObject({
+    await harness.connectStream(imei, 1, pod.url);
+    const reply = await api.get(flv(imei));
+    expect(reply).toMatchObject({
       status: 502,
       body: { status: 502, error: 'The media server returned an error.' },
     });
   });
 
-  it('by not being there is 502, and 404 once its claim is gone', async () => {
+  it('is 502 if it is unreachable, and 404 once its claim has expired', async () => {
     const imei = randomImei();
-    const camera = await world.cameraConnects(imei, 1, 'http://127.0.0.1:1');
+    const camera = await harness.connectStream(imei, 1, 'http://127.0.0.1:1');
     expect((await api.get(flv(imei))).status).toBe(502);
     await camera.leave();
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 
-  it('because the camera has moved to another pod, is left for that one', async () => {
-    const next = await mediaPod(streaming('moved'));
+  it('is replaced by another pod to which the camera has moved', async () => {
+    const next = await startMediaPod(respondWithStream('moved'));
     const imei = randomImei();
-    const old = await mediaPod((_request, response) => {
-      world.cameraConnects(imei, 1, next.url).then(
+    const old = await startMediaPod((_request, response) => {
+      harness.connectStream(imei, 1, next.url).then(
         () => response.writeHead(404).end(),
         () => response.destroy(),
       );
     });
-    await world.cameraConnects(imei, 1, old.url);
+    await harness.connectStream(imei, 1, old.url);
     expect(await firstChunk(await watch(imei))).toBe('moved');
   });
 
-  it('because the stream has just ended, is 404', async () => {
+  it('is 404 if the stream has just ended', async () => {
     const imei = randomImei();
-    let camera: Awaited<ReturnType<World['cameraConnects']>> | undefined;
-    const pod = await mediaPod((_request, response) => {
+    let camera: Awaited<ReturnType<DeviceApiHarness['connectStream']>> | undefined;
+    const pod = await startMediaPod((_request, response) => {
       void camera?.leave().then(() => response.writeHead(404).end());
     });
-    camera = await world.cameraConnects(imei, 1, pod.url);
+    camera = await harness.connectStream(imei, 1, pod.url);
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 });
 
-describe('a channel that was asked to stream', () => {
+describe('a requested channel', () => {
   const start = (imei: string, more = '') => api.get(`/realtime/start-stream?imei=${imei}&channel=1${more}`);
 
-  it('can be watched the very moment start-stream has answered: the viewer waits for the first packet', async () => {
-    const pod = await mediaPod();
-    const patient = await world.service();
-    const imei = await world.device(() => answered(0x9101));
+  it('can be watched immediately after start-stream: the viewer waits for the first packet', async () => {
+    const pod = await startMediaPod();
+    const waitingService = await harness.startService();
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
-    const watching = watch(imei, '', patient);
-    await until(async () => (await world.redis.zCard(`viewers:live:${imei}:1`)) === 1);
-    await world.cameraConnects(imei, 1, pod.url);
+    const watching = watch(imei, '', waitingService);
+    await waitFor(async () => (await harness.redis.zCard(`viewers:live:${imei}:1`)) === 1);
+    await harness.connectStream(imei, 1, pod.url);
     const response = await watching;
     expect(response.statusCode).toBe(200);
     expect(await firstChunk(response)).toBe('FLV');
   });
 
-  it('is 502 when no packet comes, and 404 when the request has ended', async () => {
-    const imei = await world.device(() => answered(0x9101));
+  it('is 502 if no packet arrives, and 404 when the request has ended', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei);
     expect(await api.get(flv(imei))).toMatchObject({
       status: 502,
       body: { error: expect.stringContaining('has not connected') },
     });
-    expect(await takeOverdueStreams(world.redis, Date.now() + 60_000)).toContainEqual({
+    expect(await popTimedOutStreams(harness.redis, Date.now() + 60_000)).toContainEqual({
       kind: 'live',
       imei,
       channel: 1,
@@ -216,8 +218,8 @@ describe('a channel that was asked to stream', () => {
     expect((await api.get(flv(imei))).status).toBe(404);
   });
 
-  it('is 502 when the camera was sent elsewhere', async () => {
-    const imei = await world.device(() => answered(0x9101));
+  it('is 502 if the camera was sent to another server', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x9101));
     await start(imei, '&host=media.partner.example');
     expect(await api.get(flv(imei))).toMatchObject({
       status: 502,
@@ -225,13 +227,13 @@ describe('a channel that was asked to stream', () => {
     });
   });
 
-  it('is 404 while the camera has not answered', async () => {
-    const imei = await world.device(() => new Promise(() => undefined));
-    const gone = new AbortController();
-    const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: gone.signal });
-    await until(() => world.commandsOf(imei).length === 1);
+  it('is 404 while the camera has not responded', async () => {
+    const imei = await harness.connectDevice(() => new Promise(() => undefined));
+    const abortController = new AbortController();
+    const starting = api.get(`/realtime/start-stream?imei=${imei}&channel=1`, { signal: abortController.signal });
+    await waitFor(() => harness.findCommands(imei).length === 1);
     expect((await api.get(flv(imei))).status).toBe(404);
-    gone.abort();
+    abortController.abort();
     await expect(starting).rejects.toThrow(/aborted/);
   });
 });
@@ -246,22 +248,22 @@ describe('a channel that does not stream', () => {
 });
 
 describe('viewers of one channel', () => {
-  it('are as many as may be, on all replicas together, and one who leaves makes room', async () => {
-    const pod = await mediaPod();
+  it('are limited on all replicas together, and a leaving one makes room', async () => {
+    const pod = await startMediaPod();
     const limits = { RATE_LIMIT_VIEWERS_PER_CHANNEL: '3' };
-    const replicas = [await world.service(limits), await world.service(limits)];
+    const replicas = [await harness.startService(limits), await harness.startService(limits)];
     const imei = randomImei();
-    await world.cameraConnects(imei, 1, pod.url);
+    await harness.connectStream(imei, 1, pod.url);
     const open = await Promise.all([0, 1, 0].map((replica) => watch(imei, '', replicas[replica])));
     expect(open.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
     const refused = await watch(imei, '', replicas[1]);
     expect(refused.statusCode).toBe(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    expect(JSON.parse((await bodyOf(refused)).toString())).toEqual({
+    expect(JSON.parse((await readBytes(refused)).toString())).toEqual({
       status: 429,
       error: expect.stringContaining('3 viewers'),
     });
     open[0]?.destroy();
-    await until(async () => (await watch(imei, '', replicas[1])).statusCode === 200);
+    await waitFor(async () => (await watch(imei, '', replicas[1])).statusCode === 200);
   });
 });

@@ -1,17 +1,17 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
-import { streamErrors } from './answers.ts';
 import { channel, imei } from './parameters.ts';
+import { streamErrors } from './responses.ts';
 
-/** What a player may say about the form of a stream. */
+/** Format options of a player. */
 export const playback = {
   token: Type.Optional(
     Type.String({
       maxLength: 4096,
-      description: 'Reserved for players that can not send headers; it does not replace x-api-key yet.',
+      description: 'Reserved for players that cannot send headers; it does not replace x-api-key yet.',
       examples: ['stream-token'],
     }),
   ),
@@ -19,13 +19,13 @@ export const playback = {
     Type.String({
       enum: ['aac', 'copy', 'none'],
       default: 'aac',
-      description: "aac: what browsers do not play is transcoded; copy: the camera's own codec; none: no sound.",
+      description: "aac: transcode what browsers do not play; copy: the camera's own codec; none: no audio.",
     }),
   ),
   hevc: Type.Optional(
     Type.String({
       enum: ['legacy'],
-      description: 'legacy: H.265 with FLV codec id 12; enhanced-RTMP hvc1 tags when left out.',
+      description: 'legacy: H.265 with FLV codec id 12. Default: enhanced-RTMP hvc1 tags.',
     }),
   ),
 };
@@ -35,9 +35,9 @@ export const realtimeStreamFlv = (deps: Deps) =>
     method: 'get',
     path: '/realtime/stream.flv',
     operationId: 'watchRealtimeStream',
-    summary: 'Live video as HTTP-FLV',
+    summary: 'Watch live video as HTTP-FLV',
     description:
-      'For as long as the connection stays open. A channel whose camera has agreed to stream is waited for. HEAD answers whether the channel streams.',
+      'Streams until the connection is closed. Waits for a camera that has accepted. HEAD checks whether the channel streams.',
     tags: ['Realtime playback'],
     query: Type.Object({ imei, channel, ...playback }),
     contentType: 'video/x-flv',

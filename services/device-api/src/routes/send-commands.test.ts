@@ -1,18 +1,18 @@
 import { request as httpRequest } from 'node:http';
 import { callUseCase, deviceApi, type Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 beforeAll(async () => {
-  world = await World.open();
-  api = await world.service();
+  harness = await DeviceApiHarness.open();
+  api = await harness.startService();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const post = (path: string, imei: string, body: unknown, headers: Record<string, string> = {}) =>
   api.get(`${path}?imei=${imei}`, {
@@ -39,7 +39,7 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     [2, 'incorrectInfo'],
     [3, 'unsupported'],
   ])('names result %i %s', async (code, result) => {
-    const imei = await world.device(() => answered(messageId, code));
+    const imei = await harness.connectDevice(() => createOutcome(messageId, code));
     const { status, body } = await post(path, imei, good);
     expect({ status, body }).toEqual({
       status: 200,
@@ -51,29 +51,29 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     ['not connected', { kind: 'notConnected' }, 404],
     ['timed out', { kind: 'timedOut' }, 504],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 502],
-    ['answered without a result', answered(messageId, null), 502],
+    ['answered without a result', createOutcome(messageId, null), 502],
     ['refused', { kind: 'refused', detail: 'it does not fit' }, 400],
     ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429],
-  ])('makes of an outcome "%s" an ApiError', async (_kind, outcome, status) => {
-    const imei = await world.device(() => outcome);
-    const answer = await post(path, imei, good);
-    expect(answer).toMatchObject({ status, body: { status, error: expect.stringMatching(/^[A-Z].+\.$/) } });
+  ])('maps an outcome "%s" to an ApiError', async (_kind, outcome, status) => {
+    const imei = await harness.connectDevice(() => outcome);
+    const response = await post(path, imei, good);
+    expect(response).toMatchObject({ status, body: { status, error: expect.stringMatching(/^[A-Z].+\.$/) } });
   });
 
-  it('answers 404 for a device that nobody holds, 504 and 503 when time is over', async () => {
+  it('returns 404 for a device without a gateway, 504 and 503 after the time-outs', async () => {
     expect((await post(path, randomImei(), good)).status).toBe(404);
-    const imei = await world.device(() => new Promise(() => undefined));
+    const imei = await harness.connectDevice(() => new Promise(() => undefined));
     const init = { method: 'POST', body: JSON.stringify(good) };
-    const quick = await world.service({ DEVICE_REPLY_TIMEOUT_MS: '300' });
+    const quick = await harness.startService({ DEVICE_REPLY_TIMEOUT_MS: '300' });
     expect((await quick.get(`${path}?imei=${imei}`, init)).status).toBe(504);
-    const limited = await world.service({ REQUEST_LIMIT_MS: '300' });
+    const limited = await harness.startService({ REQUEST_LIMIT_MS: '300' });
     expect((await limited.get(`${path}?imei=${imei}`, init)).status).toBe(503);
-    // Requests over the bus go to any replica.
+    // Requests over the bus reach any replica.
     await Promise.all([quick.stop(), limited.stop()]);
   });
 
-  it('takes a body of 16 KiB, and refuses one byte more, with and without a length', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('accepts a body of 16 KiB, and rejects one byte more, with and without a length', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     const text = JSON.stringify(good);
     const of = (bytes: number) => `${text.slice(0, -1)}${' '.repeat(bytes - text.length)}}`;
     const chunked = (body: string) =>
@@ -93,11 +93,11 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
       body: { status: 413, error: 'The request body is larger than 16384 bytes.' },
     });
     expect(await chunked(of(16_385))).toBe(413);
-    expect(world.commandsOf(imei)).toHaveLength(2);
+    expect(harness.findCommands(imei)).toHaveLength(2);
   });
 
-  it('refuses a large body before it has been read whole', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('rejects a large body before all of it has been read', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     const status = await new Promise((resolve, reject) => {
       const headers = { 'content-length': String(1_000_000_000) };
       const request = httpRequest(`${api.base}/api/v1${path}?imei=${imei}`, { method: 'POST', headers }, (response) => {
@@ -132,29 +132,29 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
       /^The body field text is/,
     ],
   ])('refuses %s', async (_what, sent, message) => {
-    const imei = await world.device(() => answered(messageId));
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     const { status, body } = await post(path, imei, sent);
     expect({ status, body }).toEqual({ status: 400, body: { status: 400, error: expect.stringMatching(message) } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
-  it('refuses bytes that are no UTF-8', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('rejects bytes that are not UTF-8', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     const body = Buffer.from('7b22636f6d6d616e64223a342c2274657874223a22b3b5227d', 'hex');
     const { status } = await api.get(`${path}?imei=${imei}`, { method: 'POST', body });
     expect(status).toBe(400);
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
-  it('reads JSON whatever the Content-Type says, but nothing compressed and no other charset', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('parses JSON for any Content-Type, but nothing compressed and no other charset', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     expect((await post(path, imei, good, { 'content-type': 'text/plain' })).status).toBe(200);
     expect((await post(path, imei, good, { 'content-type': 'application/json; charset=gbk' })).status).toBe(415);
     expect((await post(path, imei, good, { 'content-encoding': 'gzip' })).status).toBe(415);
   });
 
-  it('ignores fields that it does not know, however deep', async () => {
-    const imei = await world.device(() => answered(messageId));
+  it('ignores unknown fields at any depth', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     const sent = `${JSON.stringify(good).slice(0, -1)},"more":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
     expect((await post(path, imei, sent)).status).toBe(200);
   });
@@ -173,32 +173,32 @@ describe('POST /send-control-command', () => {
     [{ command: 2, parameters: '0;;;;;host;7808;0;60' }, 2, '0;;;;;host;7808;0;60'],
     [{ command: 100, parameters: 'as;123' }, 100, 'as;123'],
   ])('sends %j', async (body, command, parameters) => {
-    const imei = await world.device(() => answered(0x8105));
+    const imei = await harness.connectDevice(() => createOutcome(0x8105));
     expect((await post('/send-control-command', imei, body)).status).toBe(200);
-    expect(world.commandsOf(imei).map((asked) => asked.command)).toEqual([
+    expect(harness.findCommands(imei).map((received) => received.command)).toEqual([
       { kind: 'terminalControl', command, parameters },
     ]);
   });
 
-  it('takes an integer in whatever way JSON writes it', async () => {
-    const imei = await world.device(() => answered(0x8105));
+  it('accepts an integer in any JSON notation', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8105));
     for (const text of ['4.0', '4e0', '40e-1'])
       expect((await post('/send-control-command', imei, `{"command":${text}}`)).status).toBe(200);
-    expect(world.commandsOf(imei).map(({ command }) => command)).toEqual(
+    expect(harness.findCommands(imei).map(({ command }) => command)).toEqual(
       Array.from({ length: 3 }, () => ({ kind: 'terminalControl', command: 4, parameters: null })),
     );
   });
 
   it.each(['-1', '256', '1e3', '1e999', '-0', '1.5', '"4"', 'true', 'null', '[]', '{}', '[4]'])(
-    'refuses the command %s',
+    'rejects the command %s',
     async (text) => {
-      const imei = await world.device(() => answered(0x8105));
+      const imei = await harness.connectDevice(() => createOutcome(0x8105));
       const { status, body } = await post('/send-control-command', imei, `{"command":${text}}`);
       expect({ status, body }).toEqual({
         status: 400,
         body: { status: 400, error: expect.stringMatching(/^The body field command must be .+\.$/) },
       });
-      expect(world.commandsOf(imei)).toEqual([]);
+      expect(harness.findCommands(imei)).toEqual([]);
     },
   );
 
@@ -210,14 +210,14 @@ describe('POST /send-control-command', () => {
     [9, '😀'],
     [9, 1],
     [9, ['a']],
-  ])('refuses for command %i the parameters %j', async (command, parameters) => {
-    const imei = await world.device(() => answered(0x8105));
+  ])('rejects for command %i the parameters %j', async (command, parameters) => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8105));
     const { status, body } = await post('/send-control-command', imei, { command, parameters });
     expect({ status, body }).toEqual({
       status: 400,
       body: { status: 400, error: expect.stringMatching(/^The body field parameters .+\.$/) },
     });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 });
 
@@ -254,9 +254,9 @@ describe('POST /send-text', () => {
       },
     ],
   ])('sends %j', async (body, command) => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     expect((await post('/send-text', imei, body)).status).toBe(200);
-    expect(world.commandsOf(imei).map((asked) => asked.command)).toEqual([{ kind: 'sendText', ...command }]);
+    expect(harness.findCommands(imei).map((received) => received.command)).toEqual([{ kind: 'sendText', ...command }]);
   });
 
   it.each<[unknown, RegExp]>([
@@ -285,36 +285,38 @@ describe('POST /send-text', () => {
       ]),
     ]),
   ])('refuses %j', async (sent, message) => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const { status, body } = await post('/send-text', imei, sent);
     expect({ status, body }).toEqual({ status: 400, body: { status: 400, error: expect.stringMatching(message) } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 });
 
 describe('over the bus', () => {
   const options = { timeoutMs: 5_000 };
 
-  it('both commands are served with the same checks', async () => {
-    const imei = await world.device(({ command }) => answered(command.kind === 'sendText' ? 0x8300 : 0x8105, 1));
+  it('serves both commands with the same checks', async () => {
+    const imei = await harness.connectDevice(({ command }) =>
+      createOutcome(command.kind === 'sendText' ? 0x8300 : 0x8105, 1),
+    );
     const control = { imei, command: 2, parameters: '1' };
-    expect(await callUseCase(world.bus, deviceApi.sendControlCommand, control, options)).toEqual({
+    expect(await callUseCase(harness.bus, deviceApi.sendControlCommand, control, options)).toEqual({
       responseId: '0x8105',
       result: 'failure',
     });
     const text = { imei, text: 'x', textType: null, options: null };
-    expect(await callUseCase(world.bus, deviceApi.sendText, text, options)).toEqual({
+    expect(await callUseCase(harness.bus, deviceApi.sendText, text, options)).toEqual({
       responseId: '0x8300',
       result: 'failure',
     });
     await expect(
-      callUseCase(world.bus, deviceApi.sendControlCommand, { ...control, parameters: '7' }, options),
+      callUseCase(harness.bus, deviceApi.sendControlCommand, { ...control, parameters: '7' }, options),
     ).rejects.toMatchObject({ code: 'validation_failed' });
-    await expect(callUseCase(world.bus, deviceApi.sendText, { ...text, text: '😀' }, options)).rejects.toMatchObject({
+    await expect(callUseCase(harness.bus, deviceApi.sendText, { ...text, text: '😀' }, options)).rejects.toMatchObject({
       code: 'validation_failed',
     });
     await expect(
-      callUseCase(world.bus, deviceApi.sendText, { ...text, imei: randomImei() }, options),
+      callUseCase(harness.bus, deviceApi.sendText, { ...text, imei: randomImei() }, options),
     ).rejects.toMatchObject({ code: 'device_not_connected' });
   });
 });

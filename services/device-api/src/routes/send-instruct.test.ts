@@ -1,25 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
-  admitPartnerCommand,
-  announce,
-  askPartner,
+  authorizePartnerCommand,
   commandSent,
   commandSentSubject,
   type DeviceCommand,
   findPartnerChannel,
   type IncomingCommand,
-  levelAllows,
+  isCommandAllowed,
   type Outcome,
   type PartnerCommandLevel,
+  publish,
   queuePartnerCommand,
+  sendPartnerCommand,
   serve,
   serveUseCase,
   verifyPartner,
 } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -27,45 +27,51 @@ jest.setTimeout(60_000);
 const token = `pt_${randomBytes(32).toString('base64url')}`;
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-let world: World;
-let api: Awaited<ReturnType<World['service']>>;
+let harness: DeviceApiHarness;
+let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 /** Numbers that the partner may not command. */
 const foreign = new Set<string>();
-/** What the partner may send to a device: everything, unless a test says otherwise. */
+/** Commands that the partner may send: all, unless a test restricts them. */
 const levels = new Map<string, PartnerCommandLevel>();
 const admitted: { imei: string; proNo: number }[] = [];
 const queued: { imei: string; type: string; params: unknown }[] = [];
-/** Devices of other partners, and how their servers carry commands out. */
+/** Devices of other partners, and the responses of their servers. */
 const partnerDevices = new Map<string, (command: DeviceCommand) => Outcome | Promise<Outcome>>();
 
 beforeAll(async () => {
-  world = await World.open({ platform: true });
+  harness = await DeviceApiHarness.open({ platform: true });
   const options = { queue: 'platform-api', onError: () => undefined };
-  serve(world.bus, verifyPartner, options, async ({ tokenSha256, address }) =>
+  serve(harness.bus, verifyPartner, options, async ({ tokenSha256, address }) =>
     tokenSha256 === hash(token) && address !== ''
       ? { valid: true as const, partnerId: 7, accountId: 3 }
       : { valid: false as const },
   );
-  serve(world.bus, admitPartnerCommand, options, async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
-    expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
-    if (foreign.has(imei)) return { isAdmitted: false };
-    if (!levelAllows(levels.get(imei) ?? 'critical', isCritical)) return { isAdmitted: false, isAboveLevel: true };
-    admitted.push({ imei, proNo });
-    return { isAdmitted: true };
-  });
-  serveUseCase(world.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
+  serve(
+    harness.bus,
+    authorizePartnerCommand,
+    options,
+    async ({ partnerId, accountId, imei, proNo, isCritical = true }) => {
+      expect({ partnerId, accountId }).toEqual({ partnerId: 7, accountId: 3 });
+      if (foreign.has(imei)) return { isAdmitted: false };
+      if (!isCommandAllowed(levels.get(imei) ?? 'critical', isCritical))
+        return { isAdmitted: false, isAboveLevel: true };
+      admitted.push({ imei, proNo });
+      return { isAdmitted: true };
+    },
+  );
+  serveUseCase(harness.bus, queuePartnerCommand, options, async ({ imei, type, params }) => {
     queued.push({ imei, type, params });
     return { commandId: 'a'.repeat(24) };
   });
-  serve(world.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
-  serve(world.bus, askPartner, options, async ({ imei, command }) => {
-    const carryOut = partnerDevices.get(imei);
-    return carryOut === undefined ? { kind: 'noPartner' as const } : await carryOut(command);
+  serve(harness.bus, findPartnerChannel, options, async ({ imei }) => ({ hasChannel: partnerDevices.has(imei) }));
+  serve(harness.bus, sendPartnerCommand, options, async ({ imei, command }) => {
+    const executeCommand = partnerDevices.get(imei);
+    return executeCommand === undefined ? { kind: 'noPartner' as const } : await executeCommand(command);
   });
-  await world.bus.nc.flush();
-  api = await world.service({ PARTNER_COMMAND_ENABLED: 'true' });
+  await harness.bus.nc.flush();
+  api = await harness.startService({ PARTNER_COMMAND_ENABLED: 'true' });
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const path = '/api/device/sendInstruct';
 
@@ -82,7 +88,7 @@ async function post(body: string, headers: Record<string, string>, base = api.ba
 const form = (fields: Record<string, string>, base?: string): Promise<Reply> =>
   post(new URLSearchParams(fields).toString(), { 'content-type': 'application/x-www-form-urlencoded' }, base);
 
-/** A command as a client of the hub sends it. */
+/** Sends a command as a client of the hub does. */
 const send = (imei: string, proNo: number, content: unknown, more: Record<string, string> = {}): Promise<Reply> =>
   form({
     deviceImei: imei,
@@ -178,25 +184,25 @@ describe('POST /api/device/sendInstruct', () => {
       { channel: 1, ...span, serverAddress: 'ftp.partner.example', userName: 'u', password: 'p', fileUploadPath: '/a' },
       { kind: 'requestUpload', server: 'ftp.partner.example', port: 21, username: 'u', password: 'p', path: '/a' },
     ],
-  ])('%i %j goes to the terminal as it would by the Device API', async (proNo, content, command) => {
+  ])('%i %j is sent to the terminal as by the Device API', async (proNo, content, command) => {
     const messageId = proNo === 128 ? 0x8300 : proNo;
-    const imei = await world.device(() => answered(messageId));
+    const imei = await harness.connectDevice(() => createOutcome(messageId));
     expect(await send(imei, proNo, content)).toMatchObject({
       status: 200,
       body: { code: 0, msg: 'success', data: { result: 'success', _code: '100', _imei: imei, _proNo: proNo } },
     });
-    expect(world.commandsOf(imei).map((each) => each.command)).toEqual([expect.objectContaining(command)]);
+    expect(harness.findCommands(imei).map((each) => each.command)).toEqual([expect.objectContaining(command)]);
     expect(admitted).toContainEqual({ imei, proNo });
   });
 
-  it('37381 answers the recordings', async () => {
+  it('37381 returns the recordings', async () => {
     const item = { channel: 1, alarmFlags: 0n, mediaType: 0, streamType: 1, storageType: 1, fileSize: 1000 };
     const times = { startTime: '2026-08-01T10:00:00', endTime: '2026-08-01T10:05:00' };
     const list = { replySerial: 1, total: 1, items: [{ ...item, ...times }] };
     const bodyBase64 = encodeBody(resourceList, list as never, '2019').toString('base64');
     const message = { id: 0x1205, edition: '2019' as const, bodyBase64 };
-    const answer = { commandMessageId: 0x9205, commandSerialNo: 1, result: null, message };
-    const imei = await world.device(() => ({ kind: 'answered', answer }));
+    const response = { commandMessageId: 0x9205, commandSerialNo: 1, result: null, message };
+    const imei = await harness.connectDevice(() => ({ kind: 'answered', answer: response }));
     const { body } = await send(imei, 37_381, {
       channel: 1,
       start_time: '2026-08-01T02:00:00Z',
@@ -207,7 +213,7 @@ describe('POST /api/device/sendInstruct', () => {
       expect.objectContaining({ playback_start_time: '2026-08-01T10:00:00+08:00', file_size: 1000 }),
     ]);
     expect(JSON.parse(String(body.data?.['_content']))).toMatchObject({ total_resources: 1 });
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({
       startTime: '260801100000',
       endTime: '260801110000',
     });
@@ -217,29 +223,32 @@ describe('POST /api/device/sendInstruct', () => {
     ['not connected', { kind: 'notConnected' }, 300, '300'],
     ['silent', { kind: 'timedOut' }, 301, '600'],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 302, '302'],
-    ['refused by the device', answered(0x8300, 1), 302, '302'],
-    ['not supported by the device', answered(0x8300, 3), 302, '302'],
-  ])('tells in its code that a command was %s, with status 200', async (_case, outcome, code, inner) => {
-    const imei = await world.device(() => outcome);
+    ['refused by the device', createOutcome(0x8300, 1), 302, '302'],
+    ['not supported by the device', createOutcome(0x8300, 3), 302, '302'],
+  ])('returns with status 200 a code for a command that was %s', async (_case, outcome, code, inner) => {
+    const imei = await harness.connectDevice(() => outcome);
     expect(await send(imei, 33_536, 'Hello')).toMatchObject({
       status: 200,
       body: { code, data: { _code: inner, _requestId: '42' } },
     });
   });
 
-  it('shows a device of somebody else as one that is offline, and sends it nothing', async () => {
-    const theirs = await world.device(() => answered(0x8300));
-    foreign.add(theirs);
-    const [toTheirs, toNobodys] = [await send(theirs, 33_536, 'Hello'), await send(randomImei(), 33_536, 'Hello')];
-    const told = ({ status, body }: Reply) => ({
+  it('treats a device of another account as offline, and sends it nothing', async () => {
+    const foreignImei = await harness.connectDevice(() => createOutcome(0x8300));
+    foreign.add(foreignImei);
+    const [toForeign, toUnknown] = [
+      await send(foreignImei, 33_536, 'Hello'),
+      await send(randomImei(), 33_536, 'Hello'),
+    ];
+    const normalize = ({ status, body }: Reply) => ({
       status,
       code: body.code,
       msg: body.msg,
       keys: Object.keys(body.data ?? {}),
     });
-    expect(told(toTheirs)).toEqual(told(toNobodys));
-    expect(toTheirs.body.code).toBe(300);
-    expect(world.commandsOf(theirs)).toEqual([]);
+    expect(normalize(toForeign)).toEqual(normalize(toUnknown));
+    expect(toForeign.body.code).toBe(300);
+    expect(harness.findCommands(foreignImei)).toEqual([]);
   });
 
   const standardCommands: [number, unknown][] = [
@@ -263,18 +272,18 @@ describe('POST /api/device/sendInstruct', () => {
   ];
 
   it.each(standardCommands)('sends %i %j at the level standard', async (proNo, content) => {
-    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    const imei = await harness.connectDevice(() => createOutcome(proNo === 128 ? 0x8300 : proNo));
     levels.set(imei, 'standard');
     expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
   it.each([
     ...criticalCommands.map(([proNo, content]) => ['standard', proNo, content] as const),
     ...[...standardCommands, ...criticalCommands].map(([proNo, content]) => ['none', proNo, content] as const),
-  ])('refuses at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
-    const [online, away] = [await world.device(() => answered(0x8300)), randomImei()];
-    for (const imei of [online, away])
+  ])('rejects at the level %s %i %j with 302, and sends and queues nothing', async (level, proNo, content) => {
+    const [online, offline] = [await harness.connectDevice(() => createOutcome(0x8300)), randomImei()];
+    for (const imei of [online, offline])
       for (const more of [{}, { sync: 'false' }, { offlineFlag: 'true' }]) {
         levels.set(imei, level);
         expect(await send(imei, proNo, content, more)).toMatchObject({
@@ -282,15 +291,15 @@ describe('POST /api/device/sendInstruct', () => {
           body: { code: 302, data: null, status: 403, msg: expect.stringContaining('command_level') },
         });
       }
-    expect(world.commandsOf(online)).toEqual([]);
-    expect(queued.filter(({ imei }) => imei === away)).toEqual([]);
+    expect(harness.findCommands(online)).toEqual([]);
+    expect(queued.filter(({ imei }) => imei === offline)).toEqual([]);
   });
 
   it.each(criticalCommands)('sends %i %j at the level critical', async (proNo, content) => {
-    const imei = await world.device(() => answered(proNo === 128 ? 0x8300 : proNo));
+    const imei = await harness.connectDevice(() => createOutcome(proNo === 128 ? 0x8300 : proNo));
     levels.set(imei, 'critical');
     expect(await send(imei, proNo, content)).toMatchObject({ status: 200, body: { code: 0 } });
-    expect(world.commandsOf(imei)).toHaveLength(1);
+    expect(harness.findCommands(imei)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string>]>([
@@ -323,25 +332,25 @@ describe('POST /api/device/sendInstruct', () => {
       { proNo: '37381', cmdContent: '{"channel":1,"beginTime":"260801110000","endTime":"260801100000"}' },
     ],
     ['without a parameter', { proNo: '33027', cmdContent: '{"paramCount":"0"}' }],
-    ['with a parameter that can not be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
+    ['with a parameter that cannot be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
   ])('answers 1001 %s', async (_case, fields) => {
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const { status, body } = await send(imei, 33_536, 'Hello', fields);
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 1001, data: null, status: 400 } });
     expect(body.msg).toMatch(/^The field .+\.$|^The body field .+\.$|^The .+\.$/);
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
-  it('answers 1004 without a valid token, whatever else is wrong', async () => {
-    const imei = await world.device(() => answered(0x8300));
+  it('returns 1004 without a valid token, whatever else is wrong', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     for (const wrong of ['', 'pt_wrong', 'x'.repeat(300)])
       expect(await send(imei, 33_536, 'Hello', { token: wrong })).toMatchObject({ status: 401, body: { code: 1004 } });
     expect(await form({})).toMatchObject({ status: 401, body: { code: 1004 } });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
-  it('takes JSON as well, with numbers, flags and an object for the content', async () => {
-    const imei = await world.device(() => answered(0x8105));
+  it('accepts JSON, with numbers, flags and an object as content', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8105));
     const fields = { deviceImei: imei, proNo: 33_029, cmdContent: { command: 4 }, timeOut: 5, sync: true, token };
     const json = { 'content-type': 'application/json' };
     expect(await post(JSON.stringify(fields), json)).toMatchObject({ status: 200, body: { code: 0 } });
@@ -355,34 +364,34 @@ describe('POST /api/device/sendInstruct', () => {
     expect(await post(`token=${token}&token=${token}`, {})).toMatchObject({ status: 400, body: { code: 1001 } });
   });
 
-  it('waits for the device as long as timeOut says', async () => {
-    const imei = await world.device(() => new Promise<Outcome>(() => undefined));
+  it('waits for the device for timeOut seconds', async () => {
+    const imei = await harness.connectDevice(() => new Promise<Outcome>(() => undefined));
     const startedAtMs = performance.now();
     expect(await send(imei, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({ status: 200, body: { code: 301 } });
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(950);
   });
 
-  it('answers with sync=false as soon as the frame is written', async () => {
+  it('responds with sync=false as soon as the frame is written', async () => {
     let finish: ((outcome: Outcome) => void) | undefined;
     let got: IncomingCommand | undefined;
-    const imei = await world.device((command) => {
+    const imei = await harness.connectDevice((command) => {
       got = command;
       return new Promise<Outcome>((resolve) => {
         finish = resolve;
       });
     });
-    const asked = send(imei, 33_536, 'Hello', { sync: 'false' });
-    await until(() => got !== undefined);
+    const reply = send(imei, 33_536, 'Hello', { sync: 'false' });
+    await waitFor(() => got !== undefined);
     const sent = { imei, commandId: got?.commandId ?? '', messageId: 0x8300, serialNo: 1 };
-    announce(world.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
-    announce(world.bus, commandSent, sent, commandSentSubject(imei));
-    expect(await asked).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
-    finish?.(answered(0x8300, 1));
-    // What is known before is told: nobody has to be written to.
+    publish(harness.bus, commandSent, { ...sent, commandId: 'another' }, commandSentSubject(imei));
+    publish(harness.bus, commandSent, sent, commandSentSubject(imei));
+    expect(await reply).toMatchObject({ status: 200, body: { code: 0, data: { result: 'success' } } });
+    finish?.(createOutcome(0x8300, 1));
+    // Known results are returned without a write to the socket.
     expect(await send(randomImei(), 33_536, 'Hello', { sync: 'false' })).toMatchObject({ body: { code: 300 } });
   });
 
-  it('lets a command wait for a device that is away where offlineFlag says so', async () => {
+  it('queues a command for a disconnected device if offlineFlag is set', async () => {
     const imei = randomImei();
     expect(await send(imei, 33_536, 'Hello', { offlineFlag: 'true' })).toMatchObject({
       status: 200,
@@ -402,20 +411,20 @@ describe('POST /api/device/sendInstruct', () => {
     expect(await send(imei, 37_121, { channel: 1 }, { offlineFlag: 'true' })).toMatchObject({ body: { code: 300 } });
   });
 
-  it('is limited by device and by partner, and guessing by address', async () => {
-    const narrow = await world.service({
+  it('has limits by device and by partner, and by address for invalid tokens', async () => {
+    const narrow = await harness.startService({
       PARTNER_COMMAND_ENABLED: 'true',
       RATE_LIMIT_COMMANDS_BURST: '1',
       RATE_LIMIT_COMMANDS_PER_MINUTE: '1',
     });
-    const imei = await world.device(() => answered(0x8300));
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const fields = { deviceImei: imei, proNo: '128', cmdContent: 'Hello', token };
     expect(await form(fields, narrow.base)).toMatchObject({ status: 200, body: { code: 0 } });
     expect(await form(fields, narrow.base)).toMatchObject({ status: 429, body: { code: 1006 } });
   });
 
-  it('is not there unless it is enabled', async () => {
-    const closed = await world.service();
+  it('is 404 unless it is enabled', async () => {
+    const closed = await harness.startService();
     expect(await form({ token }, closed.base)).toMatchObject({ status: 404, body: { status: 404 } });
     const response = await fetch(api.base + path);
     expect(response.status).toBe(405);
@@ -427,12 +436,12 @@ describe("a partner's device", () => {
     api.get(`/send-text?imei=${imei}`, { method: 'POST', body: JSON.stringify({ text: 'Hello' }) });
 
   it.each<[Outcome, number]>([
-    [answered(0x8300), 200],
+    [createOutcome(0x8300), 200],
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
     [{ kind: 'refused', detail: 'the command channel of its partner has no such command' }, 400],
-  ])('is commanded by its partner where it has no session: %j is %i', async (outcome, status) => {
+  ])('is commanded by its partner without a session: %j is %i', async (outcome, status) => {
     const imei = randomImei();
     const commands: DeviceCommand[] = [];
     partnerDevices.set(imei, (command) => {
@@ -443,8 +452,8 @@ describe("a partner's device", () => {
     expect(commands).toEqual([expect.objectContaining({ kind: 'sendText', text: 'Hello' })]);
   });
 
-  it('is commanded by its session where it has one', async () => {
-    const imei = await world.device(() => answered(0x8300));
+  it('is commanded by its session if it has one', async () => {
+    const imei = await harness.connectDevice(() => createOutcome(0x8300));
     partnerDevices.set(imei, () => ({ kind: 'timedOut' }));
     expect(await text(imei)).toMatchObject({ status: 200 });
   });

@@ -1,48 +1,52 @@
 import { randomBytes } from 'node:crypto';
 import {
-  admitPartnerCommand,
+  authorizePartnerCommand,
   BusError,
-  call,
   callUseCase,
   commandSent,
   commandSentSubject,
-  listenFor,
   partnerCodes,
   queuePartnerCommand,
+  request,
+  subscribe,
 } from '@fleet/bus';
 import { AppError, defineRoute, Reply, type RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { PartnerCache, type PartnerSender } from '../access/partner-cache.ts';
+import { type PartnerIdentity, PartnerTokenCache } from '../access/partner-token-cache.ts';
 import type { RateLimits } from '../access/rate-limits.ts';
 import type { CommandContext, Deps } from '../deps.ts';
+import { commandLevelError, notConnectedError } from '../domain/outcome.ts';
 import {
-  type Instruction,
-  instructionBody,
-  readInstruction,
-  readInstructionBody,
-  tokenOf,
-} from '../domain/instruction.ts';
-import { aboveCommandLevel, notConnected } from '../domain/outcome.ts';
-import { type PartnerAnswer, partnerCodeOf, partnerError } from '../domain/partner-answer.ts';
-import { type InstructionResult, type ReadyInstruction, readyInstruction } from '../use-cases/carry-out-instruction.ts';
+  getToken,
+  type PartnerCommand,
+  parsePartnerCommand,
+  parsePartnerCommandBody,
+  partnerCommandBody,
+} from '../domain/partner-command.ts';
+import { type PartnerResponse, toPartnerCode, toPartnerError } from '../domain/partner-response.ts';
+import {
+  type PartnerCommandResult,
+  type PreparedCommand,
+  preparePartnerCommand,
+} from '../use-cases/prepare-partner-command.ts';
 
-const platformLimitMs = 3_000;
+const platformTimeoutMs = 3_000;
 
-const answer = Type.Object(
+const responseSchema = Type.Object(
   {
-    code: Type.Integer({ description: '0 success, 300 offline, 301 no answer in time, 302 refused.' }),
+    code: Type.Integer({ description: '0 success, 300 offline, 301 time-out, 302 refused.' }),
     msg: Type.String(),
     data: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
       description:
-        "The device's answer in the Device API's fields (`result`, `resources`, `video_id` …), and the hub's: `_code`, `_imei`, `_proNo`, `_requestId`, `_content` (the answer as text).",
+        "The device's response in the Device API's fields (`result`, `resources`, `video_id` …), and the hub's: `_code`, `_imei`, `_proNo`, `_requestId`, `_content` (the response as text).",
     }),
   },
   { title: 'InstructionAnswer' },
 );
 
-const fault = Type.Object(
+const errorSchema = Type.Object(
   {
     code: Type.Integer({ description: '302 refused, 1001 parameters, 1004 token, 1006 too often.' }),
     msg: Type.String(),
@@ -52,197 +56,208 @@ const fault = Type.Object(
   },
   { title: 'InstructionError' },
 );
-const failure = (description: string) => ({ description, schema: fault });
+const createErrorResponse = (description: string) => ({ description, schema: errorSchema });
 
-interface Parts {
+interface PartnerDeps {
   readonly limits: RateLimits;
-  readonly partners: PartnerCache;
+  readonly partnerTokens: PartnerTokenCache;
 }
 
-/** POST `/api/device/sendInstruct`: partners' clients command our terminals as they command the devices of the vendor's hub (section 18). */
+/** POST `/api/device/sendInstruct`: partners' clients command our terminals like devices of the vendor's hub. */
 export const sendInstruct = (deps: Deps, limits: RateLimits) => {
-  const parts: Parts = { limits, partners: new PartnerCache(deps.bus) };
+  const partnerDeps: PartnerDeps = { limits, partnerTokens: new PartnerTokenCache(deps.bus) };
   return defineRoute({
     method: 'post',
     path: '/sendInstruct',
     operationId: 'sendInstruct',
-    summary: 'Command a device as the vendor hub does',
+    summary: 'Send a partner command',
     description:
-      'A form, or JSON with the same names. What the device did stands in `code`, with HTTP status 200; a device that is not the partner’s is offline. Only where PARTNER_COMMAND_ENABLED is set.',
+      'A form, or JSON with the same names. `code` is the result of the device, with HTTP status 200; a device of another partner is offline. Requires PARTNER_COMMAND_ENABLED.',
     tags: ['Partner commands'],
-    secured: false,
-    limitMs: deps.config.REQUEST_LIMIT_MS,
+    isSecured: false,
+    timeoutMs: deps.config.REQUEST_LIMIT_MS,
     bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
-    readBody: readInstructionBody,
-    body: instructionBody,
-    renderError: partnerError,
-    response: answer,
+    readBody: parsePartnerCommandBody,
+    body: partnerCommandBody,
+    renderError: toPartnerError,
+    response: responseSchema,
     errors: {
-      400: failure('The command is not valid: code 1001.'),
-      401: failure('The token is missing or not valid: code 1004.'),
-      403: failure("The partner's `command_level` does not allow the command, and nothing was sent: code 302."),
-      413: failure('The body is larger than 16 KiB: code 1001.'),
-      415: failure('The body is compressed: code 1001.'),
-      429: failure('Too many requests, or the device is busy: code 1006.'),
-      500: failure('Unexpected server error: code 500.'),
-      503: failure('Devices can not be reached at the moment: code 503.'),
+      400: createErrorResponse('The command is not valid: code 1001.'),
+      401: createErrorResponse('The token is missing or not valid: code 1004.'),
+      403: createErrorResponse(
+        "The partner's `command_level` does not allow the command, and nothing was sent: code 302.",
+      ),
+      413: createErrorResponse('The body is larger than 16 KiB: code 1001.'),
+      415: createErrorResponse('The body is compressed: code 1001.'),
+      429: createErrorResponse('Too many requests, or the device is busy: code 1006.'),
+      500: createErrorResponse('Unexpected server error: code 500.'),
+      503: createErrorResponse('Devices are unavailable at the moment: code 503.'),
     },
     handle: async ({ body, context }) => {
-      const sender = await senderOf(parts, body, context);
-      const instruction = readInstruction(body);
-      const commanded = commandContext(deps, instruction, context);
+      const partner = await authenticatePartner(partnerDeps, body, context);
+      const command = parsePartnerCommand(body);
+      const commandContext = createCommandContext(deps, command, context);
       try {
-        return await carryOut(deps, parts, { sender, instruction }, commanded, context);
+        return await executeCommand(deps, partnerDeps, { partner, command }, commandContext, context);
       } catch (error) {
-        return answerOfError(error, instruction);
+        return toErrorResponse(error, command);
       }
     },
   });
 };
 
-interface Asked {
-  readonly sender: PartnerSender;
-  readonly instruction: Instruction;
+interface AuthenticatedCommand {
+  readonly partner: PartnerIdentity;
+  readonly command: PartnerCommand;
 }
 
-async function carryOut(
+async function executeCommand(
   deps: Deps,
-  { limits }: Parts,
-  asked: Asked,
-  commanded: CommandContext,
+  { limits }: PartnerDeps,
+  authenticated: AuthenticatedCommand,
+  commandContext: CommandContext,
   context: RequestContext,
-): Promise<PartnerAnswer> {
-  const { sender, instruction } = asked;
-  const ready = await readyInstruction(deps, instruction, commanded);
-  const { partnerId, accountId } = sender;
+): Promise<PartnerResponse> {
+  const { partner, command } = authenticated;
+  const prepared = await preparePartnerCommand(deps, command, commandContext);
+  const { partnerId, accountId } = partner;
   const address = context.request.ip ?? '';
-  const who = { partnerId, accountId, imei: instruction.imei, address };
-  const options = { timeoutMs: platformLimitMs, correlationId: context.requestId };
-  const { isCritical = false } = ready;
-  const wanted = { ...who, proNo: instruction.proNo, isCritical };
-  const admission = await orUnavailable(call(deps.bus, admitPartnerCommand, wanted, options));
-  if (admission.isAboveLevel === true) throw aboveCommandLevel();
-  if (!admission.isAdmitted) throw notConnected();
-  const admitted = { ...commanded, mayBeCritical: isCritical };
-  // After that, so that nobody uses up what is allowed to somebody else's device.
-  await limits.consume('command', instruction.imei, context);
+  const target = { partnerId, accountId, imei: command.imei, address };
+  const options = { timeoutMs: platformTimeoutMs, correlationId: context.requestId };
+  const { isCritical = false } = prepared;
+  const admissionRequest = { ...target, proNo: command.proNo, isCritical };
+  const authorization = await mapBusError(request(deps.bus, authorizePartnerCommand, admissionRequest, options));
+  if (authorization.isAboveLevel === true) throw commandLevelError();
+  if (!authorization.isAdmitted) throw notConnectedError();
+  const authorizedContext: CommandContext = { ...commandContext, isCriticalAllowed: isCritical };
+  // After that check, so that no caller uses up the limit of a device of another account.
+  await limits.consume('command', command.imei, context);
   try {
-    if (!instruction.isSync) return await writeOnly(deps, instruction, ready, admitted);
-    return answerOfResult(await ready.run(admitted), instruction);
+    if (!command.isSync) return await sendWithoutResult(deps, command, prepared, authorizedContext);
+    return toResultResponse(await prepared.run(authorizedContext), command);
   } catch (error) {
-    const isAway = error instanceof AppError && error.code === 'device_not_connected';
-    if (!isAway || !instruction.mayWait || ready.queued === null) throw error;
-    const queued = callUseCase(deps.bus, queuePartnerCommand, { ...who, ...ready.queued }, options);
-    const { commandId } = await orUnavailable(queued);
+    const isOffline = error instanceof AppError && error.code === 'device_not_connected';
+    if (!isOffline || !command.isQueueable || prepared.queueEntry === null) throw error;
+    const queuedCommand = callUseCase(deps.bus, queuePartnerCommand, { ...target, ...prepared.queueEntry }, options);
+    const { commandId } = await mapBusError(queuedCommand);
     if (commandId === null) throw error;
-    return queuedAnswer(commandId, instruction);
+    return toQueuedResponse(commandId, command);
   }
 }
 
-/** Whose the token is, counted by partner; a token that is none costs the address it came from. */
-async function senderOf(
-  { limits, partners }: Parts,
+/** Returns the owner of the token, counted by partner; an invalid token is counted by address. */
+async function authenticatePartner(
+  { limits, partnerTokens }: PartnerDeps,
   body: Readonly<Record<string, unknown>>,
   context: RequestContext,
-): Promise<PartnerSender> {
+): Promise<PartnerIdentity> {
   const address = context.request.ip ?? '';
-  const token = tokenOf(body);
-  const sender = await partners.senderOf(token, address, context.requestId);
-  await limits.consume('reads', sender === null ? `ip:${address}` : `partner:${sender.partnerId}`, context);
-  if (sender !== null) return sender;
+  const token = getToken(body);
+  const partner = await partnerTokens.findPartner(token, address, context.requestId);
+  await limits.consume('reads', partner === null ? `ip:${address}` : `partner:${partner.partnerId}`, context);
+  if (partner !== null) return partner;
   throw token === ''
-    ? new AppError('token_missing', 'The token of a partner is required.')
+    ? new AppError('token_missing', 'A partner token is required.')
     : new AppError('token_invalid', 'The token is not valid.');
 }
 
-function commandContext(
+function createCommandContext(
   { config }: Pick<Deps, 'config'>,
-  { timeoutMs }: Instruction,
+  { timeoutMs }: PartnerCommand,
   context: RequestContext,
 ): CommandContext {
   return {
     correlationId: context.requestId,
     log: context.log,
-    command: { id: randomBytes(16).toString('hex'), isRepeated: false },
+    command: { id: randomBytes(16).toString('hex'), isRetry: false },
     deadlineAtMs: context.receivedAtMs + Math.min(timeoutMs, config.DEVICE_REPLY_TIMEOUT_MS),
   };
 }
 
-/** Answers as soon as the device's socket has taken the command, or how it ended where that is known before. */
-async function writeOnly(
+/** Responds once the device's socket has accepted the command, or with the outcome if that is known earlier. */
+async function sendWithoutResult(
   { bus, log }: Pick<Deps, 'bus' | 'log'>,
-  instruction: Instruction,
-  ready: ReadyInstruction,
+  command: PartnerCommand,
+  prepared: PreparedCommand,
   context: CommandContext,
-): Promise<PartnerAnswer> {
-  const { imei } = instruction;
+): Promise<PartnerResponse> {
+  const { imei } = command;
   let listener: { stop(): void } | undefined;
-  const written = new Promise<PartnerAnswer>((resolve) => {
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a message about a command is not valid');
+  const sent = new Promise<PartnerResponse>((resolve) => {
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid event of a sent command');
     const onSent = ({ commandId }: { commandId: string }): void => {
-      if (commandId === context.command?.id) resolve(answerOfResult({ result: 'success' }, instruction));
+      if (commandId === context.command?.id) resolve(toResultResponse({ result: 'success' }, command));
     };
-    listener = listenFor(bus, commandSent, onError, onSent, commandSentSubject(imei));
+    listener = subscribe(bus, commandSent, onError, onSent, commandSentSubject(imei));
   });
-  const ended = ready.run(context).then((result) => answerOfResult(result, instruction));
-  ended.catch((error: unknown) => context.log.debug({ err: error }, 'a command that nobody waits for has failed'));
+  const executed = prepared.run(context).then((result) => toResultResponse(result, command));
+  executed.catch((error: unknown) => context.log.debug({ err: error }, 'background command failed'));
   try {
-    return await Promise.race([written, ended]);
+    return await Promise.race([sent, executed]);
   } finally {
     listener?.stop();
   }
 }
 
-const told = (code: number, msg: string, inner: string, instruction: Instruction, more: object): PartnerAnswer => ({
+const toPartnerResponse = (
+  code: number,
+  msg: string,
+  hubCode: string,
+  command: PartnerCommand,
+  fields: object,
+): PartnerResponse => ({
   code,
   msg,
   data: {
-    ...more,
-    _code: inner,
+    ...fields,
+    _code: hubCode,
     _msg: msg,
-    _imei: instruction.askedImei,
-    _proNo: instruction.proNo,
-    _requestId: instruction.requestId,
+    _imei: command.requestedImei,
+    _proNo: command.proNo,
+    _requestId: command.requestId,
   },
 });
 
 /** The hub's own codes within `data`. */
-const innerCodes: Readonly<Record<number, string>> = {
+const hubCodes: Readonly<Record<number, string>> = {
   [partnerCodes.success]: '100',
   [partnerCodes.offline]: '300',
   [partnerCodes.timedOut]: '600',
   [partnerCodes.refused]: '302',
 };
 
-function answerOfResult(result: InstructionResult, instruction: Instruction): PartnerAnswer {
-  const isDone = result.result === 'success';
-  const code = isDone ? partnerCodes.success : partnerCodes.refused;
-  const msg = isDone ? 'success' : `The device refused the command: ${result.result}.`;
+function toResultResponse(result: PartnerCommandResult, command: PartnerCommand): PartnerResponse {
+  const isSuccess = result.result === 'success';
+  const code = isSuccess ? partnerCodes.success : partnerCodes.refused;
+  const msg = isSuccess ? 'success' : `The device refused the command: ${result.result}.`;
   const content = JSON.stringify(result, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return told(code, msg, innerCodes[code] ?? '', instruction, { ...result, _content: content });
+  return toPartnerResponse(code, msg, hubCodes[code] ?? '', command, { ...result, _content: content });
 }
 
-/** What the hub answers for a command that waits. */
-const queuedAnswer = (commandId: string, instruction: Instruction): PartnerAnswer =>
-  told(partnerCodes.success, 'The device is offline, and the command waits for it.', '300', instruction, {
+/** Response of the hub for a queued command. */
+const toQueuedResponse = (commandId: string, command: PartnerCommand): PartnerResponse =>
+  toPartnerResponse(partnerCodes.success, 'The device is offline. The command is queued.', '300', command, {
     result: 'queued',
     command_id: commandId,
     _content: '',
   });
 
-/** What the device did is an answer; everything else is the request's error. */
-function answerOfError(error: unknown, instruction: Instruction): Reply<PartnerAnswer> {
+/** A result of the device is a response; everything else is an error of the request. */
+function toErrorResponse(error: unknown, command: PartnerCommand): Reply<PartnerResponse> {
   if (!(error instanceof AppError)) throw error;
-  const { code, isOfDevice } = partnerCodeOf(error);
-  if (!isOfDevice) throw error;
-  return new Reply(200, told(code, error.message, innerCodes[code] ?? '', instruction, { result: null, _content: '' }));
+  const { code, isDeviceOutcome } = toPartnerCode(error);
+  if (!isDeviceOutcome) throw error;
+  return new Reply(
+    200,
+    toPartnerResponse(code, error.message, hubCodes[code] ?? '', command, { result: null, _content: '' }),
+  );
 }
 
-async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+async function mapBusError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'The platform can not be asked at the moment.', { cause });
+    throw new AppError('unavailable', 'The platform is unavailable at the moment.', { cause });
   }
 }

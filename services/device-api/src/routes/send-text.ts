@@ -1,41 +1,41 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { sendText as sendTextToDevice, textLimitBytes } from '../use-cases/send-text.ts';
-import { bodyErrors, shownAnswer, terminalGeneralResponse } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { maxTextBytes, sendText as sendTextToDevice } from '../use-cases/send-text.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import { deviceQuery } from './parameters.ts';
+import { bodyErrors, terminalGeneralResponse, toGeneralResponseBody } from './responses.ts';
 
-const flag = (description: string) => Type.Boolean({ description });
+const flagSchema = (description: string) => Type.Boolean({ description });
 
 const body = Type.Object(
   {
     text: Type.String({
       minLength: 1,
-      maxLength: textLimitBytes,
-      description: `At most ${textLimitBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK does not have are refused.`,
+      maxLength: maxTextBytes,
+      description: `At most ${maxTextBytes} bytes in GBK: an ASCII character takes 1 byte, any other 2. Characters that GBK lacks are rejected.`,
       examples: ['Please call the dispatcher.'],
     }),
     text_type: Type.Optional(
       Type.Unsafe<'Notification' | 'Service' | null>({
         type: ['string', 'null'],
         enum: ['Notification', 'Service', null],
-        description: 'Left out or null for none. Only devices of edition 2019 are told.',
+        description: 'Absent or null for none. Only devices of edition 2019 receive it.',
       }),
     ),
     options: Type.Optional(
       Type.Object(
         {
-          emergency: flag('Flag the message as an emergency.'),
-          display_by_terminal: flag("Show it on the device's own display."),
-          tts: flag('Read it aloud (text-to-speech).'),
-          display_by_advertising_screen: flag('Show it on an attached advertising screen.'),
-          central_navigation_info: flag('Mark it as navigation information from the control centre.'),
+          emergency: flagSchema('Flag the message as an emergency.'),
+          display_by_terminal: flagSchema("Show it on the device's own display."),
+          tts: flagSchema('Read it aloud (text-to-speech).'),
+          display_by_advertising_screen: flagSchema('Show it on an attached advertising screen.'),
+          central_navigation_info: flagSchema('Mark it as navigation information from the control centre.'),
         },
         {
           title: 'SendTextOptions',
-          description: 'Presentation. When left out, the message is sent as an emergency message.',
+          description: 'Presentation. Default: an emergency message.',
         },
       ),
     ),
@@ -45,19 +45,19 @@ const body = Type.Object(
 
 export const sendText = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'post',
     path: '/send-text',
     operationId: 'sendText',
     summary: 'Send a text message to a device',
-    description: 'The success of a device means that it has taken the message, not that somebody has read it.',
+    description: 'Success means that the device accepted the message, not that a driver has read it.',
     tags: ['Utilities'],
     query: deviceQuery,
     body,
     response: terminalGeneralResponse,
     errors: bodyErrors,
     handle: async ({ query, body: { text, text_type = null, options }, context }) => {
-      const shown =
+      const textOptions =
         options === undefined
           ? null
           : {
@@ -67,7 +67,7 @@ export const sendText = (deps: Deps) =>
               displayByAdvertisingScreen: options.display_by_advertising_screen,
               centralNavigationInfo: options.central_navigation_info,
             };
-      const wanted = { imei: canonicalImei(query.imei), text, textType: text_type, options: shown };
-      return shownAnswer(await sendTextToDevice(deps, wanted, commandContext(deps, context)));
+      const request = { imei: canonicalImei(query.imei), text, textType: text_type, options: textOptions };
+      return toGeneralResponseBody(await sendTextToDevice(deps, request, createCommandContext(deps, context)));
     },
   });

@@ -1,23 +1,30 @@
 import { uploadSubject } from '@fleet/bus';
 import type { UploadStatus } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { type Camera, control, refusing, UploadWorld, uploading, uploadPath } from '../testing/upload-world.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import {
+  controlClip,
+  type FakeCamera,
+  rejectWith,
+  requestClip,
+  UploadHarness,
+  uploadPath,
+} from '../testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(90_000);
 
-let uploads: UploadWorld;
-let api: Awaited<ReturnType<UploadWorld['service']>>;
+let uploads: UploadHarness;
+let api: Awaited<ReturnType<UploadHarness['startService']>>;
 let replica: typeof api;
-/** Waits for a camera for a moment only. */
+/** A short time-out of cameras. */
 let quick: typeof api;
 beforeAll(async () => {
-  uploads = await UploadWorld.open();
+  uploads = await UploadHarness.open();
   [api, replica, quick] = await Promise.all([
-    uploads.service(),
-    uploads.service(),
-    uploads.service({ UPLOAD_CONTROL_TIMEOUT_MS: '700' }),
+    uploads.startService(),
+    uploads.startService(),
+    uploads.startService({ UPLOAD_CONTROL_TIMEOUT_MS: '700' }),
   ]);
 });
 afterAll(() => uploads.close());
@@ -25,35 +32,35 @@ afterAll(() => uploads.close());
 const [pause, resume, cancel] = [0, 1, 2] as const;
 const error = (status: number, text = '') => ({ status, body: { status, error: expect.stringContaining(text) } });
 const ok = (status: UploadStatus, more: object = {}) => ({ status: 200, body: { status, ...more } });
-const shown = async (id: string) => (await api.get(`/videos?video_id=${id}`)).body;
+const getUpload = async (id: string) => (await api.get(`/videos?video_id=${id}`)).body;
 
-/** An upload that has come into a status as it does in life. */
-async function uploadIn(status: UploadStatus, camera: Camera): Promise<string> {
-  const id = await uploading(api, camera);
-  if (status === 'paused') await control(api, id, pause);
-  if (status === 'cancelled') await control(api, id, cancel);
+/** Creates an upload in a status, by the usual steps. */
+async function uploadIn(status: UploadStatus, camera: FakeCamera): Promise<string> {
+  const id = await requestClip(api, camera);
+  if (status === 'paused') await controlClip(api, id, pause);
+  if (status === 'cancelled') await controlClip(api, id, cancel);
   if (status === 'completed' || status === 'failed') await uploads.records.transition(id, ['uploading'], status);
-  expect(await uploads.record(id)).toMatchObject({ status });
+  expect(await uploads.getRecord(id)).toMatchObject({ status });
   camera.frames.length = 0;
   return id;
 }
 
-/** What upload-ftp writes when bytes have come. */
-const bytesOf = { filesize: 4096, filename: 'ch1.mp4' };
+/** Writes what upload-ftp writes when bytes arrive. */
+const byteFields = { filesize: 4096, filename: 'ch1.mp4' };
 
-describe('an action that fits', () => {
+describe('a valid action', () => {
   it.each([
     ['uploading', pause, 'paused'],
     ['paused', resume, 'uploading'],
     ['uploading', cancel, 'cancelled'],
     ['paused', cancel, 'cancelled'],
   ] as const)(
-    '%s, action %i: the camera is told by the serial of its 0x9206, and the upload is %s',
+    '%s, action %i: the camera receives the serial of its 0x9206, and the upload is %s',
     async (from, action, to) => {
-      const camera = await uploads.camera();
+      const camera = await uploads.connectCamera();
       const id = await uploadIn(from, camera);
-      const { commandSerialNo, createdAtMs } = await uploads.record(id);
-      const { status, body } = await control(api, id, action);
+      const { commandSerialNo, createdAtMs } = await uploads.getRecord(id);
+      const { status, body } = await controlClip(api, id, action);
       expect({ status, body }).toEqual({
         status: 200,
         body: {
@@ -67,41 +74,41 @@ describe('an action that fits', () => {
         },
       });
       expect(camera.frames).toEqual([{ kind: 'controlUpload', uploadSerialNo: commandSerialNo, control: action }]);
-      expect(await uploads.record(id)).toMatchObject({ status: to, control: null, createdAtMs });
-      expect(await shown(id)).toEqual(body);
+      expect(await uploads.getRecord(id)).toMatchObject({ status: to, control: null, createdAtMs });
+      expect(await getUpload(id)).toEqual(body);
     },
   );
 
-  it('keeps what has come, but for a cancel: its files are deleted and its sessions closed', async () => {
-    const camera = await uploads.camera();
+  it('retains received files, except that a cancel deletes them and closes the sessions', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
-    await uploads.records.set(id, ['uploading'], bytesOf);
-    expect(await control(api, id, pause)).toMatchObject(ok('paused', bytesOf));
-    expect(await control(api, id, resume)).toMatchObject(ok('uploading', bytesOf));
+    await uploads.records.set(id, ['uploading'], byteFields);
+    expect(await controlClip(api, id, pause)).toMatchObject(ok('paused', byteFields));
+    expect(await controlClip(api, id, resume)).toMatchObject(ok('uploading', byteFields));
     expect(uploads.removed).not.toContain(id);
-    const { body } = await control(api, id, cancel);
+    const { body } = await controlClip(api, id, cancel);
     expect(body).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(body).not.toHaveProperty('filename');
     expect(uploads.removed).toContain(id);
-    await until(() => uploads.revoked.includes(id));
-    expect(await uploads.record(id)).toMatchObject({ credential: null, files: [], server: null });
+    await waitFor(() => uploads.revoked.includes(id));
+    expect(await uploads.getRecord(id)).toMatchObject({ credential: null, files: [], server: null });
   });
 
-  it('cancels also when the files can not be removed yet, which the record shows', async () => {
-    const camera = await uploads.camera();
+  it('cancels also if the files cannot be deleted yet, as recorded', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     uploads.isRemoving = false;
-    const answer = await control(api, id, cancel);
+    const response = await controlClip(api, id, cancel);
     uploads.isRemoving = true;
-    expect(answer).toMatchObject(ok('cancelled', { filesize: 0 }));
-    expect((await uploads.record(id)).server).not.toBeNull();
+    expect(response).toMatchObject(ok('cancelled', { filesize: 0 }));
+    expect((await uploads.getRecord(id)).server).not.toBeNull();
   });
 
-  it('says in a stored message that a cancelled upload is closed', async () => {
-    const camera = await uploads.camera();
+  it('publishes a stored event for a cancelled upload', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
-    await control(api, id, cancel);
-    const manager = await uploads.world.bus.jetstreamManager();
+    await controlClip(api, id, cancel);
+    const manager = await uploads.harness.bus.jetstreamManager();
     const message = await manager.streams.getMessage('UPLOADS', { last_by_subj: uploadSubject(id, 'closed') });
     expect(message.json()).toMatchObject({
       uploadId: id,
@@ -114,20 +121,20 @@ describe('an action that fits', () => {
   });
 });
 
-describe('an action that does not fit', () => {
+describe('an invalid action', () => {
   it.each([
     ['uploading', [resume]],
     ['paused', [pause]],
     ['completed', [pause, resume, cancel]],
     ['failed', [pause, resume, cancel]],
     ['cancelled', [pause, resume, cancel]],
-  ] as const)('is 409 for an upload that is %s, and the camera is not told', async (status, actions) => {
-    const camera = await uploads.camera();
+  ] as const)('is 409 for an upload that is %s, and sends no command', async (status, actions) => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn(status, camera);
-    const before = await uploads.record(id);
-    for (const action of actions) expect(await control(api, id, action)).toMatchObject(error(409, status));
+    const before = await uploads.getRecord(id);
+    for (const action of actions) expect(await controlClip(api, id, action)).toMatchObject(error(409, status));
     expect(camera.frames).toEqual([]);
-    expect(await uploads.record(id)).toEqual(before);
+    expect(await uploads.getRecord(id)).toEqual(before);
   });
 
   it.each([
@@ -141,18 +148,18 @@ describe('an action that does not fit', () => {
     expect(await api.get(`/videos/control?${query}`)).toMatchObject(error(400, name));
   });
 
-  it('is 404 for an upload that is not there', async () => {
-    expect(await control(api, '0123456789abcdef01234567', pause)).toMatchObject(error(404, 'no upload'));
+  it('is 404 for a missing upload', async () => {
+    expect(await controlClip(api, '0123456789abcdef01234567', pause)).toMatchObject(error(404, 'no upload'));
   });
 
-  it('takes the id in capital letters too', async () => {
-    const camera = await uploads.camera();
+  it('accepts the id in capital letters', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
-    expect(await control(api, id.toUpperCase(), pause)).toMatchObject(ok('paused', { video_id: id }));
+    expect(await controlClip(api, id.toUpperCase(), pause)).toMatchObject(ok('paused', { video_id: id }));
   });
 });
 
-describe('a camera that does not do it', () => {
+describe('a camera that refuses', () => {
   const actions = [
     ['uploading', pause],
     ['paused', resume],
@@ -160,18 +167,18 @@ describe('a camera that does not do it', () => {
     ['paused', cancel],
   ] as const;
   it.each(actions.flatMap(([status, action]) => [1, 2, 3].map((result) => [status, action, result] as const)))(
-    '%s, action %i refused with %i: 200 with the upload as it was',
+    '%s, action %i refused with %i: 200 with the unchanged upload',
     async (status, action, result) => {
-      const camera = await uploads.camera();
+      const camera = await uploads.connectCamera();
       const id = await uploadIn(status, camera);
-      await uploads.records.set(id, [status], bytesOf);
-      const before = await uploads.record(id);
-      camera.answer = refusing(result);
-      expect(await control(api, id, action)).toMatchObject(ok(status, bytesOf));
-      expect(await uploads.record(id)).toEqual(before);
+      await uploads.records.set(id, [status], byteFields);
+      const before = await uploads.getRecord(id);
+      camera.respond = rejectWith(result);
+      expect(await controlClip(api, id, action)).toMatchObject(ok(status, byteFields));
+      expect(await uploads.getRecord(id)).toEqual(before);
       expect(uploads.removed).not.toContain(id);
-      // The camera belongs to whom it belonged before.
-      camera.answer = () => undefined;
+      // The camera is locked as before.
+      camera.respond = () => undefined;
       expect((await api.get(uploadPath(camera.imei, { clip: 2 }))).status).toBe(status === 'paused' ? 200 : 409);
     },
   );
@@ -182,82 +189,82 @@ describe('a camera that does not do it', () => {
         ['is gone', { kind: 'notConnected' }, 404],
         ['is silent', { kind: 'timedOut' }, 504],
         ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
-        ['answers a result of its own', refusing(9), 502],
-        ['answers without a result', refusing(255), 502],
+        ['answers a result of its own', rejectWith(9), 502],
+        ['answers without a result', rejectWith(255), 502],
       ].map(([what, outcome, code]) => [status, action, what, outcome, code] as const),
     ),
-  )('%s, action %i: when it %s nothing changes', async (status, action, _what, outcome, code) => {
-    const camera = await uploads.camera();
+  )('%s, action %i: nothing changes when it %s', async (status, action, _what, outcome, code) => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn(status, camera);
-    const before = await uploads.record(id);
-    camera.answer = typeof outcome === 'function' ? outcome : () => outcome as never;
-    expect(await control(api, id, action)).toMatchObject(error(code as number));
-    expect(await uploads.record(id)).toEqual(before);
-    camera.answer = () => undefined;
-    expect((await control(api, id, action)).status).toBe(200);
+    const before = await uploads.getRecord(id);
+    camera.respond = typeof outcome === 'function' ? outcome : () => outcome as never;
+    expect(await controlClip(api, id, action)).toMatchObject(error(code as number));
+    expect(await uploads.getRecord(id)).toEqual(before);
+    camera.respond = () => undefined;
+    expect((await controlClip(api, id, action)).status).toBe(200);
     expect(camera.actions).toEqual([action, action]);
   });
 
-  it('is 504 when it does not answer in the time for control', async () => {
-    const camera = await uploads.camera();
+  it('is 504 without a response within the time-out of controls', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
-    expect(await control(quick, id, pause)).toMatchObject(error(504, 'did not reply'));
+    expect(await controlClip(quick, id, pause)).toMatchObject(error(504, 'did not reply'));
     release();
-    expect(await shown(id)).toMatchObject({ status: 'uploading' });
-    expect(await control(api, id, pause)).toMatchObject(ok('paused'));
+    expect(await getUpload(id)).toMatchObject({ status: 'uploading' });
+    expect(await controlClip(api, id, pause)).toMatchObject(ok('paused'));
   });
 
-  it('is 502 when its answer to the 0x9206 was lost with a process: there is no serial to name', async () => {
-    const camera = await uploads.camera();
+  it('is 502 if the response to the 0x9206 was lost with a process: its serial is unknown', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     await uploads.records.set(id, ['uploading'], { commandSerialNo: null, reservedUntilMs: Date.now() - 1 });
-    expect(await control(api, id, pause)).toMatchObject(error(502, 'lost'));
+    expect(await controlClip(api, id, pause)).toMatchObject(error(502, 'lost'));
     expect(camera.frames).toEqual([]);
   });
 });
 
-describe('an upload whose 0x9206 is not answered yet, though its first bytes have come', () => {
-  it('is controlled once the answer gives the serial to name', async () => {
-    const camera = await uploads.camera();
+describe('an upload with bytes and without a response to its 0x9206', () => {
+  it('is controlled once the response contains the serial', async () => {
+    const camera = await uploads.connectCamera();
     const release = camera.hold();
     const request = api.get(uploadPath(camera.imei));
-    await until(() => camera.requests === 1);
-    const [record] = await uploads.recordsOf(camera.imei);
+    await waitFor(() => camera.requests === 1);
+    const [record] = await uploads.findRecords(camera.imei);
     const id = record?._id ?? '';
-    await uploads.records.transition(id, ['reserved'], 'uploading', bytesOf);
-    const pausing = control(replica, id, pause);
-    await uploads.letIn(camera.imei, 2);
+    await uploads.records.transition(id, ['reserved'], 'uploading', byteFields);
+    const pausing = controlClip(replica, id, pause);
+    await uploads.waitUntilAdmitted(camera.imei, 2);
     expect(camera.actions).toEqual([]);
     release();
     expect((await request).status).toBe(200);
-    expect(await pausing).toMatchObject(ok('paused', bytesOf));
+    expect(await pausing).toMatchObject(ok('paused', byteFields));
     expect(camera.frames.at(-1)).toEqual({ kind: 'controlUpload', uploadSerialNo: 0x0200, control: pause });
   });
 });
 
 describe('a camera that is busy with another upload', () => {
-  it('does not resume: 409, it is not told, and the other goes on', async () => {
-    const camera = await uploads.camera();
+  it('does not resume: 409 without a command, and the other continues', async () => {
+    const camera = await uploads.connectCamera();
     const first = await uploadIn('paused', camera);
-    const second = await uploading(api, camera, { channel: 2 });
+    const second = await requestClip(api, camera, { channel: 2 });
     camera.frames.length = 0;
-    expect(await control(api, first, resume)).toMatchObject(error(409, 'another clip'));
+    expect(await controlClip(api, first, resume)).toMatchObject(error(409, 'another clip'));
     expect(camera.frames).toEqual([]);
-    expect(await shown(first)).toMatchObject({ status: 'paused' });
-    expect(await control(api, second, pause)).toMatchObject(ok('paused'));
-    expect(await control(api, first, resume)).toMatchObject(ok('uploading'));
-    expect(await control(api, second, resume)).toMatchObject(error(409));
+    expect(await getUpload(first)).toMatchObject({ status: 'paused' });
+    expect(await controlClip(api, second, pause)).toMatchObject(ok('paused'));
+    expect(await controlClip(api, first, resume)).toMatchObject(ok('uploading'));
+    expect(await controlClip(api, second, resume)).toMatchObject(error(409));
     await uploads.records.transition(first, ['uploading'], 'completed');
-    expect(await control(api, second, resume)).toMatchObject(ok('uploading'));
+    expect(await controlClip(api, second, resume)).toMatchObject(ok('uploading'));
   });
 
-  it('is taken by a resume whose answer is awaited', async () => {
-    const camera = await uploads.camera();
+  it('is locked by a pending resume', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('paused', camera);
     const release = camera.hold();
-    const resuming = control(api, id, resume);
-    await until(() => camera.actions.length === 1);
+    const resuming = controlClip(api, id, resume);
+    await waitFor(() => camera.actions.length === 1);
     expect(await replica.get(uploadPath(camera.imei, { clip: 2 }))).toMatchObject(error(409));
     release();
     expect(await resuming).toMatchObject(ok('uploading'));
@@ -265,7 +272,7 @@ describe('a camera that is busy with another upload', () => {
   });
 });
 
-describe('commands at once', () => {
+describe('concurrent commands', () => {
   it.each([
     ['uploading', [pause, cancel]],
     ['uploading', [cancel, pause]],
@@ -274,87 +281,85 @@ describe('commands at once', () => {
     ['uploading', [pause, pause]],
     ['paused', [cancel, cancel]],
     ['paused', [resume, resume]],
-  ] as const)(
-    '%s, actions %j: the first wins, the other is 409 and never reaches the camera',
-    async (status, [one, two]) => {
-      const camera = await uploads.camera();
-      const id = await uploadIn(status, camera);
-      const commandsBefore = status === 'paused' ? 2 : 1;
-      const release = camera.hold();
-      const first = control(api, id, one);
-      await until(() => camera.actions.length === 1);
-      const second = control(replica, id, two);
-      await uploads.letIn(camera.imei, commandsBefore + 2);
-      release();
-      expect((await first).status).toBe(200);
-      expect(await second).toMatchObject(error(409));
-      expect(camera.actions).toEqual([one]);
-      expect(await shown(id)).toMatchObject({ status: ((await first).body as { status: string }).status });
-    },
-  );
+  ] as const)('%s, actions %j: the first wins, the other is 409 and is not sent', async (status, [one, two]) => {
+    const camera = await uploads.connectCamera();
+    const id = await uploadIn(status, camera);
+    const commandsBefore = status === 'paused' ? 2 : 1;
+    const release = camera.hold();
+    const first = controlClip(api, id, one);
+    await waitFor(() => camera.actions.length === 1);
+    const second = controlClip(replica, id, two);
+    await uploads.waitUntilAdmitted(camera.imei, commandsBefore + 2);
+    release();
+    expect((await first).status).toBe(200);
+    expect(await second).toMatchObject(error(409));
+    expect(camera.actions).toEqual([one]);
+    expect(await getUpload(id)).toMatchObject({ status: ((await first).body as { status: string }).status });
+  });
 
-  it('without an order: one winner and 409 for all others, and the camera hears only what was done', async () => {
-    const camera = await uploads.camera();
+  it('in any order: one succeeds, all others are 409, and the camera receives only that one', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
     const requests = Array.from({ length: 12 }, (_, index) =>
-      control(index % 2 === 0 ? api : replica, id, index % 3 === 0 ? cancel : pause),
+      controlClip(index % 2 === 0 ? api : replica, id, index % 3 === 0 ? cancel : pause),
     );
-    await until(() => camera.actions.length === 1);
+    await waitFor(() => camera.actions.length === 1);
     release();
-    const answers = await Promise.all(requests);
-    // Whoever came after the winner had ended has seen the new status, and may have done what fits that: a cancel of the paused.
-    const done = answers.filter(({ status }) => status === 200);
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(12 - done.length);
+    const responses = await Promise.all(requests);
+    // A caller after the end of the winner sees the new status, for which its action may be valid: a cancel after a
+    // pause.
+    const done = responses.filter(({ status }) => status === 200);
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(12 - done.length);
     expect(camera.actions).toHaveLength(done.length);
-    const { status } = await uploads.record(id);
+    const { status } = await uploads.getRecord(id);
     expect(status).toBe(camera.actions.at(-1) === cancel ? 'cancelled' : 'paused');
   });
 
-  it('waits for its turn and is done when the first was refused', async () => {
-    const camera = await uploads.camera();
+  it('waits for the first and is executed if that was refused', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
-    const first = control(api, id, pause);
-    await until(() => camera.actions.length === 1);
-    const second = control(replica, id, cancel);
-    await uploads.letIn(camera.imei, 3);
-    release(refusing(1));
+    const first = controlClip(api, id, pause);
+    await waitFor(() => camera.actions.length === 1);
+    const second = controlClip(replica, id, cancel);
+    await uploads.waitUntilAdmitted(camera.imei, 3);
+    release(rejectWith(1));
     expect(await first).toMatchObject(ok('uploading'));
     expect(await second).toMatchObject(ok('cancelled'));
     expect(camera.actions).toEqual([pause, cancel]);
   });
 
-  it('is 504 when its turn does not come in time', async () => {
-    const camera = await uploads.camera();
+  it('is 504 if the first does not end in time', async () => {
+    const camera = await uploads.connectCamera();
     const id = await uploadIn('uploading', camera);
     const release = camera.hold();
-    const first = control(api, id, pause);
-    await until(() => camera.actions.length === 1);
-    expect(await control(quick, id, cancel)).toMatchObject(error(504));
+    const first = controlClip(api, id, pause);
+    await waitFor(() => camera.actions.length === 1);
+    expect(await controlClip(quick, id, cancel)).toMatchObject(error(504));
     release();
     expect(await first).toMatchObject(ok('paused'));
     expect(camera.actions).toEqual([pause]);
   });
 });
 
-describe('an upload that ends while the camera is told', () => {
+describe('an upload that ends during the command', () => {
   it.each([
     ['uploading', pause, 'completed'],
     ['uploading', cancel, 'completed'],
     ['uploading', pause, 'failed'],
     ['paused', resume, 'failed'],
-  ] as const)('%s, action %i, meanwhile %s (as by 0x1206): 409, and it stays so', async (from, action, ended) => {
-    for (const answer of [refusing(0), refusing(1)]) {
-      const camera = await uploads.camera();
+  ] as const)('%s, action %i, then %s (as by 0x1206): 409, and it stays so', async (from, action, ended) => {
+    for (const response of [rejectWith(0), rejectWith(1)]) {
+      const camera = await uploads.connectCamera();
       const id = await uploadIn(from, camera);
       const release = camera.hold();
-      const controlling = control(api, id, action);
-      await until(() => camera.actions.length === 1);
-      await uploads.records.transition(id, [from], ended, bytesOf);
-      release(answer);
+      const controlling = controlClip(api, id, action);
+      await waitFor(() => camera.actions.length === 1);
+      await uploads.records.transition(id, [from], ended, byteFields);
+      release(response);
       expect(await controlling).toMatchObject(error(409, ended));
-      expect(await shown(id)).toMatchObject({ status: ended, ...bytesOf });
+      expect(await getUpload(id)).toMatchObject({ status: ended, ...byteFields });
       expect(uploads.removed).not.toContain(id);
       expect((await api.get(uploadPath(camera.imei, { clip: 2 }))).status).toBe(200);
     }

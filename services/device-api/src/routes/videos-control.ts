@@ -2,48 +2,48 @@ import { AppError, defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { controlUpload } from '../use-cases/control-upload.ts';
-import { commandErrors } from './answers.ts';
-import { choice } from './parameters.ts';
-import { shownUpload, uploadedVideo, videoId } from './videos-answers.ts';
+import { choiceSchema } from './parameters.ts';
+import { commandErrors } from './responses.ts';
+import { toUploadResponse, uploadedVideo, videoId } from './upload-responses.ts';
 
 const { 503: _late, ...errors } = commandErrors as Record<number, string>;
 
 export const videosControl = (deps: Deps) =>
   defineRoute({
-    answersHead: false,
+    allowHead: false,
     method: 'get',
     path: '/videos/control',
     operationId: 'controlUpload',
     summary: 'Pause, resume or cancel an upload',
     description:
-      'Answers the upload after the action; unchanged where the camera refused it. Cancelling deletes what was uploaded.',
+      'Returns the upload after the action; unchanged if the camera refused. Cancelling deletes received files.',
     tags: ['Video upload'],
     query: Type.Object({
       video_id: videoId,
-      action: choice([0, 1, 2], { description: '0 pause, 1 resume, 2 cancel.' }),
+      action: choiceSchema([0, 1, 2], { description: '0 pause, 1 resume, 2 cancel.' }),
     }),
     response: uploadedVideo,
     errors: {
       ...errors,
       404: 'There is no upload with this video_id, or the device is not connected.',
-      409: 'The action does not fit the status, the status changed meanwhile, or (on resume) the camera is busy with another upload.',
+      409: 'The action does not fit the status, the status changed concurrently, or (on resume) the camera is busy with another upload.',
       504: 'The device did not reply within 15 seconds.',
     },
     scopes: ['command', 'video'],
     bucket: 'command',
     handle: async ({ query, context }) => {
-      const command = {
+      const commandContext = {
         correlationId: context.requestId,
         log: context.log,
         deadlineAtMs: context.receivedAtMs + deps.config.UPLOAD_CONTROL_TIMEOUT_MS,
       };
-      const wanted = { uploadId: query.video_id.toLowerCase(), action: query.action };
-      return shownUpload(await controlUpload(deps, wanted, command).catch(asListed));
+      const request = { uploadId: query.video_id.toLowerCase(), action: query.action };
+      return toUploadResponse(await controlUpload(deps, request, commandContext).catch(mapUnlistedStatus));
     },
   });
 
 /** The interface lists no 503 here. */
-function asListed(error: unknown): never {
+function mapUnlistedStatus(error: unknown): never {
   if (error instanceof AppError && error.status === 503)
     throw new AppError('internal', error.message, { cause: error.cause ?? error });
   throw error;

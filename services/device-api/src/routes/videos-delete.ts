@@ -2,7 +2,7 @@ import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { deleteUpload } from '../use-cases/delete-upload.ts';
-import { shownUpload, uploadedVideo, uploadReadErrors, videoId } from './videos-answers.ts';
+import { toUploadResponse, uploadedVideo, uploadReadErrors, videoId } from './upload-responses.ts';
 
 const operationId = 'deleteUpload';
 
@@ -12,14 +12,14 @@ export const videosDelete = (deps: Deps) =>
     path: '/videos',
     operationId,
     summary: 'Delete an upload and its video file',
-    description: 'For an upload that is completed, failed or cancelled. Irreversible. Answers the upload as it was.',
+    description: 'For an upload that is completed, failed or cancelled. Irreversible. Returns the deleted upload.',
     tags: ['Video upload'],
     query: Type.Object({ video_id: videoId }),
     response: uploadedVideo,
     errors: {
       ...uploadReadErrors,
       403: 'The upload is still uploading or paused: cancel it first. Also: the key lacks the scope, or is not valid from this address (only where keys are asked for).',
-      502: 'The video file could not be deleted. Nothing was removed: try again.',
+      502: 'The video file could not be deleted. Nothing was removed; retry.',
     },
     scopes: ['command', 'video'],
     bucket: 'reads',
@@ -28,7 +28,7 @@ export const videosDelete = (deps: Deps) =>
         correlationId: context.requestId,
         log: context.log,
       });
-      deps.guard.noteDeletion(upload.clip.imei, operationId, context);
-      return shownUpload(upload);
+      deps.guard.auditDeletion(upload.clip.imei, operationId, context);
+      return toUploadResponse(upload);
     },
   });

@@ -1,44 +1,52 @@
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { clipSource, serveUseCase } from '@fleet/bus';
+import { locateClip, serveUseCase } from '@fleet/bus';
 import { verifyClipPath } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { configSchema } from '../config.ts';
-import { type MediaPod, openMediaPod } from '../testing/media-pod.ts';
-import { ftpPod, UploadWorld, uploading } from '../testing/upload-world.ts';
+import { type FakeMediaPod, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { ftpPod, requestClip, UploadHarness } from '../testing/upload-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(90_000);
 
-let uploads: UploadWorld;
-let api: Awaited<ReturnType<UploadWorld['service']>>;
+let uploads: UploadHarness;
+let api: Awaited<ReturnType<UploadHarness['startService']>>;
 let id: string;
 let podUrl = '';
 let source: { stop(): Promise<void> };
 beforeAll(async () => {
-  uploads = await UploadWorld.open();
-  api = await uploads.service();
+  uploads = await UploadHarness.open();
+  api = await uploads.startService();
   id = await completed();
 });
 beforeEach(async () => {
-  source = serveUseCase(uploads.world.bus, clipSource(ftpPod), { queue: 'q', onError: () => undefined }, async () => ({
-    httpUrl: podUrl,
-  }));
-  await uploads.world.bus.nc.flush();
+  source = serveUseCase(
+    uploads.harness.bus,
+    locateClip(ftpPod),
+    { queue: 'q', onError: () => undefined },
+    async () => ({
+      httpUrl: podUrl,
+    }),
+  );
+  await uploads.harness.bus.nc.flush();
 });
 afterEach(() => source.stop());
 afterAll(() => uploads.close());
 
 async function completed(): Promise<string> {
-  const made = await uploading(api, await uploads.camera());
-  await uploads.records.transition(made, ['uploading'], 'completed');
-  return made;
+  const upload = await requestClip(api, await uploads.connectCamera());
+  await uploads.records.transition(upload, ['uploading'], 'completed');
+  return upload;
 }
 
-/** Serves as the pod that has the file while the test runs. */
-async function withPod<T>(answer: Parameters<typeof openMediaPod>[0], work: (pod: MediaPod) => Promise<T>): Promise<T> {
-  const pod = await openMediaPod(answer);
+/** Serves as the pod that stores the file during the test. */
+async function withPod<T>(
+  respond: Parameters<typeof startFakeMediaPod>[0],
+  work: (pod: FakeMediaPod) => Promise<T>,
+): Promise<T> {
+  const pod = await startFakeMediaPod(respond);
   podUrl = pod.url;
   try {
     return await work(pod);
@@ -61,7 +69,7 @@ const refusal = (status: number, sentence: string, headers: Record<string, strin
   );
 
 describe('GET /videos/file', () => {
-  it('asks the pod by a signed URL of its own for each form, and passes on what that answers', async () => {
+  it('requests each form from the pod by a signed URL, and forwards its response', async () => {
     const headers = {
       'content-type': 'video/mp2t',
       'content-length': '5',
@@ -80,12 +88,12 @@ describe('GET /videos/file', () => {
         ] as const) {
           const response = await fetch(file(query));
           expect([response.status, await response.text()]).toEqual([200, '12345']);
-          const { 'x-inner': _inner, ...shown } = headers;
-          expect(Object.fromEntries(response.headers)).toMatchObject(shown);
+          const { 'x-inner': _inner, ...publicHeaders } = headers;
+          expect(Object.fromEntries(response.headers)).toMatchObject(publicHeaders);
           expect(response.headers.get('x-inner')).toBeNull();
-          const asked = new URL(pod.requests.at(-1)?.url ?? '', pod.url);
-          expect(asked.pathname).toBe(`/clips/${id}/${format}`);
-          const signed = Object.fromEntries(asked.searchParams);
+          const upstreamUrl = new URL(pod.requests.at(-1)?.url ?? '', pod.url);
+          expect(upstreamUrl.pathname).toBe(`/clips/${id}/${format}`);
+          const signed = Object.fromEntries(upstreamUrl.searchParams);
           const secret = configSchema.CLIPS_SIGNING_SECRET.default;
           expect(verifyClipPath(secret, { uploadId: id, format }, signed)).toBe('valid');
         }
@@ -93,7 +101,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('passes a range and If-Range on, and the part back', async () => {
+  it('forwards a range and If-Range, and returns the part', async () => {
     await withPod(
       (_request, response) =>
         response
@@ -114,7 +122,7 @@ describe('GET /videos/file', () => {
     );
   });
 
-  it('answers HEAD with what the pod says, and 405 to other methods', async () => {
+  it('forwards the headers of the pod to HEAD, and returns 405 to other methods', async () => {
     await withPod(
       (_request, response) => response.writeHead(200, { 'content-length': '5', 'content-type': 'video/mp4' }).end(),
       async (pod) => {
@@ -131,25 +139,25 @@ describe('GET /videos/file', () => {
     [404, 404, 'The files of this upload are not there.', {}],
     [409, 409, 'The upload is failed.', {}],
     [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
-    [422, 422, 'The clip can not be converted.', {}],
+    [422, 422, 'The clip cannot be converted.', {}],
     [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
-  ])('a %i of the pod is a %i with its sentence', async (status, expected, sentence, headers) => {
-    const answer = await refusal(status, sentence, headers);
-    expect([answer.status, answer.body]).toEqual([expected, { status: expected, error: sentence }]);
-    for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
+  ])('a %i of the pod is a %i with its message', async (status, expected, sentence, headers) => {
+    const response = await refusal(status, sentence, headers);
+    expect([response.status, response.body]).toEqual([expected, { status: expected, error: sentence }]);
+    for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toBe(value);
   });
 
-  it.each([401, 403, 500, 301])('a %i of the pod is a 502 that keeps its text to itself', async (status) => {
-    const answer = await refusal(status, 'inner workings');
-    expect([answer.status, answer.body]).toEqual([
+  it.each([401, 403, 500, 301])('a %i of the pod is a 502 without its text', async (status) => {
+    const response = await refusal(status, 'inner workings');
+    expect([response.status, response.body]).toEqual([
       502,
       { status: 502, error: 'The server that has the video returned an error.' },
     ]);
   });
 
-  it('is 502 where the pod does not answer the bus, its port, or in time', async () => {
-    const hasty = await uploads.service({ REQUEST_LIMIT_MS: '2000' });
-    const reached = { status: 502, body: { status: 502, error: 'The server that has the video can not be reached.' } };
+  it('is 502 if the pod does not reply on the bus, on its port, or in time', async () => {
+    const hasty = await uploads.startService({ REQUEST_LIMIT_MS: '2000' });
+    const reached = { status: 502, body: { status: 502, error: 'The server that has the video cannot be reached.' } };
     podUrl = 'http://127.0.0.1:1';
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
     const silent = createServer(() => undefined);
@@ -162,31 +170,31 @@ describe('GET /videos/file', () => {
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);
   });
 
-  it('asks whatever pod once the files are in object storage', async () => {
+  it('uses any pod once the files are in object storage', async () => {
     const shared = await completed();
     await uploads.records.set(shared, ['completed'], { server: { podId: 'any', httpUrl: 'http://127.0.0.1:1' } });
     await withPod(
       (_request, response) => response.writeHead(200, { 'content-length': '2' }).end('ok'),
       async (pod) => {
         const any = serveUseCase(
-          uploads.world.bus,
-          clipSource('any'),
+          uploads.harness.bus,
+          locateClip('any'),
           { queue: 'q', onError: () => undefined },
           async () => ({
             httpUrl: pod.url,
           }),
         );
-        await uploads.world.bus.nc.flush();
+        await uploads.harness.bus.nc.flush();
         expect(await (await fetch(file('', shared))).text()).toBe('ok');
         await any.stop();
       },
     );
   });
 
-  it('is 409 until the upload is completed, 404 for none, 400 for what is no id or no format', async () => {
+  it('is 409 until the upload is completed, 404 without one, 400 for an invalid id or format', async () => {
     const statuses = ['uploading', 'paused', 'failed', 'cancelled'] as const;
     for (const status of statuses) {
-      const other = await uploading(api, await uploads.camera());
+      const other = await requestClip(api, await uploads.connectCamera());
       if (status !== 'uploading') await uploads.records.transition(other, ['uploading'], status);
       expect(await api.get(`/videos/file?video_id=${other}`)).toMatchObject({
         status: 409,
@@ -199,7 +207,7 @@ describe('GET /videos/file', () => {
       expect((await api.get(`/videos/file${query}`)).status).toBe(400);
   });
 
-  it('reads no faster than its caller, and leaves the pod when that leaves', async () => {
+  it('reads no faster than its caller, and stops when that leaves', async () => {
     let written = 0;
     await withPod(
       (_request, response) => {
@@ -213,15 +221,15 @@ describe('GET /videos/file', () => {
       async (pod) => {
         const response = await new Promise<IncomingMessage>((resolve) => httpGet(file(), resolve));
         await new Promise((resolve) => response.once('readable', resolve));
-        expect(pod.open.size).toBe(1);
+        expect(pod.openResponses.size).toBe(1);
         response.destroy();
-        await until(() => pod.open.size === 0);
+        await waitFor(() => pod.openResponses.size === 0);
         expect(written).toBeLessThan(200);
       },
     );
   });
 
-  it('cuts its answer when the pod dies in the middle', async () => {
+  it('closes its response when the pod dies', async () => {
     const cut = await withPod(
       (_request, response) => {
         response.writeHead(200, { 'content-length': '1000' });
@@ -229,7 +237,7 @@ describe('GET /videos/file', () => {
       },
       async (pod) => {
         const response = await fetch(file());
-        for (const open of pod.open) open.destroy();
+        for (const open of pod.openResponses) open.destroy();
         return response.text().then(
           () => 'whole',
           () => 'cut',

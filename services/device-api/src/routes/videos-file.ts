@@ -2,16 +2,16 @@ import { type ClipFormat, clipFormats, defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import { pipeClip } from '../use-cases/pipe-clip.ts';
-import { uploadReadErrors, videoId } from './videos-answers.ts';
+import { uploadReadErrors, videoId } from './upload-responses.ts';
 
 export const videosFile = (deps: Deps) =>
   defineRoute({
     method: 'get',
     path: '/videos/file',
     operationId: 'downloadUpload',
-    summary: 'The video of a completed upload',
+    summary: 'Download the video of an upload',
     description:
-      'original: the files as the camera sent them, one behind the other in the order of their arrival. mp4: the same pictures in one MP4, with sound that browsers play; made when it is first asked for, then kept. A Range header with one range of bytes gets that part (If-Range with the ETag is understood); several ranges get the whole. HEAD says size and type.',
+      'original: the files as the camera sent them, concatenated in the order of arrival. mp4: the same pictures in one MP4 with audio for browsers, created at the first request and then stored. A Range header with one range of bytes returns that part (If-Range with the ETag is supported); several ranges return the whole. HEAD returns size and type.',
     tags: ['Video upload'],
     query: Type.Object({
       video_id: videoId,
@@ -24,15 +24,15 @@ export const videosFile = (deps: Deps) =>
       ),
     }),
     contentType: ['video/*', 'application/octet-stream'],
-    otherSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
+    extraSuccesses: { 206: 'The requested part; Content-Range names it.' },
     errors: {
       ...uploadReadErrors,
-      404: 'There is no upload with this video_id, or its files are gone.',
+      404: 'There is no upload with this video_id, or its files were deleted.',
       409: 'The upload is not completed.',
-      416: 'Nothing of the range is there; Content-Range says how many bytes there are.',
-      422: 'The clip can not be converted to MP4: what the camera sent is damaged, or no format that MP4 players know.',
-      502: 'The server that has the video can not be reached, or returned an error.',
-      503: 'The MP4 is still being made, or can not be made at the moment: ask again.',
+      416: 'The range is out of bounds; Content-Range has the size.',
+      422: 'The clip cannot be converted to MP4: it is damaged, or its format is not supported by MP4 players.',
+      502: 'The server that stores the video is unavailable, or returned an error.',
+      503: 'The MP4 is still being created, or cannot be created at the moment. Retry.',
     },
     scopes: ['video'],
     bucket: 'reads',

@@ -1,10 +1,10 @@
 import { defineRoute, type Route } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { listUploads } from '../use-cases/find-upload.ts';
 import { channel, imei } from './parameters.ts';
-import { listedUpload, uploadedVideo, uploadReadErrors } from './videos-answers.ts';
+import { toUploadListItem, uploadedVideo, uploadReadErrors } from './upload-responses.ts';
 
 const response = Type.Object(
   {
@@ -21,22 +21,22 @@ export const videosList = (deps: Deps) => {
     method: 'get',
     path: '/videos/list',
     operationId: 'listUploads',
-    summary: 'Every upload requested for a device, in any status',
-    description: 'Empty for a device that never uploaded, or that the key may not see.',
+    summary: 'List uploads of a device',
+    description: 'In any status. Empty for a device without uploads, or of another account.',
     tags: ['Video upload'],
     query: Type.Object({
       imei,
-      channel: Type.Optional({ ...channel, description: 'Only this channel; all channels when left out.' }),
+      channel: Type.Optional({ ...channel, description: 'Only this channel; by default all channels.' }),
     }),
     response,
     errors,
     scopes: ['command', 'video'],
     bucket: 'reads',
     handle: async ({ query, context }) => {
-      const wanted = { imei: canonicalImei(query.imei), channel: query.channel };
-      // Of a foreign device as of one that never uploaded: nothing is told.
-      const videos = await deps.guard.ownUploads(wanted.imei, await listUploads(deps, wanted), route, context);
-      return { total: videos.length, videos: videos.map(listedUpload) };
+      const filter = { imei: canonicalImei(query.imei), channel: query.channel };
+      // A device of another account responds like one without uploads.
+      const videos = await deps.guard.filterOwnUploads(filter.imei, await listUploads(deps, filter), route, context);
+      return { total: videos.length, videos: videos.map(toUploadListItem) };
     },
   });
   return route;

@@ -1,11 +1,10 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { networkConditions } from '../domain/upload.ts';
+import { encodeNetworkConditions } from '../domain/upload.ts';
 import { requestUpload } from '../use-cases/request-upload.ts';
-import { commandErrors } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import {
   alarm,
   channel,
@@ -13,12 +12,13 @@ import {
   historyStreamTypeOrAny,
   host,
   imei,
-  instant,
   memoryTypeOrAny,
+  parseTimeParameter,
   resourceTypeOrAny,
   startTime,
 } from './parameters.ts';
-import { uploadGeneralResponse } from './videos-answers.ts';
+import { commandErrors } from './responses.ts';
+import { uploadGeneralResponse } from './upload-responses.ts';
 
 const network = (name: string) =>
   Type.Optional(
@@ -32,14 +32,14 @@ const query = Type.Object({
   end_time: endTime,
   host: Type.Optional({
     ...host,
-    description: "FTP server that the camera uploads to; the server's own when left out.",
+    description: "FTP server that the camera uploads to; by default this server's.",
     examples: ['ftp.example.com'],
   }),
   port: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 65_535,
-      description: "Port of that FTP server; the server's own when left out or 0.",
+      description: "Port of that FTP server; by default, or with 0, this server's.",
       examples: [21],
     }),
   ),
@@ -54,13 +54,13 @@ const query = Type.Object({
 
 export const videosUpload = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'get',
     path: '/videos/upload',
     operationId: 'requestUpload',
-    summary: 'Have a camera upload a clip',
+    summary: 'Request a clip from a camera',
     description:
-      'A clip that already has an upload is not requested again: `result` is the status of that upload. A clip is the same when device, channel, times, resource_type, stream_type, memory_type and alarm are.',
+      'A clip with an upload is not requested again: `result` is the status of that upload. Device, channel, times, resource_type, stream_type, memory_type and alarm identify a clip.',
     tags: ['Video upload'],
     query,
     response: uploadGeneralResponse,
@@ -69,27 +69,27 @@ export const videosUpload = (deps: Deps) =>
       409: 'The camera is already uploading another clip.',
       502: 'The camera refused the upload, or its reply could not be read.',
     },
-    handle: async ({ query: asked, context }) => {
-      const conditions = networkConditions({
-        wifi: asked.wifi ?? true,
-        lan: asked.lan ?? true,
-        mobileNetwork: asked.mobile_network ?? true,
+    handle: async ({ query: input, context }) => {
+      const conditions = encodeNetworkConditions({
+        wifi: input.wifi ?? true,
+        lan: input.lan ?? true,
+        mobileNetwork: input.mobile_network ?? true,
       });
-      const wanted = {
-        imei: canonicalImei(asked.imei),
-        askedImei: asked.imei,
-        channel: asked.channel,
-        startMs: instant('start_time', asked.start_time),
-        endMs: instant('end_time', asked.end_time),
-        host: asked.host,
-        port: asked.port === 0 ? undefined : asked.port,
-        mediaType: asked.resource_type ?? 3,
-        streamType: asked.stream_type ?? 0,
-        storageType: asked.memory_type ?? 0,
-        alarmFlags: String(asked.alarm ?? 0n),
+      const request = {
+        imei: canonicalImei(input.imei),
+        requestedImei: input.imei,
+        channel: input.channel,
+        startMs: parseTimeParameter('start_time', input.start_time),
+        endMs: parseTimeParameter('end_time', input.end_time),
+        host: input.host,
+        port: input.port === 0 ? undefined : input.port,
+        mediaType: input.resource_type ?? 3,
+        streamType: input.stream_type ?? 0,
+        storageType: input.memory_type ?? 0,
+        alarmFlags: String(input.alarm ?? 0n),
         conditions,
       };
-      const { responseId, result, videoId } = await requestUpload(deps, wanted, commandContext(deps, context));
+      const { responseId, result, videoId } = await requestUpload(deps, request, createCommandContext(deps, context));
       return { response_id: responseId, result, video_id: videoId };
     },
   });

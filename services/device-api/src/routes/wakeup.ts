@@ -1,28 +1,29 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
 import { wakeUp } from '../use-cases/wake-up.ts';
-import { commandErrors } from './answers.ts';
-import { commandContext, commandRoute } from './command-context.ts';
+import { commandRouteDefaults, createCommandContext } from './command-context.ts';
 import { deviceQuery } from './parameters.ts';
+import { commandErrors } from './responses.ts';
 
 export const wakeupResponse = Type.Object(
-  { result: Type.Literal('success', { description: 'The device answered.' }) },
+  { result: Type.Literal('success', { description: 'The device responded.' }) },
   { title: 'WakeupResponse', additionalProperties: false },
 );
 
 export const wakeup = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     method: 'get',
     path: '/wakeup',
     operationId: 'wakeUp',
     summary: 'Wake a sleeping device',
-    description: 'A sleeping device ignores every other command. Success means that it has answered.',
+    description: 'A sleeping device ignores every other command. Success means that it has responded.',
     tags: ['Utilities'],
     query: deviceQuery,
     response: wakeupResponse,
     errors: commandErrors,
-    handle: ({ query, context }) => wakeUp(deps, { imei: canonicalImei(query.imei) }, commandContext(deps, context)),
+    handle: ({ query, context }) =>
+      wakeUp(deps, { imei: canonicalImei(query.imei) }, createCommandContext(deps, context)),
   });

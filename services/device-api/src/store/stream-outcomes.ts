@@ -1,18 +1,18 @@
 import type { Outcome } from '@fleet/bus';
 import type { Redis } from '@fleet/storage';
 
-/** Long enough for every request that waits for the same camera to look. */
+/** Long enough for every request that waits for the same camera. */
 const ttlMs = 15_000;
 
-const key = (requestId: string): string => `stream-outcome:${requestId}`;
+const redisKey = (requestId: string): string => `stream-outcome:${requestId}`;
 
-/** Says how the asking of a camera ended, to the requests for the same channel that waited for it on any replica. */
-export async function keepStreamOutcome(redis: Redis, requestId: string, outcome: Outcome): Promise<void> {
-  await redis.set(key(requestId), JSON.stringify(outcome), { expiration: { type: 'PX', value: ttlMs } });
+/** Saves the outcome of a stream request for the requests that wait for it on any replica. */
+export async function saveStreamOutcome(redis: Redis, requestId: string, outcome: Outcome): Promise<void> {
+  await redis.set(redisKey(requestId), JSON.stringify(outcome), { expiration: { type: 'PX', value: ttlMs } });
 }
 
-/** How the asking of a camera ended, or null when nobody has said so. */
+/** Returns the outcome of a stream request, or null. */
 export async function readStreamOutcome(redis: Redis, requestId: string): Promise<Outcome | null> {
-  const text = await redis.get(key(requestId));
+  const text = await redis.get(redisKey(requestId));
   return text === null ? null : (JSON.parse(text) as Outcome);
 }

@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
 
-/** Long enough for every request that waits for the same camera to look. */
+/** Long enough for every request that waits for the same camera. */
 const ttlMs = 15_000;
 
-const key = (uploadId: string): string => `upload-outcome:${uploadId}`;
+const redisKey = (uploadId: string): string => `upload-outcome:${uploadId}`;
 
-/** How the asking of a camera for a clip ended. */
+/** Outcome of an upload request. */
 export type UploadOutcome =
   | { readonly accepted: true }
   | {
@@ -16,21 +16,21 @@ export type UploadOutcome =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** Says how the asking of a camera ended, to the requests for the same clip that waited for it on any replica. */
-export async function keepUploadOutcome(redis: Redis, uploadId: string, outcome: UploadOutcome): Promise<void> {
-  await redis.set(key(uploadId), JSON.stringify(outcome), { expiration: { type: 'PX', value: ttlMs } });
+/** Saves the outcome of an upload request for the requests that wait for it on any replica. */
+export async function saveUploadOutcome(redis: Redis, uploadId: string, outcome: UploadOutcome): Promise<void> {
+  await redis.set(redisKey(uploadId), JSON.stringify(outcome), { expiration: { type: 'PX', value: ttlMs } });
 }
 
-/** How the asking of a camera ended, or null when nobody has said so. */
+/** Returns the outcome of an upload request, or null. */
 export async function readUploadOutcome(redis: Redis, uploadId: string): Promise<UploadOutcome | null> {
-  const text = await redis.get(key(uploadId));
+  const text = await redis.get(redisKey(uploadId));
   return text === null ? null : (JSON.parse(text) as UploadOutcome);
 }
 
-export const outcomeOfError = (error: unknown): UploadOutcome =>
+export const toUploadOutcome = (error: unknown): UploadOutcome =>
   error instanceof AppError
     ? { accepted: false, code: error.code, message: error.message, headers: { ...error.headers } }
     : { accepted: false, code: 'internal', message: 'An unexpected error occurred.', headers: {} };
 
-export const errorOfOutcome = (outcome: UploadOutcome & { accepted: false }): AppError =>
+export const toAppError = (outcome: UploadOutcome & { accepted: false }): AppError =>
   new AppError(outcome.code, outcome.message, { headers: { ...outcome.headers } });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis, StreamId } from '@fleet/storage';
 
-/** A viewer whose process has not renewed it for this long is gone. */
+/** A viewer expires without renewal by its process for this long. */
 export const viewerTtlMs = 30_000;
 
-const key = (id: StreamId): string => `viewers:${id.kind}:${id.imei}:${id.channel}`;
+const redisKey = (id: StreamId): string => `viewers:${id.kind}:${id.imei}:${id.channel}`;
 
 // KEYS 1 viewers. ARGV 1 viewer, 2 now, 3 time of expiry, 4 limit, 5 ttl.
 const addScript = `
@@ -14,27 +14,27 @@ redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1`;
 
-/** Counts a viewer of a channel in; null when there are as many as may be. */
+/** Adds a viewer of a channel; returns null at the limit. */
 export async function addViewer(redis: Redis, id: StreamId, limit: number): Promise<string | null> {
   const viewer = randomUUID();
   const now = Date.now();
   const added = await redis.eval(addScript, {
-    keys: [key(id)],
+    keys: [redisKey(id)],
     arguments: [viewer, String(now), String(now + viewerTtlMs), String(limit), String(viewerTtlMs)],
   });
   return added === 1 ? viewer : null;
 }
 
-/** Says that a viewer still watches; to be repeated well within `viewerTtlMs`. */
-export async function keepViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
+/** Renews a viewer; repeat it well within `viewerTtlMs`. */
+export async function renewViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
   await redis
     .multi()
-    .zAdd(key(id), { score: Date.now() + viewerTtlMs, value: viewer })
-    .pExpire(key(id), viewerTtlMs)
+    .zAdd(redisKey(id), { score: Date.now() + viewerTtlMs, value: viewer })
+    .pExpire(redisKey(id), viewerTtlMs)
     .exec();
 }
 
-/** Counts a viewer out. */
+/** Removes a viewer. */
 export async function removeViewer(redis: Redis, id: StreamId, viewer: string): Promise<void> {
-  await redis.zRem(key(id), viewer);
+  await redis.zRem(redisKey(id), viewer);
 }

@@ -1,34 +1,34 @@
 import type { Outcome } from '@fleet/bus';
 import type { UploadStatus } from '@fleet/storage';
 
-/** How a camera may answer, or not. */
-export const cameraAnswers = ['accepts', 'fails', 'malformed', 'unsupported', 'gone', 'silent', 'garbled'] as const;
-export type CameraAnswer = (typeof cameraAnswers)[number];
+/** Responses of a camera, or none. */
+export const cameraBehaviours = ['accepts', 'fails', 'malformed', 'unsupported', 'gone', 'silent', 'garbled'] as const;
+export type CameraBehaviour = (typeof cameraBehaviours)[number];
 
-/** What may happen to uploads, each about one of a few clips of one camera. */
+/** Events of uploads, each about one of a few clips of one camera. */
 export type Step =
   | { readonly kind: 'request' | 'delete' | 'crash'; readonly clip: number }
   | { readonly kind: 'control'; readonly clip: number; readonly action: number }
   /** What upload-ftp makes of bytes, 0x1206 or silence. */
   | { readonly kind: 'settle'; readonly clip: number; readonly to: 'completed' | 'failed' };
 
-/** What the caller has to get. */
-export interface Expected {
+/** Expected response for the caller. */
+export interface ExpectedResponse {
   readonly status: number;
-  /** `result` of a request, `status` of the upload otherwise. */
-  readonly says?: string;
+  /** `result` of a request, otherwise `status` of the upload. */
+  readonly value?: string;
 }
 
-/** What becomes of a step: known at once, or when the camera has answered, or when the step before has ended. */
-export type Verdict =
-  | { readonly when: 'now'; readonly expected: Expected | undefined }
-  | { readonly when: 'answered'; readonly finish: (answer: CameraAnswer) => Expected }
-  | { readonly when: 'other'; readonly after: (other: Expected) => Verdict };
+/** Result of a step: known immediately, after the camera's response, or after the previous step. */
+export type Expectation =
+  | { readonly when: 'now'; readonly expected: ExpectedResponse | undefined }
+  | { readonly when: 'answered'; readonly finish: (behaviour: CameraBehaviour) => ExpectedResponse }
+  | { readonly when: 'other'; readonly after: (other: ExpectedResponse) => Expectation };
 
-const refusals: readonly CameraAnswer[] = ['fails', 'malformed', 'unsupported'];
+const rejections: readonly CameraBehaviour[] = ['fails', 'malformed', 'unsupported'];
 
-/** How each answer comes back from the gateway; a result code for those that are a terminal general response. */
-export const outcomes: Record<CameraAnswer, number | Outcome> = {
+/** Outcome of each response at the gateway; a result code for terminal general responses. */
+export const outcomes: Record<CameraBehaviour, number | Outcome> = {
   accepts: 0,
   fails: 1,
   malformed: 2,
@@ -38,25 +38,25 @@ export const outcomes: Record<CameraAnswer, number | Outcome> = {
   garbled: { kind: 'unreadable', detail: 'x' },
 };
 
-const failures: Partial<Record<CameraAnswer, number>> = { gone: 404, silent: 504, garbled: 502 };
-const isOver = (status: UploadStatus): boolean => status !== 'uploading' && status !== 'paused';
+const failures: Partial<Record<CameraBehaviour, number>> = { gone: 404, silent: 504, garbled: 502 };
+const isFinal = (status: UploadStatus): boolean => status !== 'uploading' && status !== 'paused';
 
-/** The interface's table of upload states, written a second time from the table alone: what one camera's uploads have to do. */
+/** Model of the interface's table of upload states, written independently of the code. */
 export class UploadModel {
   readonly status = new Map<number, UploadStatus>();
-  /** The commands that the camera has to have got. */
+  /** Commands that the camera must have received. */
   readonly frames: string[] = [];
-  /** A request, a control and a resume that the camera has not answered. */
-  #asked: number | undefined;
+  /** A request, a control and a resume without a response. */
+  #requested: number | undefined;
   #controlled: number | undefined;
   #resumed: number | undefined;
 
   get #isBusy(): boolean {
     const isSending = [...this.status.values()].includes('uploading');
-    return isSending || this.#asked !== undefined || this.#resumed !== undefined;
+    return isSending || this.#requested !== undefined || this.#resumed !== undefined;
   }
 
-  begin(step: Step): Verdict {
+  apply(step: Step): Expectation {
     switch (step.kind) {
       case 'request':
         return this.#request(step.clip);
@@ -72,34 +72,34 @@ export class UploadModel {
     }
   }
 
-  #request(clip: number): Verdict {
-    const known = this.status.get(clip);
-    if (known !== undefined) return { when: 'now', expected: { status: 200, says: known } };
-    if (this.#asked === clip) return { when: 'other', after: (other) => ({ when: 'now', expected: other }) };
+  #request(clip: number): Expectation {
+    const current = this.status.get(clip);
+    if (current !== undefined) return { when: 'now', expected: { status: 200, value: current } };
+    if (this.#requested === clip) return { when: 'other', after: (other) => ({ when: 'now', expected: other }) };
     if (this.#isBusy) return { when: 'now', expected: { status: 409 } };
-    this.#asked = clip;
+    this.#requested = clip;
     this.frames.push('request');
     return {
       when: 'answered',
-      finish: (answer) => {
-        this.#asked = undefined;
-        if (answer !== 'accepts') return { status: failures[answer] ?? 502 };
+      finish: (behaviour) => {
+        this.#requested = undefined;
+        if (behaviour !== 'accepts') return { status: failures[behaviour] ?? 502 };
         this.status.set(clip, 'uploading');
-        return { status: 200, says: 'success' };
+        return { status: 200, value: 'success' };
       },
     };
   }
 
-  #control(clip: number, action: number): Verdict {
-    const seen = this.status.get(clip);
-    if (seen === undefined) return { when: 'now', expected: { status: 404 } };
-    const next = nextStatus(seen, action);
+  #control(clip: number, action: number): Expectation {
+    const current = this.status.get(clip);
+    if (current === undefined) return { when: 'now', expected: { status: 404 } };
+    const next = nextStatus(current, action);
     if (next === undefined) return { when: 'now', expected: { status: 409 } };
     if (this.#controlled === clip)
       return {
         when: 'other',
         after: () =>
-          this.status.get(clip) === seen
+          this.status.get(clip) === current
             ? this.#control(clip, action)
             : { when: 'now', expected: { status: this.status.has(clip) ? 409 : 404 } },
       };
@@ -109,29 +109,29 @@ export class UploadModel {
     this.frames.push(`control ${action}`);
     return {
       when: 'answered',
-      finish: (answer) => {
+      finish: (behaviour) => {
         this.#controlled = undefined;
         if (action === 1) this.#resumed = undefined;
-        return this.#afterControl(clip, seen, next, answer);
+        return this.#afterControl(clip, current, next, behaviour);
       },
     };
   }
 
-  #afterControl(clip: number, seen: UploadStatus, next: UploadStatus, answer: CameraAnswer): Expected {
-    const failure = failures[answer];
+  #afterControl(clip: number, current: UploadStatus, next: UploadStatus, behaviour: CameraBehaviour): ExpectedResponse {
+    const failure = failures[behaviour];
     if (failure !== undefined) return { status: failure };
-    if (this.status.get(clip) !== seen) return { status: 409 };
-    if (refusals.includes(answer)) return { status: 200, says: seen };
+    if (this.status.get(clip) !== current) return { status: 409 };
+    if (rejections.includes(behaviour)) return { status: 200, value: current };
     this.status.set(clip, next);
-    return { status: 200, says: next };
+    return { status: 200, value: next };
   }
 
-  #delete(clip: number): Expected {
+  #delete(clip: number): ExpectedResponse {
     const status = this.status.get(clip);
     if (status === undefined) return { status: 404 };
-    if (!isOver(status)) return { status: 403 };
+    if (!isFinal(status)) return { status: 403 };
     this.status.delete(clip);
-    return { status: 200, says: status };
+    return { status: 200, value: status };
   }
 
   #settle(clip: number, to: 'completed' | 'failed'): void {

@@ -1,13 +1,13 @@
 import { pingService } from '@fleet/bus';
-import { readDevice, readStream, redisAnswers } from '@fleet/storage';
+import { pingRedis, readDevice, readStream } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
-import { within } from '../domain/within.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
 
-/** A component that needs longer than this is not working. */
-const limitMs = 1_500;
+/** Time-out of a component, which then counts as not working. */
+const checkTimeoutMs = 1_500;
 
-/** The interface's `ComponentHealth`, as code spells it. */
-export interface Components {
+/** `ComponentHealth` of the interface in code. */
+export interface ComponentHealth {
   readonly stateStore: boolean;
   readonly messageBroker: boolean;
   readonly database: boolean;
@@ -16,15 +16,15 @@ export interface Components {
   readonly jt1078Server: boolean;
 }
 
-/** Looks at every component at the same time. The servers of devices are asked over the bus: one replica that works is enough. */
-export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'redis'>): Promise<Components> {
+/** Checks all components concurrently. Device servers are pinged over the bus: one working replica is enough. */
+export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'redis'>): Promise<ComponentHealth> {
   const { bus } = deps;
   const ping = (service: string): Promise<boolean> =>
-    bus.isUp() ? pingService(bus, service, limitMs) : Promise.resolve(false);
+    bus.isUp() ? pingService(bus, service, checkTimeoutMs) : Promise.resolve(false);
   const [stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server] = await Promise.all([
-    redisAnswers(deps.redis, limitMs),
-    bus.isUp() && holds(bus.nc.flush().then(() => true)),
-    deps.database.ping(limitMs),
+    pingRedis(deps.redis, checkTimeoutMs),
+    bus.isUp() && resolveOrFalse(bus.nc.flush().then(() => true)),
+    deps.database.ping(checkTimeoutMs),
     ping('upload-ftp'),
     ping('jt808-gateway'),
     ping('jt1078-media'),
@@ -32,24 +32,24 @@ export async function checkComponents(deps: Pick<Deps, 'bus' | 'database' | 'red
   return { stateStore, messageBroker, database, uploadServer, jt808Server, jt1078Server };
 }
 
-/** True while a device has a session on a gateway that lives. */
+/** Returns true while a device has a session on a live gateway. */
 export const isDeviceConnected = (deps: Pick<Deps, 'redis'>, imei: string): Promise<boolean> =>
-  holds(readDevice(deps.redis, imei).then((device) => device !== null));
+  resolveOrFalse(readDevice(deps.redis, imei).then((device) => device !== null));
 
-/** True while packets of a channel arrive, live or recorded. */
+/** Returns true while packets of a channel arrive, live or recorded. */
 export const isCameraStreaming = (deps: Pick<Deps, 'redis'>, imei: string, channel: number): Promise<boolean> =>
-  holds(
+  resolveOrFalse(
     Promise.all([
       readStream(deps.redis, { kind: 'live', imei, channel }),
       readStream(deps.redis, { kind: 'history', imei, channel }),
     ]).then((streams) => streams.some(({ claim }) => claim !== null)),
   );
 
-async function holds(work: Promise<boolean>): Promise<boolean> {
+async function resolveOrFalse(work: Promise<boolean>): Promise<boolean> {
   try {
-    return await within(limitMs, work);
+    return await withTimeout(checkTimeoutMs, work);
   } catch {
-    // What can not be read is not healthy: that is the answer.
+    // Unreadable state counts as unhealthy.
     return false;
   }
 }

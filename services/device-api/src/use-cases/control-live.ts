@@ -1,9 +1,9 @@
 import type { CommandContext, Deps } from '../deps.ts';
-import { type GeneralAnswer, generalAnswerOf, isAccepted } from '../domain/outcome.ts';
-import { askDevice } from './ask-device.ts';
-import { type StreamChange, tellMedia } from './tell-media.ts';
+import { type GeneralResponse, isAccepted, toGeneralResponse } from '../domain/outcome.ts';
+import { notifyMedia, type StreamChange } from './notify-media.ts';
+import { sendCommand } from './send-command.ts';
 
-export interface ControlLive {
+export interface ControlLiveRequest {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;
@@ -13,28 +13,28 @@ export interface ControlLive {
   readonly streamType: number;
 }
 
-/** Controls a live stream (0x9102). The command is sent whether or not the channel streams: the device answers what it makes of it. */
+/** Controls a live stream (0x9102). Sends the command whether or not the channel streams: the device decides. */
 export async function controlLive(
-  deps: Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped'>,
-  wanted: ControlLive,
+  deps: Pick<Deps, 'commandClient' | 'bus' | 'config' | 'redis' | 'stopped'>,
+  request: ControlLiveRequest,
   context: CommandContext,
-): Promise<GeneralAnswer> {
-  const { imei, channel, control } = wanted;
-  // What has no part in a control is 0 on the wire, JT/T 1078-2016 table 18.
-  const closeType = control === 0 ? wanted.closeType : 0;
-  const streamType = control === 1 ? wanted.streamType : 0;
-  const outcome = await askDevice(
+): Promise<GeneralResponse> {
+  const { imei, channel, control } = request;
+  // Unused fields of a control are 0, JT/T 1078-2016 table 18.
+  const closeType = control === 0 ? request.closeType : 0;
+  const streamType = control === 1 ? request.streamType : 0;
+  const outcome = await sendCommand(
     deps,
     imei,
     { kind: 'controlLive', channel, control, closeType, streamType },
     context,
   );
   if (isAccepted(outcome))
-    await tellMedia(deps, { kind: 'live', imei, channel }, changesOf(control, closeType), context);
-  return generalAnswerOf(outcome);
+    await notifyMedia(deps, { kind: 'live', imei, channel }, toStreamChanges(control, closeType), context);
+  return toGeneralResponse(outcome);
 }
 
-function changesOf(control: number, closeType: number): StreamChange[] {
+function toStreamChanges(control: number, closeType: number): StreamChange[] {
   if (control === 0) return closeType === 0 ? [{ change: 'ended' }] : [];
   if (control === 2) return [{ change: 'paused' }];
   return control === 3 ? [{ change: 'resumed' }] : [];

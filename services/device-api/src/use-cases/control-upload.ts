@@ -3,136 +3,141 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { generalAnswerOf, timedOut } from '../domain/outcome.ts';
-import { cameraBusy, isVisible, statusAfter, uploadAction, type VisibleUpload } from '../domain/upload.ts';
-import { announceUpload, revokeUpload } from './announce-upload.ts';
-import { askDevice } from './ask-device.ts';
+import { timeoutError, toGeneralResponse } from '../domain/outcome.ts';
+import { cameraBusyError, getNextStatus, isVisible, uploadAction, type VisibleUpload } from '../domain/upload.ts';
 import { removeFiles } from './delete-upload.ts';
 import { findUpload } from './find-upload.ts';
+import { publishUpload, revokeUpload } from './publish-upload.ts';
+import { sendCommand } from './send-command.ts';
 
-type ControlDeps = Pick<Deps, 'asker' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
+type ControlDeps = Pick<Deps, 'commandClient' | 'bus' | 'config' | 'redis' | 'stopped' | 'uploads'>;
 
-export interface ControlUpload {
+export interface ControlUploadRequest {
   readonly uploadId: string;
   /** `uploadAction` */
   readonly action: number;
 }
 
-const askAgainEveryMs = 100;
-/** What follows the camera's answer still has the right to the upload. */
-const afterAnswerMs = 5_000;
-const removeLimitMs = 3_000;
+const pollIntervalMs = 100;
+/** The steps after the camera's response still hold the right to the upload. */
+const responseMarginMs = 5_000;
+const removeTimeoutMs = 3_000;
 
 /**
- * Pauses, resumes or cancels an upload (0x9207). One command at a time is out to the camera about an upload, on all replicas; one that comes meanwhile waits
- * for its end, and is refused when that has changed the status.
+ * Pauses, resumes or cancels an upload (0x9207). One command is pending per upload on all replicas; a concurrent one
+ * waits for its end, and is rejected if that changed the status.
  */
 export async function controlUpload(
   deps: ControlDeps,
-  { uploadId, action }: ControlUpload,
+  { uploadId, action }: ControlUploadRequest,
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  const seen = await findUpload(deps, uploadId);
-  const target = statusAfter(action, seen.status);
+  const upload = await findUpload(deps, uploadId);
+  const target = getNextStatus(action, upload.status);
   if (target === undefined)
-    throw new AppError('state_conflict', `The action does not fit an upload that is ${seen.status}.`);
+    throw new AppError('state_conflict', `The action does not fit an upload that is ${upload.status}.`);
   const token = randomUUID();
-  const { commandSerialNo } = await begin(deps, seen, token, context);
+  const { commandSerialNo } = await acquireControl(deps, upload, token, context);
   try {
-    const { imei } = seen.clip;
-    if (action === uploadAction.resume && !(await deps.uploads.takeCamera(imei, uploadId, untilMs(context))))
-      throw cameraBusy();
-    // A resume that fails leaves its lock behind: the record says that nobody has the camera.
-    const after = await command(deps, seen, { action, target, commandSerialNo }, context);
-    if (after.status !== 'uploading') await returnCamera(deps, after, context);
-    if (after.status === 'cancelled') await discard(deps, after, context);
-    if (after.status !== seen.status) await announceUpload(deps, after, context.log);
-    return after;
+    const { imei } = upload.clip;
+    if (action === uploadAction.resume && !(await deps.uploads.lockCamera(imei, uploadId, lockUntilMs(context))))
+      throw cameraBusyError();
+    // A failed resume leaves its lock: by the record, no upload holds the camera.
+    const updated = await sendControl(deps, upload, { action, target, commandSerialNo }, context);
+    if (updated.status !== 'uploading') await unlockCamera(deps, updated, context);
+    if (updated.status === 'cancelled') await discardFiles(deps, updated, context);
+    if (updated.status !== upload.status) await publishUpload(deps, updated, context.log);
+    return updated;
   } finally {
     await deps.uploads
       .endControl(uploadId, token)
-      .catch((error: unknown) => context.log.warn({ err: error, uploadId }, 'an upload could not be released'));
+      .catch((error: unknown) => context.log.warn({ err: error, uploadId }, 'could not release an upload'));
   }
 }
 
-const untilMs = (context: CommandContext): number =>
-  Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + afterAnswerMs;
+const lockUntilMs = (context: CommandContext): number =>
+  Date.now() + Math.max(0, context.deadlineAtMs - performance.now()) + responseMarginMs;
 
-/** Waits for the right to command the camera about the upload, as long as its status is the one that was seen. */
-async function begin(
+/** Waits for the right to command the camera about the upload, while its status is unchanged. */
+async function acquireControl(
   deps: Pick<Deps, 'uploads'>,
-  seen: VisibleUpload,
+  upload: VisibleUpload,
   token: string,
   context: CommandContext,
 ): Promise<UploadRecord & { readonly commandSerialNo: number }> {
-  let known: UploadRecord = seen;
+  let latest: UploadRecord = upload;
   while (performance.now() < context.deadlineAtMs) {
-    if (known.commandSerialNo !== null) {
-      const begun = await deps.uploads.beginControl(seen._id, seen.status, token, untilMs(context));
-      if (begun !== null) return { ...begun, commandSerialNo: known.commandSerialNo };
-    } else if (known.reservedUntilMs < Date.now()) {
-      // The camera began to send, and its answer was lost with the process that waited for it.
-      throw new AppError('upstream_error', "The camera's answer to the upload request was lost: it can not be told.");
+    if (latest.commandSerialNo !== null) {
+      const locked = await deps.uploads.beginControl(upload._id, upload.status, token, lockUntilMs(context));
+      if (locked !== null) return { ...locked, commandSerialNo: latest.commandSerialNo };
+    } else if (latest.reservedUntilMs < Date.now()) {
+      // The camera began to send, and its response was lost with the waiting process.
+      throw new AppError(
+        'upstream_error',
+        "The camera's response to the upload request was lost, so it cannot be controlled.",
+      );
     }
-    await delay(askAgainEveryMs);
-    known = await findUpload(deps, seen._id);
-    if (known.status !== seen.status) throw changedMeanwhile(known);
+    await delay(pollIntervalMs);
+    latest = await findUpload(deps, upload._id);
+    if (latest.status !== upload.status) throw statusChangedError(latest);
   }
-  throw timedOut();
+  throw timeoutError();
 }
 
-const changedMeanwhile = ({ status }: UploadRecord): AppError =>
-  new AppError('state_conflict', `The status of the upload has changed meanwhile: it is ${status}.`);
+const statusChangedError = ({ status }: UploadRecord): AppError =>
+  new AppError('state_conflict', `The status of the upload has changed: it is ${status}.`);
 
-/** Tells the camera, and has the record follow; the record is unchanged where the camera refuses. */
-async function command(
+/** Sends the command and updates the record, unless the camera refuses. */
+async function sendControl(
   deps: ControlDeps,
-  seen: VisibleUpload,
+  upload: VisibleUpload,
   { action, target, commandSerialNo }: { action: number; target: VisibleUpload['status']; commandSerialNo: number },
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  const { _id: uploadId, clip } = seen;
-  const outcome = await askDevice(
+  const { _id: uploadId, clip } = upload;
+  const outcome = await sendCommand(
     deps,
     clip.imei,
     { kind: 'controlUpload', uploadSerialNo: commandSerialNo, control: action },
     context,
   );
-  const isAccepted = generalAnswerOf(outcome).result === 'success';
-  const after = isAccepted ? await deps.uploads.transition(uploadId, [seen.status], target, changes[target]) : null;
-  if (after !== null && isVisible(after)) return after;
-  const now = await findUpload(deps, uploadId);
-  if (isAccepted || now.status !== seen.status) throw changedMeanwhile(now);
-  return now;
+  const isAccepted = toGeneralResponse(outcome).result === 'success';
+  const updated = isAccepted
+    ? await deps.uploads.transition(uploadId, [upload.status], target, statusUpdates[target])
+    : null;
+  if (updated !== null && isVisible(updated)) return updated;
+  const latest = await findUpload(deps, uploadId);
+  if (isAccepted || latest.status !== upload.status) throw statusChangedError(latest);
+  return latest;
 }
 
-/** What goes with a change of status. */
-const changes: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
-  // The wait for bytes begins anew.
+/** Returns the fields that change together with a status. */
+const statusUpdates: Partial<Record<VisibleUpload['status'], Partial<UploadRecord>>> = {
+  // The wait for bytes restarts.
   uploading: { silentMs: 0 },
   cancelled: { files: [], filesize: 0, filename: null, credential: null },
 };
 
-async function returnCamera(
+async function unlockCamera(
   deps: Pick<Deps, 'uploads'>,
   { _id: uploadId, clip }: VisibleUpload,
   context: CommandContext,
 ): Promise<void> {
   try {
-    await deps.uploads.returnCamera(clip.imei, uploadId);
+    await deps.uploads.unlockCamera(clip.imei, uploadId);
   } catch (error) {
-    // The next who wants the camera finds out by the record that nobody has it.
-    context.log.warn({ err: error, uploadId }, 'a camera could not be given back');
+    // The next upload learns from the record that the camera is free.
+    context.log.warn({ err: error, uploadId }, 'could not unlock a camera');
   }
 }
 
-/** Has what a cancelled upload received deleted; what can not be deleted now is left to the sweep of upload-ftp. */
-async function discard(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
+/** Deletes the files of a cancelled upload; the periodic job of upload-ftp retries. */
+async function discardFiles(deps: ControlDeps, upload: VisibleUpload, context: CommandContext): Promise<void> {
   revokeUpload(deps, upload._id);
   try {
-    await removeFiles(deps, upload, removeLimitMs, context);
+    await removeFiles(deps, upload, removeTimeoutMs, context);
     await deps.uploads.set(upload._id, ['cancelled'], { server: null });
   } catch (error) {
-    context.log.warn({ err: error, uploadId: upload._id }, 'the files of a cancelled upload could not be removed yet');
+    context.log.warn({ err: error, uploadId: upload._id }, 'could not delete the files of a cancelled upload yet');
   }
 }

@@ -1,13 +1,15 @@
 import { callUseCase, removeUploadFiles } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { CommandContext, Deps } from '../deps.ts';
-import { finalStatuses, isFinal, noSuchUpload, type VisibleUpload } from '../domain/upload.ts';
-import { revokeUpload } from './announce-upload.ts';
+import { finalStatuses, isFinal, uploadNotFoundError, type VisibleUpload } from '../domain/upload.ts';
 import { findUpload } from './find-upload.ts';
+import { revokeUpload } from './publish-upload.ts';
 
-const removeLimitMs = 10_000;
+const removeTimeoutMs = 10_000;
 
-/** Deletes an upload that is over and its files: the files first, so that none is ever left without a record. Gives the upload as it was. */
+/**
+ * Deletes an ended upload and its files: the files first, so that no file loses its record. Returns the deleted upload.
+ */
 export async function deleteUpload(
   deps: Pick<Deps, 'bus' | 'uploads'>,
   uploadId: string,
@@ -17,19 +19,19 @@ export async function deleteUpload(
   if (!isFinal(upload.status))
     throw new AppError('permission_denied', `The upload is ${upload.status}: cancel it first.`);
   try {
-    await removeFiles(deps, upload, removeLimitMs, context);
+    await removeFiles(deps, upload, removeTimeoutMs, context);
   } catch (cause) {
-    throw new AppError('upstream_error', 'The video file could not be deleted. Nothing was removed: try again.', {
+    throw new AppError('upstream_error', 'The video file could not be deleted. Nothing was removed; retry.', {
       cause,
     });
   }
-  // Somebody else was faster.
-  if (!(await deps.uploads.remove(uploadId, finalStatuses))) throw noSuchUpload();
+  // Another caller was faster.
+  if (!(await deps.uploads.remove(uploadId, finalStatuses))) throw uploadNotFoundError();
   revokeUpload(deps, uploadId);
   return upload;
 }
 
-/** Has the pod that keeps an upload's files remove them; throws when it can not, or can not be asked. */
+/** Requests the pod that stores an upload's files to delete them; throws if it fails or is unreachable. */
 export async function removeFiles(
   deps: Pick<Deps, 'bus'>,
   { _id: uploadId, server }: VisibleUpload,

@@ -1,17 +1,17 @@
 import type { Deps } from '../deps.ts';
-import { isVisible, noSuchUpload, type VisibleUpload } from '../domain/upload.ts';
+import { isVisible, uploadNotFoundError, type VisibleUpload } from '../domain/upload.ts';
 
-/** An upload by its id; 404 where there is none, or none yet. */
+/** Returns an upload by its id; throws 404 without one, and for a reservation. */
 export async function findUpload(deps: Pick<Deps, 'uploads'>, uploadId: string): Promise<VisibleUpload> {
   const record = await deps.uploads.find(uploadId);
-  if (record === null || !isVisible(record)) throw noSuchUpload();
+  if (record === null || !isVisible(record)) throw uploadNotFoundError();
   return record;
 }
 
-/** Every upload that was requested for a device, or for one channel of it. */
+/** Returns every upload of a device, or of one channel. */
 export async function listUploads(
   deps: Pick<Deps, 'uploads'>,
-  wanted: { readonly imei: string; readonly channel?: number | undefined },
+  filter: { readonly imei: string; readonly channel?: number | undefined },
 ): Promise<VisibleUpload[]> {
-  return (await deps.uploads.listOf(wanted.imei, wanted.channel)).filter(isVisible);
+  return (await deps.uploads.listByDevice(filter.imei, filter.channel)).filter(isVisible);
 }

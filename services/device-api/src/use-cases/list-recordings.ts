@@ -1,10 +1,10 @@
 import type { CommandContext, Deps } from '../deps.ts';
-import { cameraSpan, type UtcOffset } from '../domain/camera-time.ts';
-import { answerOf } from '../domain/outcome.ts';
-import { type Recording, recordingsOf } from '../domain/recordings.ts';
-import { type AskDeps, askDevice } from './ask-device.ts';
+import { toCameraSpan, type UtcOffset } from '../domain/camera-time.ts';
+import { unwrapResponse } from '../domain/outcome.ts';
+import { parseRecordings, type Recording } from '../domain/recordings.ts';
+import { type CommandDeps, sendCommand } from './send-command.ts';
 
-export interface ListRecordings {
+export interface ListRecordingsRequest {
   /** Canonical number. */
   readonly imei: string;
   /** 0: every channel. */
@@ -18,16 +18,16 @@ export interface ListRecordings {
   readonly alarmFlags: bigint;
 }
 
-/** Asks a camera what it has recorded in a span of time (0x9205). An empty list is an answer; one that is not whole is none. */
+/** Lists the recordings of a camera in a time span (0x9205). An empty list is valid; an incomplete one is an error. */
 export async function listRecordings(
-  deps: AskDeps & Pick<Deps, 'clocks'>,
-  wanted: ListRecordings,
+  deps: CommandDeps & Pick<Deps, 'utcOffsets'>,
+  request: ListRecordingsRequest,
   context: CommandContext,
 ): Promise<{ readonly offset: UtcOffset; readonly recordings: readonly Recording[] }> {
-  const { imei, channel } = wanted;
-  const offset = await deps.clocks.offsetOf(imei, context);
-  const { startTime, endTime } = cameraSpan(wanted.startMs, wanted.endMs, offset);
-  const outcome = await askDevice(
+  const { imei, channel } = request;
+  const offset = await deps.utcOffsets.get(imei, context);
+  const { startTime, endTime } = toCameraSpan(request.startMs, request.endMs, offset);
+  const outcome = await sendCommand(
     deps,
     imei,
     {
@@ -35,12 +35,12 @@ export async function listRecordings(
       channel,
       startTime,
       endTime,
-      alarmFlags: String(wanted.alarmFlags),
-      mediaType: wanted.resourceType,
-      streamType: wanted.streamType,
-      storageType: wanted.memoryType,
+      alarmFlags: String(request.alarmFlags),
+      mediaType: request.resourceType,
+      streamType: request.streamType,
+      storageType: request.memoryType,
     },
     context,
   );
-  return { offset, recordings: recordingsOf(answerOf(outcome), offset) };
+  return { offset, recordings: parseRecordings(unwrapResponse(outcome), offset) };
 }

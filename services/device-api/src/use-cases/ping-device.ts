@@ -1,14 +1,14 @@
 import { AppError } from '@fleet/service-kit';
 import { type DeviceState, readDevice, readLastSeenMs } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { answerOf } from '../domain/outcome.ts';
-import { within } from '../domain/within.ts';
-import { type AskDeps, askDevice, stateLimitMs } from './ask-device.ts';
+import { unwrapResponse } from '../domain/outcome.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
+import { type CommandDeps, sendCommand, stateTimeoutMs } from './send-command.ts';
 
-/** What a ping reports of a device. */
+/** Result of a ping. */
 export interface PingResult {
   readonly connected: boolean;
-  /** When the device was last heard, in this session or in an earlier one. */
+  /** Time of the device's last message, in this session or an earlier one. */
   readonly lastSeenMs: number | null;
   readonly onlineSinceMs: number | null;
   /** Round trip of a harmless query, when one was requested. */
@@ -17,40 +17,40 @@ export interface PingResult {
 
 /** Returns the session of a device, with the round trip of a harmless query if `isDeep`. */
 export async function pingDevice(
-  deps: AskDeps,
+  deps: CommandDeps,
   request: { imei: string; isDeep: boolean },
   context: CommandContext,
 ): Promise<PingResult> {
   const { device, lastSeenMs } = await readState(deps, request.imei);
-  if (device === null) return disconnected(lastSeenMs);
+  if (device === null) return toDisconnectedResult(lastSeenMs);
   const { onlineSinceMs } = device;
   if (!request.isDeep) return { connected: true, lastSeenMs, onlineSinceMs, rttMs: null };
   const startedAtMs = performance.now();
-  const outcome = await askDevice(deps, request.imei, { kind: 'wakeUp' }, context);
-  if (outcome.kind === 'notConnected') return disconnected(lastSeenMs);
-  answerOf(outcome);
+  const outcome = await sendCommand(deps, request.imei, { kind: 'wakeUp' }, context);
+  if (outcome.kind === 'notConnected') return toDisconnectedResult(lastSeenMs);
+  unwrapResponse(outcome);
   const rttMs = Math.round(performance.now() - startedAtMs);
   return { connected: true, lastSeenMs: Date.now(), onlineSinceMs, rttMs };
 }
 
-const disconnected = (lastSeenMs: number | null): PingResult => ({
+const toDisconnectedResult = (lastSeenMs: number | null): PingResult => ({
   connected: false,
   lastSeenMs,
   onlineSinceMs: null,
   rttMs: null,
 });
 
-interface KnownState {
+interface DeviceSnapshot {
   readonly device: DeviceState | null;
   readonly lastSeenMs: number | null;
 }
 
-async function readState({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<KnownState> {
+async function readState({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<DeviceSnapshot> {
   try {
     const reads = Promise.all([readDevice(redis, imei), readLastSeenMs(redis, imei)]);
-    const [device, seenMs] = await within(stateLimitMs, reads);
-    return { device, lastSeenMs: device?.lastSeenMs ?? seenMs };
+    const [device, storedLastSeenMs] = await withTimeout(stateTimeoutMs, reads);
+    return { device, lastSeenMs: device?.lastSeenMs ?? storedLastSeenMs };
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the device can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the device cannot be read at the moment.', { cause });
   }
 }

@@ -1,8 +1,8 @@
-import { BusError, callUseCase, clipSource } from '@fleet/bus';
+import { BusError, callUseCase, locateClip } from '@fleet/bus';
 import {
   AppError,
   type ClipFormat,
-  pipeUpstream,
+  proxyUpstream,
   type RequestContext,
   signClipPath,
   upstreamUnreachable,
@@ -11,38 +11,35 @@ import { isExternalUpload } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { findUpload } from './find-upload.ts';
 
-const findLimitMs = 3_000;
+const locateTimeoutMs = 3_000;
 const urlLifetimeMs = 60_000;
-const what = 'video';
+const resourceName = 'video';
 
 type ClipDeps = Pick<Deps, 'bus' | 'config' | 'stopped' | 'uploads'>;
 
-/** Pipes a completed upload's video, or the range of it that was asked for, from the pod that has it to the caller, as fast as that one reads. */
+/** Proxies a completed upload's video, or the requested range, from its pod at the caller's speed. */
 export async function pipeClip(
   deps: ClipDeps,
-  wanted: { readonly uploadId: string; readonly format: ClipFormat },
+  clip: { readonly uploadId: string; readonly format: ClipFormat },
   context: RequestContext,
 ): Promise<void> {
-  const upload = await findUpload(deps, wanted.uploadId);
+  const upload = await findUpload(deps, clip.uploadId);
   if (upload.status !== 'completed' || upload.server === null)
     throw new AppError('state_conflict', `The upload is ${upload.status}: only a completed one can be downloaded.`);
   if (isExternalUpload(upload))
-    throw new AppError(
-      'state_conflict',
-      'The clip is on an FTP server that is not ours: it can not be downloaded here.',
-    );
-  const baseUrl = await locate(deps, upload.server.podId, context);
-  const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...wanted, baseUrl, lifetimeMs: urlLifetimeMs });
+    throw new AppError('state_conflict', 'The clip is on an external FTP server and cannot be downloaded here.');
+  const baseUrl = await locateBaseUrl(deps, upload.server.podId, context);
+  const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...clip, baseUrl, lifetimeMs: urlLifetimeMs });
   const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));
-  await pipeUpstream({ url, what, timeoutMs, stopped: deps.stopped }, context);
+  await proxyUpstream({ url, resourceName, timeoutMs, stopSignal: deps.stopped }, context);
 }
 
-async function locate(deps: ClipDeps, podId: string, context: RequestContext): Promise<string> {
+async function locateBaseUrl(deps: ClipDeps, podId: string, context: RequestContext): Promise<string> {
   try {
-    const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
-    return (await callUseCase(deps.bus, clipSource(podId), {}, options)).httpUrl;
+    const options = { timeoutMs: locateTimeoutMs, correlationId: context.requestId };
+    return (await callUseCase(deps.bus, locateClip(podId), {}, options)).httpUrl;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw upstreamUnreachable(what, cause);
+    throw upstreamUnreachable(resourceName, cause);
   }
 }

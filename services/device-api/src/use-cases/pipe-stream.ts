@@ -6,20 +6,20 @@ import type { StreamClaim, StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
 import { findStreamSource } from './find-stream-source.ts';
 
-/** A media pod that does not even send its headers in this time is not working. */
-const answerLimitMs = 10_000;
+/** Time-out of the headers of a media pod. */
+const responseTimeoutMs = 10_000;
 const urlLifetimeMs = 60_000;
-/** Viewers hear of a stream's end before Redis does. */
-const settleMs = 1_000;
-const settleEveryMs = 25;
-// A stream has its connection for itself.
+/** Viewers notice a stream's end before Redis does. */
+const relocationTimeoutMs = 1_000;
+const relocationPollIntervalMs = 25;
+// Each stream has its own connection.
 const agent = new Agent({ keepAlive: false });
 
-/** Headers of every FLV answer. */
+/** Headers of every FLV response. */
 export const flvHeaders = {
   'Content-Type': 'video/x-flv',
   'Cache-Control': 'no-store',
-  // nginx and its like would hold the stream back.
+  // Prevents buffering by nginx and similar proxies.
   'X-Accel-Buffering': 'no',
 } as const;
 
@@ -30,7 +30,7 @@ export interface WatchOptions {
 
 type PipeDeps = Pick<Deps, 'config' | 'redis' | 'stopping'>;
 
-/** Pipes a stream from the pod that has it to the caller, byte by byte as it comes, until either side ends. */
+/** Proxies a stream from its pod to the caller, byte by byte, until either side ends. */
 export async function pipeStream(
   deps: PipeDeps,
   id: StreamId,
@@ -46,8 +46,8 @@ export async function pipeStream(
   try {
     await pipeline(upstream, response, { signal: deps.stopping });
   } catch (error) {
-    // The viewer went, the pod died, or this service stops: the response is closed either way.
-    context.log.debug({ err: error }, 'a stream was cut');
+    // The viewer left, the pod died, or this service stops: the response is closed in each case.
+    context.log.debug({ err: error }, 'stream interrupted');
   }
 }
 
@@ -59,37 +59,37 @@ async function openSource(
 ): Promise<IncomingMessage> {
   const claim = await findStreamSource(deps, id, signal);
   try {
-    const upstream = await open(deps, id, claim, options, signal);
+    const upstream = await openUpstream(deps, id, claim, options, signal);
     if (upstream.statusCode === 200) return upstream;
     upstream.resume();
-    throw new AnswerError(upstream.statusCode ?? 0);
+    throw new UpstreamStatusError(upstream.statusCode ?? 0);
   } catch (cause) {
     if (signal.aborted) throw cause;
     // The stream may have ended, or moved to another pod, since its state was read.
-    const isGone = cause instanceof AnswerError && cause.status === 404;
-    const current = await nextSource(deps, id, claim, isGone ? settleMs : 0, signal);
+    const isNotFound = cause instanceof UpstreamStatusError && cause.status === 404;
+    const current = await waitForNextSource(deps, id, claim, isNotFound ? relocationTimeoutMs : 0, signal);
     if (current.generation !== claim.generation) return openSource(deps, id, options, signal);
     throw new AppError('upstream_error', 'The media server returned an error.', { cause });
   }
 }
 
-/** The stream's source as it is now; a pod that has just let go of it is given the moment in which its claim goes. */
-async function nextSource(
+/** Returns the current source of the stream; waits briefly for a claim that is being released. */
+async function waitForNextSource(
   deps: PipeDeps,
   id: StreamId,
-  known: StreamClaim,
-  withinMs: number,
+  previous: StreamClaim,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<StreamClaim> {
-  const until = performance.now() + withinMs;
+  const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     const current = await findStreamSource(deps, id, signal);
-    if (current.generation !== known.generation || performance.now() >= until) return current;
-    await delay(settleEveryMs, undefined, { signal });
+    if (current.generation !== previous.generation || performance.now() >= deadlineMs) return current;
+    await delay(relocationPollIntervalMs, undefined, { signal });
   }
 }
 
-class AnswerError extends Error {
+class UpstreamStatusError extends Error {
   readonly status: number;
   constructor(status: number) {
     super(`the media server answered ${status}`);
@@ -97,7 +97,7 @@ class AnswerError extends Error {
   }
 }
 
-function open(
+function openUpstream(
   deps: PipeDeps,
   id: StreamId,
   claim: StreamClaim,
@@ -111,12 +111,12 @@ function open(
     query: { audio: options.audio, hevc: options.hevc },
   });
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { agent, signal, timeout: answerLimitMs });
+    const request = httpRequest(url, { agent, signal, timeout: responseTimeoutMs });
     request.once('timeout', () => request.destroy(new Error('the media server did not answer in time')));
     request.on('error', reject);
     request.once('socket', (socket) => socket.setNoDelay(true));
     request.once('response', (upstream) => {
-      // A stream that pauses is no fault.
+      // A paused stream is no fault.
       upstream.setTimeout(0);
       resolve(upstream);
     });

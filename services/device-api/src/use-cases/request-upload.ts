@@ -1,30 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BusError, callUseCase, type DeviceCommandOf, grantUpload, type Outcome } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import { type Clip, clipKey, newReservation, readDevice, type UploadRecord, type UploadStatus } from '@fleet/storage';
-import type { CommandContext, Deps } from '../deps.ts';
-import { type CameraSpan, cameraSpan, type UtcOffset } from '../domain/camera-time.ts';
-import { checkAllowed } from '../domain/media-address.ts';
-import { generalAnswerOf, shownMessageId, timedOut } from '../domain/outcome.ts';
-import { cameraBusy, isVisible, mayUseMobileNetwork, type VisibleUpload } from '../domain/upload.ts';
-import { within } from '../domain/within.ts';
 import {
-  errorOfOutcome,
-  keepUploadOutcome,
-  outcomeOfError,
+  type Clip,
+  clipKey,
+  createReservation,
+  readDevice,
+  type UploadRecord,
+  type UploadStatus,
+} from '@fleet/storage';
+import type { CommandContext, Deps } from '../deps.ts';
+import { type CameraSpan, toCameraSpan, type UtcOffset } from '../domain/camera-time.ts';
+import { assertHostAllowed } from '../domain/media-address.ts';
+import { formatMessageId, timeoutError, toGeneralResponse } from '../domain/outcome.ts';
+import { allowsMobileNetwork, cameraBusyError, isVisible, type VisibleUpload } from '../domain/upload.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
+import {
   readUploadOutcome,
+  saveUploadOutcome,
+  toAppError,
+  toUploadOutcome,
   type UploadOutcome,
 } from '../store/upload-outcomes.ts';
-import { announceUpload, revokeUpload } from './announce-upload.ts';
-import { askDevice, stateLimitMs, unlessStopped } from './ask-device.ts';
+import { publishUpload, revokeUpload } from './publish-upload.ts';
+import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
 
-type RequestDeps = Pick<Deps, 'asker' | 'bus' | 'clocks' | 'config' | 'redis' | 'stopped' | 'uploads'>;
+type RequestDeps = Pick<Deps, 'commandClient' | 'bus' | 'utcOffsets' | 'config' | 'redis' | 'stopped' | 'uploads'>;
 
-export interface RequestUpload {
+export interface UploadRequest {
   /** Canonical number. */
   readonly imei: string;
   /** As the caller wrote it. */
-  readonly askedImei: string;
+  readonly requestedImei: string;
   readonly channel: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -35,251 +42,257 @@ export interface RequestUpload {
   readonly alarmFlags: string;
   /** Networks that the camera may use, `networkConditions`. */
   readonly conditions: number;
-  /** FTP server that the camera uploads to; our own when left out. */
+  /** FTP server that the camera uploads to; by default this product's. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }
 
-/** The interface's `UploadGeneralResponse`, as code spells it. */
-export interface UploadAnswer {
+/** `UploadGeneralResponse` of the interface in code. */
+export interface UploadRequestResult {
   readonly responseId: string;
-  /** For a clip that has an upload already: its status. */
+  /** Status of a clip with an upload. */
   readonly result: 'success' | UploadStatus;
   readonly videoId: string;
 }
 
 /** Request to upload a clip, JT/T 1078. */
-const responseId = shownMessageId(0x9206);
-/** A reservation outlives the wait for the camera by this much, for what follows its answer. */
-const afterAnswerMs = 10_000;
-const grantLimitMs = 5_000;
-const pollEveryMs = 200;
+const responseId = formatMessageId(0x9206);
+/** A reservation outlives the time-out of the camera by this much, for the steps after its response. */
+const responseMarginMs = 10_000;
+const grantTimeoutMs = 5_000;
+const pollIntervalMs = 200;
 
 /**
- * Has a camera upload a clip, unless the clip has an upload already. Whoever stores the reservation asks the camera; requests for the same clip that come
- * meanwhile, on whatever replica, wait for its answer and share it.
+ * Requests a clip from a camera, unless the clip has an upload. The caller that stores the reservation sends the
+ * command; concurrent requests for the clip on any replica wait for its response and share it.
  */
 export async function requestUpload(
   deps: RequestDeps,
-  wanted: RequestUpload,
+  request: UploadRequest,
   context: CommandContext,
-): Promise<UploadAnswer> {
+): Promise<UploadRequestResult> {
   const { config } = deps;
-  checkAllowed(wanted.host, { host: config.MEDIA_PUBLIC_HOST, allowlist: config.DEVICE_HOST_ALLOWLIST });
-  const { offset, accountId } = await deps.clocks.recordOf(wanted.imei, context);
-  const span = cameraSpan(wanted.startMs, wanted.endMs, offset);
-  const clip = clipOf(wanted);
+  assertHostAllowed(request.host, { host: config.MEDIA_PUBLIC_HOST, allowlist: config.DEVICE_HOST_ALLOWLIST });
+  const { offset, accountId } = await deps.utcOffsets.fetchRecord(request.imei, context);
+  const span = toCameraSpan(request.startMs, request.endMs, offset);
+  const clip = toClip(request);
   while (performance.now() < context.deadlineAtMs) {
-    const known = await uploadOf(deps, clip, accountId);
-    if (known !== null && isVisible(known)) return answer(known, known.status);
-    if (known !== null) {
-      const shared = await unlessStopped(deps.stopped, answerOfOther(deps, known, context));
-      if (shared !== undefined) return shared;
+    const existing = await findExisting(deps, clip, accountId);
+    if (existing !== null && isVisible(existing)) return toRequestResult(existing, existing.status);
+    if (existing !== null) {
+      const concurrentResult = await abortOnShutdown(deps.stopped, awaitConcurrentRequest(deps, existing, context));
+      if (concurrentResult !== undefined) return concurrentResult;
       continue;
     }
-    const reservation = await reservationOf(deps, wanted, clip, { offset, accountId });
-    if (await stored(deps.uploads.reserve(reservation))) return lead(deps, reservation, wanted, span, context);
+    const reservation = await prepareReservation(deps, request, clip, { offset, accountId });
+    if (await mapStorageError(deps.uploads.reserve(reservation)))
+      return requestFromCamera(deps, reservation, request, span, context);
   }
-  throw timedOut();
+  throw timeoutError();
 }
 
-/** The upload that the account has of a clip, or one from before the device was of an account. */
-async function uploadOf(
+/** Returns the account's upload of a clip, or one from before the account owned the device. */
+async function findExisting(
   deps: Pick<Deps, 'uploads'>,
   clip: Clip,
   accountId: number | null,
 ): Promise<UploadRecord | null> {
-  const own = await stored(deps.uploads.findByClip(clipKey(clip, accountId)));
-  return own === null && accountId !== null ? stored(deps.uploads.findByClip(clipKey(clip))) : own;
+  const ownUpload = await mapStorageError(deps.uploads.findByClip(clipKey(clip, accountId)));
+  return ownUpload === null && accountId !== null ? mapStorageError(deps.uploads.findByClip(clipKey(clip))) : ownUpload;
 }
 
-const answer = (upload: UploadRecord, result: UploadAnswer['result']): UploadAnswer => ({
+const toRequestResult = (upload: UploadRecord, result: UploadRequestResult['result']): UploadRequestResult => ({
   responseId,
   result,
   videoId: upload._id,
 });
 
-const clipOf = (wanted: RequestUpload): Clip => ({
-  imei: wanted.imei,
-  channel: wanted.channel,
-  startMs: wanted.startMs,
-  endMs: wanted.endMs,
-  mediaType: wanted.mediaType,
-  streamType: wanted.streamType,
-  storageType: wanted.storageType,
-  alarmFlags: wanted.alarmFlags,
+const toClip = (request: UploadRequest): Clip => ({
+  imei: request.imei,
+  channel: request.channel,
+  startMs: request.startMs,
+  endMs: request.endMs,
+  mediaType: request.mediaType,
+  streamType: request.streamType,
+  storageType: request.storageType,
+  alarmFlags: request.alarmFlags,
 });
 
-async function reservationOf(
+async function prepareReservation(
   deps: Pick<Deps, 'config' | 'redis'>,
-  wanted: RequestUpload,
+  request: UploadRequest,
   clip: Clip,
   { offset, accountId }: { readonly offset: UtcOffset; readonly accountId: number | null },
 ): Promise<UploadRecord> {
-  return newReservation(clip, {
-    shownImei: await numberAsSent(deps, wanted),
-    askedImei: wanted.askedImei,
+  return createReservation(clip, {
+    shownImei: await findTerminalPhone(deps, request),
+    askedImei: request.requestedImei,
     cameraUtcOffset: offset,
     accountId,
-    reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + afterAnswerMs,
-    mobileNetwork: mayUseMobileNetwork(wanted.conditions),
+    reservedUntilMs: Date.now() + deps.config.DEVICE_REPLY_TIMEOUT_MS + responseMarginMs,
+    mobileNetwork: allowsMobileNetwork(request.conditions),
   });
 }
 
-/** Lists show a number as its terminal sends it. */
-async function numberAsSent(deps: Pick<Deps, 'redis'>, { imei, askedImei }: RequestUpload): Promise<string> {
+/** Lists contain a number as its terminal sends it. */
+async function findTerminalPhone(deps: Pick<Deps, 'redis'>, { imei, requestedImei }: UploadRequest): Promise<string> {
   try {
-    return (await within(stateLimitMs, readDevice(deps.redis, imei)))?.phone ?? askedImei;
+    return (await withTimeout(stateTimeoutMs, readDevice(deps.redis, imei)))?.phone ?? requestedImei;
   } catch {
-    // Without the state of devices the caller's own spelling is the best that is known.
-    return askedImei;
+    // Without device state the caller's own spelling is the best known.
+    return requestedImei;
   }
 }
 
-/** Asks the camera for a clip that is reserved. */
-async function lead(
+/** Requests a reserved clip from the camera. */
+async function requestFromCamera(
   deps: RequestDeps,
   reservation: UploadRecord,
-  wanted: RequestUpload,
+  request: UploadRequest,
   span: CameraSpan,
   context: CommandContext,
-): Promise<UploadAnswer> {
+): Promise<UploadRequestResult> {
   const { _id: uploadId, clip, reservedUntilMs } = reservation;
   try {
-    if (!(await stored(deps.uploads.takeCamera(clip.imei, uploadId, reservedUntilMs)))) throw cameraBusy();
-    const command = await commandFor(deps, uploadId, wanted, span, context);
-    const outcome = await askDevice(deps, clip.imei, command, context);
-    const upload = await accept(deps, uploadId, commandSerialNoOf(outcome), context);
-    await announceUpload(deps, upload, context.log);
+    if (!(await mapStorageError(deps.uploads.lockCamera(clip.imei, uploadId, reservedUntilMs))))
+      throw cameraBusyError();
+    const command = await buildUploadCommand(deps, uploadId, request, span, context);
+    const outcome = await sendCommand(deps, clip.imei, command, context);
+    const upload = await markAccepted(deps, uploadId, getCommandSerialNo(outcome), context);
+    await publishUpload(deps, upload, context.log);
   } catch (error) {
-    return giveUp(deps, reservation, error, context);
+    return cancelReservation(deps, reservation, error, context);
   }
-  return answer(reservation, 'success');
+  return toRequestResult(reservation, 'success');
 }
 
-/** The 0x9206 with a credential of this upload's own. */
-async function commandFor(
+/** Returns the 0x9206 with a credential of this upload. */
+async function buildUploadCommand(
   deps: Pick<Deps, 'bus' | 'uploads'>,
   uploadId: string,
-  wanted: RequestUpload,
+  request: UploadRequest,
   { startTime, endTime }: CameraSpan,
   context: CommandContext,
 ): Promise<DeviceCommandOf<'requestUpload'>> {
-  const { channel, mediaType, streamType, storageType, alarmFlags, conditions } = wanted;
+  const { channel, mediaType, streamType, storageType, alarmFlags, conditions } = request;
   const clip = { channel, startTime, endTime, mediaType, streamType, storageType, alarmFlags };
   try {
-    const options = { timeoutMs: grantLimitMs, correlationId: context.correlationId };
+    const options = { timeoutMs: grantTimeoutMs, correlationId: context.correlationId };
     const { host, port, username, password, path } = await callUseCase(deps.bus, grantUpload, { uploadId }, options);
-    const server = { server: wanted.host ?? host, port: wanted.port ?? port };
+    const server = { server: request.host ?? host, port: request.port ?? port };
     const isOurs = server.server.toLowerCase() === host.toLowerCase() && server.port === port;
-    if (!isOurs) await stored(deps.uploads.set(uploadId, ['reserved'], { external: true }));
+    if (!isOurs) await mapStorageError(deps.uploads.set(uploadId, ['reserved'], { external: true }));
     return { kind: 'requestUpload', ...server, username, password, path, ...clip, conditions };
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
-    throw new AppError('unavailable', 'No upload server takes clips at the moment.', { cause });
+    throw new AppError('unavailable', 'No upload server accepts clips at the moment.', { cause });
   }
 }
 
-/** Header serial of the 0x9206 that the camera has accepted; throws what becomes of any other end. */
-function commandSerialNoOf(outcome: Outcome): number {
-  const { result } = generalAnswerOf(outcome);
+/** Returns the header serial of the accepted 0x9206; throws for every other outcome. */
+function getCommandSerialNo(outcome: Outcome): number {
+  const { result } = toGeneralResponse(outcome);
   if (result === 'success' && outcome.kind === 'answered') return outcome.answer.commandSerialNo;
   throw new AppError('upstream_error', `The camera refused the upload (${result}).`);
 }
 
-async function accept(
+async function markAccepted(
   deps: Pick<Deps, 'redis' | 'uploads'>,
   uploadId: string,
   commandSerialNo: number,
   context: CommandContext,
 ): Promise<VisibleUpload> {
-  // First, so that those who wait see it with the change of status.
-  await tell(deps, uploadId, { accepted: true }, context);
+  // First, so that waiting callers see it with the change of status.
+  await shareOutcome(deps, uploadId, { accepted: true }, context);
   const upload =
-    (await stored(deps.uploads.transition(uploadId, ['reserved'], 'uploading', { commandSerialNo }))) ??
-    // The camera was faster with its first bytes than with its answer, and may have ended since.
-    (await stored(deps.uploads.set(uploadId, ['uploading', 'completed', 'failed'], { commandSerialNo })));
+    (await mapStorageError(deps.uploads.transition(uploadId, ['reserved'], 'uploading', { commandSerialNo }))) ??
+    // The camera sent its first bytes before its response, and may have ended since.
+    (await mapStorageError(deps.uploads.set(uploadId, ['uploading', 'completed', 'failed'], { commandSerialNo })));
   if (upload !== null && isVisible(upload)) return upload;
-  throw new AppError('unavailable', 'The camera answered after the reservation of its upload had ended: ask again.');
+  throw new AppError('unavailable', 'The camera responded after the reservation of its upload had ended. Retry.');
 }
 
-/** Takes a reservation back, and throws why; unless the camera has begun to send, which says more than its answer. */
-async function giveUp(
+/** Cancels a reservation and throws the reason, unless the camera has begun to send. */
+async function cancelReservation(
   deps: RequestDeps,
   { _id: uploadId, clip }: UploadRecord,
   error: unknown,
   context: CommandContext,
-): Promise<UploadAnswer> {
-  await tell(deps, uploadId, outcomeOfError(error), context);
+): Promise<UploadRequestResult> {
+  await shareOutcome(deps, uploadId, toUploadOutcome(error), context);
   try {
     if (!(await deps.uploads.remove(uploadId, ['reserved']))) {
       const upload = await deps.uploads.find(uploadId);
-      if (upload !== null && isVisible(upload)) return answer(upload, 'success');
+      if (upload !== null && isVisible(upload)) return toRequestResult(upload, 'success');
     }
-    await deps.uploads.returnCamera(clip.imei, uploadId);
+    await deps.uploads.unlockCamera(clip.imei, uploadId);
     revokeUpload(deps, uploadId);
   } catch (cause) {
     // It expires by itself.
-    context.log.warn({ err: cause, uploadId }, 'the reservation of an upload could not be taken back');
+    context.log.warn({ err: cause, uploadId }, 'could not cancel the reservation of an upload');
   }
   throw error;
 }
 
-async function tell(
+async function shareOutcome(
   deps: Pick<Deps, 'redis'>,
   uploadId: string,
   outcome: UploadOutcome,
   context: CommandContext,
 ): Promise<void> {
   try {
-    await within(stateLimitMs, keepUploadOutcome(deps.redis, uploadId, outcome));
+    await withTimeout(stateTimeoutMs, saveUploadOutcome(deps.redis, uploadId, outcome));
   } catch (error) {
-    // Those who wait see what becomes of the record, and ask the camera themselves where it is gone.
-    context.log.warn({ err: error, uploadId }, 'the outcome of an upload request could not be told to others');
+    // Waiting callers read the record, and send a request themselves if it was deleted.
+    context.log.warn({ err: error, uploadId }, 'could not save the outcome of an upload request');
   }
 }
 
-/** Waits for the answer to another request for the clip; undefined when its reservation is gone without one (its process died): ask yourself. */
-async function answerOfOther(
+/**
+ * Waits for the response to another request for the clip; returns undefined if its reservation ended without one (its
+ * process died).
+ */
+async function awaitConcurrentRequest(
   deps: Pick<Deps, 'redis' | 'uploads'>,
-  other: UploadRecord,
+  concurrent: UploadRecord,
   context: CommandContext,
-): Promise<UploadAnswer | undefined> {
+): Promise<UploadRequestResult | undefined> {
   while (performance.now() < context.deadlineAtMs) {
-    await delay(pollEveryMs);
-    const known = await stored(deps.uploads.find(other._id));
-    if (known?.status === 'reserved') {
-      if (known.reservedUntilMs >= Date.now()) continue;
-      if (await stored(deps.uploads.remove(other._id, ['reserved'])))
-        await stored(deps.uploads.returnCamera(other.clip.imei, other._id));
+    await delay(pollIntervalMs);
+    const latest = await mapStorageError(deps.uploads.find(concurrent._id));
+    if (latest?.status === 'reserved') {
+      if (latest.reservedUntilMs >= Date.now()) continue;
+      if (await mapStorageError(deps.uploads.remove(concurrent._id, ['reserved'])))
+        await mapStorageError(deps.uploads.unlockCamera(concurrent.clip.imei, concurrent._id));
       return undefined;
     }
-    const outcome = await outcomeOf(deps, other._id, context);
-    if (known !== null && isVisible(known)) return answer(known, outcome?.accepted ? 'success' : known.status);
+    const outcome = await readOutcome(deps, concurrent._id, context);
+    if (latest !== null && isVisible(latest))
+      return toRequestResult(latest, outcome?.accepted ? 'success' : latest.status);
     if (outcome === null || outcome.accepted) return undefined;
-    throw errorOfOutcome(outcome);
+    throw toAppError(outcome);
   }
-  throw timedOut();
+  throw timeoutError();
 }
 
-async function outcomeOf(
+async function readOutcome(
   deps: Pick<Deps, 'redis'>,
   uploadId: string,
   context: CommandContext,
 ): Promise<UploadOutcome | null> {
   try {
-    return await within(stateLimitMs, readUploadOutcome(deps.redis, uploadId));
+    return await withTimeout(stateTimeoutMs, readUploadOutcome(deps.redis, uploadId));
   } catch (error) {
-    context.log.warn({ err: error, uploadId }, 'the outcome of an upload request could not be read');
+    context.log.warn({ err: error, uploadId }, 'could not read the outcome of an upload request');
     return null;
   }
 }
 
-/** The database is where uploads are: without it none can be requested. */
-async function stored<T>(work: Promise<T>): Promise<T> {
+/** Uploads need the database: without it none can be requested. */
+async function mapStorageError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw new AppError('unavailable', 'Uploads can not be stored at the moment.', { cause });
+    throw new AppError('unavailable', 'Uploads cannot be stored at the moment.', { cause });
   }
 }

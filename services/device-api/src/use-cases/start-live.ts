@@ -1,9 +1,9 @@
 import type { CommandContext } from '../deps.ts';
-import { type MediaAddressWish, mediaAddress } from '../domain/media-address.ts';
-import type { GeneralAnswer } from '../domain/outcome.ts';
+import { type MediaAddressOptions, resolveMediaAddress } from '../domain/media-address.ts';
+import type { GeneralResponse } from '../domain/outcome.ts';
 import { type StartDeps, startStream } from './start-stream.ts';
 
-export interface StartLive extends MediaAddressWish {
+export interface StartLiveRequest extends MediaAddressOptions {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;
@@ -11,11 +11,15 @@ export interface StartLive extends MediaAddressWish {
   readonly streamType: number;
 }
 
-/** Brings a channel to stream live (0x9101). */
-export async function startLive(deps: StartDeps, wanted: StartLive, context: CommandContext): Promise<GeneralAnswer> {
+/** Starts a live stream (0x9101). */
+export async function startLive(
+  deps: StartDeps,
+  request: StartLiveRequest,
+  context: CommandContext,
+): Promise<GeneralResponse> {
   const { config } = deps;
-  const { imei, channel, dataType, streamType } = wanted;
-  const address = mediaAddress(wanted, {
+  const { imei, channel, dataType, streamType } = request;
+  const address = resolveMediaAddress(request, {
     host: config.MEDIA_PUBLIC_HOST,
     port: config.MEDIA_LIVE_PORT,
     allowlist: config.DEVICE_HOST_ALLOWLIST,
@@ -26,7 +30,7 @@ export async function startLive(deps: StartDeps, wanted: StartLive, context: Com
     {
       id: { kind: 'live', imei, channel },
       address,
-      wanted: { dataType, streamType },
+      requestedMedia: { dataType, streamType },
       command: { kind: 'startLive', server, tcpPort, udpPort, channel, dataType, streamType },
       responseId: '0x9101',
     },

@@ -1,13 +1,13 @@
 import type { Outcome } from '@fleet/bus';
 import type { CommandContext, Deps } from '../deps.ts';
-import { cameraSpan } from '../domain/camera-time.ts';
-import { type MediaAddressWish, mediaAddress } from '../domain/media-address.ts';
-import type { GeneralAnswer } from '../domain/outcome.ts';
-import { PlaybackMode, paceOfMode } from '../domain/playback.ts';
-import { isEmptyList } from '../domain/recordings.ts';
+import { toCameraSpan } from '../domain/camera-time.ts';
+import { type MediaAddressOptions, resolveMediaAddress } from '../domain/media-address.ts';
+import type { GeneralResponse } from '../domain/outcome.ts';
+import { getTimestampSource, PlaybackMode } from '../domain/playback.ts';
+import { isEmptyRecordingList } from '../domain/recordings.ts';
 import { type StartDeps, startStream } from './start-stream.ts';
 
-export interface StartPlayback extends MediaAddressWish {
+export interface StartPlaybackRequest extends MediaAddressOptions {
   /** Canonical number. */
   readonly imei: string;
   readonly channel: number;
@@ -18,49 +18,67 @@ export interface StartPlayback extends MediaAddressWish {
   readonly streamType: number;
   readonly memoryType: number;
   readonly playbackMode: number;
-  /** 0 none, 1 to 5 for 1 to 16 times; counts with fast forward and rewind. */
+  /** 0 none, 1 to 5 for 1 to 16 times; used by fast forward and rewind. */
   readonly speed: number;
 }
 
-/** Brings a channel to play a recording (0x9201), beside live video of the same channel. One that plays already goes on with what it plays. */
+/** Starts playback of a recording (0x9201), independent of live video. A channel that is playing continues. */
 export async function startPlayback(
-  deps: StartDeps & Pick<Deps, 'clocks'>,
-  wanted: StartPlayback,
+  deps: StartDeps & Pick<Deps, 'utcOffsets'>,
+  request: StartPlaybackRequest,
   context: CommandContext,
-): Promise<GeneralAnswer> {
+): Promise<GeneralResponse> {
   const { config } = deps;
-  const { imei, channel, playbackMode } = wanted;
-  const address = mediaAddress(wanted, {
+  const { imei, channel, playbackMode } = request;
+  const address = resolveMediaAddress(request, {
     host: config.MEDIA_PUBLIC_HOST,
     port: config.MEDIA_HISTORY_PORT,
     allowlist: config.DEVICE_HOST_ALLOWLIST,
   });
-  const { startTime, endTime } = cameraSpan(wanted.startMs, wanted.endMs, await deps.clocks.offsetOf(imei, context));
+  const { startTime, endTime } = toCameraSpan(request.startMs, request.endMs, await deps.utcOffsets.get(imei, context));
   const { server, tcpPort, udpPort } = address;
   const hasSpeed = playbackMode === PlaybackMode.fastForward || playbackMode === PlaybackMode.keyFrameRewind;
-  const what = { mediaType: wanted.resourceType, streamType: wanted.streamType, storageType: wanted.memoryType };
-  const how = { playbackMode, speed: hasSpeed ? wanted.speed : 0 };
+  const mediaFilter = {
+    mediaType: request.resourceType,
+    streamType: request.streamType,
+    storageType: request.memoryType,
+  };
+  const playbackSettings = { playbackMode, speed: hasSpeed ? request.speed : 0 };
   return startStream(
     deps,
     {
       id: { kind: 'history', imei, channel },
       address,
-      wanted: { dataType: what.mediaType, streamType: what.streamType, pace: paceOfMode(playbackMode) },
-      command: { kind: 'startPlayback', server, tcpPort, udpPort, channel, ...what, ...how, startTime, endTime },
+      requestedMedia: {
+        dataType: mediaFilter.mediaType,
+        streamType: mediaFilter.streamType,
+        pace: getTimestampSource(playbackMode),
+      },
+      command: {
+        kind: 'startPlayback',
+        server,
+        tcpPort,
+        udpPort,
+        channel,
+        ...mediaFilter,
+        ...playbackSettings,
+        startTime,
+        endTime,
+      },
       responseId: '0x9201',
-      read: playbackOutcome,
+      mapOutcome: toPlaybackOutcome,
     },
     context,
   );
 }
 
 /**
- * The standard answers 0x9201 by 0x1205, the list of what will be played; most cameras by 0x0001. Whichever comes first is the answer: a list is a yes,
- * unless there is nothing on it.
+ * The standard responds to 0x9201 with 0x1205, the list of recordings; most cameras respond with 0x0001. The first one
+ * counts: a list means success, unless it is empty.
  */
-function playbackOutcome(outcome: Outcome): Outcome {
+function toPlaybackOutcome(outcome: Outcome): Outcome {
   if (outcome.kind !== 'answered' || outcome.answer.message?.id !== 0x1205) return outcome;
-  const result = isEmptyList(outcome.answer.message) ? 1 : 0;
-  // The list is nobody's concern any more, and may be long.
+  const result = isEmptyRecordingList(outcome.answer.message) ? 1 : 0;
+  // The list is unused, and may be long.
   return { kind: 'answered', answer: { ...outcome.answer, result, message: null } };
 }

@@ -1,148 +1,153 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { announce, type DeviceCommand, notStreaming, type Outcome, streamChanged } from '@fleet/bus';
+import { type DeviceCommand, type Outcome, publish, streamChanged, streamStatusEvent } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import {
   acknowledgeStream,
+  cancelStreamRequest,
   countStreamingChannels,
-  dropStreamRequest,
-  keepStreamRequest,
   readStream,
   releaseStream,
+  renewStreamRequest,
   reserveStream,
   type StreamId,
   type StreamRequest,
 } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
 import type { MediaAddress } from '../domain/media-address.ts';
-import { type GeneralAnswer, generalAnswerOf, isAccepted } from '../domain/outcome.ts';
-import { within } from '../domain/within.ts';
-import { keepStreamOutcome, readStreamOutcome } from '../store/stream-outcomes.ts';
-import { askDevice, stateLimitMs, unlessStopped } from './ask-device.ts';
-import { isRunning, waitForMediaTier } from './media-tier.ts';
+import { type GeneralResponse, isAccepted, toGeneralResponse } from '../domain/outcome.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
+import { readStreamOutcome, saveStreamOutcome } from '../store/stream-outcomes.ts';
+import { isStreamRunning, waitForMediaServer } from './media-servers.ts';
+import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
 
-export type StartDeps = Pick<Deps, 'config' | 'asker' | 'bus' | 'redis' | 'stopped'>;
+export type StartDeps = Pick<Deps, 'config' | 'commandClient' | 'bus' | 'redis' | 'stopped'>;
 
-/** What is particular to one way of starting a stream. */
+/** Parts that differ between the ways to start a stream. */
 export interface StreamStart {
   readonly id: StreamId;
   readonly address: MediaAddress;
-  /** What the media service has to know of it. */
-  readonly wanted: Pick<StreamRequest, 'dataType' | 'streamType' | 'pace'>;
+  /** Data for the media service. */
+  readonly requestedMedia: Pick<StreamRequest, 'dataType' | 'streamType' | 'pace'>;
   /** 0x9101 or 0x9201. */
   readonly command: DeviceCommand;
-  /** Message id of the command, as answers show it. */
+  /** Message id of the command in responses. */
   readonly responseId: string;
-  /** How the end of the command reads as a terminal general response. */
-  readonly read?: (outcome: Outcome) => Outcome;
+  /** Maps the outcome of the command to a terminal general response. */
+  readonly mapOutcome?: (outcome: Outcome) => Outcome;
 }
 
-const pollEveryMs = 100;
-const renewEveryMs = 3_000;
+const pollIntervalMs = 100;
+const renewIntervalMs = 3_000;
 
 /**
- * Brings a channel to stream: asks its camera, unless the channel streams already; a request that comes while the camera is being asked waits for
- * that answer and shares it.
+ * Starts a stream: sends a command to its camera, unless the channel streams. A concurrent request waits for that
+ * response and shares it.
  */
 export async function startStream(
   deps: StartDeps,
   start: StreamStart,
   context: CommandContext,
-): Promise<GeneralAnswer> {
+): Promise<GeneralResponse> {
   const { redis } = deps;
   const { id } = start;
-  const alreadyStreaming: GeneralAnswer = { responseId: start.responseId, result: 'success' };
+  const alreadyStreaming: GeneralResponse = { responseId: start.responseId, result: 'success' };
   while (performance.now() < context.deadlineAtMs) {
     const request: StreamRequest = {
-      ...start.wanted,
+      ...start.requestedMedia,
       requestId: randomUUID(),
       status: 'asking',
       isForeign: start.address.isForeign,
       requestedAtMs: Date.now(),
       correlationId: context.correlationId,
     };
-    const reserved = await state(reserveStream(redis, id, request));
-    if (reserved.state === 'streaming') {
-      if (await isRunning(deps.bus, id, reserved.claim)) return alreadyStreaming;
-      const isReleased = await state(releaseStream(redis, id, reserved.claim.generation));
-      // Whoever had it has died without a word.
-      if (isReleased && id.kind === 'live') announce(deps.bus, streamChanged, notStreaming(id, 'stopped'));
+    const reservation = await withStateTimeout(reserveStream(redis, id, request));
+    if (reservation.state === 'streaming') {
+      if (await isStreamRunning(deps.bus, id, reservation.claim)) return alreadyStreaming;
+      const isReleased = await withStateTimeout(releaseStream(redis, id, reservation.claim.generation));
+      // Its owner died without releasing it.
+      if (isReleased && id.kind === 'live') publish(deps.bus, streamChanged, streamStatusEvent(id, 'stopped'));
       continue;
     }
-    if (reserved.state === 'reserved') return (await ask(deps, start, request, context)) ?? alreadyStreaming;
-    if (reserved.request.status === 'acknowledged') return alreadyStreaming;
-    const other = await unlessStopped(deps.stopped, outcomeOfOther(redis, id, reserved.request, context));
-    if (other === 'streaming') return alreadyStreaming;
-    if (other !== null) return generalAnswerOf(other);
+    if (reservation.state === 'reserved')
+      return (await requestStream(deps, start, request, context)) ?? alreadyStreaming;
+    if (reservation.request.status === 'acknowledged') return alreadyStreaming;
+    const concurrentOutcome = await abortOnShutdown(
+      deps.stopped,
+      awaitConcurrentRequest(redis, id, reservation.request, context),
+    );
+    if (concurrentOutcome === 'streaming') return alreadyStreaming;
+    if (concurrentOutcome !== null) return toGeneralResponse(concurrentOutcome);
   }
-  return generalAnswerOf({ kind: 'timedOut' });
+  return toGeneralResponse({ kind: 'timedOut' });
 }
 
-/** State in Redis is what streams are found by: without it nothing may be started. */
-async function state<T>(read: Promise<T>): Promise<T> {
+/** Streams are found by their state in Redis: without it none can be started. */
+async function withStateTimeout<T>(read: Promise<T>): Promise<T> {
   try {
-    return await within(stateLimitMs, read);
+    return await withTimeout(stateTimeoutMs, read);
   } catch (cause) {
-    throw new AppError('unavailable', 'The state of the stream can not be read at the moment.', { cause });
+    throw new AppError('unavailable', 'The state of the stream cannot be read at the moment.', { cause });
   }
 }
 
-/** Asks the camera; undefined when it does not answer and streams all the same. */
-async function ask(
+/** Sends the command; returns undefined if the camera does not respond and streams all the same. */
+async function requestStream(
   deps: StartDeps,
   start: StreamStart,
   request: StreamRequest,
   context: CommandContext,
-): Promise<GeneralAnswer | undefined> {
+): Promise<GeneralResponse | undefined> {
   const { config, redis } = deps;
   const { id } = start;
   let outcome: Outcome | undefined;
   try {
-    if ((await state(countStreamingChannels(redis, id.imei))) > config.RATE_LIMIT_CHANNELS_PER_DEVICE)
+    if ((await withStateTimeout(countStreamingChannels(redis, id.imei))) > config.RATE_LIMIT_CHANNELS_PER_DEVICE)
       throw new AppError(
         'quota_exceeded',
-        `The device streams on ${config.RATE_LIMIT_CHANNELS_PER_DEVICE} channels already.`,
+        `The device already streams on ${config.RATE_LIMIT_CHANNELS_PER_DEVICE} channels.`,
         { headers: { 'Retry-After': '60' } },
       );
-    if (!start.address.isForeign) await unlessStopped(deps.stopped, waitForMediaTier(deps.bus));
-    outcome = await askRenewing(deps, start, request, context);
-    // False when the camera was faster than its answer and has connected: the stream runs, nothing is left to do.
-    const isExpected = isAccepted(outcome) && (await state(acknowledgeStream(redis, id, request.requestId)));
+    if (!start.address.isForeign) await abortOnShutdown(deps.stopped, waitForMediaServer(deps.bus));
+    outcome = await sendWithRenewal(deps, start, request, context);
+    // False if the camera connected before its response: the stream is running.
+    const isExpected = isAccepted(outcome) && (await withStateTimeout(acknowledgeStream(redis, id, request.requestId)));
     if (isExpected && id.kind === 'live' && !request.isForeign)
-      announce(deps.bus, streamChanged, {
-        ...notStreaming(id, 'starting', request.streamType),
+      publish(deps.bus, streamChanged, {
+        ...streamStatusEvent(id, 'starting', request.streamType),
         startId: request.requestId,
       });
   } finally {
-    if (outcome === undefined || !isAccepted(outcome)) await forget(redis, id, request.requestId, outcome, context);
+    if (outcome === undefined || !isAccepted(outcome))
+      await cancelRequest(redis, id, request.requestId, outcome, context);
   }
-  // Without an answer, what counts is whether the camera streams.
-  if (outcome.kind !== 'answered' && (await state(readStream(redis, id))).claim !== null) return undefined;
-  return generalAnswerOf(outcome);
+  // Without a response only the stream itself counts.
+  if (outcome.kind !== 'answered' && (await withStateTimeout(readStream(redis, id))).claim !== null) return undefined;
+  return toGeneralResponse(outcome);
 }
 
-/** Asks the camera, and meanwhile keeps the request from expiring. */
-async function askRenewing(
+/** Sends the command, and renews the request until the outcome. */
+async function sendWithRenewal(
   deps: StartDeps,
-  { id, command, read }: StreamStart,
+  { id, command, mapOutcome }: StreamStart,
   request: StreamRequest,
   context: CommandContext,
 ): Promise<Outcome> {
   const renewal = setInterval(() => {
-    keepStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
-      context.log.warn({ err: error }, 'a stream request could not be renewed'),
+    renewStreamRequest(deps.redis, id, request.requestId).catch((error: unknown) =>
+      context.log.warn({ err: error }, 'could not renew a stream request'),
     );
-  }, renewEveryMs);
+  }, renewIntervalMs);
   try {
-    const outcome = await askDevice(deps, id.imei, command, context);
-    return read?.(outcome) ?? outcome;
+    const outcome = await sendCommand(deps, id.imei, command, context);
+    return mapOutcome?.(outcome) ?? outcome;
   } finally {
     clearInterval(renewal);
   }
 }
 
-/** Takes a request back whose camera did not agree; those who waited for it learn how it ended. */
-async function forget(
+/** Cancels a request that the camera did not accept, and saves its outcome for waiting callers. */
+async function cancelRequest(
   redis: Deps['redis'],
   id: StreamId,
   requestId: string,
@@ -150,27 +155,27 @@ async function forget(
   context: CommandContext,
 ): Promise<void> {
   try {
-    if (outcome !== undefined) await within(stateLimitMs, keepStreamOutcome(redis, requestId, outcome));
-    await within(stateLimitMs, dropStreamRequest(redis, id, requestId));
+    if (outcome !== undefined) await withTimeout(stateTimeoutMs, saveStreamOutcome(redis, requestId, outcome));
+    await withTimeout(stateTimeoutMs, cancelStreamRequest(redis, id, requestId));
   } catch (error) {
     // It expires by itself.
-    context.log.warn({ err: error }, 'a stream request could not be taken back');
+    context.log.warn({ err: error }, 'could not cancel a stream request');
   }
 }
 
-/** Waits for the end of another request; null when that request is gone without one (its process died): ask yourself. */
-async function outcomeOfOther(
+/** Waits for the outcome of another request; returns null if that request ended without one (its process died). */
+async function awaitConcurrentRequest(
   redis: Deps['redis'],
   id: StreamId,
-  other: StreamRequest,
+  concurrent: StreamRequest,
   context: CommandContext,
 ): Promise<Outcome | 'streaming' | null> {
   while (performance.now() < context.deadlineAtMs) {
-    await delay(pollEveryMs);
-    const { claim, request } = await state(readStream(redis, id));
+    await delay(pollIntervalMs);
+    const { claim, request } = await withStateTimeout(readStream(redis, id));
     if (claim !== null || request?.status === 'acknowledged') return 'streaming';
-    if (request?.requestId === other.requestId) continue;
-    return state(readStreamOutcome(redis, other.requestId));
+    if (request?.requestId === concurrent.requestId) continue;
+    return withStateTimeout(readStreamOutcome(redis, concurrent.requestId));
   }
   return { kind: 'timedOut' };
 }

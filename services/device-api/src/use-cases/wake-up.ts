@@ -2,44 +2,45 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcome } from '@fleet/bus';
 import { readDevice } from '@fleet/storage';
 import type { CommandContext, Deps } from '../deps.ts';
-import { answerOf } from '../domain/outcome.ts';
-import { within } from '../domain/within.ts';
-import { askDevice, stateLimitMs, unlessStopped } from './ask-device.ts';
-import { type MessageDeps, sendWakeMessage } from './send-wake-message.ts';
+import { unwrapResponse } from '../domain/outcome.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
+import { abortOnShutdown, sendCommand, stateTimeoutMs } from './send-command.ts';
+import { sendWakeSms, type WakeSmsDeps } from './send-wake-sms.ts';
 
-type WakeDeps = Pick<Deps, 'asker' | 'stopped'> & MessageDeps;
+type WakeDeps = Pick<Deps, 'commandClient' | 'stopped'> & WakeSmsDeps;
 
-/** How often a request that waits looks for the device: it may connect, or come back on another gateway pod. */
-const lookEveryMs = 1_000;
+/** Poll interval of a waiting request: the device may connect, or reconnect to another gateway pod. */
+const pollIntervalMs = 1_000;
 
-/** Wakes a sleeping device. Whatever it answers, it is awake then. */
+/** Wakes a sleeping device. After any response it is awake. */
 export async function wakeUp(
   deps: WakeDeps,
   request: { imei: string },
   context: CommandContext,
 ): Promise<{ result: 'success' }> {
-  answerOf(await unlessStopped(deps.stopped, new WakeUp(deps, request.imei, context).run()));
+  unwrapResponse(await abortOnShutdown(deps.stopped, new WakeUpAttempt(deps, request.imei, context).run()));
   return { result: 'success' };
 }
 
-interface Ended {
-  readonly ask: object;
+interface QueryResult {
+  readonly query: object;
   readonly outcome: Outcome;
 }
 
 /**
- * One request's wait: a query, which the gateway that holds the session repeats until it is answered (docs/decisions/0003-wake-up.md); another where the
- * device has come to another gateway; and an SMS, where a provider is configured, for one that is not connected or stays silent.
+ * The wait of one request. Sends a query, which the gateway repeats until the device responds
+ * (docs/decisions/0003-wake-up.md), and another one after a reconnection to another gateway. Sends an SMS to a
+ * disconnected or silent device if a provider is configured.
  */
-class WakeUp {
+class WakeUpAttempt {
   readonly #deps: WakeDeps;
   readonly #imei: string;
   readonly #context: CommandContext;
   readonly #startedAtMs = performance.now();
-  readonly #asks = new Map<object, Promise<Ended>>();
-  /** The gateway pod that is thought to have the latest query. */
+  readonly #queries = new Map<object, Promise<QueryResult>>();
+  /** Gateway pod of the latest query. */
   #podId: string | undefined;
-  #message: 'notYet' | 'underWay' | 'sent' | 'none' = 'notYet';
+  #smsState: 'notYet' | 'underWay' | 'sent' | 'none' = 'notYet';
 
   constructor(deps: WakeDeps, imei: string, context: CommandContext) {
     this.#deps = deps;
@@ -48,60 +49,62 @@ class WakeUp {
   }
 
   async run(): Promise<Outcome> {
-    this.#ask();
+    this.#startQuery();
     while (!this.#deps.stopped.aborted) {
-      const ended = await Promise.race([...this.#asks.values(), delay(lookEveryMs, undefined, { ref: false })]);
-      const outcome = await (ended === undefined ? this.#look() : this.#take(ended));
+      const result = await Promise.race([...this.#queries.values(), delay(pollIntervalMs, undefined, { ref: false })]);
+      const outcome = await (result === undefined ? this.#poll() : this.#onResult(result));
       if (outcome !== undefined) return outcome;
     }
     return { kind: 'timedOut' };
   }
 
-  #ask(): void {
-    const ask = {};
-    const asked = askDevice(this.#deps, this.#imei, { kind: 'wakeUp' }, this.#context).then((outcome) => ({
-      ask,
+  #startQuery(): void {
+    const query = {};
+    const result = sendCommand(this.#deps, this.#imei, { kind: 'wakeUp' }, this.#context).then((outcome) => ({
+      query,
       outcome,
     }));
-    // A query that is left behind when another was answered first.
-    asked.catch((error: unknown) => this.#context.log.debug({ err: error }, 'a query to wake a device was given up'));
-    this.#asks.set(ask, asked);
+    // A query that is left pending when another one was answered first.
+    result.catch((error: unknown) => this.#context.log.debug({ err: error }, 'gave up a wake-up query'));
+    this.#queries.set(query, result);
   }
 
-  /** How a query ended is how the request ends, unless there is hope left. */
-  async #take({ ask, outcome }: Ended): Promise<Outcome | undefined> {
-    this.#asks.delete(ask);
+  /** The outcome of a query is that of the request, unless another attempt may succeed. */
+  async #onResult({ query, outcome }: QueryResult): Promise<Outcome | undefined> {
+    this.#queries.delete(query);
     if (outcome.kind === 'answered' || outcome.kind === 'unreadable') return outcome;
-    if (this.#asks.size > 0) return undefined;
+    if (this.#queries.size > 0) return undefined;
     if (outcome.kind !== 'notConnected') return outcome;
     this.#podId = undefined;
-    await this.#send();
-    return this.#message === 'none' ? outcome : undefined;
+    await this.#sendSms();
+    return this.#smsState === 'none' ? outcome : undefined;
   }
 
-  async #look(): Promise<Outcome | undefined> {
-    const isAsking = this.#asks.size > 0;
-    if (!isAsking && performance.now() >= this.#context.deadlineAtMs) return { kind: 'timedOut' };
+  async #poll(): Promise<Outcome | undefined> {
+    const hasOpenQuery = this.#queries.size > 0;
+    if (!hasOpenQuery && performance.now() >= this.#context.deadlineAtMs) return { kind: 'timedOut' };
     const isSilent = performance.now() - this.#startedAtMs >= this.#deps.config.WAKE_SMS_AFTER_MS;
-    if (isAsking ? isSilent && this.#message === 'notYet' : this.#message === 'underWay') await this.#send();
-    const podId = await this.#podOfDevice();
+    if (hasOpenQuery ? isSilent && this.#smsState === 'notYet' : this.#smsState === 'underWay') await this.#sendSms();
+    const podId = await this.#readPodId();
     if (podId !== undefined && podId !== this.#podId) {
-      const isAnswering = isAsking && this.#podId === undefined;
+      const isQueryRouted = hasOpenQuery && this.#podId === undefined;
       this.#podId = podId;
-      if (!isAnswering) this.#ask();
+      if (!isQueryRouted) this.#startQuery();
     }
-    return !isAsking && this.#asks.size === 0 && this.#message === 'none' ? { kind: 'notConnected' } : undefined;
+    return !hasOpenQuery && this.#queries.size === 0 && this.#smsState === 'none'
+      ? { kind: 'notConnected' }
+      : undefined;
   }
 
-  async #send(): Promise<void> {
-    this.#message = await sendWakeMessage(this.#deps, this.#imei, this.#context);
+  async #sendSms(): Promise<void> {
+    this.#smsState = await sendWakeSms(this.#deps, this.#imei, this.#context);
   }
 
-  async #podOfDevice(): Promise<string | undefined> {
+  async #readPodId(): Promise<string | undefined> {
     try {
-      return (await within(stateLimitMs, readDevice(this.#deps.redis, this.#imei)))?.podId;
+      return (await withTimeout(stateTimeoutMs, readDevice(this.#deps.redis, this.#imei)))?.podId;
     } catch (error) {
-      this.#context.log.debug({ err: error }, 'the state of a device that is to wake up can not be read');
+      this.#context.log.debug({ err: error }, 'could not read the state of a device to wake');
       return undefined;
     }
   }

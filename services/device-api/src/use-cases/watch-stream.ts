@@ -1,13 +1,13 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { StreamId } from '@fleet/storage';
 import type { Deps } from '../deps.ts';
-import { within } from '../domain/within.ts';
-import { addViewer, keepViewer, removeViewer, viewerTtlMs } from '../store/viewers.ts';
-import { stateLimitMs } from './ask-device.ts';
+import { withTimeout } from '../domain/with-timeout.ts';
+import { addViewer, removeViewer, renewViewer, viewerTtlMs } from '../store/viewers.ts';
 import { readSource } from './find-stream-source.ts';
 import { flvHeaders, pipeStream, type WatchOptions } from './pipe-stream.ts';
+import { stateTimeoutMs } from './send-command.ts';
 
-/** Shows a stream to one viewer, counted among the viewers that a channel may have on all replicas together. */
+/** Proxies a stream to one viewer, within the limit of viewers per channel on all replicas together. */
 export async function watchStream(
   deps: Pick<Deps, 'config' | 'redis' | 'stopping'>,
   id: StreamId,
@@ -19,23 +19,27 @@ export async function watchStream(
     context.response.writeHead(200, flvHeaders).end();
     return;
   }
-  const leave = await enter(deps, id, context);
+  const release = await countViewer(deps, id, context);
   try {
     await pipeStream(deps, id, options, context);
   } finally {
-    leave();
+    release();
   }
 }
 
-async function enter(deps: Pick<Deps, 'config' | 'redis'>, id: StreamId, context: RequestContext): Promise<() => void> {
+async function countViewer(
+  deps: Pick<Deps, 'config' | 'redis'>,
+  id: StreamId,
+  context: RequestContext,
+): Promise<() => void> {
   const { redis, config } = deps;
   const limit = config.RATE_LIMIT_VIEWERS_PER_CHANNEL;
-  const warn = (error: unknown): void => context.log.warn({ err: error }, 'a viewer could not be counted');
+  const warn = (error: unknown): void => context.log.warn({ err: error }, 'could not count a viewer');
   let viewer: string | null;
   try {
-    viewer = await within(stateLimitMs, addViewer(redis, id, limit));
+    viewer = await withTimeout(stateTimeoutMs, addViewer(redis, id, limit));
   } catch (error) {
-    // Without Redis nobody is refused for a count.
+    // Without Redis no viewer is rejected.
     warn(error);
     return () => undefined;
   }
@@ -43,10 +47,10 @@ async function enter(deps: Pick<Deps, 'config' | 'redis'>, id: StreamId, context
     throw new AppError('quota_exceeded', `The channel has ${limit} viewers already.`, {
       headers: { 'Retry-After': '10' },
     });
-  const counted = viewer;
-  const renewal = setInterval(() => void keepViewer(redis, id, counted).catch(warn), viewerTtlMs / 3);
+  const viewerId = viewer;
+  const renewal = setInterval(() => void renewViewer(redis, id, viewerId).catch(warn), viewerTtlMs / 3);
   return () => {
     clearInterval(renewal);
-    removeViewer(redis, id, counted).catch(warn);
+    removeViewer(redis, id, viewerId).catch(warn);
   };
 }

@@ -1,42 +1,41 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { commandErrors } from '../routes/answers.ts';
-import { commandContext, commandRoute } from '../routes/command-context.ts';
+import { commandRouteDefaults, createCommandContext } from '../routes/command-context.ts';
+import { commandErrors } from '../routes/responses.ts';
 import { pingDevice } from '../use-cases/ping-device.ts';
 import { devicePath } from './parameters.ts';
 
-const time = (description: string) => Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
+const timeSchema = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description });
 
 const response = Type.Object(
   {
     imei: Type.String({ description: 'As the caller wrote it.' }),
     connected: Type.Boolean({ description: 'Whether the device has a session.' }),
-    last_seen: time('When the device was last heard; a device that is not connected keeps it.'),
-    connected_since: time('When its session began.'),
+    last_seen: timeSchema("Time of the device's last message, also after a disconnection."),
+    connected_since: timeSchema('Start of its session.'),
     rtt_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Round trip of the link test.' }),
   },
   { title: 'PingResponse', additionalProperties: false },
 );
 
-const shownTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const formatTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 export const ping = (deps: Deps) =>
   defineRoute({
-    ...commandRoute(deps),
+    ...commandRouteDefaults(deps),
     scopes: ['video'],
     method: 'get',
     path: '/:imei/ping',
     operationId: 'pingDevice',
-    summary: 'Device ping check',
-    description: 'A device that is not connected is 200 with `connected: false`.',
+    summary: 'Ping a device',
+    description: 'A disconnected device is 200 with `connected: false`.',
     tags: ['Video service'],
     params: devicePath,
     query: Type.Object({
-      deep: Type.Optional(
-        Type.Boolean({ default: false, description: 'Send a link test; 504 when it is not answered.' }),
-      ),
+      deep: Type.Optional(Type.Boolean({ default: false, description: 'Send a link test; 504 without a response.' })),
     }),
     response,
     errors: commandErrors,
@@ -44,13 +43,13 @@ export const ping = (deps: Deps) =>
       const found = await pingDevice(
         deps,
         { imei: canonicalImei(params.imei), isDeep: query.deep ?? false },
-        commandContext(deps, context),
+        createCommandContext(deps, context),
       );
       return {
         imei: params.imei,
         connected: found.connected,
-        last_seen: shownTime(found.lastSeenMs),
-        connected_since: shownTime(found.onlineSinceMs),
+        last_seen: formatTime(found.lastSeenMs),
+        connected_since: formatTime(found.onlineSinceMs),
         rtt_ms: found.rttMs,
       };
     },

@@ -1,10 +1,10 @@
 import { defineRoute } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { canonicalImei } from '../access/admit.ts';
+import { canonicalImei } from '../access/device-authorizer.ts';
 import type { Deps } from '../deps.ts';
-import { streamErrors } from '../routes/answers.ts';
 import { channel, imei } from '../routes/parameters.ts';
 import { playback } from '../routes/realtime-stream-flv.ts';
+import { streamErrors } from '../routes/responses.ts';
 import { watchStream } from '../use-cases/watch-stream.ts';
 
 export const streamFlv = (deps: Deps) =>
@@ -12,8 +12,8 @@ export const streamFlv = (deps: Deps) =>
     method: 'get',
     path: '/:imei/:channel/stream.flv',
     operationId: 'watchStream',
-    summary: 'Direct FLV stream',
-    description: 'As /realtime/stream.flv and /history/stream.flv of the Device API.',
+    summary: 'Watch a stream as FLV',
+    description: 'Like /realtime/stream.flv and /history/stream.flv of the Device API.',
     tags: ['Video service'],
     params: Type.Object({ imei, channel }),
     query: Type.Object({

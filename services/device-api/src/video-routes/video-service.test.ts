@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import { type Outcome, serve, verifyKey } from '@fleet/bus';
 import { releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { openMediaPod, streaming } from '../testing/media-pod.ts';
-import { answered, randomImei, World } from '../testing/world.ts';
+import { respondWithStream, startFakeMediaPod } from '../testing/fake-media-pod.ts';
+import { createOutcome, DeviceApiHarness, randomImei } from '../testing/harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: World;
-let video: Awaited<ReturnType<World['service']>>['video'];
+let harness: DeviceApiHarness;
+let video: Awaited<ReturnType<DeviceApiHarness['startService']>>['video'];
 beforeAll(async () => {
-  world = await World.open();
-  ({ video } = await world.service());
+  harness = await DeviceApiHarness.open();
+  ({ video } = await harness.startService());
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const post = (path: string, body?: unknown) =>
   video.get(path, { method: 'POST', ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
 const device = (outcome?: Outcome) =>
-  world.device(({ command }) => outcome ?? answered(command.kind === 'startLive' ? 0x9101 : 0x8204));
+  harness.connectDevice(({ command }) => outcome ?? createOutcome(command.kind === 'startLive' ? 0x9101 : 0x8204));
 
 describe('POST /:imei/start', () => {
-  it('starts channel 1 without a body, and says where to watch', async () => {
+  it('starts channel 1 without a body, and returns the stream URL', async () => {
     const imei = await device();
     const { status, body } = await post(`/00000000${imei}/start`);
     expect({ status, body }).toEqual({
@@ -34,7 +34,7 @@ describe('POST /:imei/start', () => {
         token_expires_at: null,
       },
     });
-    expect(world.commandsOf(imei)[0]?.command).toMatchObject({
+    expect(harness.findCommands(imei)[0]?.command).toMatchObject({
       kind: 'startLive',
       channel: 1,
       dataType: 0,
@@ -42,9 +42,9 @@ describe('POST /:imei/start', () => {
     });
   });
 
-  it('passes on what the body says, and ignores the rest', async () => {
+  it('forwards known fields of the body, and ignores others', async () => {
     const imei = await device();
-    const asked = {
+    const startBody = {
       channel: 3,
       data_type: 1,
       stream_type: 1,
@@ -53,8 +53,8 @@ describe('POST /:imei/start', () => {
       udp_port: 2,
       colour: 'red',
     };
-    expect((await post(`/${imei}/start`, asked)).status).toBe(200);
-    expect(world.commandsOf(imei)[0]?.command).toEqual({
+    expect((await post(`/${imei}/start`, startBody)).status).toBe(200);
+    expect(harness.findCommands(imei)[0]?.command).toEqual({
       kind: 'startLive',
       channel: 3,
       dataType: 1,
@@ -85,7 +85,7 @@ describe('POST /:imei/start', () => {
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: 'x' }, 502],
-  ])('keeps the statuses of the Device API: %j', async (outcome, status) => {
+  ])('has the statuses of the Device API: %j', async (outcome, status) => {
     expect(await post(`/${await device(outcome)}/start`)).toMatchObject({ status, body: { status } });
   });
 });
@@ -99,11 +99,11 @@ describe('GET /:imei/wakeup', () => {
 });
 
 describe('GET /:imei/:channel/stream.flv', () => {
-  it('shows the stream of the pod that has it', async () => {
-    const pod = await openMediaPod(streaming('FLV of the pod'));
+  it('proxies the stream of its pod', async () => {
+    const pod = await startFakeMediaPod(respondWithStream('FLV of the pod'));
     const imei = randomImei();
     expect((await video.get(`/${imei}/2/stream.flv`)).status).toBe(404);
-    await world.cameraConnects(imei, 2, pod.url);
+    await harness.connectStream(imei, 2, pod.url);
     expect((await video.get(`/${imei}/2/stream.flv?kind=history`)).status).toBe(404);
     const response = await fetch(`${video.base}/${imei}/2/stream.flv?audio=none`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'video/x-flv']);
@@ -122,7 +122,7 @@ describe('GET /:imei/:channel/stream.flv', () => {
 });
 
 describe('GET /:imei/ping', () => {
-  it('tells of a connected device, as the caller wrote its number', async () => {
+  it('returns a connected device, with the number as the caller wrote it', async () => {
     const imei = await device();
     const { status, body } = await video.get(`/00000000${imei}/ping`);
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -130,7 +130,7 @@ describe('GET /:imei/ping', () => {
       status: 200,
       body: { imei: `00000000${imei}`, connected: true, last_seen: time, connected_since: time, rtt_ms: null },
     });
-    expect(world.commandsOf(imei)).toEqual([]);
+    expect(harness.findCommands(imei)).toEqual([]);
   });
 
   it('is 200 for a device that is not connected', async () => {
@@ -140,16 +140,16 @@ describe('GET /:imei/ping', () => {
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toEqual(absent);
   });
 
-  it('keeps the last-seen time of a device after a disconnect', async () => {
+  it('returns the last-seen time of a device after a disconnection', async () => {
     const imei = await device();
     const seenMs = Date.now() + 5_000;
-    await releaseDevice(world.redis, imei, imei, { lastSeenMs: seenMs });
+    await releaseDevice(harness.redis, imei, imei, { lastSeenMs: seenMs });
     const absent = { imei, connected: false, last_seen: new Date(seenMs).toISOString(), connected_since: null };
     expect((await video.get(`/${imei}/ping`)).body).toMatchObject(absent);
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject(absent);
   });
 
-  it('measures the round trip when it goes deep, and is 504 when nothing comes back', async () => {
+  it('measures the round trip with deep, and is 504 without a response', async () => {
     const imei = await device();
     expect((await video.get(`/${imei}/ping?deep=true`)).body).toMatchObject({
       connected: true,
@@ -161,27 +161,27 @@ describe('GET /:imei/ping', () => {
 });
 
 describe('with keys', () => {
-  it('the scope video is needed', async () => {
-    const scopesOf: Record<string, string[]> = { commander: ['command'], viewer: ['video'] };
+  it('require the scope video', async () => {
+    const getScopes: Record<string, string[]> = { commander: ['command'], viewer: ['video'] };
     const byHash = new Map(
-      Object.entries(scopesOf).map(([key, scopes]) => [createHash('sha256').update(key).digest('hex'), scopes]),
+      Object.entries(getScopes).map(([key, scopes]) => [createHash('sha256').update(key).digest('hex'), scopes]),
     );
     const options = { queue: 'platform-api', onError: () => undefined };
-    const platform = serve(world.bus, verifyKey, options, async ({ keySha256 }) => {
+    const platform = serve(harness.bus, verifyKey, options, async ({ keySha256 }) => {
       const scopes = byHash.get(keySha256);
       if (scopes === undefined) return { valid: false as const };
       return { valid: true as const, keyId: 1, accountId: 1, scopes, ipAllowlist: [] };
     });
-    await world.bus.nc.flush();
-    const guarded = await world.service({ DEVICE_API_AUTH: 'key' });
+    await harness.bus.nc.flush();
+    const guarded = await harness.startService({ DEVICE_API_AUTH: 'key' });
     const path = `/${randomImei()}/1/stream.flv`;
-    const ask = async (key?: string) =>
+    const fetchStatus = async (key?: string) =>
       (await guarded.video.get(path, key === undefined ? {} : { headers: { 'x-api-key': key } })).status;
-    expect(await ask()).toBe(401);
-    expect(await ask('nobody')).toBe(401);
-    expect(await ask('commander')).toBe(403);
-    // Nobody answers whose device it is: 500, as stream.flv knows no 503.
-    expect(await ask('viewer')).toBe(500);
+    expect(await fetchStatus()).toBe(401);
+    expect(await fetchStatus('nobody')).toBe(401);
+    expect(await fetchStatus('commander')).toBe(403);
+    // Without a reply about the device's owner: 500, as stream.flv has no 503.
+    expect(await fetchStatus('viewer')).toBe(500);
     await platform.stop();
   });
 });

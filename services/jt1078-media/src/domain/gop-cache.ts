@@ -27,7 +27,7 @@ export class GopCache {
   readonly #limits: GopCacheLimits;
   #tags: CachedTag[] = [];
   #bytes = 0;
-  #keepsAll = false;
+  #retainAll = false;
 
   constructor(limits: GopCacheLimits) {
     this.#limits = limits;
@@ -43,17 +43,17 @@ export class GopCache {
   }
 
   /** While true nothing is given up: a recording's first viewer gets it from its beginning. The owner has to stop the input in time. */
-  set keepsAll(value: boolean) {
-    this.#keepsAll = value;
+  set retainAll(value: boolean) {
+    this.#retainAll = value;
   }
 
   add(tag: FlvTag, headers: SequenceHeaders): void {
     if (tag.isSequenceHeader) return;
-    if (tag.isKeyFrame && !this.#keepsAll) this.clear();
+    if (tag.isKeyFrame && !this.#retainAll) this.clear();
     else if (this.#tags.length === 0 && !tag.isKeyFrame) return;
     this.#tags.push({ tag, headers });
     this.#bytes += tag.wire.length;
-    if (this.#keepsAll) return;
+    if (this.#retainAll) return;
     if (this.#tags.length > this.#limits.maxTags || this.#bytes > this.#limits.maxBytes) this.clear();
   }
 

@@ -1,23 +1,23 @@
-import { type AacFormat, type FlvTag, type MediaFrame, type Pace, StreamMuxer } from '@fleet/jt1078';
+import { type AacFormat, type FlvTag, type MediaFrame, StreamMuxer, type TimestampSource } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamClaim, StreamId } from '@fleet/storage';
-import { OUTPUT_RATE } from '../transcode/ffmpeg-transcoder.ts';
+import { outputSampleRate } from '../transcode/ffmpeg-transcoder.ts';
 import { StreamAudio } from '../transcode/stream-audio.ts';
 import type { Transcoders } from '../transcode/transcoders.ts';
+import { DiscontinuityDetector } from './discontinuity-detector.ts';
+import { ChunkCache } from './flv-chunks.ts';
 import { GopCache, type SequenceHeaders } from './gop-cache.ts';
-import { JumpWatch } from './jump-watch.ts';
-import { decideTracks, type PlayOptions, type Tracks, type WantedMedia, wantedMedia } from './play-options.ts';
+import { decideTracks, getRequestedMedia, type PlayOptions, type RequestedMedia, type Tracks } from './play-options.ts';
 import type { Viewer } from './viewer.ts';
-import { WireCache } from './wire.ts';
 
 /** A camera's connection, as a stream sees it. */
 export interface CameraLink {
   readonly transport: 'tcp' | 'udp';
   readonly remote: string;
   /** The stream needs the connection no more; when no other does, it is closed after this time. */
-  leave(id: StreamId, reason: string, closeAfterMs: number): void;
+  release(id: StreamId, reason: string, closeAfterMs: number): void;
   /** Recordings: stop and go on reading. */
-  hold(id: StreamId): void;
+  pause(id: StreamId): void;
   resume(id: StreamId): void;
 }
 
@@ -28,8 +28,8 @@ export interface StreamLimits {
   readonly dataTimeoutMs: number;
   readonly firstFrameWaitMs: number;
   /** Bounds of the cached group of pictures, and of a recording's beginning that waits for its first viewer. */
-  readonly cacheTags: number;
-  readonly cacheBytes: number;
+  readonly maxCacheTags: number;
+  readonly maxCacheBytes: number;
   /** Recordings: with so much queued for one viewer the camera waits although others could take more. */
   readonly hardQueueBytes: number;
 }
@@ -60,13 +60,13 @@ export interface StreamCounters {
 }
 
 /** A recording that nobody has watched stays for so long after its end: its viewer may just be on the way. */
-const UNSEEN_RECORDING_MS = 5_000;
+const unwatchedTtlMs = 5_000;
 /** A viewer that waited for the camera's first packet joins at once, or has gone. */
-const EXPECTED_VIEWER_MS = 2_000;
+const expectedViewerTimeoutMs = 2_000;
 /** After a stop command a connection is closed no sooner: the terminal may close it by itself. */
-const CLOSE_AFTER_STOP_MS = 1_500;
+const closeAfterStopMs = 1_500;
 /** A frame that waits for its successor waits no longer once the camera is quiet. */
-const FLUSH_AFTER_MS = 500;
+const flushDelayMs = 500;
 
 /** One camera channel that streams here: frames in, tags to viewers. Lives through reconnects of the camera. */
 export class MediaStream {
@@ -90,22 +90,22 @@ export class MediaStream {
   readonly #muxer: StreamMuxer;
   readonly #cache: GopCache;
   readonly #audio: StreamAudio;
-  readonly #wires = new WireCache();
+  readonly #chunkCache = new ChunkCache();
   #link: CameraLink | null = null;
   #headers: SequenceHeaders = { video: null, audio: null };
   #lastDataMs = performance.now();
-  #leftAtMs: number | null = null;
+  #disconnectedAtMs: number | null = null;
   #idleSinceMs: number = performance.now();
   #wasWatched = false;
-  #waiting = 0;
+  #waitingViewers = 0;
   /** Somebody waited for the camera: a viewer is on its way. */
   #expectsViewer: boolean;
-  #isHeld = false;
+  #isBackpressured = false;
   #isFlushed = true;
-  #pace: Pace;
-  readonly #jumps: JumpWatch | null;
+  #pace: TimestampSource;
+  readonly #discontinuityDetector: DiscontinuityDetector | null;
   /** A control that its camera is being asked for: with which pace the recording goes on, and whether it has begun to. */
-  #control: { readonly pace: Pace; hasBegun: boolean } | null = null;
+  #pendingControl: { readonly pace: TimestampSource; hasBegun: boolean } | null = null;
 
   constructor(
     id: StreamId,
@@ -122,18 +122,18 @@ export class MediaStream {
     this.claim = claim;
     this.#limits = options.limits;
     this.#log = options.log;
-    this.#cache = new GopCache({ maxTags: options.limits.cacheTags, maxBytes: options.limits.cacheBytes });
+    this.#cache = new GopCache({ maxTags: options.limits.maxCacheTags, maxBytes: options.limits.maxCacheBytes });
     this.#expectsViewer = options.expectsViewer;
-    this.#jumps = id.kind === 'history' ? new JumpWatch() : null;
+    this.#discontinuityDetector = id.kind === 'history' ? new DiscontinuityDetector() : null;
     this.#pace = claim.request?.pace ?? 'device';
-    this.#updateKeeping();
+    this.#updateCacheMode();
     this.#audio = new StreamAudio({
       transcoders: options.transcoders,
       onAac: (frame, timestampMs) => this.#muxer.pushTranscodedAac(frame, timestampMs),
       log: options.log,
     });
     this.#muxer = new StreamMuxer({
-      pace: this.#pace,
+      timestampSource: this.#pace,
       onTag: (tag) => this.#deliver(tag),
       onTranscode: (input) => this.#audio.push(input),
       onAacUnknown: () => void options.findAacFormat(id.imei).then((format) => this.#muxer.setAac(format)),
@@ -148,8 +148,8 @@ export class MediaStream {
     return this.#muxer;
   }
 
-  get #wanted(): WantedMedia {
-    return wantedMedia(this.id.kind, this.claim.request?.dataType ?? null);
+  get #requestedMedia(): RequestedMedia {
+    return getRequestedMedia(this.id.kind, this.claim.request?.dataType ?? null);
   }
 
   /** Tags that slow viewers did not get, those that are still here included. */
@@ -164,23 +164,23 @@ export class MediaStream {
   }
 
   /** True while reading from the camera is stopped for the viewers' sake. */
-  get isHeld(): boolean {
-    return this.#isHeld;
+  get isBackpressured(): boolean {
+    return this.#isBackpressured;
   }
 
   /** A camera's connection brings this stream from now on; an older one is left. */
   attach(link: CameraLink): void {
     const previous = this.#link;
-    const isFirst = previous === null && this.#leftAtMs === null;
+    const isFirst = previous === null && this.#disconnectedAtMs === null;
     this.#link = link;
-    this.#leftAtMs = null;
+    this.#disconnectedAtMs = null;
     this.#lastDataMs = performance.now();
     if (isFirst) return;
     this.counters.reconnects += 1;
     this.#log.info({ transport: link.transport, remote: link.remote }, 'the camera has reconnected');
-    if (previous !== null && this.#isHeld) previous.resume(this.id);
-    previous?.leave(this.id, 'the camera has a new connection', 0);
-    if (this.#isHeld) link.hold(this.id);
+    if (previous !== null && this.#isBackpressured) previous.resume(this.id);
+    previous?.release(this.id, 'the camera has a new connection', 0);
+    if (this.#isBackpressured) link.pause(this.id);
     this.#muxer.restart();
     for (const viewer of this.#viewers) viewer.awaitKeyFrame();
   }
@@ -190,41 +190,41 @@ export class MediaStream {
     if (this.#link !== link) return false;
     this.#muxer.flush();
     this.#link = null;
-    this.#leftAtMs = performance.now();
+    this.#disconnectedAtMs = performance.now();
     return true;
   }
 
   /** The camera is being asked to go on at another place or speed; without a pace at the same. */
-  expectControl(pace: Pace = this.#pace): void {
-    this.#control = { pace, hasBegun: false };
-    this.#jumps?.expect(performance.now());
+  expectControl(pace: TimestampSource = this.#pace): void {
+    this.#pendingControl = { pace, hasBegun: false };
+    this.#discontinuityDetector?.expect(performance.now());
   }
 
   /** The camera has said that it does. Where its frames have not shown it yet, they may still. */
-  confirmControl(pace?: Pace): void {
-    if (this.#control?.hasBegun === true) {
-      this.#control = null;
+  confirmControl(pace?: TimestampSource): void {
+    if (this.#pendingControl?.hasBegun === true) {
+      this.#pendingControl = null;
       return;
     }
     this.expectControl(pace);
     if (pace === undefined || pace === this.#pace) return;
     // Another speed at the same place: the pictures go on, only their clock is another one.
     this.#pace = pace;
-    this.#muxer.retime(pace);
+    this.#muxer.setTimestampSource(pace);
   }
 
   /** A frame from the camera, whose data is valid only during the call. */
   push(frame: MediaFrame): void {
     // Some devices send sound although pictures alone were asked for, and the reverse: players are promised what was asked for.
-    const wanted = this.#wanted;
-    if (wanted !== 'any' && frame.kind !== wanted) return;
+    const requestedMedia = this.#requestedMedia;
+    if (requestedMedia !== 'any' && frame.kind !== requestedMedia) return;
     this.#isFlushed = false;
-    if (this.#jumps?.isJump(frame) === true) this.#jump();
+    if (this.#discontinuityDetector?.isDiscontinuity(frame) === true) this.#onDiscontinuity();
     this.#muxer.push(frame);
   }
 
   /** Counts packets; they say that the camera is alive even if no frame comes of them. */
-  notePackets(packets: number, bytes: number, nowMs: number): void {
+  countPackets(packets: number, bytes: number, nowMs: number): void {
     this.counters.packets += packets;
     this.counters.bytes += bytes;
     this.#lastDataMs = nowMs;
@@ -237,45 +237,45 @@ export class MediaStream {
   }
 
   /** Adds a viewer; it starts as soon as its tracks are known. `onNothing` is called when there is nothing for it to play. */
-  join(viewer: Viewer, hear: { onStart: () => void; onNothing: () => void }): void {
+  join(viewer: Viewer, callbacks: { onStart: () => void; onNoMedia: () => void }): void {
     this.#viewers.add(viewer);
-    this.#waiting += 1;
+    this.#waitingViewers += 1;
     this.#expectsViewer = false;
-    this.#updateKeeping();
-    viewer.onStart = hear.onStart;
-    viewer.onNothing = hear.onNothing;
-    viewer.onDrain = () => this.#updateHold();
+    this.#updateCacheMode();
+    viewer.onStart = callbacks.onStart;
+    viewer.onNoMedia = callbacks.onNoMedia;
+    viewer.onDrain = () => this.#updateBackpressure();
     this.#tryStart(viewer, performance.now());
-    this.#updateHold();
+    this.#updateBackpressure();
   }
 
   /** Removes a viewer, whether it left by itself or was closed. */
   leave(viewer: Viewer): void {
     if (!this.#viewers.delete(viewer)) return;
-    if (viewer.tracks === null) this.#waiting -= 1;
+    if (viewer.tracks === null) this.#waitingViewers -= 1;
     this.counters.droppedTags += viewer.counters.droppedTags;
-    this.#countListeners();
+    this.#updateListeners();
     if (this.#viewers.size === 0) this.#idleSinceMs = performance.now();
-    this.#updateKeeping();
-    this.#updateHold();
+    this.#updateCacheMode();
+    this.#updateBackpressure();
   }
 
   /** Regular look at timers and viewers; the reason if the stream has to end. */
   check(nowMs: number): EndReason | null {
-    if (!this.#isFlushed && nowMs - this.#lastDataMs >= FLUSH_AFTER_MS) {
+    if (!this.#isFlushed && nowMs - this.#lastDataMs >= flushDelayMs) {
       this.#isFlushed = true;
       this.#muxer.flush();
     }
-    if (this.#expectsViewer && nowMs - this.startedAtMs >= EXPECTED_VIEWER_MS) {
+    if (this.#expectsViewer && nowMs - this.startedAtMs >= expectedViewerTimeoutMs) {
       this.#expectsViewer = false;
-      this.#updateKeeping();
+      this.#updateCacheMode();
     }
     for (const viewer of this.#viewers) {
       if (viewer.checkStalled(nowMs))
         this.#log.info({ droppedTags: viewer.counters.droppedTags }, 'a stalled viewer was closed');
       else if (viewer.tracks === null) this.#tryStart(viewer, nowMs);
     }
-    return this.#endReason(nowMs);
+    return this.#findEndReason(nowMs);
   }
 
   /** Finishes every response and the transcoder; the owner has taken the stream out of its books. */
@@ -283,38 +283,38 @@ export class MediaStream {
     this.#muxer.flush();
     this.#audio.stop();
     for (const viewer of this.#viewers) {
-      if (viewer.tracks === null) viewer.onNothing();
+      if (viewer.tracks === null) viewer.onNoMedia();
       else viewer.end();
     }
-    this.#link?.leave(this.id, reason, CLOSE_AFTER_STOP_MS);
+    this.#link?.release(this.id, reason, closeAfterStopMs);
     this.#link = null;
   }
 
-  #endReason(nowMs: number): EndReason | null {
+  #findEndReason(nowMs: number): EndReason | null {
     const { idleStopMs, graceMs, dataTimeoutMs } = this.#limits;
     const isLive = this.id.kind === 'live';
-    if (this.#link === null && this.#leftAtMs !== null) {
-      const awayMs = nowMs - this.#leftAtMs;
-      if (isLive && awayMs >= graceMs) return 'cameraLeft';
-      if (!isLive && (this.#wasWatched || awayMs >= UNSEEN_RECORDING_MS)) return 'recordingEnded';
+    if (this.#link === null && this.#disconnectedAtMs !== null) {
+      const disconnectedMs = nowMs - this.#disconnectedAtMs;
+      if (isLive && disconnectedMs >= graceMs) return 'cameraLeft';
+      if (!isLive && (this.#wasWatched || disconnectedMs >= unwatchedTtlMs)) return 'recordingEnded';
     }
     if (this.#viewers.size === 0 && nowMs - this.#idleSinceMs >= idleStopMs) return 'idle';
-    if (this.#link !== null && !this.isPaused && !this.#isHeld && nowMs - this.#lastDataMs >= dataTimeoutMs)
+    if (this.#link !== null && !this.isPaused && !this.#isBackpressured && nowMs - this.#lastDataMs >= dataTimeoutMs)
       return 'noData';
     return null;
   }
 
   /** The recording goes on at another place, with a key frame; for viewers without a hole. */
-  #jump(): void {
-    if (this.#control !== null) {
-      this.#pace = this.#control.pace;
-      this.#control.hasBegun = true;
+  #onDiscontinuity(): void {
+    if (this.#pendingControl !== null) {
+      this.#pace = this.#pendingControl.pace;
+      this.#pendingControl.hasBegun = true;
     }
-    this.#muxer.restart({ pace: this.#pace });
+    this.#muxer.restart({ timestampSource: this.#pace });
     if (this.#viewers.size > 0) return;
     // Whoever comes now wants to see what was sought.
     this.#cache.clear();
-    this.#updateHold();
+    this.#updateBackpressure();
   }
 
   #deliver(tag: FlvTag): void {
@@ -326,30 +326,30 @@ export class MediaStream {
     const nowMs = performance.now();
     if (tag.isKeyFrame && tag.track === 'video') {
       this.firstKeyFrameAtMs ??= nowMs;
-      this.#audio.forgetRecent();
+      this.#audio.clearRecent();
     }
     this.#cache.add(tag, this.#headers);
-    if (this.id.kind === 'live' && this.#cache.bytes > this.#limits.cacheBytes) this.#cache.keepsAll = false;
+    if (this.id.kind === 'live' && this.#cache.bytes > this.#limits.maxCacheBytes) this.#cache.retainAll = false;
     for (const viewer of this.#viewers)
-      if (this.#isFor(viewer, tag)) viewer.push(tag, this.#headers, this.#wires, nowMs);
-    if (this.#waiting > 0) this.#startWaiting(nowMs);
-    if (this.id.kind === 'history') this.#updateHold();
+      if (this.#shouldReceive(viewer, tag)) viewer.push(tag, this.#headers, this.#chunkCache, nowMs);
+    if (this.#waitingViewers > 0) this.#tryStartWaiting(nowMs);
+    if (this.id.kind === 'history') this.#updateBackpressure();
   }
 
-  #isFor(viewer: Viewer, tag: FlvTag): boolean {
+  #shouldReceive(viewer: Viewer, tag: FlvTag): boolean {
     if (tag.track === 'video') return true;
     const isCopy = viewer.options.audio === 'copy' && this.#muxer.audio?.needsTranscoding === true;
     return tag.track === (isCopy ? 'audioCopy' : 'audio');
   }
 
-  #startWaiting(nowMs: number): void {
+  #tryStartWaiting(nowMs: number): void {
     for (const viewer of this.#viewers) if (viewer.tracks === null) this.#tryStart(viewer, nowMs);
   }
 
   #tryStart(viewer: Viewer, nowMs: number): void {
     if (viewer.isClosed) return;
     const tracks = decideTracks({
-      wanted: this.#wanted,
+      requestedMedia: this.#requestedMedia,
       audioMode: viewer.options.audio,
       sinceKeyFrameMs: this.firstKeyFrameAtMs === null ? null : nowMs - this.firstKeyFrameAtMs,
       isAudioPlayable: this.#isAudioPlayable(viewer.options),
@@ -358,24 +358,24 @@ export class MediaStream {
       firstFrameWaitMs: this.#limits.firstFrameWaitMs,
     });
     if (tracks === 'wait') return;
-    if (tracks === 'none') viewer.onNothing();
+    if (tracks === 'none') viewer.onNoMedia();
     else this.#start(viewer, tracks, nowMs);
   }
 
   #start(viewer: Viewer, tracks: Tracks, nowMs: number): void {
-    this.#waiting -= 1;
+    this.#waitingViewers -= 1;
     this.#wasWatched = true;
-    const metadata = this.#muxer.metadata({
+    const metadata = this.#muxer.createMetadata({
       audio: tracks.audio ? viewer.options.audio : 'none',
       legacyHevc: viewer.options.isLegacyHevc,
-      transcodedSampleRate: OUTPUT_RATE,
+      transcodedSampleRate: outputSampleRate,
     });
     viewer.start(tracks, metadata, nowMs, () => {
       for (const { tag, headers } of this.#cache.tags)
-        if (this.#isFor(viewer, tag)) viewer.push(tag, headers, this.#wires, nowMs);
+        if (this.#shouldReceive(viewer, tag)) viewer.push(tag, headers, this.#chunkCache, nowMs);
     });
-    this.#updateKeeping();
-    this.#countListeners();
+    this.#updateCacheMode();
+    this.#updateListeners();
   }
 
   #isAudioPlayable({ audio: mode }: PlayOptions): boolean | null {
@@ -387,40 +387,41 @@ export class MediaStream {
   }
 
   /** A viewer that waits for its start gets all from there on; nothing of a recording is lost while nobody watches. */
-  #updateKeeping(): void {
+  #updateCacheMode(): void {
     const isUnwatched = this.#viewers.size === 0;
-    this.#cache.keepsAll = this.#waiting > 0 || this.#expectsViewer || (isUnwatched && this.id.kind === 'history');
+    this.#cache.retainAll =
+      this.#waitingViewers > 0 || this.#expectsViewer || (isUnwatched && this.id.kind === 'history');
   }
 
-  #countListeners(): void {
+  #updateListeners(): void {
     let listeners = 0;
     for (const viewer of this.#viewers) if (viewer.tracks?.audio && viewer.options.audio === 'aac') listeners += 1;
     this.#audio.listeners = listeners;
   }
 
   /** Recordings never drop: the camera waits while nobody can take more. */
-  #updateHold(): void {
+  #updateBackpressure(): void {
     if (this.id.kind !== 'history') return;
-    const shouldHold = this.#shouldHold();
-    if (shouldHold === this.#isHeld) return;
-    this.#isHeld = shouldHold;
+    const isBackpressured = this.#needsBackpressure();
+    if (isBackpressured === this.#isBackpressured) return;
+    this.#isBackpressured = isBackpressured;
     this.#lastDataMs = performance.now();
-    if (shouldHold) this.#link?.hold(this.id);
+    if (isBackpressured) this.#link?.pause(this.id);
     else this.#link?.resume(this.id);
   }
 
-  #shouldHold(): boolean {
+  #needsBackpressure(): boolean {
     let hasRoom = false;
     let isOverfull = false;
-    let started = 0;
+    let startedViewers = 0;
     for (const viewer of this.#viewers) {
       if (viewer.tracks === null || viewer.isClosed) continue;
-      started += 1;
+      startedViewers += 1;
       // Half of the bound, once held: not to stop and go with every tag.
-      if (!(this.#isHeld ? viewer.isHalfFull : viewer.isFull)) hasRoom = true;
+      if (!(this.#isBackpressured ? viewer.isHalfFull : viewer.isFull)) hasRoom = true;
       if (viewer.queuedBytes >= this.#limits.hardQueueBytes) isOverfull = true;
     }
-    if (started === 0) return this.#cache.bytes >= this.#limits.cacheBytes;
+    if (startedViewers === 0) return this.#cache.bytes >= this.#limits.maxCacheBytes;
     return !hasRoom || isOverfull;
   }
 }

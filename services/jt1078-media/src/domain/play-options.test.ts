@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideTracks, type TrackFacts, wantedMedia } from './play-options.ts';
+import { decideTracks, getRequestedMedia, type TrackFacts } from './play-options.ts';
 
 const facts: TrackFacts = {
-  wanted: 'any',
+  requestedMedia: 'any',
   audioMode: 'aac',
   sinceKeyFrameMs: 0,
   isAudioPlayable: null,
@@ -21,12 +21,16 @@ describe('the tracks a viewer is promised', () => {
     ['no sound within a second of the key frame', { sinceKeyFrameMs: 1_000 }, pictures],
     ['sound whose form is being found out', { sinceKeyFrameMs: 1_000, isAudioAwaited: true }, 'wait'],
     ['sound and a key frame', { isAudioPlayable: true }, both],
-    ['sound that can not be played', { isAudioPlayable: false }, pictures],
+    ['sound that cannot be played', { isAudioPlayable: false }, pictures],
     ['no sound wanted by the viewer', { audioMode: 'none' }, pictures],
-    ['pictures alone asked of the camera', { wanted: 'video' }, pictures],
-    ['sound alone asked of the camera', { wanted: 'audio', isAudioPlayable: true, sinceKeyFrameMs: null }, sound],
-    ['sound alone that never comes', { wanted: 'audio', waitedMs: 15_000 }, 'none'],
-    ['sound alone that can not be played', { wanted: 'audio', isAudioPlayable: false }, 'none'],
+    ['pictures alone asked of the camera', { requestedMedia: 'video' }, pictures],
+    [
+      'sound alone asked of the camera',
+      { requestedMedia: 'audio', isAudioPlayable: true, sinceKeyFrameMs: null },
+      sound,
+    ],
+    ['sound alone that never comes', { requestedMedia: 'audio', waitedMs: 15_000 }, 'none'],
+    ['sound alone that cannot be played', { requestedMedia: 'audio', isAudioPlayable: false }, 'none'],
     ['never a key frame', { sinceKeyFrameMs: null, waitedMs: 15_000 }, 'none'],
     ['never a key frame, but sound', { sinceKeyFrameMs: null, waitedMs: 15_000, isAudioPlayable: true }, sound],
   ])('%s', (_case, change, expected) => {
@@ -36,14 +40,14 @@ describe('the tracks a viewer is promised', () => {
 
 describe('what a camera was asked for', () => {
   it('reads the data type of 0x9101 and that of 0x9201, which differ', () => {
-    expect([0, 1, 2, 3, null].map((type) => wantedMedia('live', type))).toEqual([
+    expect([0, 1, 2, 3, null].map((type) => getRequestedMedia('live', type))).toEqual([
       'any',
       'video',
       'audio',
       'audio',
       'any',
     ]);
-    expect([0, 1, 2, 3, null].map((type) => wantedMedia('history', type))).toEqual([
+    expect([0, 1, 2, 3, null].map((type) => getRequestedMedia('history', type))).toEqual([
       'any',
       'audio',
       'video',

@@ -9,13 +9,13 @@ export interface PlayOptions {
 }
 
 /** What the camera was asked to send. */
-export type WantedMedia = 'any' | 'video' | 'audio';
+export type RequestedMedia = 'any' | 'video' | 'audio';
 
 /**
  * JT/T 1078-2016 table 17 (0x9101: 0 both, 1 video, 2 intercom, 3 listen-in, 4 broadcast) and table 24 (0x9201: 0 both, 1 audio, 2 video, 3 either);
  * null when nobody said.
  */
-export function wantedMedia(kind: 'live' | 'history', dataType: number | null): WantedMedia {
+export function getRequestedMedia(kind: 'live' | 'history', dataType: number | null): RequestedMedia {
   if (kind === 'live') return dataType === 1 ? 'video' : dataType === 2 || dataType === 3 ? 'audio' : 'any';
   return dataType === 1 ? 'audio' : dataType === 2 ? 'video' : 'any';
 }
@@ -28,7 +28,7 @@ export interface Tracks {
 
 /** What is known of a stream when a viewer's tracks are to be decided. */
 export interface TrackFacts {
-  readonly wanted: WantedMedia;
+  readonly requestedMedia: RequestedMedia;
   readonly audioMode: AudioMode;
   /** How long the first key frame is past; null before it. */
   readonly sinceKeyFrameMs: number | null;
@@ -49,17 +49,18 @@ export const audioWaitMs = 1_000;
  * unannounced. `wait` until more is known; `none` when there is nothing to play.
  */
 export function decideTracks(facts: TrackFacts): Tracks | 'wait' | 'none' {
-  const { wanted, audioMode, sinceKeyFrameMs, isAudioPlayable, isAudioAwaited, waitedMs, firstFrameWaitMs } = facts;
+  const { requestedMedia, audioMode, sinceKeyFrameMs, isAudioPlayable, isAudioAwaited, waitedMs, firstFrameWaitMs } =
+    facts;
   const isLate = waitedMs >= firstFrameWaitMs;
-  if (wanted === 'audio') {
+  if (requestedMedia === 'audio') {
     if (isAudioPlayable === null) return isLate ? 'none' : 'wait';
     return isAudioPlayable ? { video: false, audio: true } : 'none';
   }
   if (sinceKeyFrameMs === null) {
     if (!isLate) return 'wait';
-    return wanted === 'any' && isAudioPlayable === true ? { video: false, audio: true } : 'none';
+    return requestedMedia === 'any' && isAudioPlayable === true ? { video: false, audio: true } : 'none';
   }
-  if (wanted === 'video' || audioMode === 'none') return { video: true, audio: false };
+  if (requestedMedia === 'video' || audioMode === 'none') return { video: true, audio: false };
   if (isAudioPlayable === null && (isAudioAwaited || sinceKeyFrameMs < audioWaitMs)) return 'wait';
   return { video: true, audio: isAudioPlayable ?? false };
 }

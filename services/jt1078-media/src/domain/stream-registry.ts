@@ -9,27 +9,27 @@ import {
   type StreamCounters,
   type StreamLimits,
 } from './media-stream.ts';
-import { streamName } from './stream-key.ts';
+import { formatStreamName } from './stream-name.ts';
 import type { Viewer } from './viewer.ts';
 
 /** Where claims on streams are held. */
-export interface Claims {
+export interface ClaimStore {
   claim(id: StreamId): Promise<StreamClaim | null>;
-  keep(id: StreamId, claim: StreamClaim): Promise<boolean>;
+  renew(id: StreamId, claim: StreamClaim): Promise<boolean>;
   release(id: StreamId, claim: StreamClaim): Promise<void>;
 }
 
 /** Sums over streams that have ended. */
-export interface EndedTotals extends StreamCounters {
+export interface EndedStreamTotals extends StreamCounters {
   streams: number;
 }
 
 /** Reasons after which the camera is told to stop: nothing else has told it. */
-const STOPS_CAMERA: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'shutdown']);
+const cameraStopReasons: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'shutdown']);
 
 /** The streams of this pod: from the camera's first packet, with the claim, to the end. */
 export class StreamRegistry {
-  readonly ended: EndedTotals = {
+  readonly endedTotals: EndedStreamTotals = {
     streams: 0,
     packets: 0,
     bytes: 0,
@@ -39,7 +39,7 @@ export class StreamRegistry {
     droppedTags: 0,
     reconnects: 0,
   };
-  readonly #claims: Claims;
+  readonly #claims: ClaimStore;
   readonly #limits: StreamLimits;
   readonly #transcoders: Transcoders;
   readonly #findAacFormat: FindAacFormat;
@@ -49,11 +49,11 @@ export class StreamRegistry {
   readonly #streams = new Map<string, MediaStream>();
   /** Viewers of ended streams who still take what was queued for them. */
   readonly #draining = new Set<Viewer>();
-  readonly #arrivals = new Map<string, Set<(stream: MediaStream) => void>>();
+  readonly #waiters = new Map<string, Set<(stream: MediaStream) => void>>();
   #isStopping = false;
 
   constructor(options: {
-    claims: Claims;
+    claims: ClaimStore;
     limits: StreamLimits;
     transcoders: Transcoders;
     findAacFormat: FindAacFormat;
@@ -79,7 +79,7 @@ export class StreamRegistry {
   }
 
   find(id: StreamId): MediaStream | undefined {
-    return this.#streams.get(streamName(id));
+    return this.#streams.get(formatStreamName(id));
   }
 
   /** The stream that a camera's connection may feed; null when nobody asked for it. */
@@ -93,16 +93,16 @@ export class StreamRegistry {
       await this.#claims.release(id, claim);
       return null;
     }
-    const meanwhile = this.find(id);
-    if (meanwhile !== undefined) {
-      meanwhile.claim = claim;
-      return meanwhile;
+    const concurrent = this.find(id);
+    if (concurrent !== undefined) {
+      concurrent.claim = claim;
+      return concurrent;
     }
     return this.#begin(id, claim);
   }
 
   /** A camera's connection is gone: live viewers wait for another, a recording is over. */
-  onLinkGone(stream: MediaStream, link: CameraLink): void {
+  onLinkClosed(stream: MediaStream, link: CameraLink): void {
     if (this.find(stream.id) !== stream || !stream.detach(link)) return;
     const reason = stream.check(performance.now());
     if (reason !== null) this.end(stream, reason);
@@ -112,37 +112,37 @@ export class StreamRegistry {
   waitFor(id: StreamId, timeoutMs: number, signal: AbortSignal): Promise<MediaStream | null> {
     const running = this.find(id);
     if (running !== undefined) return Promise.resolve(running);
-    const name = streamName(id);
+    const name = formatStreamName(id);
     return new Promise((resolve) => {
-      const waiting = this.#arrivals.get(name) ?? new Set();
-      this.#arrivals.set(name, waiting);
+      const waiters = this.#waiters.get(name) ?? new Set();
+      this.#waiters.set(name, waiters);
       const finish = (stream: MediaStream | null): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', giveUp);
-        waiting.delete(finish);
-        if (waiting.size === 0 && this.#arrivals.get(name) === waiting) this.#arrivals.delete(name);
+        signal.removeEventListener('abort', cancel);
+        waiters.delete(finish);
+        if (waiters.size === 0 && this.#waiters.get(name) === waiters) this.#waiters.delete(name);
         resolve(stream);
       };
-      const giveUp = (): void => finish(null);
-      const timer = setTimeout(giveUp, timeoutMs);
-      signal.addEventListener('abort', giveUp);
-      waiting.add(finish);
+      const cancel = (): void => finish(null);
+      const timer = setTimeout(cancel, timeoutMs);
+      signal.addEventListener('abort', cancel);
+      waiters.add(finish);
     });
   }
 
   /** Ends a stream: its viewers get what is queued, its claim is given up, its camera is stopped where nothing else has done so. */
   end(stream: MediaStream, reason: EndReason): void {
-    const name = streamName(stream.id);
+    const name = formatStreamName(stream.id);
     if (this.#streams.get(name) !== stream) return;
     this.#streams.delete(name);
     const viewers = [...stream.viewers];
     this.#log.info({ stream: name, reason, viewers: viewers.length, ...stream.counters }, 'stream ended');
     // The command goes out before the claim: a start that finds the channel free can only come after it.
-    if (STOPS_CAMERA.has(reason)) void this.#stopCamera(stream.id, reason);
+    if (cameraStopReasons.has(reason)) void this.#stopCamera(stream.id, reason);
     stream.end(reason);
-    for (const viewer of viewers) if (!viewer.isGone) this.#draining.add(viewer);
+    for (const viewer of viewers) if (!viewer.isFinished) this.#draining.add(viewer);
     if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);
-    this.#sum(stream);
+    this.#addToTotals(stream);
     // Last: whoever hears of it may fail, and viewers must not be left without an end.
     this.#onEnd(stream, reason);
   }
@@ -153,18 +153,19 @@ export class StreamRegistry {
       const reason = stream.check(nowMs);
       if (reason !== null) this.end(stream, reason);
     }
-    for (const viewer of this.#draining) if (viewer.isGone || viewer.checkStalled(nowMs)) this.#draining.delete(viewer);
+    for (const viewer of this.#draining)
+      if (viewer.isFinished || viewer.checkStalled(nowMs)) this.#draining.delete(viewer);
   }
 
   /** Renews all claims; streams that another pod has taken over end here. */
-  async keepClaims(): Promise<void> {
+  async renewClaims(): Promise<void> {
     await Promise.all(
       [...this.#streams.values()].map(async (stream) => {
         const { claim } = stream;
-        const isKept = await this.#claims.keep(stream.id, claim);
+        const isRenewed = await this.#claims.renew(stream.id, claim);
         // The answer is about the claim that was sent, which may have been renewed here meanwhile.
-        if (isKept || stream.claim !== claim) return;
-        this.#log.warn({ stream: streamName(stream.id) }, 'another pod has taken the stream over');
+        if (isRenewed || stream.claim !== claim) return;
+        this.#log.warn({ stream: formatStreamName(stream.id) }, 'another pod has taken the stream over');
         this.end(stream, 'takenOver');
       }),
     );
@@ -176,7 +177,7 @@ export class StreamRegistry {
     const claims = [...this.#streams.values()].map(({ id, claim }) => ({ id, claim }));
     for (const stream of this.#streams.values()) this.end(stream, 'shutdown');
     await Promise.all(claims.map(({ id, claim }) => this.#claims.release(id, claim)));
-    for (const waiting of this.#arrivals.values()) waiting.clear();
+    for (const waiters of this.#waiters.values()) waiters.clear();
     const deadlineMs = performance.now() + 1_000;
     while (this.#draining.size > 0 && performance.now() < deadlineMs) {
       this.check(performance.now());
@@ -189,10 +190,10 @@ export class StreamRegistry {
   }
 
   #begin(id: StreamId, claim: StreamClaim): MediaStream {
-    const name = streamName(id);
-    const waiting = this.#arrivals.get(name);
+    const name = formatStreamName(id);
+    const waiters = this.#waiters.get(name);
     const stream = new MediaStream(id, claim, {
-      expectsViewer: waiting !== undefined,
+      expectsViewer: waiters !== undefined,
       limits: this.#limits,
       transcoders: this.#transcoders,
       findAacFormat: this.#findAacFormat,
@@ -200,15 +201,15 @@ export class StreamRegistry {
     });
     this.#streams.set(name, stream);
     this.#log.info({ stream: name, generation: claim.generation }, 'stream began');
-    this.#arrivals.delete(name);
-    for (const hear of waiting ?? []) hear(stream);
+    this.#waiters.delete(name);
+    for (const resolveWaiter of waiters ?? []) resolveWaiter(stream);
     return stream;
   }
 
-  #sum(stream: MediaStream): void {
-    this.ended.streams += 1;
+  #addToTotals(stream: MediaStream): void {
+    this.endedTotals.streams += 1;
     for (const viewer of stream.viewers) stream.leave(viewer);
     for (const name of Object.keys(stream.counters) as (keyof StreamCounters)[])
-      this.ended[name] += stream.counters[name];
+      this.endedTotals[name] += stream.counters[name];
   }
 }

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { type FlvTag, flvHeader } from '@fleet/jt1078';
+import { createFlvHeader, type FlvTag } from '@fleet/jt1078';
+import { type ChunkCache, type ChunkFormat, encodeTags, lastChunk, type TimedTag, toChunk } from './flv-chunks.ts';
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
-import { chunkOf, lastChunk, type TimedTag, type WireCache, type WireForm, writeTags } from './wire.ts';
 
 /** When a viewer that does not keep up is helped, and when it is given up. */
 export interface ViewerLimits {
@@ -21,12 +21,12 @@ export interface ViewerCounters {
   sentBytes: number;
 }
 
-interface Queued extends TimedTag {
-  readonly atMs: number;
+interface QueuedTag extends TimedTag {
+  readonly queuedAtMs: number;
 }
 
 /** One write takes so much from a queue. */
-const BATCH_BYTES = 256 * 1024;
+const batchBytes = 256 * 1024;
 
 /**
  * One response. Writes to the socket beside Node's HTTP response, in chunks of its own making, so that a tag costs one write; what the socket does not
@@ -41,16 +41,16 @@ export class Viewer {
   /** Called right before the first byte, so that the response's head goes out with it. */
   onStart: () => void = () => undefined;
   /** Called in place of `onStart` when there is nothing to play. */
-  onNothing: () => void = () => undefined;
+  onNoMedia: () => void = () => undefined;
   readonly #socket: Socket;
-  readonly #form: WireForm;
+  readonly #format: ChunkFormat;
   readonly #limits: ViewerLimits;
   #tracks: Tracks | null = null;
-  #baseMs: number | null = null;
+  #baseTimestampMs: number | null = null;
   #videoHeader: FlvTag | null = null;
   #audioHeader: FlvTag | null = null;
   #needsKeyFrame = true;
-  #queue: Queued[] = [];
+  #queue: QueuedTag[] = [];
   #queuedBytes = 0;
   /** Since when the socket has taken nothing; null while it takes all. */
   #blockedSinceMs: number | null = null;
@@ -64,7 +64,7 @@ export class Viewer {
   ) {
     this.#socket = socket;
     this.options = options;
-    this.#form = { isChunked: options.isChunked, isLegacyHevc: options.isLegacyHevc };
+    this.#format = { isChunked: options.isChunked, isLegacyHevc: options.isLegacyHevc };
     this.joinedAtMs = options.nowMs;
     this.#limits = limits;
     socket.on('drain', () => this.#onDrain());
@@ -80,7 +80,7 @@ export class Viewer {
   }
 
   /** True once the response has gone out whole or was broken off. */
-  get isGone(): boolean {
+  get isFinished(): boolean {
     return this.#isClosed;
   }
 
@@ -99,35 +99,35 @@ export class Viewer {
   }
 
   /** Writes the FLV header and metadata, and with them, in one packet, what `rest` pushes: sequence headers and the cached pictures. */
-  start(tracks: Tracks, metadata: FlvTag, nowMs: number, rest: () => void): void {
+  start(tracks: Tracks, metadata: FlvTag, nowMs: number, pushCached: () => void): void {
     this.#tracks = tracks;
     this.#socket.cork();
     this.onStart();
-    const head = writeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
-    this.#write(chunkOf(Buffer.concat([flvHeader(tracks), head]), this.#form.isChunked), 1, nowMs);
+    const header = encodeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
+    this.#write(toChunk(Buffer.concat([createFlvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
     // As if the socket were full: what is pushed gathers in the queue and goes out in few large writes.
     this.#blockedSinceMs = nowMs;
-    rest();
+    pushCached();
     this.#blockedSinceMs = null;
     this.#flush();
     this.#socket.uncork();
   }
 
   /** Takes a tag of one of its tracks, unless it has to wait for a key frame. `headers` are those that stand before it. */
-  push(tag: FlvTag, headers: SequenceHeaders, wires: WireCache, nowMs: number): void {
+  push(tag: FlvTag, headers: SequenceHeaders, chunkCache: ChunkCache, nowMs: number): void {
     const tracks = this.#tracks;
     // Headers go out before the tag that needs them, and only when they are news to this viewer.
     if (tracks === null || this.isClosed || tag.isSequenceHeader) return;
     if (tag.track === 'video' ? !tracks.video : !tracks.audio) return;
     if (this.#queue.length > 0) this.#limitQueue(nowMs);
     if (tracks.video && this.#needsKeyFrame && !tag.isKeyFrame) {
-      if (this.#baseMs !== null) this.counters.droppedTags += 1;
+      if (this.#baseTimestampMs !== null) this.counters.droppedTags += 1;
       return;
     }
     this.#needsKeyFrame = false;
-    this.#baseMs ??= tag.timestampMs;
-    if (tag.track === 'video') this.#pushVideo(tag, headers.video, wires, nowMs);
-    else this.#pushAudio(tag, headers.audio, wires, nowMs);
+    this.#baseTimestampMs ??= tag.timestampMs;
+    if (tag.track === 'video') this.#pushVideo(tag, headers.video, chunkCache, nowMs);
+    else this.#pushAudio(tag, headers.audio, chunkCache, nowMs);
   }
 
   /** The camera's connection is a new one: pictures go on with a key frame, after its sequence header. */
@@ -158,59 +158,59 @@ export class Viewer {
     return true;
   }
 
-  #pushVideo(tag: FlvTag, header: FlvTag | null, wires: WireCache, nowMs: number): void {
-    if (this.#isDisposed(tag, nowMs)) return;
+  #pushVideo(tag: FlvTag, header: FlvTag | null, chunkCache: ChunkCache, nowMs: number): void {
+    if (this.#dropIfDisposable(tag, nowMs)) return;
     if (tag.isKeyFrame && header !== null && header !== this.#videoHeader) {
       this.#videoHeader = header;
-      this.#send(header, tag.timestampMs, wires, nowMs);
+      this.#send(header, tag.timestampMs, chunkCache, nowMs);
     }
-    this.#send(tag, tag.timestampMs, wires, nowMs);
+    this.#send(tag, tag.timestampMs, chunkCache, nowMs);
   }
 
-  #pushAudio(tag: FlvTag, header: FlvTag | null, wires: WireCache, nowMs: number): void {
+  #pushAudio(tag: FlvTag, header: FlvTag | null, chunkCache: ChunkCache, nowMs: number): void {
     // Sound from before the first picture, which comes late out of the transcoder.
-    if (tag.timestampMs < (this.#baseMs ?? 0)) return;
+    if (tag.timestampMs < (this.#baseTimestampMs ?? 0)) return;
     if (header !== null && header !== this.#audioHeader && header.track === tag.track) {
       this.#audioHeader = header;
-      this.#send(header, tag.timestampMs, wires, nowMs);
+      this.#send(header, tag.timestampMs, chunkCache, nowMs);
     }
-    this.#send(tag, tag.timestampMs, wires, nowMs);
+    this.#send(tag, tag.timestampMs, chunkCache, nowMs);
   }
 
-  #send(tag: FlvTag, streamMs: number, wires: WireCache, nowMs: number): void {
-    const timestampMs = Math.max(0, streamMs - (this.#baseMs ?? 0));
+  #send(tag: FlvTag, streamTimestampMs: number, chunkCache: ChunkCache, nowMs: number): void {
+    const timestampMs = Math.max(0, streamTimestampMs - (this.#baseTimestampMs ?? 0));
     if (this.#blockedSinceMs === null) {
-      this.#write(wires.get(tag, timestampMs, this.#form), 1, nowMs);
+      this.#write(chunkCache.get(tag, timestampMs, this.#format), 1, nowMs);
       return;
     }
-    this.#queue.push({ tag, timestampMs, atMs: nowMs });
+    this.#queue.push({ tag, timestampMs, queuedAtMs: nowMs });
     this.#queuedBytes += tag.wire.length;
   }
 
-  #write(wire: Buffer, tags: number, nowMs: number): void {
-    this.counters.sentTags += tags;
-    this.counters.sentBytes += wire.length;
-    if (!this.#socket.write(wire) && this.#socket.writableLength > 0) this.#blockedSinceMs ??= nowMs;
+  #write(chunk: Buffer, tagCount: number, nowMs: number): void {
+    this.counters.sentTags += tagCount;
+    this.counters.sentBytes += chunk.length;
+    if (!this.#socket.write(chunk) && this.#socket.writableLength > 0) this.#blockedSinceMs ??= nowMs;
   }
 
-  #behindMs(nowMs: number): number {
+  #lagMs(nowMs: number): number {
     const oldest = this.#queue[0];
-    return oldest === undefined ? 0 : nowMs - oldest.atMs;
+    return oldest === undefined ? 0 : nowMs - oldest.queuedAtMs;
   }
 
   /** The cheap step first: a viewer half as far behind as it may be gets no pictures that no other refers to. */
-  #isDisposed(tag: FlvTag, nowMs: number): boolean {
+  #dropIfDisposable(tag: FlvTag, nowMs: number): boolean {
     const { dropAfterMs } = this.#limits;
-    if (!tag.isDisposable || dropAfterMs === null || this.#behindMs(nowMs) < dropAfterMs / 2) return false;
+    if (!tag.isDisposable || dropAfterMs === null || this.#lagMs(nowMs) < dropAfterMs / 2) return false;
     this.counters.droppedTags += 1;
     return true;
   }
 
-  /** Live: what is queued for too long, or too much of it, goes; pictures start anew with the next key frame. */
+  /** Live: what is queued for too long, or too much of it, goes; pictures start again with the next key frame. */
   #limitQueue(nowMs: number): void {
     const { dropAfterMs, maxQueueBytes } = this.#limits;
     if (dropAfterMs === null) return;
-    if (this.#behindMs(nowMs) < dropAfterMs && this.#queuedBytes < maxQueueBytes) return;
+    if (this.#lagMs(nowMs) < dropAfterMs && this.#queuedBytes < maxQueueBytes) return;
     this.counters.droppedTags += this.#queue.length;
     this.#dropQueue();
     this.#needsKeyFrame = true;
@@ -233,24 +233,28 @@ export class Viewer {
   }
 
   #flush(): void {
-    let taken = 0;
-    while (taken < this.#queue.length && this.#blockedSinceMs === null) {
-      const from = taken;
+    let sentCount = 0;
+    while (sentCount < this.#queue.length && this.#blockedSinceMs === null) {
+      const batchStart = sentCount;
       let bytes = 0;
-      while (taken < this.#queue.length && bytes < BATCH_BYTES) {
-        bytes += this.#queue[taken]?.tag.wire.length ?? 0;
-        taken += 1;
+      while (sentCount < this.#queue.length && bytes < batchBytes) {
+        bytes += this.#queue[sentCount]?.tag.wire.length ?? 0;
+        sentCount += 1;
       }
       this.#queuedBytes -= bytes;
-      this.#write(writeTags(this.#queue.slice(from, taken), this.#form), taken - from, performance.now());
+      this.#write(
+        encodeTags(this.#queue.slice(batchStart, sentCount), this.#format),
+        sentCount - batchStart,
+        performance.now(),
+      );
     }
-    if (taken === this.#queue.length) this.#queue = [];
-    else this.#queue.splice(0, taken);
+    if (sentCount === this.#queue.length) this.#queue = [];
+    else this.#queue.splice(0, sentCount);
   }
 
   #finish(): void {
     this.#isClosed = true;
-    if (this.#form.isChunked) this.#socket.write(lastChunk);
+    if (this.#format.isChunked) this.#socket.write(lastChunk);
     this.#socket.destroySoon();
   }
 }

@@ -2,14 +2,14 @@ import { FrameAssembler, type MediaFrame, type MediaPacket } from '@fleet/jt1078
 import type { Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
 import type { CameraLink, MediaStream } from '../domain/media-stream.ts';
-import { canonicalSim, streamName } from '../domain/stream-key.ts';
+import { canonicalizeSim, formatStreamName } from '../domain/stream-name.ts';
 
 /** What a connection needs of the rest of the service. */
 export interface Admission {
   /** The stream that a camera may feed; null when nobody asked for it. */
   admit(id: StreamId): Promise<MediaStream | null>;
   /** A camera's connection to a stream is gone. */
-  onLinkGone(stream: MediaStream, link: CameraLink): void;
+  onLinkClosed(stream: MediaStream, link: CameraLink): void;
 }
 
 /** How a transport closes, holds and goes on. */
@@ -17,7 +17,7 @@ export interface Transport {
   readonly name: 'tcp' | 'udp';
   readonly remote: string;
   close(): void;
-  hold(id: StreamId): void;
+  pause(id: StreamId): void;
   resume(id: StreamId): void;
 }
 
@@ -25,7 +25,7 @@ export interface Transport {
 export interface IngestCounters {
   connections: number;
   unsolicited: number;
-  badSims: number;
+  invalidSims: number;
   droppedPending: number;
 }
 
@@ -36,17 +36,17 @@ type Channel = {
   pending: MediaFrame[];
   pendingBytes: number;
   /** Packets that came before the claim. */
-  earlyPackets: number;
-  earlyBytes: number;
+  unclaimedPackets: number;
+  unclaimedBytes: number;
   /** A refused stream may be asked for later: not before this time is looked again. */
   retryAtMs: number;
 };
 
 /** Frames that wait for the claim, a round trip to Redis. */
-const MAX_PENDING_BYTES = 4 * 1024 * 1024;
+const maxPendingBytes = 4 * 1024 * 1024;
 /** More (SIM, channel) pairs on one connection are not real. */
-const MAX_CHANNELS = 32;
-const ASK_AGAIN_AFTER_MS = 2_000;
+const maxChannels = 32;
+const claimRetryMs = 2_000;
 
 /** One TCP connection or UDP peer: packets in, frames to the streams that were asked for. */
 export class CameraConnection implements CameraLink {
@@ -59,7 +59,7 @@ export class CameraConnection implements CameraLink {
   readonly #channels = new Map<string, Channel>();
   #lastSim = '';
   #lastChannelNo = -1;
-  #last: Channel | null = null;
+  #lastChannel: Channel | null = null;
   #nowMs = performance.now();
   #lost = 0;
   #repeated = 0;
@@ -91,7 +91,7 @@ export class CameraConnection implements CameraLink {
   }
 
   /** True while it brings, or may bring, a stream that was asked for. */
-  get isWanted(): boolean {
+  get hasRequestedStream(): boolean {
     for (const channel of this.#channels.values()) if (channel.state !== 'refused') return true;
     return false;
   }
@@ -104,8 +104,8 @@ export class CameraConnection implements CameraLink {
   /** Takes a packet in sequence order; its bytes are not used after the call. */
   push(packet: MediaPacket): void {
     if (this.#isClosed) return;
-    const channel = this.#channelOf(packet.sim, packet.channel);
-    if (channel !== null) this.#note(channel, packet.headerBytes + packet.body.length);
+    const channel = this.#findChannel(packet.sim, packet.channel);
+    if (channel !== null) this.#countPacket(channel, packet.headerBytes + packet.body.length);
     this.#assembler.push(packet, this.#nowMs);
   }
 
@@ -120,91 +120,94 @@ export class CameraConnection implements CameraLink {
     this.#assembler.flush();
     this.#isClosed = true;
     clearTimeout(this.#closeTimer);
-    for (const { stream } of this.#channels.values()) if (stream !== null) this.#admission.onLinkGone(stream, this);
+    for (const { stream } of this.#channels.values()) if (stream !== null) this.#admission.onLinkClosed(stream, this);
   }
 
-  leave(id: StreamId, reason: string, closeAfterMs: number): void {
-    const channel = this.#channels.get(streamName(id));
+  release(id: StreamId, reason: string, closeAfterMs: number): void {
+    const channel = this.#channels.get(formatStreamName(id));
     if (channel === undefined || this.#isClosed) return;
     this.#refuse(channel);
-    if (this.isWanted || this.#closeTimer !== undefined) return;
+    if (this.hasRequestedStream || this.#closeTimer !== undefined) return;
     this.#log.debug({ reason, remote: this.remote }, 'closing a camera connection');
     this.#closeTimer = setTimeout(() => this.#transport.close(), closeAfterMs);
   }
 
-  hold(id: StreamId): void {
-    this.#transport.hold(id);
+  pause(id: StreamId): void {
+    this.#transport.pause(id);
   }
 
   resume(id: StreamId): void {
     this.#transport.resume(id);
   }
 
-  #note(channel: Channel, bytes: number): void {
+  #countPacket(channel: Channel, bytes: number): void {
     if (channel.stream !== null) {
-      channel.stream.notePackets(1, bytes, this.#nowMs);
+      channel.stream.countPackets(1, bytes, this.#nowMs);
       return;
     }
-    if (channel.state === 'refused' && this.#nowMs >= channel.retryAtMs) this.#ask(channel);
-    channel.earlyPackets += 1;
-    channel.earlyBytes += bytes;
+    if (channel.state === 'refused' && this.#nowMs >= channel.retryAtMs) this.#claim(channel);
+    channel.unclaimedPackets += 1;
+    channel.unclaimedBytes += bytes;
   }
 
-  #channelOf(sim: string, channelNo: number): Channel | null {
+  #findChannel(sim: string, channelNo: number): Channel | null {
     // Packets of one stream come in runs; the splitter hands out the same string for the same SIM.
-    if (sim === this.#lastSim && channelNo === this.#lastChannelNo) return this.#last;
+    if (sim === this.#lastSim && channelNo === this.#lastChannelNo) return this.#lastChannel;
     this.#lastSim = sim;
     this.#lastChannelNo = channelNo;
-    this.#last = this.#findOrAsk(sim, channelNo);
-    return this.#last;
+    this.#lastChannel = this.#findOrClaim(sim, channelNo);
+    return this.#lastChannel;
   }
 
-  #findOrAsk(sim: string, channelNo: number): Channel | null {
-    const imei = canonicalSim(sim);
+  #findOrClaim(sim: string, channelNo: number): Channel | null {
+    const imei = canonicalizeSim(sim);
     if (imei === null) {
-      this.#counters.badSims += 1;
-      this.#closeIfUnwanted('no terminal has the number 0');
+      this.#counters.invalidSims += 1;
+      this.#closeIfUnrequested('no terminal has the number 0');
       return null;
     }
     const id: StreamId = { kind: this.#kind, imei, channel: channelNo };
-    const name = streamName(id);
-    const known = this.#channels.get(name);
-    if (known !== undefined) return known;
-    if (this.#channels.size >= MAX_CHANNELS) return null;
+    const name = formatStreamName(id);
+    const existing = this.#channels.get(name);
+    if (existing !== undefined) return existing;
+    if (this.#channels.size >= maxChannels) return null;
     const channel: Channel = {
       id,
       state: 'asking',
       stream: null,
       pending: [],
       pendingBytes: 0,
-      earlyPackets: 0,
-      earlyBytes: 0,
+      unclaimedPackets: 0,
+      unclaimedBytes: 0,
       retryAtMs: 0,
     };
     this.#channels.set(name, channel);
-    this.#ask(channel);
+    this.#claim(channel);
     return channel;
   }
 
-  #ask(channel: Channel): void {
-    channel.earlyPackets = 0;
-    channel.earlyBytes = 0;
+  #claim(channel: Channel): void {
+    channel.unclaimedPackets = 0;
+    channel.unclaimedBytes = 0;
     channel.state = 'asking';
     this.#admission.admit(channel.id).then(
-      (stream) => this.#onAnswer(channel, stream),
+      (stream) => this.#onClaimed(channel, stream),
       (error: unknown) => {
-        this.#log.error({ err: error, stream: streamName(channel.id) }, 'a camera could not be admitted');
-        this.#onAnswer(channel, null);
+        this.#log.error({ err: error, stream: formatStreamName(channel.id) }, 'a camera could not be admitted');
+        this.#onClaimed(channel, null);
       },
     );
   }
 
-  #onAnswer(channel: Channel, stream: MediaStream | null): void {
+  #onClaimed(channel: Channel, stream: MediaStream | null): void {
     if (stream === null) {
       this.#counters.unsolicited += 1;
-      this.#log.warn({ stream: streamName(channel.id), remote: this.remote }, 'refused a stream that nobody asked for');
+      this.#log.warn(
+        { stream: formatStreamName(channel.id), remote: this.remote },
+        'refused a stream that nobody asked for',
+      );
       this.#refuse(channel);
-      this.#closeIfUnwanted('nobody asked for it');
+      this.#closeIfUnrequested('nobody asked for it');
       return;
     }
     channel.state = 'streaming';
@@ -212,13 +215,13 @@ export class CameraConnection implements CameraLink {
     clearTimeout(this.#closeTimer);
     this.#closeTimer = undefined;
     stream.attach(this);
-    stream.notePackets(channel.earlyPackets, channel.earlyBytes, this.#nowMs);
+    stream.countPackets(channel.unclaimedPackets, channel.unclaimedBytes, this.#nowMs);
     const { pending } = channel;
     channel.pending = [];
     channel.pendingBytes = 0;
     for (const frame of pending) stream.push(frame);
     // A short recording may have come and gone during the round trip.
-    if (this.#isClosed) this.#admission.onLinkGone(stream, this);
+    if (this.#isClosed) this.#admission.onLinkClosed(stream, this);
   }
 
   #refuse(channel: Channel): void {
@@ -226,28 +229,28 @@ export class CameraConnection implements CameraLink {
     channel.stream = null;
     channel.pending = [];
     channel.pendingBytes = 0;
-    channel.retryAtMs = performance.now() + ASK_AGAIN_AFTER_MS;
+    channel.retryAtMs = performance.now() + claimRetryMs;
   }
 
-  #closeIfUnwanted(reason: string): void {
-    if (this.isWanted || this.#isClosed) return;
+  #closeIfUnrequested(reason: string): void {
+    if (this.hasRequestedStream || this.#isClosed) return;
     this.#log.debug({ reason, remote: this.remote }, 'closing a camera connection');
     this.#transport.close();
   }
 
   #onFrame(frame: MediaFrame): void {
-    const channel = this.#channelOf(frame.sim, frame.channel);
+    const channel = this.#findChannel(frame.sim, frame.channel);
     if (channel === null) return;
     if (channel.stream !== null) {
-      this.#countLosses(channel.stream);
+      this.#addLosses(channel.stream);
       channel.stream.push(frame);
     } else if (channel.state === 'asking') {
-      this.#keep(channel, frame);
+      this.#bufferFrame(channel, frame);
     }
   }
 
-  #keep(channel: Channel, frame: MediaFrame): void {
-    if (channel.pendingBytes + frame.data.length > MAX_PENDING_BYTES) {
+  #bufferFrame(channel: Channel, frame: MediaFrame): void {
+    if (channel.pendingBytes + frame.data.length > maxPendingBytes) {
       // What is left would miss pictures in between: the stream begins with a later key frame.
       this.#counters.droppedPending += channel.pending.length;
       channel.pending = [];
@@ -257,7 +260,7 @@ export class CameraConnection implements CameraLink {
     channel.pendingBytes += frame.data.length;
   }
 
-  #countLosses(stream: MediaStream): void {
+  #addLosses(stream: MediaStream): void {
     const { lostPackets, repeatedPackets, brokenFrames } = this.#assembler.counters;
     stream.counters.lostPackets += lostPackets - this.#lost;
     stream.counters.repeatedPackets += repeatedPackets - this.#repeated;

@@ -9,10 +9,10 @@ export interface IngestPort {
 }
 
 /** A free TCP port may be taken for UDP. */
-const FREE_PORT_TRIES = 10;
+const maxPortAttempts = 10;
 
 /** Listens on both transports; port 0 picks one that is free for both. */
-export async function openIngest(
+export async function openIngestPort(
   options: TcpIngestOptions & UdpIngestOptions & { readonly host: string; readonly port: number },
 ): Promise<IngestPort> {
   for (let attempt = 1; ; attempt += 1) {
@@ -23,7 +23,7 @@ export async function openIngest(
       await udp.listen(port, options.host);
     } catch (error) {
       await tcp.stop();
-      if (options.port !== 0 || attempt === FREE_PORT_TRIES) throw error;
+      if (options.port !== 0 || attempt === maxPortAttempts) throw error;
       continue;
     }
     return {

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { type MediaPacket, PacketSplitter } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
-import { streamName } from '../domain/stream-key.ts';
+import { formatStreamName } from '../domain/stream-name.ts';
 import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
 
 /** Settings of a TCP ingest port. */
@@ -10,15 +10,15 @@ export interface TcpIngestOptions {
   readonly kind: StreamKind;
   readonly admission: Admission;
   readonly counters: IngestCounters;
-  readonly silentLimitMs: number;
+  readonly silenceTimeoutMs: number;
   readonly log: Logger;
 }
 
 /** A connection that has been quiet for so long has no more to say about where a packet ends. */
-const SETTLE_AFTER_MS = 250;
-const KEEP_ALIVE_AFTER_MS = 15_000;
+const settleDelayMs = 250;
+const keepAliveDelayMs = 15_000;
 /** Far more than one process can serve; what comes beyond is closed at once. */
-const MAX_CONNECTIONS = 8_192;
+const maxConnections = 8_192;
 
 /** The TCP side of one ingest port. */
 export class TcpIngest {
@@ -28,8 +28,8 @@ export class TcpIngest {
 
   constructor(options: TcpIngestOptions) {
     this.#options = options;
-    this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS, noDelay: true });
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server = createServer({ keepAlive: true, keepAliveInitialDelay: keepAliveDelayMs, noDelay: true });
+    this.#server.maxConnections = maxConnections;
     this.#server.on('connection', (socket) => this.#onConnection(socket));
   }
 
@@ -76,7 +76,7 @@ class TcpCamera implements Transport {
   readonly #options: TcpIngestOptions;
   readonly #connection: CameraConnection;
   readonly #splitter: PacketSplitter;
-  readonly #heldFor = new Set<string>();
+  readonly #pausedFor = new Set<string>();
   #lastDataMs = performance.now();
   #lastPacketMs = performance.now();
   #isSettled = true;
@@ -104,24 +104,24 @@ class TcpCamera implements Transport {
     this.#socket.destroy();
   }
 
-  hold(id: StreamId): void {
-    this.#heldFor.add(streamName(id));
+  pause(id: StreamId): void {
+    this.#pausedFor.add(formatStreamName(id));
     this.#socket.pause();
   }
 
   resume(id: StreamId): void {
-    this.#heldFor.delete(streamName(id));
-    if (this.#heldFor.size > 0) return;
+    this.#pausedFor.delete(formatStreamName(id));
+    if (this.#pausedFor.size > 0) return;
     this.#lastPacketMs = performance.now();
     this.#socket.resume();
   }
 
   check(nowMs: number): void {
-    if (!this.#isSettled && nowMs - this.#lastDataMs >= SETTLE_AFTER_MS) this.#settle();
+    if (!this.#isSettled && nowMs - this.#lastDataMs >= settleDelayMs) this.#settle();
     this.#connection.expire(nowMs);
     // A stream that was admitted has timers of its own; this one is for connections that never say who they are, or turn to garbage.
-    if (this.#heldFor.size > 0 || this.#connection.isWanted) return;
-    if (nowMs - this.#lastPacketMs < this.#options.silentLimitMs) return;
+    if (this.#pausedFor.size > 0 || this.#connection.hasRequestedStream) return;
+    if (nowMs - this.#lastPacketMs < this.#options.silenceTimeoutMs) return;
     this.#options.log.info({ remote: this.remote }, 'closing a connection without a valid packet');
     this.close();
   }
@@ -142,12 +142,12 @@ class TcpCamera implements Transport {
   #settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#splitter.settle();
+    this.#splitter.flush();
     this.#closeIfGarbage();
   }
 
   #closeIfGarbage(): void {
-    const { giveUp } = this.#splitter;
+    const { giveUpReason: giveUp } = this.#splitter;
     if (giveUp === null || this.#socket.destroyed) return;
     this.#options.log.info({ remote: this.remote, giveUp }, 'closing a connection that does not speak JT/T 1078');
     this.close();

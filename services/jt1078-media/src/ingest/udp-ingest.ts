@@ -10,19 +10,19 @@ export interface UdpIngestOptions {
   readonly kind: StreamKind;
   readonly admission: Admission;
   readonly counters: IngestCounters;
-  readonly silentLimitMs: number;
+  readonly silenceTimeoutMs: number;
   /** Recordings over UDP can only be held by command: 0x9202 pause, then play. */
-  readonly onHold: (id: StreamId, isHeld: boolean) => void;
+  readonly onPause: (id: StreamId, isPaused: boolean) => void;
   readonly log: Logger;
 }
 
 /** A key frame is a burst of many datagrams: with the default buffer two thirds of it are lost (measured). */
-const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
+const receiveBufferBytes = 4 * 1024 * 1024;
 /** A gap in the sequence is taken for a loss after 150 ms: this is how exactly. */
-const GAP_TICK_MS = 50;
-const MAX_PEERS = 4096;
+const gapCheckIntervalMs = 50;
+const maxPeers = 4096;
 /** Refused peers make room sooner. */
-const UNWANTED_PEER_MS = 5_000;
+const unrequestedPeerTimeoutMs = 5_000;
 
 /** The UDP side of one ingest port: peers by address and port. */
 export class UdpIngest {
@@ -37,7 +37,7 @@ export class UdpIngest {
   }
 
   listen(port: number, host: string): Promise<void> {
-    const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES });
+    const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4', recvBufferSize: receiveBufferBytes });
     return new Promise((resolve, reject) => {
       socket.once('error', reject);
       socket.bind(port, host, () => {
@@ -58,8 +58,10 @@ export class UdpIngest {
   check(nowMs: number): void {
     for (const [key, peer] of this.#peers) {
       peer.check(nowMs);
-      const limitMs = peer.isWanted ? Math.max(60_000, this.#options.silentLimitMs) : UNWANTED_PEER_MS;
-      if (nowMs - peer.lastDataMs < limitMs) continue;
+      const timeoutMs = peer.hasRequestedStream
+        ? Math.max(60_000, this.#options.silenceTimeoutMs)
+        : unrequestedPeerTimeoutMs;
+      if (nowMs - peer.lastDataMs < timeoutMs) continue;
       this.#peers.delete(key);
       peer.end();
     }
@@ -78,13 +80,13 @@ export class UdpIngest {
     const key = `${from.address}:${from.port}`;
     let peer = this.#peers.get(key);
     if (peer === undefined) {
-      if (this.#peers.size >= MAX_PEERS) return;
+      if (this.#peers.size >= maxPeers) return;
       this.#options.counters.connections += 1;
       peer = new UdpPeer(key, this.#options);
       this.#peers.set(key, peer);
     }
     peer.push(datagram);
-    if (peer.hasGap) this.#gapTimer ??= setTimeout(() => this.#checkGaps(), GAP_TICK_MS);
+    if (peer.hasGap) this.#gapTimer ??= setTimeout(() => this.#checkGaps(), gapCheckIntervalMs);
   }
 
   #checkGaps(): void {
@@ -95,7 +97,7 @@ export class UdpIngest {
       peer.checkGap(nowMs);
       hasGap ||= peer.hasGap;
     }
-    if (hasGap) this.#gapTimer = setTimeout(() => this.#checkGaps(), GAP_TICK_MS);
+    if (hasGap) this.#gapTimer = setTimeout(() => this.#checkGaps(), gapCheckIntervalMs);
   }
 }
 
@@ -116,8 +118,8 @@ class UdpPeer implements Transport {
     this.#reader = new DatagramReader({ onPacket: (packet) => this.#window.push(packet, this.lastDataMs) });
   }
 
-  get isWanted(): boolean {
-    return this.#connection.isWanted;
+  get hasRequestedStream(): boolean {
+    return this.#connection.hasRequestedStream;
   }
 
   push(datagram: Buffer): void {
@@ -151,11 +153,11 @@ class UdpPeer implements Transport {
     this.#options.log.debug({ remote: this.remote }, 'ignoring a UDP peer');
   }
 
-  hold(id: StreamId): void {
-    this.#options.onHold(id, true);
+  pause(id: StreamId): void {
+    this.#options.onPause(id, true);
   }
 
   resume(id: StreamId): void {
-    this.#options.onHold(id, false);
+    this.#options.onPause(id, false);
   }
 }

@@ -1,9 +1,9 @@
 import { AppError, defineRoute, type RequestContext, type Route, verifyMediaPath } from '@fleet/service-kit';
-import { firstPacketLimitMs, type StreamId, type StreamKind } from '@fleet/storage';
+import { firstPacketTimeoutMs, type StreamId, type StreamKind } from '@fleet/storage';
 import { Type } from 'typebox';
 import type { MediaStream } from '../domain/media-stream.ts';
 import type { AudioMode } from '../domain/play-options.ts';
-import { canonicalSim } from '../domain/stream-key.ts';
+import { canonicalizeSim } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 import { Viewer, type ViewerLimits } from '../domain/viewer.ts';
 
@@ -14,7 +14,7 @@ export interface StreamRouteDeps {
   readonly viewerLimits: (kind: StreamKind) => ViewerLimits;
   readonly signingSecret: string | undefined;
   /** Benchmarks only: URLs without signature are good, too. */
-  readonly allowsUnsigned: boolean;
+  readonly allowUnsigned: boolean;
   readonly corsOrigin: string | undefined;
 }
 
@@ -29,7 +29,7 @@ const params = Type.Object({
 });
 
 /** How often a wait for the camera looks whether it still makes sense. */
-const LOOK_AGAIN_MS = 1_000;
+const expectationPollMs = 1_000;
 
 /** GET /live/<sim>_<channel>.flv and /history/<sim>_<channel>.flv: the FLV of a stream on this pod. */
 export const streamRoutes = (deps: StreamRouteDeps): Route[] =>
@@ -49,43 +49,48 @@ export const streamRoutes = (deps: StreamRouteDeps): Route[] =>
         502: 'no packet or picture came',
       },
       handle: async ({ params, query, context }) => {
-        const id = streamIdOf(kind, params.stream);
-        authorise(deps, id, query);
+        const id = parseStreamId(kind, params.stream);
+        authorize(deps, id, query);
         const stream = await findStream(deps, id, context.signal);
-        await play(deps, stream, { audio: query.audio ?? 'aac', isLegacyHevc: query.hevc === 'legacy' }, context);
+        await startPlayback(
+          deps,
+          stream,
+          { audio: query.audio ?? 'aac', isLegacyHevc: query.hevc === 'legacy' },
+          context,
+        );
       },
     }),
   );
 
-function streamIdOf(kind: StreamKind, name: string): StreamId {
+function parseStreamId(kind: StreamKind, name: string): StreamId {
   const [sim = '', channel] = name.split('_');
-  const imei = canonicalSim(sim);
+  const imei = canonicalizeSim(sim);
   if (imei === null) throw new AppError('not_streaming', 'No terminal has the number 0.');
   return { kind, imei, channel: Number(channel) };
 }
 
-function authorise(
+function authorize(
   deps: StreamRouteDeps,
   id: StreamId,
   query: { readonly expires?: string; readonly signature?: string },
 ): void {
   const verdict = deps.signingSecret === undefined ? 'missing' : verifyMediaPath(deps.signingSecret, id, query);
-  if (verdict === 'valid' || (verdict === 'missing' && deps.allowsUnsigned)) return;
+  if (verdict === 'valid' || (verdict === 'missing' && deps.allowUnsigned)) return;
   if (verdict === 'missing') throw new AppError('api_key_missing', 'The URL of a stream has to be signed.');
-  const fault = verdict === 'expired' ? 'The URL has expired.' : 'The signature of the URL is not valid.';
-  throw new AppError('permission_denied', fault);
+  const message = verdict === 'expired' ? 'The URL has expired.' : 'The signature of the URL is not valid.';
+  throw new AppError('permission_denied', message);
 }
 
 /** A camera that has been asked and has not connected yet counts as streaming: its viewers wait for the first packet. */
 async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSignal): Promise<MediaStream> {
   const running = deps.registry.find(id);
   if (running !== undefined) return running;
-  const deadlineMs = performance.now() + firstPacketLimitMs;
-  let isExpected = await expected(deps, id);
+  const deadlineMs = performance.now() + firstPacketTimeoutMs;
+  let isExpected = await isCameraExpected(deps, id);
   while (isExpected && performance.now() < deadlineMs && !signal.aborted) {
-    const stream = await deps.registry.waitFor(id, LOOK_AGAIN_MS, signal);
+    const stream = await deps.registry.waitFor(id, expectationPollMs, signal);
     if (stream !== null) return stream;
-    isExpected = await expected(deps, id);
+    isExpected = await isCameraExpected(deps, id);
   }
   // The claim may have been made here a moment ago.
   const stream = deps.registry.find(id);
@@ -94,18 +99,18 @@ async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSign
   throw new AppError('not_streaming', 'The channel is not streaming here.');
 }
 
-async function expected(deps: StreamRouteDeps, id: StreamId): Promise<boolean> {
+async function isCameraExpected(deps: StreamRouteDeps, id: StreamId): Promise<boolean> {
   try {
     return await deps.isExpected(id);
   } catch (cause) {
-    throw new AppError('upstream_error', 'The state of the channel can not be read.', { cause });
+    throw new AppError('upstream_error', 'The state of the channel cannot be read.', { cause });
   }
 }
 
-function play(
+function startPlayback(
   deps: StreamRouteDeps,
   stream: MediaStream,
-  options: { audio: AudioMode; isLegacyHevc: boolean },
+  playOptions: { audio: AudioMode; isLegacyHevc: boolean },
   { request, response }: RequestContext,
 ): Promise<void> {
   const { socket } = request;
@@ -115,7 +120,7 @@ function play(
     socket.setNoDelay(true);
     const viewer = new Viewer(
       socket,
-      { ...options, isChunked, nowMs: performance.now() },
+      { ...playOptions, isChunked, nowMs: performance.now() },
       deps.viewerLimits(stream.id.kind),
     );
     response.once('close', () => {
@@ -123,18 +128,18 @@ function play(
       viewer.destroy();
       resolve();
     });
-    const writeHead = (): void => {
-      response.writeHead(200, responseHead(deps.corsOrigin));
+    const writeHeaders = (): void => {
+      response.writeHead(200, getResponseHeaders(deps.corsOrigin));
       response.flushHeaders();
     };
     if (isHead) {
-      writeHead();
+      writeHeaders();
       response.end();
       return;
     }
     stream.join(viewer, {
-      onStart: writeHead,
-      onNothing: () => {
+      onStart: writeHeaders,
+      onNoMedia: () => {
         stream.leave(viewer);
         reject(new AppError('upstream_error', 'The camera sends nothing that can be played.'));
       },
@@ -142,7 +147,7 @@ function play(
   });
 }
 
-const responseHead = (corsOrigin: string | undefined): Record<string, string> => ({
+const getResponseHeaders = (corsOrigin: string | undefined): Record<string, string> => ({
   'Content-Type': 'video/x-flv',
   'Cache-Control': 'no-store',
   // The bytes after the head are written to the socket directly: it can serve no second request.

@@ -11,13 +11,14 @@ export const streamsRoute = (registry: StreamRegistry): Route =>
     summary: 'Streams on this pod',
     errors: { 404: 'asked from elsewhere' },
     handle: async ({ context }) => {
-      const from = context.request.socket.remoteAddress ?? '';
-      if (!isLoopback(from.replace(/^::ffff:/, ''))) throw new AppError('not_found', 'There is no GET /streams.');
-      return { streams: [...registry.streams].map(shown) };
+      const remoteAddress = context.request.socket.remoteAddress ?? '';
+      if (!isLoopback(remoteAddress.replace(/^::ffff:/, '')))
+        throw new AppError('not_found', 'There is no GET /streams.');
+      return { streams: [...registry.streams].map(toStreamResponse) };
     },
   });
 
-function shown(stream: MediaStream) {
+function toStreamResponse(stream: MediaStream) {
   const { id, counters, muxer, link } = stream;
   return {
     ...id,
@@ -25,7 +26,7 @@ function shown(stream: MediaStream) {
     transport: link?.transport ?? null,
     remote: link?.remote ?? null,
     isPaused: stream.isPaused,
-    isHeld: stream.isHeld,
+    isHeld: stream.isBackpressured,
     viewers: stream.viewers.size,
     firstKeyFrameMs: stream.firstKeyFrameAtMs === null ? null : stream.firstKeyFrameAtMs - stream.startedAtMs,
     video: muxer.video,

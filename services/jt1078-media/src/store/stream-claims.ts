@@ -1,19 +1,19 @@
 import type { Logger } from '@fleet/service-kit';
 import {
   claimStream,
-  keepStream,
+  popOrphanedStreams,
+  popTimedOutStreams,
   type Redis,
   readStream,
   releaseStream,
+  renewStreamClaim,
   type StreamClaim,
   type StreamId,
-  takeOverdueStreams,
-  takeVoidStreams,
 } from '@fleet/storage';
 
 /** A camera that lands while Redis is away is kept waiting for so long. */
-const CLAIM_FOR_MS = 15_000;
-const CLAIM_AGAIN_MS = 200;
+const claimTimeoutMs = 15_000;
+const claimRetryMs = 200;
 
 /** This pod's claims in Redis. An outage never ends a stream: it only keeps new ones from beginning. */
 export class StreamClaims {
@@ -22,7 +22,7 @@ export class StreamClaims {
   readonly #acceptUnsolicited: boolean;
   readonly #onRestored: (id: StreamId) => void;
   readonly #log: Logger;
-  #isAway = false;
+  #isRedisUnavailable = false;
 
   constructor(options: {
     redis: Redis;
@@ -41,30 +41,30 @@ export class StreamClaims {
 
   /** Claims a stream for its camera's connection; null when nobody asked for it, or nobody can say so. */
   async claim(id: StreamId): Promise<StreamClaim | null> {
-    const deadlineMs = performance.now() + CLAIM_FOR_MS;
+    const deadlineMs = performance.now() + claimTimeoutMs;
     for (;;) {
       try {
         const claimed = await claimStream(this.#redis, id, this.#owner, { acceptUnsolicited: this.#acceptUnsolicited });
         return claimed?.claim ?? null;
       } catch (error) {
-        this.#note(error);
+        this.#onRedisFailure(error);
         if (performance.now() >= deadlineMs) return null;
         await new Promise((resolve) => {
-          setTimeout(resolve, CLAIM_AGAIN_MS);
+          setTimeout(resolve, claimRetryMs);
         });
       }
     }
   }
 
   /** Renews a claim; false only when another pod is known to have taken it over. */
-  async keep(id: StreamId, claim: StreamClaim): Promise<boolean> {
+  async renew(id: StreamId, claim: StreamClaim): Promise<boolean> {
     try {
-      const kept = await keepStream(this.#redis, id, claim);
-      this.#isAway = false;
-      if (kept === 'restored') this.#onRestored(id);
-      return kept !== 'lost';
+      const result = await renewStreamClaim(this.#redis, id, claim);
+      this.#isRedisUnavailable = false;
+      if (result === 'restored') this.#onRestored(id);
+      return result !== 'lost';
     } catch (error) {
-      this.#note(error);
+      this.#onRedisFailure(error);
       return true;
     }
   }
@@ -74,7 +74,7 @@ export class StreamClaims {
     try {
       await releaseStream(this.#redis, id, claim.generation);
     } catch (error) {
-      this.#note(error);
+      this.#onRedisFailure(error);
     }
   }
 
@@ -85,27 +85,28 @@ export class StreamClaims {
   }
 
   /** Streams whose camera said yes and did not come in time; each is handed to one pod. */
-  async takeOverdue(): Promise<StreamId[]> {
+  async popTimedOut(): Promise<StreamId[]> {
     try {
-      return await takeOverdueStreams(this.#redis);
+      return await popTimedOutStreams(this.#redis);
     } catch (error) {
-      this.#note(error);
+      this.#onRedisFailure(error);
       return [];
     }
   }
 
   /** Streams of pods that have died; each is handed to one pod. */
-  async takeVoid(): Promise<StreamId[]> {
+  async popOrphaned(): Promise<StreamId[]> {
     try {
-      return await takeVoidStreams(this.#redis);
+      return await popOrphanedStreams(this.#redis);
     } catch (error) {
-      this.#note(error);
+      this.#onRedisFailure(error);
       return [];
     }
   }
 
-  #note(error: unknown): void {
-    if (!this.#isAway) this.#log.warn({ err: error }, 'Redis does not answer: running streams go on, new ones wait');
-    this.#isAway = true;
+  #onRedisFailure(error: unknown): void {
+    if (!this.#isRedisUnavailable)
+      this.#log.warn({ err: error }, 'Redis does not answer: running streams go on, new ones wait');
+    this.#isRedisUnavailable = true;
   }
 }

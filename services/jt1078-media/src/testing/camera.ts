@@ -13,12 +13,12 @@ import {
   splitAccessUnits,
 } from '@fleet/jt1078';
 import type { StreamId } from '@fleet/storage';
-import { requiredEnv } from './harness.ts';
+import { requireEnv } from './harness.ts';
 
 const run = promisify(execFile);
 
 /** Pictures of a moving test card as ffmpeg encodes them: 25 a second, a key frame each second, no B frames. */
-export async function testCard(
+export async function createTestCard(
   options: { seconds?: number; size?: string; kbps?: number; codec?: 'h264' | 'h265' } = {},
 ): Promise<AccessUnit[]> {
   const { seconds = 3, size = '320x240', kbps = 300, codec = 'h264' } = options;
@@ -29,7 +29,7 @@ export async function testCard(
       : ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'bframes=0:scenecut=0:log-level=0', '-f', 'hevc'];
   const args = ['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`, '-t', String(seconds)];
   const { stdout } = await run(
-    requiredEnv('FFMPEG_PATH'),
+    requireEnv('FFMPEG_PATH'),
     [...args, '-pix_fmt', 'yuv420p', '-g', '25', ...rate, ...encoder, 'pipe:1'],
     { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 },
   );
@@ -37,7 +37,7 @@ export async function testCard(
 }
 
 /** What a camera says on its media connection, packet by packet. */
-export class CameraVoice {
+export class TestCamera {
   sequence = 0;
   timestampMs = 1_000_000;
   readonly #id: StreamId;
@@ -48,9 +48,9 @@ export class CameraVoice {
     this.#simDigits = options.simDigits ?? 12;
   }
 
-  video(unit: AccessUnit, payloadType: number = PayloadType.H264): Buffer[] {
+  createVideoPackets(unit: AccessUnit, payloadType: number = PayloadType.H264): Buffer[] {
     const packets = packetizeFrame({
-      ...this.#common(),
+      ...this.#commonFields(),
       payloadType,
       dataType: unit.isKeyFrame ? DataType.I : DataType.P,
       timestamp: this.timestampMs,
@@ -60,9 +60,9 @@ export class CameraVoice {
     return packets;
   }
 
-  audio(data: Buffer, payloadType: number, timestampMs = this.timestampMs): Buffer {
+  createAudioPacket(data: Buffer, payloadType: number, timestampMs = this.timestampMs): Buffer {
     const packet = encodePacket({
-      ...this.#common(),
+      ...this.#commonFields(),
       payloadType,
       dataType: DataType.AUDIO,
       timestamp: timestampMs,
@@ -72,7 +72,7 @@ export class CameraVoice {
     return packet;
   }
 
-  #common() {
+  #commonFields() {
     const simBytes: 6 | 10 = this.#simDigits === 12 ? 6 : 10;
     return {
       sim: this.#id.imei.padStart(this.#simDigits, '0'),
@@ -84,10 +84,10 @@ export class CameraVoice {
 }
 
 /** Frames of a tone as AAC without ADTS headers, as some cameras send it. */
-export async function rawAac(sampleRate: number, channels: number, seconds = 2): Promise<Buffer[]> {
+export async function createRawAac(sampleRate: number, channels: number, seconds = 2): Promise<Buffer[]> {
   const tone = `sine=frequency=440:sample_rate=${sampleRate}:duration=${seconds}`;
   const { stdout } = await run(
-    requiredEnv('FFMPEG_PATH'),
+    requireEnv('FFMPEG_PATH'),
     ['-v', 'error', '-f', 'lavfi', '-i', tone, '-ac', String(channels), '-c:a', 'aac', '-f', 'adts', 'pipe:1'],
     { encoding: 'buffer', maxBuffer: 16 * 1024 * 1024 },
   );
@@ -125,27 +125,27 @@ export class TcpCamera {
 }
 
 /** Pictures (and 40 ms of G.711A each, when asked) at a steady rate, from the first one again and again, until stopped. */
-export function stream(
+export function startStreaming(
   camera: TcpCamera,
-  voice: CameraVoice,
+  testCamera: TestCamera,
   units: readonly AccessUnit[],
-  options: { everyMs?: number; sound?: boolean; payloadType?: number } = {},
+  options: { intervalMs?: number; sound?: boolean; payloadType?: number } = {},
 ): { sent: number; stop(): void } {
-  const { everyMs = 40, sound = false, payloadType = PayloadType.H264 } = options;
+  const { intervalMs = 40, sound = false, payloadType = PayloadType.H264 } = options;
   const state = { sent: 0, stop: () => clearInterval(timer) };
   const timer = setInterval(() => {
     const unit = units[state.sent % units.length];
     if (unit === undefined || camera.socket.destroyed) return;
-    for (const packet of voice.video(unit, payloadType)) camera.socket.write(packet);
-    if (sound) camera.socket.write(voice.audio(tone(voice.timestampMs), PayloadType.G711A));
-    voice.timestampMs += 40;
+    for (const packet of testCamera.createVideoPackets(unit, payloadType)) camera.socket.write(packet);
+    if (sound) camera.socket.write(testCamera.createAudioPacket(createTone(testCamera.timestampMs), PayloadType.G711A));
+    testCamera.timestampMs += 40;
     state.sent += 1;
-  }, everyMs);
+  }, intervalMs);
   return state;
 }
 
 /** 40 ms of G.711A that changes with time. */
-const tone = (timestampMs: number): Buffer =>
+const createTone = (timestampMs: number): Buffer =>
   Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => ((timestampMs + i * 7) % 64) ^ 0xd5));
 
 /** A camera that sends datagrams. */

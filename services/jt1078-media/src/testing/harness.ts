@@ -1,19 +1,19 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type Bus, DeviceCommandServer, type IncomingCommand, openBus } from '@fleet/bus';
 import { createLogger, signMediaPath } from '@fleet/service-kit';
-import { acknowledgeStream, openRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
+import { acknowledgeStream, connectRedis, type Redis, reserveStream, type StreamId } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
-import { streamName } from '../domain/stream-key.ts';
+import { formatStreamName } from '../domain/stream-name.ts';
 import { create, type MediaService } from '../service.ts';
 
 /** A setting that `npm test` provides. */
-export function requiredEnv(name: string): string {
+export function requireEnv(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run the tests by npm test`);
   return value;
 }
 
-export const secret = 'a-signing-secret-for-tests';
+export const signingSecret = 'a-signing-secret-for-tests';
 const log = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 
 /** Waits for a condition; fails with its description. */
@@ -34,7 +34,7 @@ export async function waitFor<T>(
 }
 
 /** What tests look at in `GET /streams`. */
-export interface ShownStream extends StreamId {
+export interface StreamResponse extends StreamId {
   viewers: number;
   isHeld: boolean;
   isPaused: boolean;
@@ -48,16 +48,16 @@ export interface ShownStream extends StreamId {
 }
 
 /** A media service with the backends of the test run, and what a test asks them. */
-export interface World {
+export interface MediaHarness {
   readonly service: MediaService;
   readonly redis: Redis;
   readonly bus: Bus;
   readonly podId: string;
   /** A stream of a random terminal that has been asked for. */
-  ask(options?: { kind?: 'live' | 'history'; dataType?: number; channel?: number }): Promise<StreamId>;
+  requestStream(options?: { kind?: 'live' | 'history'; dataType?: number; channel?: number }): Promise<StreamId>;
   /** The stream as `GET /streams` shows it. */
-  find(id: StreamId): Promise<ShownStream | undefined>;
-  url(id: StreamId, query?: Record<string, string>): string;
+  findStream(id: StreamId): Promise<StreamResponse | undefined>;
+  streamUrl(id: StreamId, query?: Record<string, string>): string;
   stop(): Promise<void>;
 }
 
@@ -65,28 +65,28 @@ export interface World {
 export const randomImei = (): string => String(randomInt(100_000_000_000, 999_999_999_999));
 
 /** Starts a service of its own; `env` adds settings. */
-export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+export async function startHarness(env: Record<string, string> = {}): Promise<MediaHarness> {
   const podId = `test-${randomUUID()}`;
-  const redisUrl = env['REDIS_URL'] ?? requiredEnv('REDIS_URL');
-  const redis = await openRedis(redisUrl, { name: podId, onError: () => undefined });
-  const bus = await openBus(requiredEnv('NATS_URL'), { name: podId, log });
+  const redisUrl = env['REDIS_URL'] ?? requireEnv('REDIS_URL');
+  const redis = await connectRedis(redisUrl, { name: podId, onError: () => undefined });
+  const bus = await openBus(requireEnv('NATS_URL'), { name: podId, log });
   const service = await startService({ POD_ID: podId, REDIS_URL: redisUrl, ...env });
   return {
     service,
     redis,
     bus,
     podId,
-    ask: async ({ kind = 'live', dataType = 0, channel = 1 } = {}) => {
+    requestStream: async ({ kind = 'live', dataType = 0, channel = 1 } = {}) => {
       const id: StreamId = { kind, imei: randomImei(), channel };
-      await askFor(redis, id, dataType);
+      await requestStream(redis, id, dataType);
       return id;
     },
-    find: async (id) => {
+    findStream: async (id) => {
       const response = await fetch(`http://127.0.0.1:${service.httpPort}/streams`);
-      const { streams } = (await response.json()) as { streams: ShownStream[] };
-      return streams.find((each) => streamName(each) === streamName(id));
+      const { streams } = (await response.json()) as { streams: StreamResponse[] };
+      return streams.find((stream) => formatStreamName(stream) === formatStreamName(id));
     },
-    url: (id, query = {}) => streamUrl(service, id, query),
+    streamUrl: (id, query = {}) => signStreamUrl(service, id, query),
     stop: async () => {
       await service.stop();
       redis.destroy();
@@ -99,24 +99,29 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
 export const startService = (env: Record<string, string>): Promise<MediaService> =>
   create(
     loadConfig({
-      NATS_URL: requiredEnv('NATS_URL'),
-      REDIS_URL: requiredEnv('REDIS_URL'),
-      FFMPEG_PATH: requiredEnv('FFMPEG_PATH'),
+      NATS_URL: requireEnv('NATS_URL'),
+      REDIS_URL: requireEnv('REDIS_URL'),
+      FFMPEG_PATH: requireEnv('FFMPEG_PATH'),
       HTTP_PORT: '0',
       MEDIA_LIVE_PORT: '0',
       MEDIA_HISTORY_PORT: '0',
-      MEDIA_SIGNING_SECRET: secret,
+      MEDIA_SIGNING_SECRET: signingSecret,
       LOG_LEVEL: 'silent',
       ...env,
     }),
     { log },
   );
 
-export const streamUrl = (service: MediaService, id: StreamId, query: Record<string, string> = {}): string =>
-  signMediaPath(secret, { ...id, baseUrl: `http://127.0.0.1:${service.httpPort}`, lifetimeMs: 60_000, query });
+export const signStreamUrl = (service: MediaService, id: StreamId, query: Record<string, string> = {}): string =>
+  signMediaPath(signingSecret, { ...id, baseUrl: `http://127.0.0.1:${service.httpPort}`, lifetimeMs: 60_000, query });
 
 /** Does what device-api does before and after 0x9101. */
-export async function askFor(redis: Redis, id: StreamId, dataType = 0, pace?: 'device' | 'arrival'): Promise<void> {
+export async function requestStream(
+  redis: Redis,
+  id: StreamId,
+  dataType = 0,
+  pace?: 'device' | 'arrival',
+): Promise<void> {
   const requestId = randomUUID();
   await reserveStream(redis, id, {
     requestId,
@@ -151,6 +156,6 @@ export function fakeGateway(
       throw error;
     },
   });
-  server.open(imei);
+  server.subscribe(imei);
   return { commands, stop: async () => server.stop() };
 }

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078';
-import { requiredEnv } from './harness.ts';
+import { requireEnv } from './harness.ts';
 
 /** A viewer over HTTP: collects the tags, notices how the response ends. */
 export class Player {
@@ -32,7 +32,7 @@ export class Player {
   /** Resolves with the response's head; a status other than 200 throws its body. */
   static async open(url: string): Promise<Player> {
     const response = await request(url);
-    if (response.statusCode !== 200) throw new Error(await bodyOf(response));
+    if (response.statusCode !== 200) throw new Error(await readBody(response));
     return new Player(response);
   }
 
@@ -73,20 +73,20 @@ async function request(url: string): Promise<IncomingMessage> {
   return response;
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part as Buffer);
   return Buffer.concat(parts).toString();
 }
 
 /** Status and JSON body of a request that is not expected to stream. */
-export async function statusOf(url: string): Promise<{ status: number; body: unknown }> {
+export async function fetchStatus(url: string): Promise<{ status: number; body: unknown }> {
   const response = await request(url);
   if (response.statusCode === 200) {
     response.destroy();
     return { status: 200, body: null };
   }
-  return { status: response.statusCode ?? 0, body: JSON.parse(await bodyOf(response)) as unknown };
+  return { status: response.statusCode ?? 0, body: JSON.parse(await readBody(response)) as unknown };
 }
 
 /** One stream as ffprobe reads it. */
@@ -101,8 +101,8 @@ export interface ProbedStream {
 }
 
 /** The streams of some FLV as ffprobe reads and counts them. */
-export async function probe(flv: Buffer, format = 'flv'): Promise<ProbedStream[]> {
-  const ffprobe = requiredEnv('FFMPEG_PATH').replace(/ffmpeg$/, 'ffprobe');
+export async function probeStreams(flv: Buffer, format = 'flv'): Promise<ProbedStream[]> {
+  const ffprobe = requireEnv('FFMPEG_PATH').replace(/ffmpeg$/, 'ffprobe');
   const args = ['-v', 'error', '-f', format, '-show_streams', '-count_frames', '-of', 'json', 'pipe:0'];
   const { stdout } = await runWith(ffprobe, args, flv);
   return (JSON.parse(stdout) as { streams: ProbedStream[] }).streams;
@@ -126,7 +126,7 @@ export async function decodeErrors(flv: Buffer, format = 'flv'): Promise<string>
     'null',
     '-',
   ];
-  return (await runWith(requiredEnv('FFMPEG_PATH'), args, flv)).stderr;
+  return (await runWith(requireEnv('FFMPEG_PATH'), args, flv)).stderr;
 }
 
 async function runWith(command: string, args: string[], input: Buffer): Promise<{ stdout: string; stderr: string }> {
@@ -146,7 +146,7 @@ async function runWith(command: string, args: string[], input: Buffer): Promise<
 }
 
 /** ffmpeg processes whose parent is this process. */
-export async function ffmpegChildren(): Promise<number> {
+export async function countFfmpegChildren(): Promise<number> {
   return new Promise((resolve) => {
     execFile('ps', ['--ppid', String(process.pid), '-o', 'comm='], (_error, stdout) => {
       resolve(stdout.split('\n').filter((name) => name.trim() === 'ffmpeg').length);

@@ -11,22 +11,22 @@ export interface Transcoder {
 }
 
 /** What may wait for the process: the sound of one group of pictures, handed over at its start, and what comes until it runs. */
-const MAX_WAITING_BYTES = 320 * 1024;
+const maxQueuedBytes = 320 * 1024;
 /** Sample rate of what comes out: AAC of 16 kHz takes one encoder frame of 64 ms; at 8 kHz it would be 128 ms. */
-export const OUTPUT_RATE = 16_000;
+export const outputSampleRate = 16_000;
 
 /** An ffmpeg process that reads raw sound and writes AAC with ADTS headers. The only module that knows fluent-ffmpeg's streams. */
 export class FfmpegTranscoder implements Transcoder {
-  readonly #input = new PassThrough({ highWaterMark: MAX_WAITING_BYTES });
+  readonly #input = new PassThrough({ highWaterMark: maxQueuedBytes });
   readonly #command: FfmpegCommand;
   #isKilled = false;
 
   constructor(
     format: SoundFormat,
-    hear: { onFrame: (adtsFrame: Buffer) => void; onEnd: (reason: string) => void; onExit: () => void },
+    callbacks: { onFrame: (adtsFrame: Buffer) => void; onEnd: (reason: string) => void; onExit: () => void },
   ) {
     const splitter = new AdtsSplitter((frame) => {
-      if (!this.#isKilled) hear.onFrame(frame);
+      if (!this.#isKilled) callbacks.onFrame(frame);
     });
     const output = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -35,12 +35,12 @@ export class FfmpegTranscoder implements Transcoder {
       },
     });
     const onExit = (reason: string): void => {
-      hear.onExit();
-      if (!this.#isKilled) hear.onEnd(reason);
+      callbacks.onExit();
+      if (!this.#isKilled) callbacks.onEnd(reason);
     };
     this.#command = ffmpeg(this.#input)
-      .inputOptions(inputOptions(format))
-      .outputOptions(['-threads 1', `-ar ${OUTPUT_RATE}`, '-c:a aac', '-b:a 32k', '-flush_packets 1'])
+      .inputOptions(toInputOptions(format))
+      .outputOptions(['-threads 1', `-ar ${outputSampleRate}`, '-c:a aac', '-b:a 32k', '-flush_packets 1'])
       .format('adts')
       // The process is started after some asynchronous checks: it may have been given up by then.
       .on('start', () => {
@@ -52,7 +52,7 @@ export class FfmpegTranscoder implements Transcoder {
   }
 
   write(data: Buffer): boolean {
-    if (this.#isKilled || this.#input.writableLength + this.#input.readableLength > MAX_WAITING_BYTES) return false;
+    if (this.#isKilled || this.#input.writableLength + this.#input.readableLength > maxQueuedBytes) return false;
     this.#input.write(data);
     return true;
   }
@@ -66,7 +66,7 @@ export class FfmpegTranscoder implements Transcoder {
 }
 
 /** Without the first options the first AAC frame comes after two seconds, with them after 0.2 to 0.3 (measured). */
-function inputOptions(format: SoundFormat): string[] {
+function toInputOptions(format: SoundFormat): string[] {
   const options = ['-v error', '-probesize 32', '-analyzeduration 0', '-fflags nobuffer', `-f ${format.format}`];
   if (format.codeSize !== null) options.push(`-code_size ${format.codeSize}`);
   // AMR states rate and channels itself.

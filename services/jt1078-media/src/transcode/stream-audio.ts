@@ -1,13 +1,13 @@
 import { TranscodeClock, type TranscodeInput } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
-import { OUTPUT_RATE, type Transcoder } from './ffmpeg-transcoder.ts';
+import { outputSampleRate, type Transcoder } from './ffmpeg-transcoder.ts';
 import type { SoundFormat, Transcoders } from './transcoders.ts';
 
 /** Sound kept for a transcoder that starts late: it makes the sound of the cached pictures as well. */
-const MAX_RECENT_BYTES = 256 * 1024;
-/** A process that ended by itself is started anew after this time, doubled each time up to the limit. */
-const RESTART_AFTER_MS = 1_000;
-const RESTART_LIMIT_MS = 30_000;
+const maxRecentBytes = 256 * 1024;
+/** A process that ended by itself is started again after this time, doubled each time up to the limit. */
+const restartDelayMs = 1_000;
+const maxRestartDelayMs = 30_000;
 
 /** The transcoding of one stream's sound: one ffmpeg process while someone listens, none otherwise. */
 export class StreamAudio {
@@ -20,7 +20,7 @@ export class StreamAudio {
   #format: SoundFormat | null = null;
   #transcoder: Transcoder | null = null;
   #clock = new TranscodeClock();
-  #lastMs = -1;
+  #lastTimestampMs = -1;
   #restartAtMs = 0;
   #failures = 0;
   droppedInputs = 0;
@@ -37,7 +37,7 @@ export class StreamAudio {
 
   /** True when a viewer may be promised transcoded sound. */
   get isAvailable(): boolean {
-    return this.#transcoder !== null || (this.#failures === 0 && this.#transcoders.hasRoom);
+    return this.#transcoder !== null || (this.#failures === 0 && this.#transcoders.hasCapacity);
   }
 
   /** Number of viewers that listen to transcoded sound. */
@@ -52,7 +52,7 @@ export class StreamAudio {
     const isSame = this.#format !== null && isSameFormat(this.#format, input);
     if (!isSame) {
       this.#stop();
-      this.forgetRecent();
+      this.clearRecent();
       const { format, codeSize, sampleRate, channels } = input;
       this.#format = { format, codeSize, sampleRate, channels };
     }
@@ -60,12 +60,12 @@ export class StreamAudio {
       this.#feed(input);
       return;
     }
-    this.#remember(input);
+    this.#bufferRecent(input);
     if (this.#listeners > 0 && performance.now() >= this.#restartAtMs) this.#start();
   }
 
   /** A new group of pictures begins: nobody will be shown older ones. */
-  forgetRecent(): void {
+  clearRecent(): void {
     this.#recent = [];
     this.#recentBytes = 0;
   }
@@ -73,11 +73,11 @@ export class StreamAudio {
   stop(): void {
     this.#listeners = 0;
     this.#stop();
-    this.forgetRecent();
+    this.clearRecent();
   }
 
-  #remember(input: TranscodeInput): void {
-    if (this.#recentBytes + input.data.length > MAX_RECENT_BYTES) this.forgetRecent();
+  #bufferRecent(input: TranscodeInput): void {
+    if (this.#recentBytes + input.data.length > maxRecentBytes) this.clearRecent();
     this.#recent.push(input);
     this.#recentBytes += input.data.length;
   }
@@ -91,8 +91,8 @@ export class StreamAudio {
     });
     if (this.#transcoder === null) return;
     // What was heard before must not be heard twice.
-    for (const input of this.#recent) if (input.timestampMs > this.#lastMs) this.#feed(input);
-    this.forgetRecent();
+    for (const input of this.#recent) if (input.timestampMs > this.#lastTimestampMs) this.#feed(input);
+    this.clearRecent();
   }
 
   #stop(): void {
@@ -103,19 +103,19 @@ export class StreamAudio {
   }
 
   #feed(input: TranscodeInput): void {
-    if (this.#transcoder?.write(input.data) === true) this.#clock.fed(input.timestampMs, input.durationMs);
+    if (this.#transcoder?.write(input.data) === true) this.#clock.recordInput(input.timestampMs, input.durationMs);
     else this.droppedInputs += 1;
   }
 
   #onFrame(frame: Buffer): void {
     this.#failures = 0;
-    this.#lastMs = this.#clock.next(OUTPUT_RATE);
-    this.#onAac(frame, this.#lastMs);
+    this.#lastTimestampMs = this.#clock.nextOutputTime(outputSampleRate);
+    this.#onAac(frame, this.#lastTimestampMs);
   }
 
   #onEnd(reason: string): void {
     this.#transcoder = null;
-    const waitMs = Math.min(RESTART_LIMIT_MS, RESTART_AFTER_MS * 2 ** this.#failures);
+    const waitMs = Math.min(maxRestartDelayMs, restartDelayMs * 2 ** this.#failures);
     this.#failures += 1;
     this.#restartAtMs = performance.now() + waitMs;
     this.#log.warn({ reason, waitMs }, 'the sound transcoder ended by itself');

@@ -9,13 +9,13 @@ export type SoundFormat = Pick<TranscodeInput, 'format' | 'codeSize' | 'sampleRa
 /** The ffmpeg processes of this service: whether there can be any, and never more than a limit. */
 export class Transcoders {
   readonly #log: Logger;
-  readonly #max: number;
+  readonly #maxProcesses: number;
   readonly #running = new Set<Transcoder>();
   #canEncode = false;
 
-  constructor(options: { ffmpegPath: string; max: number; log: Logger }) {
+  constructor(options: { ffmpegPath: string; maxProcesses: number; log: Logger }) {
     this.#log = options.log;
-    this.#max = options.max;
+    this.#maxProcesses = options.maxProcesses;
     ffmpeg().setFfmpegPath(options.ffmpegPath);
   }
 
@@ -23,12 +23,14 @@ export class Transcoders {
   async probe(): Promise<void> {
     try {
       const encoders = await new Promise<Record<string, unknown>>((resolve, reject) => {
-        ffmpeg().getAvailableEncoders((error: Error | null, found) => (error ? reject(error) : resolve(found)));
+        ffmpeg().getAvailableEncoders((error: Error | null, encoderMap) =>
+          error ? reject(error) : resolve(encoderMap),
+        );
       });
       this.#canEncode = 'aac' in encoders;
-      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: sound that browsers can not play is left out');
+      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: sound that browsers cannot play is left out');
     } catch (error) {
-      this.#log.warn({ err: error }, 'ffmpeg can not be run: sound that browsers can not play is left out');
+      this.#log.warn({ err: error }, 'ffmpeg cannot be run: sound that browsers cannot play is left out');
     }
   }
 
@@ -37,19 +39,19 @@ export class Transcoders {
   }
 
   /** True when another process may be started. */
-  get hasRoom(): boolean {
-    return this.#canEncode && this.#running.size < this.#max;
+  get hasCapacity(): boolean {
+    return this.#canEncode && this.#running.size < this.#maxProcesses;
   }
 
   /** Starts a process; null when there is no room. `onEnd` is called once, however it ends, but not after `kill`. */
   start(
     format: SoundFormat,
-    hear: { onFrame: (adtsFrame: Buffer) => void; onEnd: (reason: string) => void },
+    callbacks: { onFrame: (adtsFrame: Buffer) => void; onEnd: (reason: string) => void },
   ): Transcoder | null {
-    if (!this.hasRoom) return null;
+    if (!this.hasCapacity) return null;
     const transcoder = new FfmpegTranscoder(format, {
-      onFrame: hear.onFrame,
-      onEnd: hear.onEnd,
+      onFrame: callbacks.onFrame,
+      onEnd: callbacks.onEnd,
       onExit: () => this.#running.delete(transcoder),
     });
     this.#running.add(transcoder);

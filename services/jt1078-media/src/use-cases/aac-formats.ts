@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { DeviceAsker } from '@fleet/bus';
-import { type AacFormat, DEFAULT_AAC } from '@fleet/jt1078';
+import type { DeviceCommandClient } from '@fleet/bus';
+import { type AacFormat, defaultAacFormat } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } from '@fleet/storage';
 
@@ -8,7 +8,7 @@ import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } fro
 const queryTimeoutMs = 3_000;
 /** A terminal that does not reply to 0x9003 is not queried for every stream. */
 const retryIntervalMs = 3_600_000;
-const maxUnanswered = 10_000;
+const maxFailedQueries = 10_000;
 
 const noProfile: TerminalProfile = { model: null, audio: null };
 
@@ -19,7 +19,10 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
     const [name = '', format = ''] = entry.split('=');
     const [sampleRate, channels] = format.split('/').map(Number);
     const key = /^\d{12}$|^\d{20}$/.test(name) ? name.replace(/^0+/, '') : name;
-    formats.set(key, { sampleRate: sampleRate ?? DEFAULT_AAC.sampleRate, channels: channels ?? DEFAULT_AAC.channels });
+    formats.set(key, {
+      sampleRate: sampleRate ?? defaultAacFormat.sampleRate,
+      channels: channels ?? defaultAacFormat.channels,
+    });
   }
   return formats;
 }
@@ -27,21 +30,21 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
 /** Finds the form of AAC without ADTS: by the setting, by an earlier 0x1003, or by a query of the terminal (0x9003). */
 export class AacFormats {
   readonly #redis: Redis;
-  readonly #asker: DeviceAsker;
+  readonly #commandClient: DeviceCommandClient;
   readonly #configured: ReadonlyMap<string, AacFormat>;
   readonly #log: Logger;
   readonly #searches = new Map<string, Promise<AacFormat>>();
   /** Times of the last queries without a usable reply. */
-  readonly #unanswered = new Map<string, number>();
+  readonly #failedQueriesAtMs = new Map<string, number>();
 
   constructor(options: {
     redis: Redis;
-    asker: DeviceAsker;
+    commandClient: DeviceCommandClient;
     configured: ReadonlyMap<string, AacFormat>;
     log: Logger;
   }) {
     this.#redis = options.redis;
-    this.#asker = options.asker;
+    this.#commandClient = options.commandClient;
     this.#configured = options.configured;
     this.#log = options.log;
   }
@@ -56,28 +59,28 @@ export class AacFormats {
   }
 
   async #search(imei: string): Promise<AacFormat> {
-    const known = this.#formatIn(imei, await this.#profile(imei));
-    if (known !== null) return known;
-    const queriedAtMs = this.#unanswered.get(imei);
-    if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return DEFAULT_AAC;
+    const existing = this.#resolveFormat(imei, await this.#readProfile(imei));
+    if (existing !== null) return existing;
+    const queriedAtMs = this.#failedQueriesAtMs.get(imei);
+    if (queriedAtMs !== undefined && performance.now() - queriedAtMs < retryIntervalMs) return defaultAacFormat;
     const wasDelivered = await this.#query(imei);
-    const reported = this.#formatIn(imei, await this.#profile(imei));
+    const reported = this.#resolveFormat(imei, await this.#readProfile(imei));
     if (reported !== null) {
-      this.#unanswered.delete(imei);
+      this.#failedQueriesAtMs.delete(imei);
       return reported;
     }
     if (wasDelivered) this.#suspendQueries(imei);
-    this.#log.info({ imei, ...DEFAULT_AAC }, 'the form of AAC without ADTS is unknown: assuming the usual one');
-    return DEFAULT_AAC;
+    this.#log.info({ imei, ...defaultAacFormat }, 'the form of AAC without ADTS is unknown: assuming the usual one');
+    return defaultAacFormat;
   }
 
-  #formatIn(imei: string, { model, audio }: TerminalProfile): AacFormat | null {
+  #resolveFormat(imei: string, { model, audio }: TerminalProfile): AacFormat | null {
     const configured = this.#configured.get(imei) ?? (model === null ? undefined : this.#configured.get(model));
     if (configured !== undefined) return configured;
     return audio === null ? null : { sampleRate: audio.sampleRate, channels: Math.min(2, audio.channels) };
   }
 
-  async #profile(imei: string): Promise<TerminalProfile> {
+  async #readProfile(imei: string): Promise<TerminalProfile> {
     try {
       return await readTerminalProfile(this.#redis, imei);
     } catch (error) {
@@ -87,14 +90,14 @@ export class AacFormats {
   }
 
   #suspendQueries(imei: string): void {
-    if (this.#unanswered.size >= maxUnanswered) this.#unanswered.clear();
-    this.#unanswered.set(imei, performance.now());
+    if (this.#failedQueriesAtMs.size >= maxFailedQueries) this.#failedQueriesAtMs.clear();
+    this.#failedQueriesAtMs.set(imei, performance.now());
   }
 
   /** Queries the terminal; the gateway stores the reply in its profile. False when the query may not have reached it. */
   async #query(imei: string): Promise<boolean> {
     const correlationId = randomUUID();
-    const outcome = await this.#asker.ask({
+    const outcome = await this.#commandClient.send({
       imei,
       command: { kind: 'queryAvAttributes' },
       correlationId,

@@ -1,7 +1,7 @@
 import type { DeviceCommand, DeviceCommandOf } from '@fleet/bus';
 import type { Edition } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
-import { commandMessage } from './command-message.ts';
+import { buildCommandMessage } from './command-message.ts';
 
 const editions: readonly Edition[] = ['2011', '2013', '2019'];
 type Text = DeviceCommandOf<'sendText'>;
@@ -20,8 +20,8 @@ const text = (more: Partial<Omit<Text, 'kind'>>): Text => ({
   ...more,
 });
 /** Everything before the text. */
-const headOf = (command: Text, edition: Edition): string => {
-  const { messageId, body } = commandMessage(command, edition);
+const encodeHead = (command: Text, edition: Edition): string => {
+  const { messageId, body } = buildCommandMessage(command, edition);
   expect(messageId).toBe(0x8300);
   expect(body.toString('latin1').endsWith('A')).toBe(true);
   return body.subarray(0, -1).toString('hex');
@@ -63,15 +63,15 @@ describe('0x8300, JT/T 808 reference section 11', () => {
     ],
   ])('flags of %s', (_what, options, textType, before2019, in2019) => {
     const command = text({ options, textType });
-    expect(editions.map((edition) => headOf(command, edition))).toEqual([before2019, before2019, in2019]);
+    expect(editions.map((edition) => encodeHead(command, edition))).toEqual([before2019, before2019, in2019]);
   });
 
   it('carries the text in GBK, to its last byte', () => {
     for (const edition of editions) {
-      const long = commandMessage(text({ text: '车'.repeat(512) }), edition).body;
+      const long = buildCommandMessage(text({ text: '车'.repeat(512) }), edition).body;
       expect(long.length).toBe((edition === '2019' ? 2 : 1) + 1024);
       expect(long.subarray(-2).toString('hex')).toBe('b3b5');
-      expect(() => commandMessage(text({ text: '😀' }), edition)).toThrow(/😀/);
+      expect(() => buildCommandMessage(text({ text: '😀' }), edition)).toThrow(/😀/);
     }
   });
 });
@@ -89,7 +89,7 @@ describe('0x8105, JT/T 808 reference section 9', () => {
     [123, 'as;123;zxc;123;', '7b61733b3132333b7a78633b3132333b'],
   ])('command %i with %j is the same in every edition', (command, parameters, hex) => {
     for (const edition of editions) {
-      const { messageId, body } = commandMessage({ kind: 'terminalControl', command, parameters }, edition);
+      const { messageId, body } = buildCommandMessage({ kind: 'terminalControl', command, parameters }, edition);
       expect({ messageId, body: body.toString('hex') }).toEqual({ messageId: 0x8105, body: hex });
     }
   });
@@ -97,14 +97,14 @@ describe('0x8105, JT/T 808 reference section 9', () => {
 
 describe('waking up', () => {
   it('is link detection in 2019, and a location query before', () => {
-    const ids = editions.map((edition) => commandMessage({ kind: 'wakeUp' }, edition));
+    const ids = editions.map((edition) => buildCommandMessage({ kind: 'wakeUp' }, edition));
     expect(ids).toEqual([0x8201, 0x8201, 0x8204].map((messageId) => ({ messageId, body: Buffer.alloc(0) })));
   });
 });
 
 describe('settings, pictures, doors and raw messages', () => {
-  const hexOf = (command: DeviceCommand, edition: Edition): string => {
-    const { messageId, body } = commandMessage(command, edition);
+  const encodeHex = (command: DeviceCommand, edition: Edition): string => {
+    const { messageId, body } = buildCommandMessage(command, edition);
     return `${messageId.toString(16)} ${body.toString('hex')}`.trim();
   };
 
@@ -143,18 +143,19 @@ describe('settings, pictures, doors and raw messages', () => {
       '8801 0100030005000205783c3d82',
     ],
   ])('%s', (_what, command, hex) => {
-    expect(hexOf(command, '2013')).toBe(hex);
-    expect(hexOf(command, '2019')).toBe(hex);
+    expect(encodeHex(command, '2013')).toBe(hex);
+    expect(encodeHex(command, '2019')).toBe(hex);
   });
 
   it('confirms alarms since 2013 (JT/T 808-2013 table 35)', () => {
     const command = { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 0x80000009 } as const;
-    expect(hexOf(command, '2013')).toBe('8203 000080000009');
-    expect(hexOf({ ...command, alarmSerialNo: 258 }, '2019')).toBe('8203 010280000009');
+    expect(encodeHex(command, '2013')).toBe('8203 000080000009');
+    expect(encodeHex({ ...command, alarmSerialNo: 258 }, '2019')).toBe('8203 010280000009');
   });
 
   it('locks by flag bit 0 set before 2019, and by an item that is 0 since (JT/T 808-2019 table 58)', () => {
-    const doors = (isLocked: boolean, edition: Edition): string => hexOf({ kind: 'controlDoors', isLocked }, edition);
+    const doors = (isLocked: boolean, edition: Edition): string =>
+      encodeHex({ kind: 'controlDoors', isLocked }, edition);
     expect([doors(true, '2013'), doors(false, '2013')]).toEqual(['8500 01', '8500 00']);
     expect([doors(true, '2019'), doors(false, '2019')]).toEqual(['8500 0001000100', '8500 0001000101']);
   });

@@ -19,7 +19,7 @@ export interface Session {
   /** Id of the picture whose parts are coming in; null when part 1 has not come. */
   multimediaId: number | null;
   /** Last-seen time that Redis knows. */
-  announcedAtMs: number;
+  savedLastSeenMs: number;
   /** Serial that Redis knows. */
   savedSerial: number;
   /** True once the session takes no more commands because it is about to be closed. */
@@ -32,7 +32,7 @@ export interface SplitMessage {
   readonly frames: readonly Buffer[];
 }
 
-const keptSplitMessages = 4;
+const maxSplitMessages = 4;
 
 /** What is kept of a terminal from its first session until nothing is pending: commands outlive the connection they were sent on. */
 export class Device {
@@ -42,7 +42,7 @@ export class Device {
   readonly serials: SerialCounter;
   readonly pending: PendingCommands;
   session: Session | null = null;
-  #split: SplitMessage[] | undefined;
+  #splitMessages: SplitMessage[] | undefined;
 
   constructor(imei: string, partition: number, firstSerial: number) {
     this.imei = imei;
@@ -51,14 +51,14 @@ export class Device {
     this.pending = new PendingCommands(this.serials);
   }
 
-  keepSplit(message: SplitMessage): void {
-    this.#split ??= [];
-    this.#split.push(message);
-    if (this.#split.length > keptSplitMessages) this.#split.shift();
+  retainSplitMessage(message: SplitMessage): void {
+    this.#splitMessages ??= [];
+    this.#splitMessages.push(message);
+    if (this.#splitMessages.length > maxSplitMessages) this.#splitMessages.shift();
   }
 
-  findSplit(firstSerial: number): SplitMessage | undefined {
-    return this.#split?.find((message) => message.firstSerial === firstSerial);
+  findSplitMessage(firstSerial: number): SplitMessage | undefined {
+    return this.#splitMessages?.find((message) => message.firstSerial === firstSerial);
   }
 }
 
@@ -74,12 +74,12 @@ export class Devices {
     return this.#devices.get(imei);
   }
 
-  put(device: Device): void {
+  add(device: Device): void {
     this.#devices.set(device.imei, device);
   }
 
   /** Forgets a terminal that has neither a session nor anything pending. */
-  forgetIfIdle(device: Device): void {
+  deleteIfIdle(device: Device): void {
     if (device.session === null && device.pending.size === 0 && this.#devices.get(device.imei) === device)
       this.#devices.delete(device.imei);
   }

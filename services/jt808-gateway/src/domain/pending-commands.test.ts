@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { answerRule } from './answer-rules.ts';
 import { PendingCommand, PendingCommands } from './pending-commands.ts';
+import { getResponseMatcher } from './response-matching.ts';
 import { SerialCounter } from './serial-counter.ts';
 
 let serials: SerialCounter;
@@ -18,9 +18,9 @@ afterEach(() => {
 
 /** A command that went out under these serials. */
 function sent(messageId: number, ids: readonly number[], timeoutMs = 90_000): PendingCommand {
-  const command = new PendingCommand(`${messageId}/${ids.join()}`, messageId, answerRule(messageId, '2013'));
+  const command = new PendingCommand(`${messageId}/${ids.join()}`, messageId, getResponseMatcher(messageId, '2013'));
   pending.add(command, timeoutMs);
-  pending.sent(command, ids);
+  pending.markSent(command, ids);
   command.isWritten = true;
   return command;
 }
@@ -36,7 +36,7 @@ const list = (serial: number, total: number, items: number): Buffer => {
 };
 
 /** The outcome so far, without waiting for one. */
-async function outcomeOf(command: PendingCommand): Promise<Outcome | null> {
+async function peekOutcome(command: PendingCommand): Promise<Outcome | null> {
   return Promise.race([command.outcome, Promise.resolve(null)]);
 }
 
@@ -45,8 +45,8 @@ describe('answers', () => {
     const command = sent(0x8107, [4]);
     const texts = Buffer.alloc(2 + 5 + 20 + 7 + 10);
     const body = Buffer.concat([texts, Buffer.from([0, 0, 3, 32])]);
-    expect(pending.takeSpecific(0x0107, body, '2013')).toBe('matched');
-    expect(await outcomeOf(command)).toMatchObject({
+    expect(pending.handleSpecificResponse(0x0107, body, '2013')).toBe('matched');
+    expect(await peekOutcome(command)).toMatchObject({
       kind: 'answered',
       answer: { commandMessageId: 0x8107, commandSerialNo: 4, message: { id: 0x0107 } },
     });
@@ -56,39 +56,39 @@ describe('answers', () => {
     sent(0x9101, [1]);
     const second = sent(0x9101, [2]);
     sent(0x9102, [3]);
-    expect(pending.takeGeneral(general(2, 0x9101, 3), false)).toBe('matched');
-    expect(await outcomeOf(second)).toMatchObject({ answer: { commandSerialNo: 2, result: 3 } });
+    expect(pending.handleGeneralResponse(general(2, 0x9101, 3), false)).toBe('matched');
+    expect(await peekOutcome(second)).toMatchObject({ answer: { commandSerialNo: 2, result: 3 } });
     expect(pending.size).toBe(2);
   });
 
   it('that fit nothing are told apart', () => {
     const first = sent(0x9101, [1]);
     sent(0x9102, [2]);
-    expect(pending.takeGeneral(general(9, 0x9101, 0), false)).toBe('wrongSerial');
-    expect(pending.takeGeneral(general(2, 0x9101, 0), false)).toBe('wrongId');
-    expect(pending.takeGeneral(Buffer.from([0]), false)).toBe('malformed');
-    expect(pending.takeGeneral(Buffer.from([0, 9, 0x91]), false)).toBe('malformed');
-    expect(pending.takeGeneral(general(1, 0x9101, 0), false)).toBe('matched');
-    expect(pending.takeGeneral(general(1, 0x9101, 0), false)).toBe('repeated');
+    expect(pending.handleGeneralResponse(general(9, 0x9101, 0), false)).toBe('wrongSerial');
+    expect(pending.handleGeneralResponse(general(2, 0x9101, 0), false)).toBe('wrongId');
+    expect(pending.handleGeneralResponse(Buffer.from([0]), false)).toBe('malformed');
+    expect(pending.handleGeneralResponse(Buffer.from([0, 9, 0x91]), false)).toBe('malformed');
+    expect(pending.handleGeneralResponse(general(1, 0x9101, 0), false)).toBe('matched');
+    expect(pending.handleGeneralResponse(general(1, 0x9101, 0), false)).toBe('repeated');
     pending.end(sent(0x9101, [5]), { kind: 'timedOut' });
-    expect(pending.takeGeneral(general(5, 0x9101, 0), false)).toBe('late');
-    expect(pending.takeSpecific(0x1205, list(5, 0, 0), '2013')).toBe('late');
+    expect(pending.handleGeneralResponse(general(5, 0x9101, 0), false)).toBe('late');
+    expect(pending.handleSpecificResponse(0x1205, list(5, 0, 0), '2013')).toBe('late');
     expect(first.isEnded).toBe(true);
   });
 
   it('that end behind their serial make that command unreadable', async () => {
     const command = sent(0x9101, [1]);
-    expect(pending.takeGeneral(Buffer.from([0, 1, 0x91]), false)).toBe('matched');
-    expect(await outcomeOf(command)).toMatchObject({ kind: 'unreadable' });
+    expect(pending.handleGeneralResponse(Buffer.from([0, 1, 0x91]), false)).toBe('matched');
+    expect(await peekOutcome(command)).toMatchObject({ kind: 'unreadable' });
   });
 
   it('keep a serial taken until the command has ended', () => {
     serials.advanceTo(0xffff);
     sent(0x9101, [0]);
-    expect([serials.take(), serials.take()]).toEqual([0xffff, 1]);
-    pending.takeGeneral(general(0, 0x9101, 0), false);
+    expect([serials.nextSerial(), serials.nextSerial()]).toEqual([0xffff, 1]);
+    pending.handleGeneralResponse(general(0, 0x9101, 0), false);
     serials.advanceTo(0);
-    expect(serials.take()).toBe(0);
+    expect(serials.nextSerial()).toBe(0);
   });
 });
 
@@ -96,47 +96,47 @@ describe('a deadline', () => {
   it('ends a command after 90 seconds, once', async () => {
     const command = sent(0x9205, [1]);
     await jest.advanceTimersByTimeAsync(89_999);
-    expect(await outcomeOf(command)).toBeNull();
+    expect(await peekOutcome(command)).toBeNull();
     await jest.advanceTimersByTimeAsync(1);
-    expect(await outcomeOf(command)).toEqual({ kind: 'timedOut' });
-    expect(pending.takeSpecific(0x1205, list(1, 0, 0), '2013')).toBe('late');
+    expect(await peekOutcome(command)).toEqual({ kind: 'timedOut' });
+    expect(pending.handleSpecificResponse(0x1205, list(1, 0, 0), '2013')).toBe('late');
   });
 
   it('is the same for a terminal that only says that it is working', async () => {
     const command = sent(0x9205, [1]);
-    expect(pending.takeGeneral(general(1, 0x9205, 0), false)).toBe('matched');
+    expect(pending.handleGeneralResponse(general(1, 0x9205, 0), false)).toBe('matched');
     await jest.advanceTimersByTimeAsync(90_000);
-    expect(await outcomeOf(command)).toEqual({ kind: 'timedOut' });
+    expect(await peekOutcome(command)).toEqual({ kind: 'timedOut' });
   });
 });
 
 describe('reply serial 0', () => {
   it('is no answer without the switch of the terminal', () => {
     sent(0x9101, [7]);
-    expect(pending.takeGeneral(general(0, 0x9101, 0), false)).toBe('wrongSerial');
+    expect(pending.handleGeneralResponse(general(0, 0x9101, 0), false)).toBe('wrongSerial');
   });
 
   it('with the switch answers the only command of that id', async () => {
     const command = sent(0x9101, [7]);
     sent(0x9102, [8]);
-    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('matched');
-    expect(await outcomeOf(command)).toMatchObject({ kind: 'answered' });
+    expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('matched');
+    expect(await peekOutcome(command)).toMatchObject({ kind: 'answered' });
   });
 
   it('with the switch answers neither of two, and no other serial is forgiven', () => {
     sent(0x9101, [7]);
     sent(0x9101, [8]);
-    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('wrongSerial');
-    expect(pending.takeGeneral(general(9, 0x9101, 0), true)).toBe('wrongSerial');
+    expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('wrongSerial');
+    expect(pending.handleGeneralResponse(general(9, 0x9101, 0), true)).toBe('wrongSerial');
   });
 
   it('answers nothing for 120 s after a command of that id ended unanswered', async () => {
     sent(0x9101, [7], 1_000);
     await jest.advanceTimersByTimeAsync(1_000);
     const next = sent(0x9101, [8], 300_000);
-    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('wrongSerial');
+    expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('wrongSerial');
     await jest.advanceTimersByTimeAsync(120_001);
-    expect(pending.takeGeneral(general(0, 0x9101, 0), true)).toBe('matched');
+    expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('matched');
     expect(next.isEnded).toBe(true);
   });
 });
@@ -144,10 +144,10 @@ describe('reply serial 0', () => {
 describe('a list in several messages', () => {
   it('is complete at its total', async () => {
     const command = sent(0x9205, [1]);
-    pending.takeSpecific(0x1205, list(1, 3, 2), '2013');
-    expect(await outcomeOf(command)).toBeNull();
-    pending.takeSpecific(0x1205, list(1, 3, 1), '2013');
-    const outcome = await outcomeOf(command);
+    pending.handleSpecificResponse(0x1205, list(1, 3, 2), '2013');
+    expect(await peekOutcome(command)).toBeNull();
+    pending.handleSpecificResponse(0x1205, list(1, 3, 1), '2013');
+    const outcome = await peekOutcome(command);
     const body = outcome?.kind === 'answered' ? Buffer.from(outcome.answer.message?.bodyBase64 ?? '', 'base64') : null;
     expect(body?.readUInt32BE(2)).toBe(3);
     expect(body).toHaveLength(6 + 3 * 28);
@@ -155,13 +155,13 @@ describe('a list in several messages', () => {
 
   it('that never reaches its total ends after a silence, with what came and what was announced', async () => {
     const command = sent(0x9205, [1]);
-    pending.takeSpecific(0x1205, list(1, 9, 2), '2013');
+    pending.handleSpecificResponse(0x1205, list(1, 9, 2), '2013');
     await jest.advanceTimersByTimeAsync(2_999);
-    pending.takeSpecific(0x1205, list(1, 9, 1), '2013');
+    pending.handleSpecificResponse(0x1205, list(1, 9, 1), '2013');
     await jest.advanceTimersByTimeAsync(2_999);
-    expect(await outcomeOf(command)).toBeNull();
+    expect(await peekOutcome(command)).toBeNull();
     await jest.advanceTimersByTimeAsync(1);
-    const outcome = await outcomeOf(command);
+    const outcome = await peekOutcome(command);
     expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1205 } } });
     const body = outcome?.kind === 'answered' ? Buffer.from(outcome.answer.message?.bodyBase64 ?? '', 'base64') : null;
     expect(body?.readUInt32BE(2)).toBe(9);
@@ -172,80 +172,80 @@ describe('a list in several messages', () => {
 describe('a split command', () => {
   it('is answered by the last part, at once', async () => {
     const command = sent(0x8300, [1, 2, 3]);
-    pending.takeGeneral(general(1, 0x8300, 0), false);
-    expect(await outcomeOf(command)).toBeNull();
-    pending.takeGeneral(general(3, 0x8300, 0), false);
-    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
+    pending.handleGeneralResponse(general(1, 0x8300, 0), false);
+    expect(await peekOutcome(command)).toBeNull();
+    pending.handleGeneralResponse(general(3, 0x8300, 0), false);
+    expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
   it('ends 300 ms after a first terminal acknowledged it by the serial of its first part, and then at once', async () => {
     const first = sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(1, 0x8300, 0), false);
+    pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     await jest.advanceTimersByTimeAsync(299);
-    expect(await outcomeOf(first)).toBeNull();
+    expect(await peekOutcome(first)).toBeNull();
     await jest.advanceTimersByTimeAsync(1);
-    expect(await outcomeOf(first)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 1, result: 0 } });
+    expect(await peekOutcome(first)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 1, result: 0 } });
     const next = sent(0x8300, [3, 4]);
-    pending.takeGeneral(general(3, 0x8300, 0), false);
-    expect(await outcomeOf(next)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 3, result: 0 } });
+    pending.handleGeneralResponse(general(3, 0x8300, 0), false);
+    expect(await peekOutcome(next)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 3, result: 0 } });
   });
 
   it('ends at once when the terminal acknowledges the whole by the serial of the last part', async () => {
     const command = sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(2, 0x8300, 0), false);
-    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
+    pending.handleGeneralResponse(general(2, 0x8300, 0), false);
+    expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
   it('waits for the last part of a terminal that acknowledges each, whose reply is the result', async () => {
     sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(1, 0x8300, 0), false);
-    pending.takeGeneral(general(2, 0x8300, 0), false);
+    pending.handleGeneralResponse(general(1, 0x8300, 0), false);
+    pending.handleGeneralResponse(general(2, 0x8300, 0), false);
     const slow = sent(0x8300, [3, 4]);
-    pending.takeGeneral(general(3, 0x8300, 0), false);
+    pending.handleGeneralResponse(general(3, 0x8300, 0), false);
     await jest.advanceTimersByTimeAsync(2_999);
-    expect(await outcomeOf(slow)).toBeNull();
-    pending.takeGeneral(general(4, 0x8300, 1), false);
-    expect(await outcomeOf(slow)).toMatchObject({ answer: { commandSerialNo: 3, result: 1 } });
+    expect(await peekOutcome(slow)).toBeNull();
+    pending.handleGeneralResponse(general(4, 0x8300, 1), false);
+    expect(await peekOutcome(slow)).toMatchObject({ answer: { commandSerialNo: 3, result: 1 } });
   });
 
   it('notices by a late reply to the last part that the terminal acknowledges each', async () => {
     sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(1, 0x8300, 0), false);
+    pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     await jest.advanceTimersByTimeAsync(300);
-    expect(pending.takeGeneral(general(2, 0x8300, 0), false)).toBe('repeated');
+    expect(pending.handleGeneralResponse(general(2, 0x8300, 0), false)).toBe('repeated');
     const next = sent(0x8300, [3, 4]);
-    pending.takeGeneral(general(3, 0x8300, 0), false);
-    expect(await outcomeOf(next)).toBeNull();
-    pending.takeGeneral(general(4, 0x8300, 1), false);
-    expect(await outcomeOf(next)).toMatchObject({ answer: { result: 1 } });
+    pending.handleGeneralResponse(general(3, 0x8300, 0), false);
+    expect(await peekOutcome(next)).toBeNull();
+    pending.handleGeneralResponse(general(4, 0x8300, 1), false);
+    expect(await peekOutcome(next)).toMatchObject({ answer: { result: 1 } });
   });
 
   it('stays open while the terminal requests a part again', async () => {
     const command = sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(1, 0x8300, 0), false);
-    pending.partsRequested(1);
+    pending.handleGeneralResponse(general(1, 0x8300, 0), false);
+    pending.onPartsRequested(1);
     await jest.advanceTimersByTimeAsync(10_000);
-    expect(await outcomeOf(command)).toBeNull();
-    pending.takeGeneral(general(2, 0x8300, 0), false);
-    expect(await outcomeOf(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
+    expect(await peekOutcome(command)).toBeNull();
+    pending.handleGeneralResponse(general(2, 0x8300, 0), false);
+    expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
   it('fails with any part', async () => {
     const command = sent(0x8300, [1, 2]);
-    pending.takeGeneral(general(1, 0x8300, 1), false);
-    expect(await outcomeOf(command)).toMatchObject({ answer: { result: 1 } });
+    pending.handleGeneralResponse(general(1, 0x8300, 1), false);
+    expect(await peekOutcome(command)).toMatchObject({ answer: { result: 1 } });
   });
 });
 
 describe('a lost session', () => {
   it('ends what was not written as not connected, and leaves the rest to the next session', async () => {
     const written = sent(0x9101, [1]);
-    const waiting = new PendingCommand('waiting', 0x9102, answerRule(0x9102, '2013'));
+    const waiting = new PendingCommand('waiting', 0x9102, getResponseMatcher(0x9102, '2013'));
     pending.add(waiting, 90_000);
-    pending.sessionLost();
-    expect(await outcomeOf(waiting)).toEqual({ kind: 'notConnected' });
-    expect(await outcomeOf(written)).toBeNull();
-    pending.takeGeneral(general(1, 0x9101, 0), false);
-    expect(await outcomeOf(written)).toMatchObject({ kind: 'answered' });
+    pending.onSessionLost();
+    expect(await peekOutcome(waiting)).toEqual({ kind: 'notConnected' });
+    expect(await peekOutcome(written)).toBeNull();
+    pending.handleGeneralResponse(general(1, 0x9101, 0), false);
+    expect(await peekOutcome(written)).toMatchObject({ kind: 'answered' });
   });
 });

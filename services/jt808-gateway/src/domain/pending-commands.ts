@@ -1,7 +1,7 @@
 import type { Outcome } from '@fleet/bus';
 import type { Edition } from '@fleet/jt808';
-import { checkAnswer, countRecordings, joinRecordings } from './answer-bodies.ts';
-import type { AnswerRule } from './answer-rules.ts';
+import type { ResponseMatcher } from './response-matching.ts';
+import { countRecordings, joinRecordings, validateResponse } from './response-validation.ts';
 import type { SerialCounter } from './serial-counter.ts';
 
 /** Reply timeouts after a terminal accepted a part of a split command, by how the terminal acknowledges parts. */
@@ -17,17 +17,17 @@ const partReplyTimeoutMs = {
 const collectQuietMs = 3_000;
 /** A late answer of a command that ended unanswered must not complete the next of its kind. */
 const zeroSerialQuarantineMs = 120_000;
-const keepEnded = 32;
+const maxEnded = 32;
 
 /** What became of an answer. Everything but `matched` is counted and logged, and goes to no caller. */
-export type Match = 'matched' | 'late' | 'repeated' | 'wrongSerial' | 'wrongId' | 'malformed';
+export type MatchResult = 'matched' | 'late' | 'repeated' | 'wrongSerial' | 'wrongId' | 'malformed';
 
-interface Ended {
+interface EndedCommand {
   readonly messageId: number;
   readonly serials: readonly number[];
   /** Serial of the last part of a split command. */
-  readonly lastPart: number | null;
-  readonly answered: boolean;
+  readonly lastPartSerial: number | null;
+  readonly hasResponse: boolean;
   readonly atMs: number;
 }
 
@@ -35,7 +35,7 @@ interface Ended {
 export class PendingCommand {
   readonly commandId: string;
   readonly messageId: number;
-  readonly rule: AnswerRule;
+  readonly matcher: ResponseMatcher;
   readonly outcome: Promise<Outcome>;
   /** Header serials that an answer may name; for a split command that of its last part. */
   readonly serials: number[] = [];
@@ -46,22 +46,22 @@ export class PendingCommand {
   isEnded = false;
   generalResult: number | null = null;
   readonly recordings: Buffer[] = [];
-  settle: (outcome: Outcome) => void = () => undefined;
-  deadline: NodeJS.Timeout | undefined;
-  quiet: NodeJS.Timeout | undefined;
+  resolve: (outcome: Outcome) => void = () => undefined;
+  deadlineTimer: NodeJS.Timeout | undefined;
+  quietTimer: NodeJS.Timeout | undefined;
 
-  constructor(commandId: string, messageId: number, rule: AnswerRule) {
+  constructor(commandId: string, messageId: number, matcher: ResponseMatcher) {
     this.commandId = commandId;
     this.messageId = messageId;
-    this.rule = rule;
+    this.matcher = matcher;
     this.outcome = new Promise((resolve) => {
-      this.settle = resolve;
+      this.resolve = resolve;
     });
   }
 
   clearTimers(): void {
-    clearTimeout(this.deadline);
-    clearTimeout(this.quiet);
+    clearTimeout(this.deadlineTimer);
+    clearTimeout(this.quietTimer);
   }
 
   has(serial: number): boolean {
@@ -73,7 +73,7 @@ export class PendingCommand {
 export class PendingCommands {
   readonly #serials: SerialCounter;
   readonly #commands: PendingCommand[] = [];
-  #ended: Ended[] | undefined;
+  #ended: EndedCommand[] | undefined;
   #partReplies: keyof typeof partReplyTimeoutMs = 'unknown';
   /** Hears of every command that has ended. */
   onEnd: (command: PendingCommand, outcome: Outcome) => void = () => undefined;
@@ -98,11 +98,11 @@ export class PendingCommands {
   /** Takes a command in; it ends as timed out after `timeoutMs` at the latest. */
   add(command: PendingCommand, timeoutMs: number): void {
     this.#commands.push(command);
-    command.deadline = setTimeout(() => this.end(command, { kind: 'timedOut' }), timeoutMs);
+    command.deadlineTimer = setTimeout(() => this.end(command, { kind: 'timedOut' }), timeoutMs);
   }
 
   /** Notes under which serials a command goes out: they are not given to anything else until it has ended. */
-  sent(command: PendingCommand, serials: readonly number[]): void {
+  markSent(command: PendingCommand, serials: readonly number[]): void {
     for (const [index, serial] of serials.entries()) {
       this.#serials.reserve(serial);
       (index === serials.length - 1 ? command.serials : command.partSerials).push(serial);
@@ -111,24 +111,24 @@ export class PendingCommands {
 
   /** True when a command that is answered by id alone has to wait for another one. */
   mustWait(command: PendingCommand): boolean {
-    if (command.rule.by !== 'id') return false;
+    if (command.matcher.matchBy !== 'id') return false;
     const first = this.#commands.find(
-      (other) => other.rule.by === 'id' && other.rule.specificId === command.rule.specificId,
+      (other) => other.matcher.matchBy === 'id' && other.matcher.specificId === command.matcher.specificId,
     );
     return first !== undefined && first !== command;
   }
 
   /** The next command that may go out now that `ended` is done with. */
-  nextAfter(ended: PendingCommand): PendingCommand | undefined {
-    if (ended.rule.by !== 'id') return undefined;
+  findNext(ended: PendingCommand): PendingCommand | undefined {
+    if (ended.matcher.matchBy !== 'id') return undefined;
     const next = this.#commands.find(
-      (other) => other.rule.by === 'id' && other.rule.specificId === ended.rule.specificId,
+      (other) => other.matcher.matchBy === 'id' && other.matcher.specificId === ended.matcher.specificId,
     );
     return next !== undefined && next.serials.length === 0 ? next : undefined;
   }
 
   /** The session is gone and none has taken its place: what was not written never will be. */
-  sessionLost(): void {
+  onSessionLost(): void {
     for (const command of this.#commands.slice()) if (!command.isWritten) this.end(command, { kind: 'notConnected' });
   }
 
@@ -141,34 +141,34 @@ export class PendingCommands {
     for (const serial of serials) this.#serials.release(serial);
     if (serials.length > 0) {
       this.#ended ??= [];
-      const answered = outcome.kind === 'answered' || outcome.kind === 'unreadable';
-      const lastPart = command.partSerials.length === 0 ? null : (command.serials.at(-1) ?? null);
-      this.#ended.push({ messageId: command.messageId, serials, lastPart, answered, atMs: performance.now() });
-      if (this.#ended.length > keepEnded) this.#ended.shift();
+      const hasResponse = outcome.kind === 'answered' || outcome.kind === 'unreadable';
+      const lastPartSerial = command.partSerials.length === 0 ? null : (command.serials.at(-1) ?? null);
+      this.#ended.push({ messageId: command.messageId, serials, lastPartSerial, hasResponse, atMs: performance.now() });
+      if (this.#ended.length > maxEnded) this.#ended.shift();
     }
-    command.settle(outcome);
+    command.resolve(outcome);
     this.onEnd(command, outcome);
   }
 
   /** Takes a terminal general response, 0x0001. `zeroSerialQuirk`: the terminal always names serial 0. */
-  takeGeneral(body: Buffer, zeroSerialQuirk: boolean): Match {
+  handleGeneralResponse(body: Buffer, zeroSerialQuirk: boolean): MatchResult {
     if (body.length < 2) return 'malformed';
     const serial = body.readUInt16BE(0);
-    if (body.length < 4) return this.#endCut(serial);
+    if (body.length < 4) return this.#endTruncated(serial);
     const messageId = body.readUInt16BE(2);
-    const command = this.#byGeneral(serial, messageId, zeroSerialQuirk);
-    if (command === undefined) return this.#unmatched(serial, messageId);
+    const command = this.#findByGeneralResponse(serial, messageId, zeroSerialQuirk);
+    if (command === undefined) return this.#classifyUnmatched(serial, messageId);
     const result = body[4];
     if (result === undefined) {
       this.end(command, { kind: 'unreadable', detail: 'The general response of the terminal ends before its result.' });
       return 'matched';
     }
-    this.#onGeneral(command, serial, result);
+    this.#onGeneralResponse(command, serial, result);
     return 'matched';
   }
 
-  /** A general response that ends behind its reply serial: that much says which command it can not tell anything about. */
-  #endCut(serial: number): Match {
+  /** A general response that ends behind its reply serial: that much says which command it cannot tell anything about. */
+  #endTruncated(serial: number): MatchResult {
     const command = this.#commands.find((pending) => pending.has(serial));
     if (command === undefined) return 'malformed';
     const detail = 'The general response of the terminal ends before its message id.';
@@ -177,26 +177,26 @@ export class PendingCommands {
   }
 
   /** Takes a whole specific answer, such as 0x1205. */
-  takeSpecific(messageId: number, body: Buffer, edition: Edition): Match {
+  handleSpecificResponse(messageId: number, body: Buffer, edition: Edition): MatchResult {
     const hasSerial = messageId !== 0x0107 && messageId !== 0x1003 && !(messageId === 0x0201 && edition === '2011');
     if (hasSerial && body.length < 2) return 'malformed';
     const serial = hasSerial ? body.readUInt16BE(0) : null;
     const command = this.#commands.find(
       (pending) =>
-        pending.rule.specificId === messageId &&
-        (serial === null ? pending.rule.by === 'id' && pending.serials.length > 0 : pending.has(serial)),
+        pending.matcher.specificId === messageId &&
+        (serial === null ? pending.matcher.matchBy === 'id' && pending.serials.length > 0 : pending.has(serial)),
     );
-    if (command === undefined) return serial === null ? 'late' : this.#unmatched(serial, null);
-    const fault = checkAnswer(messageId, body, edition);
-    if (fault !== null) this.end(command, { kind: 'unreadable', detail: fault });
+    if (command === undefined) return serial === null ? 'late' : this.#classifyUnmatched(serial, null);
+    const problem = validateResponse(messageId, body, edition);
+    if (problem !== null) this.end(command, { kind: 'unreadable', detail: problem });
     else if (messageId === 0x1205) this.#collect(command, body, edition);
-    else this.#answer(command, serial ?? command.serials.at(-1) ?? 0, { id: messageId, edition, body });
+    else this.#complete(command, serial ?? command.serials.at(-1) ?? 0, { id: messageId, edition, body });
     return 'matched';
   }
 
-  #onGeneral(command: PendingCommand, serial: number, result: number): void {
+  #onGeneralResponse(command: PendingCommand, serial: number, result: number): void {
     const isPart = command.partSerials.includes(serial) && !command.serials.includes(serial);
-    if (result === 0 && command.rule.general === 'unlessWorking') {
+    if (result === 0 && command.matcher.general === 'unlessWorking') {
       command.generalResult = 0;
       return;
     }
@@ -205,41 +205,41 @@ export class PendingCommands {
       this.#onPartAccepted(command, serial);
       return;
     }
-    if (command.partSerials.length > 0 && command.quiet !== undefined) this.#partReplies = 'each';
-    this.#answer(command, serial, null);
+    if (command.partSerials.length > 0 && command.quietTimer !== undefined) this.#partReplies = 'each';
+    this.#complete(command, serial, null);
   }
 
   /** Some terminals acknowledge each part, most the whole message, and of those some with the serial of its first part. */
   #onPartAccepted(command: PendingCommand, serial: number): void {
     if (serial !== command.partSerials[0]) this.#partReplies = 'each';
     const awaited = this.#partReplies;
-    clearTimeout(command.quiet);
+    clearTimeout(command.quietTimer);
     if (awaited === 'whole') {
-      this.#answer(command, serial, null);
+      this.#complete(command, serial, null);
       return;
     }
-    command.quiet = setTimeout(() => {
+    command.quietTimer = setTimeout(() => {
       this.#partReplies = awaited === 'unknown' ? 'whole' : 'unknown';
-      this.#answer(command, serial, null);
+      this.#complete(command, serial, null);
     }, partReplyTimeoutMs[awaited]);
   }
 
   /** The terminal lacks parts of the split command with this first serial, so its reply to the whole is still to come. */
-  partsRequested(firstSerial: number): void {
+  onPartsRequested(firstSerial: number): void {
     const command = this.#commands.find(({ partSerials }) => partSerials[0] === firstSerial);
-    if (command?.quiet === undefined) return;
+    if (command?.quietTimer === undefined) return;
     this.#partReplies = 'each';
-    clearTimeout(command.quiet);
-    command.quiet = undefined;
+    clearTimeout(command.quietTimer);
+    command.quietTimer = undefined;
   }
 
-  #byGeneral(serial: number, messageId: number, zeroSerialQuirk: boolean): PendingCommand | undefined {
+  #findByGeneralResponse(serial: number, messageId: number, zeroSerialQuirk: boolean): PendingCommand | undefined {
     const exact = this.#commands.find((pending) => pending.messageId === messageId && pending.has(serial));
     if (exact !== undefined || serial !== 0 || !zeroSerialQuirk) return exact;
     const sameId = this.#commands.filter((pending) => pending.messageId === messageId && pending.serials.length > 0);
-    const since = performance.now() - zeroSerialQuarantineMs;
+    const sinceMs = performance.now() - zeroSerialQuarantineMs;
     const isQuarantined = this.#ended?.some(
-      (ended) => ended.messageId === messageId && !ended.answered && ended.atMs > since,
+      (ended) => ended.messageId === messageId && !ended.hasResponse && ended.atMs > sinceMs,
     );
     return sameId.length === 1 && isQuarantined !== true ? sameId[0] : undefined;
   }
@@ -249,14 +249,14 @@ export class PendingCommands {
     const { items, total } = countRecordings(command.recordings);
     const finish = (): void => {
       const joined = joinRecordings(command.recordings);
-      this.#answer(command, joined.readUInt16BE(0), { id: 0x1205, edition, body: joined });
+      this.#complete(command, joined.readUInt16BE(0), { id: 0x1205, edition, body: joined });
     };
-    clearTimeout(command.quiet);
+    clearTimeout(command.quietTimer);
     if (items >= total) finish();
-    else command.quiet = setTimeout(finish, collectQuietMs);
+    else command.quietTimer = setTimeout(finish, collectQuietMs);
   }
 
-  #answer(
+  #complete(
     command: PendingCommand,
     serial: number,
     message: { id: number; edition: Edition; body: Buffer } | null,
@@ -276,14 +276,14 @@ export class PendingCommands {
     });
   }
 
-  #unmatched(serial: number, messageId: number | null): Match {
+  #classifyUnmatched(serial: number, messageId: number | null): MatchResult {
     if (messageId !== null && this.#commands.some((pending) => pending.has(serial))) return 'wrongId';
     const ended = this.#ended?.find(
       (entry) => entry.serials.includes(serial) && (messageId === null || entry.messageId === messageId),
     );
     if (ended === undefined) return 'wrongSerial';
     // The first part's reply ended the command, but the terminal replies to every part.
-    if (serial === ended.lastPart && this.#partReplies === 'whole') this.#partReplies = 'each';
-    return ended.answered ? 'repeated' : 'late';
+    if (serial === ended.lastPartSerial && this.#partReplies === 'whole') this.#partReplies = 'each';
+    return ended.hasResponse ? 'repeated' : 'late';
   }
 }

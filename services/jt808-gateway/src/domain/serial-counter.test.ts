@@ -4,7 +4,7 @@ import { SerialCounter } from './serial-counter.ts';
 describe('serial counter', () => {
   it('wraps at 0xFFFF', () => {
     const serials = new SerialCounter(0xfffe);
-    expect([serials.take(), serials.take(), serials.take()]).toEqual([0xfffe, 0xffff, 0]);
+    expect([serials.nextSerial(), serials.nextSerial(), serials.nextSerial()]).toEqual([0xfffe, 0xffff, 0]);
   });
 
   it('passes over awaited serials until they are released', () => {
@@ -12,25 +12,25 @@ describe('serial counter', () => {
     serials.reserve(0xffff);
     serials.reserve(0);
     serials.reserve(0);
-    expect(serials.take()).toBe(1);
+    expect(serials.nextSerial()).toBe(1);
     serials.release(0);
     serials.advanceTo(0);
-    expect(serials.take()).toBe(2 - 1);
+    expect(serials.nextSerial()).toBe(2 - 1);
     serials.release(0);
     serials.advanceTo(0);
-    expect(serials.take()).toBe(0);
+    expect(serials.nextSerial()).toBe(0);
   });
 
   it('gives the parts of a message consecutive serials, around awaited ones', () => {
     const serials = new SerialCounter(10);
     serials.reserve(12);
-    expect(serials.takeRun(3)).toBe(13);
-    expect(serials.next).toBe(16);
+    expect(serials.nextSerialRange(3)).toBe(13);
+    expect(serials.peek).toBe(16);
   });
 
   it('takes a run over the wrap', () => {
     const serials = new SerialCounter(0xffff);
-    expect(serials.takeRun(3)).toBe(0xffff);
-    expect(serials.next).toBe(2);
+    expect(serials.nextSerialRange(3)).toBe(0xffff);
+    expect(serials.peek).toBe(2);
   });
 });

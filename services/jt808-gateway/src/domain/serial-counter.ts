@@ -10,11 +10,11 @@ export class SerialCounter {
   }
 
   /** The serial that would be given out next. */
-  get next(): number {
+  get peek(): number {
     return this.#next;
   }
 
-  take(): number {
+  nextSerial(): number {
     let serial = this.#next;
     if (this.#awaited !== undefined) while (this.#awaited.has(serial)) serial = (serial + 1) & 0xffff;
     this.#next = (serial + 1) & 0xffff;
@@ -22,10 +22,10 @@ export class SerialCounter {
   }
 
   /** Consecutive serials for the parts of one message: the first of them. */
-  takeRun(count: number): number {
-    let first = this.take();
+  nextSerialRange(count: number): number {
+    let first = this.nextSerial();
     for (let length = 1; length < count; ) {
-      const serial = this.take();
+      const serial = this.nextSerial();
       if (serial === ((first + length) & 0xffff)) length += 1;
       else {
         first = serial;

@@ -8,13 +8,13 @@ import {
 } from '@fleet/jt808';
 
 /** Most part numbers in one 0x8800. */
-const maxListed = 125;
+const maxPartNumbers = 125;
 
 /**
  * The 0x8800 that ends an upload of 0x0801; null when 0x8001 is the answer: a body too short for an id, or (2011, which numbers parts in the body) a
  * part that is not the last.
  */
-export function multimediaAnswer(upload: {
+export function createMultimediaResponse(upload: {
   edition: Edition;
   address: TerminalAddress;
   frame: Frame;
@@ -24,13 +24,13 @@ export function multimediaAnswer(upload: {
   if (body.length < 4) return null;
   if (edition === '2011' && body.length >= 16 && body.readUInt32BE(12) < body.readUInt32BE(8)) return null;
   const multimediaId = body.readUInt32BE(0);
-  const answer = { multimediaId, retransmitIds: [], replySerial: frame.serial };
+  const response = { multimediaId, retransmitIds: [], replySerial: frame.serial };
   return (serial) =>
-    Buffer.concat(encodeMessage(multimediaUploadResponse, answer, { edition, phone: address, serial }));
+    Buffer.concat(encodeMessage(multimediaUploadResponse, response, { edition, phone: address, serial }));
 }
 
 /** Asks for missing parts: a picture whose id is known by 0x8800, anything else by 0x8003. Null: the edition has no way to ask. */
-export function missingPartsRequest(request: {
+export function createRetransmitRequest(request: {
   edition: Edition;
   address: TerminalAddress;
   messageId: number;
@@ -40,7 +40,11 @@ export function missingPartsRequest(request: {
 }): ((serial: number) => Buffer) | null {
   const { edition, address, multimediaId, originalSerial } = request;
   if (request.messageId === 0x0801 && multimediaId !== null && !request.packageIds.includes(1)) {
-    const body = { multimediaId, retransmitIds: request.packageIds.slice(0, maxListed), replySerial: originalSerial };
+    const body = {
+      multimediaId,
+      retransmitIds: request.packageIds.slice(0, maxPartNumbers),
+      replySerial: originalSerial,
+    };
     return (serial) =>
       Buffer.concat(encodeMessage(multimediaUploadResponse, body, { edition, phone: address, serial }));
   }

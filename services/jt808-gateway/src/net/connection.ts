@@ -3,7 +3,7 @@ import {
   type Edition,
   type Frame,
   FrameSplitter,
-  GENERAL_REPLY_MAX_BYTES,
+  generalReplyMaxBytes,
   type TerminalAddress,
   writeGeneralReply,
 } from '@fleet/jt808';
@@ -41,10 +41,10 @@ export type CloseReason =
 /** Most bytes of one connection in a turn of the event loop: a flood is read in slices, between which the others have their turns. */
 const sliceBytes = 16_384;
 /** With so many messages on their way to JetStream a connection is not read from. */
-const maxUnstored = 512;
-const unstoredPollMs = 10;
+const maxPendingAcks = 512;
+const pendingAcksPollMs = 10;
 
-const scratch = Buffer.allocUnsafeSlow(GENERAL_REPLY_MAX_BYTES);
+const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
 /** One TCP connection of a terminal: bytes in, frames out, bounded in both directions. Idle, it costs little more than its socket. */
 export class Connection {
@@ -70,19 +70,19 @@ export class Connection {
   /** Body of that registration, until it is told of. */
   registration: Buffer | null = null;
   /** Acknowledgements that wait for JetStream. */
-  unstored = 0;
+  pendingAcks = 0;
   /** Frames that were refused. */
-  refusedFrames = 0;
+  refusedFrameCount = 0;
   closeReason: CloseReason = 'peer';
   readonly splitter: FrameSplitter;
   readonly #options: ConnectionOptions;
-  readonly #onFrame = (frame: Frame): void => this.#take(frame);
-  #held: Frame[] | null = null;
+  readonly #onFrame = (frame: Frame): void => this.#handleFrame(frame);
+  #deferred: Frame[] | null = null;
   #outbox: Buffer[] | null = null;
   #isReading = false;
   /** What is left of a large read; null while reads are handled at once. */
   #backlog: Buffer | null = null;
-  #frames = 0;
+  #frameCount = 0;
   readonly #garbage = new GarbageMeter();
 
   constructor(socket: Socket, options: ConnectionOptions) {
@@ -90,7 +90,7 @@ export class Connection {
     this.remoteAddress = socket.remoteAddress ?? '';
     this.#options = options;
     this.splitter = new FrameSplitter(options);
-    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('error', () => {
       // A reset is how many terminals leave; the close event follows.
       this.closeReason = this.closeReason === 'peer' ? 'error' : this.closeReason;
@@ -112,34 +112,34 @@ export class Connection {
 
   /** Sends a platform general response, 0x8001. */
   reply(address: TerminalAddress, replySerial: number, replyId: number, result: number): void {
-    const end = writeGeneralReply(scratch, 0, address, this.takeSerial(), replySerial, replyId, result);
+    const end = writeGeneralReply(scratch, 0, address, this.nextSerial(), replySerial, replyId, result);
     this.send(Buffer.from(scratch.subarray(0, end)));
   }
 
-  takeSerial(): number {
-    return (this.session?.device.serials ?? this.serials).take();
+  nextSerial(): number {
+    return (this.session?.device.serials ?? this.serials).nextSerial();
   }
 
   /** Keeps further frames back until `release`, and stops reading, so that what is kept is bounded by one read. */
-  hold(): void {
-    this.#held ??= [];
+  pause(): void {
+    this.#deferred ??= [];
     this.socket.pause();
   }
 
   /** Handles what was kept back, in order, and reads on. */
-  release(): void {
-    const held = this.#held ?? [];
-    this.#held = null;
-    for (let frame = held.shift(); frame !== undefined; frame = held.shift()) {
-      this.#take(frame);
+  resume(): void {
+    const deferred = this.#deferred ?? [];
+    this.#deferred = null;
+    for (let frame = deferred.shift(); frame !== undefined; frame = deferred.shift()) {
+      this.#handleFrame(frame);
       // Cast: narrowing does not see that handling a frame may hold again.
-      const again = this.#held as Frame[] | null;
-      if (again !== null) {
-        again.push(...held);
+      const deferredAgain = this.#deferred as Frame[] | null;
+      if (deferredAgain !== null) {
+        deferredAgain.push(...deferred);
         return;
       }
     }
-    this.#resume();
+    this.#resumeSocket();
   }
 
   /** Closes at once; what was not sent is lost. */
@@ -158,15 +158,15 @@ export class Connection {
     timer.unref();
   }
 
-  #read(chunk: Buffer): void {
+  #onData(chunk: Buffer): void {
     this.readAtMs = performance.now();
     this.receivedAtMs = Date.now();
-    const isSmall = chunk.length <= sliceBytes && this.unstored <= maxUnstored;
-    if (isSmall) this.#handle(chunk);
+    const isSmall = chunk.length <= sliceBytes && this.pendingAcks <= maxPendingAcks;
+    if (isSmall) this.#handleChunk(chunk);
     if (isSmall && this.#garbage.delayMs === 0) return;
     this.socket.pause();
     this.#backlog = isSmall ? chunk.subarray(chunk.length) : chunk;
-    if (isSmall) this.#handleBacklogIn(this.#garbage.delayMs);
+    if (isSmall) this.#scheduleBacklog(this.#garbage.delayMs);
     else this.#handleBacklog();
   }
 
@@ -174,36 +174,36 @@ export class Connection {
   #handleBacklog(): void {
     const backlog = this.#backlog;
     if (backlog === null || !this.isOpen) return;
-    if (this.unstored > maxUnstored) {
-      this.#handleBacklogIn(unstoredPollMs);
+    if (this.pendingAcks > maxPendingAcks) {
+      this.#scheduleBacklog(pendingAcksPollMs);
       return;
     }
     if (backlog.length === 0) {
       this.#backlog = null;
-      this.#resume();
+      this.#resumeSocket();
       return;
     }
-    this.#handle(backlog.subarray(0, sliceBytes));
+    this.#handleChunk(backlog.subarray(0, sliceBytes));
     this.#backlog = backlog.subarray(sliceBytes);
-    this.#handleBacklogIn(this.#garbage.delayMs);
+    this.#scheduleBacklog(this.#garbage.delayMs);
   }
 
-  #handleBacklogIn(delayMs: number): void {
+  #scheduleBacklog(delayMs: number): void {
     if (delayMs === 0) setImmediate(() => this.#handleBacklog());
     else setTimeout(() => this.#handleBacklog(), delayMs);
   }
 
-  #resume(): void {
-    if (this.isOpen && this.#held === null && this.#backlog === null) this.socket.resume();
+  #resumeSocket(): void {
+    if (this.isOpen && this.#deferred === null && this.#backlog === null) this.socket.resume();
   }
 
-  #handle(chunk: Buffer): void {
+  #handleChunk(chunk: Buffer): void {
     this.#isReading = true;
     this.splitter.push(chunk, this.#onFrame);
     this.#isReading = false;
     this.#flushOutbox();
-    this.#garbage.count(chunk.length, this.#frames - this.refusedFrames);
-    if (this.#garbage.isOver && this.isOpen) {
+    this.#garbage.count(chunk.length, this.#frameCount - this.refusedFrameCount);
+    if (this.#garbage.isExceeded && this.isOpen) {
       this.#options.onGarbage(this);
       this.close('garbage');
     }
@@ -216,10 +216,10 @@ export class Connection {
     this.#write(outbox.length === 1 ? (outbox[0] as Buffer) : Buffer.concat(outbox));
   }
 
-  #take(frame: Frame): void {
-    this.#frames += 1;
-    if (this.#held !== null) {
-      this.#held.push(frame);
+  #handleFrame(frame: Frame): void {
+    this.#frameCount += 1;
+    if (this.#deferred !== null) {
+      this.#deferred.push(frame);
       return;
     }
     try {
@@ -236,11 +236,11 @@ export class Connection {
     const queued = socket.writableLength;
     if (queued + bytes.length > this.#options.writeBufferLimitBytes) this.close('slowReader');
     // In the queue of a slow socket a few bytes would keep the whole buffer that they are a part of in memory.
-    else socket.write(queued === 0 ? bytes : ownCopy(bytes));
+    else socket.write(queued === 0 ? bytes : copyBuffer(bytes));
   }
 }
 
-function ownCopy(bytes: Buffer): Buffer {
+function copyBuffer(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;

@@ -7,7 +7,7 @@ describe('GarbageMeter', () => {
   it('slows a connection down with each window without a good frame, then finds it to be over', () => {
     const meter = new GarbageMeter();
     const delays: number[] = [];
-    while (!meter.isOver) {
+    while (!meter.isExceeded) {
       meter.count(windowBytes, 3);
       delays.push(meter.delayMs);
     }
@@ -20,7 +20,7 @@ describe('GarbageMeter', () => {
     const meter = new GarbageMeter();
     for (let window = 0; window < 15; window += 1) meter.count(windowBytes, 0);
     for (let read = 0; read < 64; read += 1) meter.count(1_024, 1);
-    expect([meter.isOver, meter.delayMs]).toEqual([false, 0]);
+    expect([meter.isExceeded, meter.delayMs]).toEqual([false, 0]);
     for (let read = 0; read < 63; read += 1) meter.count(1_024, 1);
     expect(meter.delayMs).toBe(0);
   });

@@ -7,24 +7,24 @@ const delayStepMs = 10;
 /** Finds connections that send nothing but garbage. A good terminal costs one addition and one comparison for each read. */
 export class GarbageMeter {
   #bytes = 0;
-  #goodFrames = 0;
-  #windows = 0;
+  #goodFrameCount = 0;
+  #garbageWindows = 0;
 
   /** Counts a read. `goodFrames`: those of the connection's whole life. */
-  count(bytes: number, goodFrames: number): void {
+  count(bytes: number, goodFrameCount: number): void {
     this.#bytes += bytes;
     if (this.#bytes < windowBytes) return;
     this.#bytes = 0;
-    this.#windows = goodFrames > this.#goodFrames ? 0 : this.#windows + 1;
-    this.#goodFrames = goodFrames;
+    this.#garbageWindows = goodFrameCount > this.#goodFrameCount ? 0 : this.#garbageWindows + 1;
+    this.#goodFrameCount = goodFrameCount;
   }
 
-  get isOver(): boolean {
-    return this.#windows >= maxWindows;
+  get isExceeded(): boolean {
+    return this.#garbageWindows >= maxWindows;
   }
 
   /** Pause before the next bytes are handled; longer with each window of garbage. */
   get delayMs(): number {
-    return this.#windows * delayStepMs;
+    return this.#garbageWindows * delayStepMs;
   }
 }

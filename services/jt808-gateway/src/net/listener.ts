@@ -8,7 +8,7 @@ export interface ListenerOptions {
   readonly port: number;
   readonly loginTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  readonly connectionsPerAddress: number;
+  readonly maxConnectionsPerAddress: number;
   readonly writeBufferLimitBytes: number;
   readonly ignoreChecksum: boolean;
   readonly trustActualLength: boolean;
@@ -26,16 +26,16 @@ const keepAliveAfterMs = 60_000;
 
 /** The TCP port of terminals: accepts, limits, and closes who does not log in or has fallen silent. */
 export class Listener {
-  readonly #o: ListenerOptions;
+  readonly #options: ListenerOptions;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
   readonly #perAddress = new Map<string, number>();
-  readonly #shared: ConnectionOptions;
-  #sweep: NodeJS.Timeout | undefined;
+  readonly #connectionOptions: ConnectionOptions;
+  #sweepTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ListenerOptions) {
-    this.#o = options;
-    this.#shared = { ...options, onClose: (closed) => this.#closed(closed) };
+    this.#options = options;
+    this.#connectionOptions = { ...options, onClose: (closed) => this.#onClose(closed) };
     this.#server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfterMs }, (socket) =>
       this.#accept(socket),
     );
@@ -50,7 +50,7 @@ export class Listener {
   }
 
   async start(): Promise<void> {
-    const { host, port, loginTimeoutMs, idleTimeoutMs } = this.#o;
+    const { host, port, loginTimeoutMs, idleTimeoutMs } = this.#options;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog }, () => {
@@ -59,8 +59,8 @@ export class Listener {
       });
     });
     // One timer for all: a timer for each connection would cost more than the scan.
-    const everyMs = Math.min(1_000, Math.max(10, Math.min(loginTimeoutMs, idleTimeoutMs) / 4));
-    this.#sweep = setInterval(() => this.#closeSilent(), everyMs);
+    const intervalMs = Math.min(1_000, Math.max(10, Math.min(loginTimeoutMs, idleTimeoutMs) / 4));
+    this.#sweepTimer = setInterval(() => this.#closeSilent(), intervalMs);
   }
 
   /** Takes no more connections; those that stand stay. */
@@ -69,25 +69,25 @@ export class Listener {
   }
 
   stop(): void {
-    clearInterval(this.#sweep);
+    clearInterval(this.#sweepTimer);
     this.stopAccepting();
     for (const connection of this.#connections) connection.close('stop');
   }
 
   #accept(socket: Socket): void {
-    const connection = new Connection(socket, this.#shared);
+    const connection = new Connection(socket, this.#connectionOptions);
     this.#connections.add(connection);
-    this.#o.metrics.connections.set(this.#connections.size);
-    const { connectionsPerAddress: limit } = this.#o;
+    this.#options.metrics.connections.set(this.#connections.size);
+    const { maxConnectionsPerAddress: limit } = this.#options;
     if (limit === 0) return;
     const count = (this.#perAddress.get(connection.remoteAddress) ?? 0) + 1;
     this.#perAddress.set(connection.remoteAddress, count);
     if (count > limit) connection.close('addressLimit');
   }
 
-  #closed(connection: Connection): void {
+  #onClose(connection: Connection): void {
     this.#connections.delete(connection);
-    const { metrics, connectionsPerAddress } = this.#o;
+    const { metrics, maxConnectionsPerAddress: connectionsPerAddress } = this.#options;
     metrics.connections.set(this.#connections.size);
     metrics.closed.inc({ reason: connection.closeReason });
     for (const [kind, count] of Object.entries(connection.splitter.dropped))
@@ -97,12 +97,12 @@ export class Listener {
       if (left > 0) this.#perAddress.set(connection.remoteAddress, left);
       else this.#perAddress.delete(connection.remoteAddress);
     }
-    this.#o.onClose(connection);
+    this.#options.onClose(connection);
   }
 
   #closeSilent(): void {
     const now = performance.now();
-    const { loginTimeoutMs, idleTimeoutMs } = this.#o;
+    const { loginTimeoutMs, idleTimeoutMs } = this.#options;
     for (const connection of this.#connections) {
       if (connection.session === null) {
         if (now - connection.loginSinceMs >= loginTimeoutMs) connection.close('loginTimeout');

@@ -1,6 +1,6 @@
 import type { Outcome } from '@fleet/bus';
 import type { Redis } from '@fleet/storage';
-import type { RedisGate } from './redis-gate.ts';
+import type { RedisBreaker } from './redis-breaker.ts';
 
 /** What another pod has to know of a command whose frame was written here, to match its answer after this pod has died. */
 export interface CommandRecord {
@@ -14,13 +14,13 @@ export interface CommandRecord {
 
 /** Longer than any caller waits. */
 const ttlMs = 150_000;
-const key = (imei: string): string => `device-commands:${imei}`;
+const commandsKey = (imei: string): string => `device-commands:${imei}`;
 const endedKey = (commandId: string): string => `device-command-ended:${commandId}`;
 /** A longer outcome (a list of recordings) is not kept: a caller who has to ask for it again waits in vain. */
 const maxOutcomeLength = 8_192;
 
 /** What is known of a command that this pod does not have: under way elsewhere, ended (with its outcome where that was kept), or never sent by anybody. */
-export type CommandTrace =
+export type CommandStatus =
   | { readonly state: 'underWay'; readonly record: CommandRecord }
   | { readonly state: 'ended'; readonly outcome: Outcome | null }
   | { readonly state: 'neverSent' };
@@ -31,18 +31,22 @@ export type CommandTrace =
  */
 export class CommandRecords {
   readonly #redis: Redis;
-  readonly #gate: RedisGate;
+  readonly #breaker: RedisBreaker;
 
-  constructor(redis: Redis, gate: RedisGate) {
+  constructor(redis: Redis, breaker: RedisBreaker) {
     this.#redis = redis;
-    this.#gate = gate;
+    this.#breaker = breaker;
   }
 
   /** To be awaited before the first frame is written; false when another pod has the command, which must then not be sent here. */
   async claim(imei: string, record: CommandRecord): Promise<boolean> {
     const { commandId, ...rest } = record;
-    const [isNew] = await this.#gate.run(() =>
-      this.#redis.multi().hSetNX(key(imei), commandId, JSON.stringify(rest)).pExpire(key(imei), ttlMs).exec(),
+    const [isNew] = await this.#breaker.run(() =>
+      this.#redis
+        .multi()
+        .hSetNX(commandsKey(imei), commandId, JSON.stringify(rest))
+        .pExpire(commandsKey(imei), ttlMs)
+        .exec(),
     );
     return Number(isNew) === 1;
   }
@@ -50,23 +54,28 @@ export class CommandRecords {
   /** To be awaited before a further frame of the same command is written. */
   async save(imei: string, record: CommandRecord): Promise<void> {
     const { commandId, ...rest } = record;
-    await this.#gate.run(() =>
-      this.#redis.multi().hSet(key(imei), commandId, JSON.stringify(rest)).pExpire(key(imei), ttlMs).exec(),
+    await this.#breaker.run(() =>
+      this.#redis
+        .multi()
+        .hSet(commandsKey(imei), commandId, JSON.stringify(rest))
+        .pExpire(commandsKey(imei), ttlMs)
+        .exec(),
     );
   }
 
   /** What became of a command. */
-  async trace(imei: string, commandId: string): Promise<CommandTrace> {
-    const [text, ended] = await this.#gate.run(() =>
-      Promise.all([this.#redis.hGet(key(imei), commandId), this.#redis.get(endedKey(commandId))]),
+  async readStatus(imei: string, commandId: string): Promise<CommandStatus> {
+    const [text, outcomeText] = await this.#breaker.run(() =>
+      Promise.all([this.#redis.hGet(commandsKey(imei), commandId), this.#redis.get(endedKey(commandId))]),
     );
-    if (ended !== null) return { state: 'ended', outcome: ended === '' ? null : (JSON.parse(ended) as Outcome) };
+    if (outcomeText !== null)
+      return { state: 'ended', outcome: outcomeText === '' ? null : (JSON.parse(outcomeText) as Outcome) };
     return text === null ? { state: 'neverSent' } : { state: 'underWay', record: parse(commandId, text) };
   }
 
   /** All commands of a terminal that somebody may still wait for. */
   async readAll(imei: string): Promise<CommandRecord[]> {
-    const fields = await this.#gate.run(() => this.#redis.hGetAll(key(imei)));
+    const fields = await this.#breaker.run(() => this.#redis.hGetAll(commandsKey(imei)));
     const now = Date.now();
     return Object.entries(fields)
       .map(([commandId, text]) => parse(commandId, text))
@@ -74,14 +83,14 @@ export class CommandRecords {
   }
 
   /** Notes that a command has ended, so that a repeated ask finds its outcome and never sends it again. */
-  async end(imei: string, commandId: string, outcome: Outcome): Promise<void> {
+  async markEnded(imei: string, commandId: string, outcome: Outcome): Promise<void> {
     const text = JSON.stringify(outcome);
-    const kept = text.length > maxOutcomeLength ? '' : text;
-    await this.#gate.run(() =>
+    const storedText = text.length > maxOutcomeLength ? '' : text;
+    await this.#breaker.run(() =>
       this.#redis
         .multi()
-        .set(endedKey(commandId), kept, { expiration: { type: 'PX', value: ttlMs } })
-        .hDel(key(imei), commandId)
+        .set(endedKey(commandId), storedText, { expiration: { type: 'PX', value: ttlMs } })
+        .hDel(commandsKey(imei), commandId)
         .exec(),
     );
   }

@@ -6,36 +6,36 @@ import {
   tryDecodeBody,
 } from '@fleet/jt808';
 import { type Redis, saveTerminalAudio, saveTerminalModel } from '@fleet/storage';
-import type { RedisGate } from './redis-gate.ts';
+import type { RedisBreaker } from './redis-breaker.ts';
 
 /** Stores in Redis what terminals report about themselves, for other services. */
 export class TerminalProfiles {
   readonly #redis: Redis;
-  readonly #gate: RedisGate;
+  readonly #breaker: RedisBreaker;
   readonly #onError: (error: unknown) => void;
 
-  constructor(redis: Redis, gate: RedisGate, onError: (error: unknown) => void) {
+  constructor(redis: Redis, breaker: RedisBreaker, onError: (error: unknown) => void) {
     this.#redis = redis;
-    this.#gate = gate;
+    this.#breaker = breaker;
     this.#onError = onError;
   }
 
   /** Stores the model of a registration (0x0100); never throws. */
-  async registered(imei: string, body: Buffer, edition: Edition): Promise<void> {
+  async saveRegistration(imei: string, body: Buffer, edition: Edition): Promise<void> {
     const decoded = tryDecodeBody(terminalRegistration, body, edition);
     if (!decoded.ok || decoded.body.terminalModel === '') return;
     const { terminalModel } = decoded.body;
-    await this.#gate.run(() => saveTerminalModel(this.#redis, imei, terminalModel)).catch(this.#onError);
+    await this.#breaker.run(() => saveTerminalModel(this.#redis, imei, terminalModel)).catch(this.#onError);
   }
 
   /** Stores the sound of 0x1003; never throws. */
-  async attributesReported(imei: string, body: Buffer, edition: Edition): Promise<void> {
+  async saveAttributes(imei: string, body: Buffer, edition: Edition): Promise<void> {
     const decoded = tryDecodeBody(avAttributesResponse, body, edition);
     if (!decoded.ok) return;
     const { audioCodec, audioChannels, audioSampleRate } = decoded.body;
     const sampleRate = audioSampleRates[audioSampleRate];
     if (sampleRate === undefined) return;
     const audio = { codec: audioCodec, sampleRate, channels: Math.max(1, audioChannels) };
-    await this.#gate.run(() => saveTerminalAudio(this.#redis, imei, audio)).catch(this.#onError);
+    await this.#breaker.run(() => saveTerminalAudio(this.#redis, imei, audio)).catch(this.#onError);
   }
 }

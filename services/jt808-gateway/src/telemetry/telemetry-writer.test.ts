@@ -12,29 +12,29 @@ interface Published {
   readonly done: (stored: boolean) => void;
 }
 
-const framesOf = (bytes: Buffer): Frame[] => {
+const parseFrames = (bytes: Buffer): Frame[] => {
   const frames: Frame[] = [];
   new FrameSplitter().push(bytes, (frame) => frames.push(frame));
   return frames;
 };
 
 const report = (serial: number, body = Buffer.alloc(30, serial)): Frame => {
-  const [frame] = framesOf(encodeFrame({ messageId: 0x0200, edition: '2013', phone: '013800138000', serial, body }));
-  if (frame === undefined) throw new Error('the frame can not be read');
+  const [frame] = parseFrames(encodeFrame({ messageId: 0x0200, edition: '2013', phone: '013800138000', serial, body }));
+  if (frame === undefined) throw new Error('the frame cannot be read');
   return frame;
 };
 
 /** A connection that only remembers what was sent. */
-function sessionOf(imei: string, partition = 0): { session: Session; sent: Buffer[] } {
+function createSession(imei: string, partition = 0): { session: Session; sent: Buffer[] } {
   const sent: Buffer[] = [];
-  const connection = { unstored: 0, receivedAtMs: 1_000, send: (bytes: Buffer) => sent.push(bytes) };
+  const connection = { pendingAcks: 0, receivedAtMs: 1_000, send: (bytes: Buffer) => sent.push(bytes) };
   const device = new Device(imei, partition, 0);
-  const address = report(0).address();
+  const address = report(0).toAddress();
   const session = { device, address, edition: '2013', connection: connection as unknown as Connection };
   return { session: session as Session, sent };
 }
 
-function writerOf(options: { partitions?: number; accepts?: boolean } = {}) {
+function createWriter(options: { partitions?: number; accepts?: boolean } = {}) {
   const published: Published[] = [];
   const writer = new TelemetryWriter({
     partitions: options.partitions ?? 1,
@@ -54,8 +54,8 @@ const turn = (): Promise<void> =>
 
 describe('telemetry writer', () => {
   it('puts the reports of one turn into one message and acknowledges each socket in one write, once they are stored', async () => {
-    const { writer, published } = writerOf();
-    const [one, two] = [sessionOf('1'), sessionOf('2')];
+    const { writer, published } = createWriter();
+    const [one, two] = [createSession('1'), createSession('2')];
     for (const [{ session }, serial] of [
       [one, 1],
       [two, 2],
@@ -73,39 +73,39 @@ describe('telemetry writer', () => {
     expect([one.sent, two.sent]).toEqual([[], []]);
     batch?.done(true);
     expect(one.sent).toHaveLength(1);
-    const acks = framesOf(one.sent[0] ?? Buffer.alloc(0));
+    const acks = parseFrames(one.sent[0] ?? Buffer.alloc(0));
     expect(acks.map(({ messageId, serial, body }) => [messageId, serial, body.toString('hex')])).toEqual([
       [0x8001, 0, '0001020000'],
       [0x8001, 1, '0003020000'],
       [0x8001, 2, '0004020000'],
     ]);
-    expect(framesOf(two.sent[0] ?? Buffer.alloc(0)).map(({ body }) => body.toString('hex'))).toEqual(['0002020000']);
-    expect([one, two].map(({ session }) => session.connection.unstored)).toEqual([0, 0]);
+    expect(parseFrames(two.sent[0] ?? Buffer.alloc(0)).map(({ body }) => body.toString('hex'))).toEqual(['0002020000']);
+    expect([one, two].map(({ session }) => session.connection.pendingAcks)).toEqual([0, 0]);
   });
 
   it.each([
     ['given up', true],
     ['refused for want of room', false],
   ])('acknowledges nothing that was %s', async (_how, accepts) => {
-    const { writer, published } = writerOf({ accepts });
-    const { session, sent } = sessionOf('1');
+    const { writer, published } = createWriter({ accepts });
+    const { session, sent } = createSession('1');
     writer.append(session, report(1), report(1).body);
     await turn();
     if (accepts) published[0]?.done(false);
     expect(sent).toEqual([]);
-    expect(session.connection.unstored).toBe(0);
+    expect(session.connection.pendingAcks).toBe(0);
   });
 
   it('keeps partitions apart', async () => {
-    const { writer, published } = writerOf({ partitions: 4 });
-    for (const partition of [0, 3, 3]) writer.append(sessionOf('1', partition).session, report(1), report(1).body);
+    const { writer, published } = createWriter({ partitions: 4 });
+    for (const partition of [0, 3, 3]) writer.append(createSession('1', partition).session, report(1), report(1).body);
     await turn();
     expect(published.map(({ subject }) => subject)).toEqual(['telemetry.0', 'telemetry.3']);
   });
 
   it('sends before a batch outgrows the broker, and lets batches grow while several are unconfirmed', async () => {
-    const { writer, published } = writerOf();
-    const { session } = sessionOf('1');
+    const { writer, published } = createWriter();
+    const { session } = createSession('1');
     const body = Buffer.alloc(1_000, 1);
     for (let i = 0; i < 600; i += 1) writer.append(session, report(i & 0xff), body);
     expect(published.length).toBeGreaterThanOrEqual(2);

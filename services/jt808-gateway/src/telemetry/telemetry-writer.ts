@@ -1,11 +1,11 @@
 import { maxBatchBytes, TelemetryBatch, telemetrySubject } from '@fleet/bus';
-import { type Frame, GENERAL_REPLY_MAX_BYTES, writeGeneralReply } from '@fleet/jt808';
+import { type Frame, generalReplyMaxBytes, writeGeneralReply } from '@fleet/jt808';
 import type { Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
 
 /** Publishes one payload; `done` says whether it is stored. False: refused, `done` is not called. */
-export type PublishStored = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
+export type PublishToStream = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
 
 const firstAckBytes = 2048;
 /** More unconfirmed batches of a partition than this wait and grow instead: fewer, larger messages under load. */
@@ -19,11 +19,11 @@ class Partition {
   readonly batch = new TelemetryBatch();
   /** Connections that have acknowledgements in `acks`; those of index i start at `starts[i]`. */
   connections: Connection[] = [];
-  starts: number[] = [];
+  ackOffsets: number[] = [];
   acks = Buffer.allocUnsafe(firstAckBytes);
   acksUsed = 0;
   /** Told how the batch ended. */
-  ended: ((isStored: boolean) => void)[] = [];
+  resultListeners: ((isStored: boolean) => void)[] = [];
   inFlight = 0;
 
   constructor(subject: string) {
@@ -36,21 +36,21 @@ class Partition {
  * ahead into one buffer, leave when JetStream has confirmed it. Nothing is awaited, allocated or logged for a single report.
  */
 export class TelemetryWriter {
-  readonly #publish: PublishStored;
+  readonly #publish: PublishToStream;
   readonly #metrics: GatewayMetrics;
   readonly #partitions: readonly Partition[];
   readonly #dirty = new Set<Partition>();
   readonly #flushAll = (): void => this.flush();
   #isScheduled = false;
 
-  constructor(options: { publish: PublishStored; partitions: number; metrics: GatewayMetrics }) {
+  constructor(options: { publish: PublishToStream; partitions: number; metrics: GatewayMetrics }) {
     this.#publish = options.publish;
     this.#metrics = options.metrics;
     this.#partitions = Array.from({ length: options.partitions }, (_, index) => new Partition(telemetrySubject(index)));
   }
 
   /** Takes in a report of a session, to be acknowledged when it is stored. `body` is the frame's or the joined one of its parts; `ended` is called for the few that need it. */
-  append(session: Session, frame: Frame, body: Buffer, ended?: (isStored: boolean) => void): void {
+  append(session: Session, frame: Frame, body: Buffer, onResult?: (isStored: boolean) => void): void {
     const { connection, device, address } = session;
     const partition = this.#partitions[device.partition] as Partition;
     const { batch } = partition;
@@ -59,20 +59,20 @@ export class TelemetryWriter {
     batch.append(editionIndexes[session.edition], address.phoneBytes, messageId, serial, connection.receivedAtMs, body);
     if (partition.connections.at(-1) !== connection) {
       partition.connections.push(connection);
-      connection.unstored += 1;
-      partition.starts.push(partition.acksUsed);
+      connection.pendingAcks += 1;
+      partition.ackOffsets.push(partition.acksUsed);
     }
-    if (partition.acksUsed + GENERAL_REPLY_MAX_BYTES > partition.acks.length) growAcks(partition);
+    if (partition.acksUsed + generalReplyMaxBytes > partition.acks.length) growAcks(partition);
     partition.acksUsed = writeGeneralReply(
       partition.acks,
       partition.acksUsed,
       address,
-      device.serials.take(),
+      device.serials.nextSerial(),
       serial,
       messageId,
       0,
     );
-    if (ended !== undefined) partition.ended.push(ended);
+    if (onResult !== undefined) partition.resultListeners.push(onResult);
     this.#metrics.hot.reports += 1;
     this.#dirty.add(partition);
     if (this.#isScheduled) return;
@@ -90,24 +90,24 @@ export class TelemetryWriter {
     this.#dirty.delete(partition);
     const count = partition.batch.count;
     if (count === 0) return;
-    const { connections, starts, acks, acksUsed, ended } = partition;
+    const { connections, ackOffsets, acks, acksUsed, resultListeners } = partition;
     const payload = partition.batch.take();
     partition.connections = [];
-    partition.starts = [];
+    partition.ackOffsets = [];
     partition.acks = Buffer.allocUnsafe(Math.max(firstAckBytes, acksUsed));
     partition.acksUsed = 0;
-    partition.ended = [];
+    partition.resultListeners = [];
     partition.inFlight += 1;
     const sentAtMs = performance.now();
     this.#metrics.batchReports.observe(count);
-    const done = (stored: boolean): void => {
+    const done = (isStored: boolean): void => {
       partition.inFlight -= 1;
       this.#metrics.pubAckSeconds.observe((performance.now() - sentAtMs) / 1_000);
-      this.#metrics.batches.inc({ result: stored ? 'stored' : 'dropped' });
-      if (stored) this.#metrics.hot.framesOut += count;
+      this.#metrics.batches.inc({ result: isStored ? 'stored' : 'dropped' });
+      if (isStored) this.#metrics.hot.framesOut += count;
       else this.#metrics.hot.reportsDropped += count;
-      for (const tell of ended) tell(stored);
-      acknowledge(connections, starts, acks, acksUsed, stored);
+      for (const listener of resultListeners) listener(isStored);
+      acknowledge(connections, ackOffsets, acks, acksUsed, isStored);
       if (partition.batch.count > 0 && this.#dirty.has(partition)) this.#send(partition);
     };
     if (!this.#publish(partition.subject, payload, done)) done(false);
@@ -115,30 +115,30 @@ export class TelemetryWriter {
 }
 
 function growAcks(partition: Partition): void {
-  const bigger = Buffer.allocUnsafe(partition.acks.length * 2);
-  partition.acks.copy(bigger, 0, 0, partition.acksUsed);
-  partition.acks = bigger;
+  const larger = Buffer.allocUnsafe(partition.acks.length * 2);
+  partition.acks.copy(larger, 0, 0, partition.acksUsed);
+  partition.acks = larger;
 }
 
 /** One write for each socket, however often its reports are spread over the batch. */
 function acknowledge(
   connections: readonly Connection[],
-  starts: readonly number[],
+  ackOffsets: readonly number[],
   acks: Buffer,
   end: number,
-  stored: boolean,
+  isStored: boolean,
 ): void {
-  const repeated = stored && connections.length > 1 && new Set(connections).size < connections.length;
-  const merged = repeated ? new Map<Connection, Buffer[]>() : undefined;
+  const hasRepeats = isStored && connections.length > 1 && new Set(connections).size < connections.length;
+  const merged = hasRepeats ? new Map<Connection, Buffer[]>() : undefined;
   for (let i = 0; i < connections.length; i += 1) {
     const connection = connections[i] as Connection;
-    connection.unstored -= 1;
-    if (!stored) continue;
-    const bytes = acks.subarray(starts[i], starts[i + 1] ?? end);
+    connection.pendingAcks -= 1;
+    if (!isStored) continue;
+    const bytes = acks.subarray(ackOffsets[i], ackOffsets[i + 1] ?? end);
     if (merged === undefined) connection.send(bytes);
     else merged.set(connection, [...(merged.get(connection) ?? []), bytes]);
   }
   if (merged === undefined) return;
-  for (const [connection, parts] of merged)
-    connection.send(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
+  for (const [connection, slices] of merged)
+    connection.send(slices.length === 1 ? (slices[0] as Buffer) : Buffer.concat(slices));
 }

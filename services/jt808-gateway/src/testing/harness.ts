@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, DeviceAsker, type DeviceCommand, type DeviceCommandOf, type Outcome, openBus } from '@fleet/bus';
+import {
+  type Bus,
+  type DeviceCommand,
+  DeviceCommandClient,
+  type DeviceCommandOf,
+  type Outcome,
+  openBus,
+} from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { openRedis, type Redis, readDevice } from '@fleet/storage';
+import { connectRedis, type Redis, readDevice } from '@fleet/storage';
 import { loadConfig } from '../config.ts';
 import { create, type Gateway } from '../service.ts';
 
-const required = (name: string): string => {
+const requireEnv = (name: string): string => {
   const value = process.env[name];
   if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests by npm test`);
   return value;
@@ -14,17 +21,17 @@ const required = (name: string): string => {
 /** Addresses of the servers that the tests use. */
 export const servers = {
   get nats(): string {
-    return required('NATS_URL');
+    return requireEnv('NATS_URL');
   },
   get redis(): string {
-    return required('REDIS_URL');
+    return requireEnv('REDIS_URL');
   },
 };
 
 export const silentLog = createLogger('test', 'silent');
 
 /** Environment of a gateway on free ports. */
-export const gatewayEnv = (more: Record<string, string> = {}): Record<string, string> => ({
+export const gatewayEnv = (overrides: Record<string, string> = {}): Record<string, string> => ({
   NATS_URL: servers.nats,
   REDIS_URL: servers.redis,
   HTTP_PORT: '0',
@@ -33,57 +40,57 @@ export const gatewayEnv = (more: Record<string, string> = {}): Record<string, st
   LOG_LEVEL: 'silent',
   DRAIN_SPREAD_MS: '0',
   DRAIN_COMMANDS_MS: '2000',
-  ...more,
+  ...overrides,
 });
 
 /** Starts a gateway in this process. */
-export const startGateway = (more: Record<string, string> = {}): Promise<Gateway> =>
-  create(loadConfig(gatewayEnv(more)), { log: silentLog });
+export const startGateway = (overrides: Record<string, string> = {}): Promise<Gateway> =>
+  create(loadConfig(gatewayEnv(overrides)), { log: silentLog });
 
 /** The caller's side: what device-api is to a gateway. */
 export class Caller {
   readonly bus: Bus;
   readonly redis: Redis;
-  readonly asker: DeviceAsker;
+  readonly commandClient: DeviceCommandClient;
 
   constructor(bus: Bus, redis: Redis) {
     this.bus = bus;
     this.redis = redis;
-    this.asker = new DeviceAsker(bus);
+    this.commandClient = new DeviceCommandClient(bus);
   }
 
   static async open(natsUrl = servers.nats): Promise<Caller> {
     const bus = await openBus(natsUrl, { name: 'test-caller', log: silentLog });
-    const redis = await openRedis(servers.redis, { name: 'test-caller', onError: () => undefined });
+    const redis = await connectRedis(servers.redis, { name: 'test-caller', onError: () => undefined });
     return new Caller(bus, redis);
   }
 
-  ask(imei: string, command: DeviceCommand, timeoutMs = 10_000): Promise<Outcome> {
-    return this.asker.ask({
+  sendCommand(imei: string, command: DeviceCommand, timeoutMs = 10_000): Promise<Outcome> {
+    return this.commandClient.send({
       imei,
       command,
       correlationId: randomBytes(4).toString('hex'),
       timeoutMs,
-      isClaimed: async (asked) => (await readDevice(this.redis, asked)) !== null,
+      isClaimed: async (requestedImei) => (await readDevice(this.redis, requestedImei)) !== null,
     });
   }
 
   async close(): Promise<void> {
-    this.asker.stop();
+    this.commandClient.stop();
     await this.bus.close();
     this.redis.destroy();
   }
 }
 
 /** Waits until a condition holds. */
-export async function until(
+export async function waitFor(
   condition: () => boolean | Promise<boolean>,
-  what: string,
+  description: string,
   timeoutMs = 20_000,
 ): Promise<void> {
-  const untilMs = performance.now() + timeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
   while (!(await condition())) {
-    if (performance.now() > untilMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    if (performance.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${description}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 10);
     });

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
-  addressOf,
   type BodyOf,
+  createTerminalAddress,
   type Edition,
   encodeBody,
   encodeFrame,
@@ -14,7 +14,7 @@ import {
 } from '@fleet/jt808';
 
 /** A frame that the gateway sent. */
-export interface Received {
+export interface ReceivedFrame {
   readonly messageId: number;
   readonly serial: number;
   readonly phone: string;
@@ -31,9 +31,9 @@ export class RawTerminal {
   readonly phone: string;
   readonly edition: Edition;
   readonly socket: Socket;
-  readonly received: Received[] = [];
+  readonly received: ReceivedFrame[] = [];
   /** Answers frames as they come, when set. */
-  onFrame: ((frame: Received) => void) | undefined;
+  onFrame: ((frame: ReceivedFrame) => void) | undefined;
   #serial = 0;
   #waiters: (() => void)[] = [];
 
@@ -42,9 +42,9 @@ export class RawTerminal {
     this.phone = phone;
     this.edition = edition;
     const splitter = new FrameSplitter();
-    socket.on('data', (chunk) => splitter.push(chunk, (frame) => this.#take(frame)));
+    socket.on('data', (chunk) => splitter.push(chunk, (frame) => this.#receive(frame)));
     socket.on('error', () => undefined);
-    socket.on('close', () => this.#wake());
+    socket.on('close', () => this.#notifyWaiters());
   }
 
   static async connect(port: number, phone: string, edition: Edition): Promise<RawTerminal> {
@@ -76,22 +76,31 @@ export class RawTerminal {
   ): number {
     const serial = options.serial ?? this.#serial;
     if (options.serial === undefined) this.#serial = (this.#serial + 1) & 0xffff;
-    this.socket.write(this.frame(messageId, body, { ...options, serial }));
+    this.socket.write(this.buildFrame(messageId, body, { ...options, serial }));
     return serial;
   }
 
-  frame(messageId: number, body: Uint8Array, options: { serial: number; phone?: string; encryption?: number }): Buffer {
+  buildFrame(
+    messageId: number,
+    body: Uint8Array,
+    options: { serial: number; phone?: string; encryption?: number },
+  ): Buffer {
     return encodeFrame({ messageId, edition: this.edition, phone: this.phone, body, ...options });
   }
 
-  sendBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): number {
+  sendMessage<D extends MessageDefinition>(definition: D, body: BodyOf<D>): number {
     return this.send(definition.id, encodeBody(definition, body, this.edition));
   }
 
   /** The parts of a message that is split whatever its size; nothing is sent. */
-  parts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
+  buildParts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
     const first = this.#serial;
-    const header = { edition: this.edition, phone: addressOf(this.phone, this.edition), serial: first, maxBodyBytes };
+    const header = {
+      edition: this.edition,
+      phone: createTerminalAddress(this.phone, this.edition),
+      serial: first,
+      maxBodyBytes,
+    };
     const frames = encodeRawMessage(messageId, body, header);
     this.#serial = (first + frames.length) & 0xffff;
     return frames.map((bytes, index) => ({ serial: (first + index) & 0xffff, bytes }));
@@ -99,16 +108,16 @@ export class RawTerminal {
 
   /** Registers and answers the code. */
   async register(): Promise<string> {
-    const serial = this.send(0x0100, registrationBody(this.edition));
-    const reply = await this.next(0x8100, (frame) => frame.body.readUInt16BE(0) === serial);
+    const serial = this.send(0x0100, buildRegistration(this.edition));
+    const reply = await this.waitForFrame(0x8100, (frame) => frame.body.readUInt16BE(0) === serial);
     if (reply.body[2] !== 0) throw new Error(`registration refused with ${reply.body[2]}`);
     return reply.body.subarray(3).toString('latin1').replace(/\0+$/, '');
   }
 
   /** Authenticates and answers the result. */
   async tryAuthenticate(code: string): Promise<number> {
-    const serial = this.send(0x0102, authenticationBody(code, this.edition));
-    return this.result(serial, 0x0102);
+    const serial = this.send(0x0102, buildAuthentication(code, this.edition));
+    return this.waitForResult(serial, 0x0102);
   }
 
   async authenticate(code: string): Promise<void> {
@@ -116,15 +125,15 @@ export class RawTerminal {
     if (result !== 0) throw new Error(`authentication refused with ${result}`);
   }
 
-  location(marker = 0): Buffer {
+  buildLocation(marker = 0): Buffer {
     const body = Buffer.concat([locationBase, Buffer.from([0x01, 4, 0, 0, 0, 0])]);
     body.writeUInt32BE(marker, body.length - 4);
     return body;
   }
 
   /** Result of the 0x8001 that answers a message. */
-  async result(serial: number, messageId: number, timeoutMs = 15_000): Promise<number> {
-    const reply = await this.next(
+  async waitForResult(serial: number, messageId: number, timeoutMs = 15_000): Promise<number> {
+    const reply = await this.waitForFrame(
       0x8001,
       (frame) => frame.body.readUInt16BE(0) === serial && frame.body.readUInt16BE(2) === messageId,
       timeoutMs,
@@ -133,7 +142,7 @@ export class RawTerminal {
   }
 
   /** Answers a command by 0x0001. */
-  answer(frame: Received, result = 0): void {
+  sendGeneralResponse(frame: ReceivedFrame, result = 0): void {
     const body = Buffer.from([
       frame.serial >> 8,
       frame.serial & 0xff,
@@ -145,32 +154,32 @@ export class RawTerminal {
   }
 
   /** Takes the next frame of a kind out of what came, waiting for it. */
-  async next(
+  async waitForFrame(
     messageId: number,
-    accepts: (frame: Received) => boolean = () => true,
+    matches: (frame: ReceivedFrame) => boolean = () => true,
     timeoutMs = 15_000,
-  ): Promise<Received> {
-    const take = (): Received | undefined => {
-      const at = this.received.findIndex((frame) => frame.messageId === messageId && accepts(frame));
-      return at === -1 ? undefined : this.received.splice(at, 1)[0];
+  ): Promise<ReceivedFrame> {
+    const takeMatching = (): ReceivedFrame | undefined => {
+      const position = this.received.findIndex((frame) => frame.messageId === messageId && matches(frame));
+      return position === -1 ? undefined : this.received.splice(position, 1)[0];
     };
-    const untilMs = performance.now() + timeoutMs;
+    const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
-      const frame = take();
+      const frame = takeMatching();
       if (frame !== undefined) return frame;
       if (this.isClosed) throw new Error(`closed before 0x${messageId.toString(16)} came`);
-      const leftMs = untilMs - performance.now();
+      const leftMs = deadlineMs - performance.now();
       if (leftMs <= 0) throw new Error(`no 0x${messageId.toString(16)} within ${timeoutMs} ms`);
-      await this.#change(leftMs);
+      await this.#waitForChange(leftMs);
     }
   }
 
-  async closed(timeoutMs = 15_000): Promise<void> {
-    const untilMs = performance.now() + timeoutMs;
+  async waitForClose(timeoutMs = 15_000): Promise<void> {
+    const deadlineMs = performance.now() + timeoutMs;
     while (!this.isClosed) {
-      const leftMs = untilMs - performance.now();
+      const leftMs = deadlineMs - performance.now();
       if (leftMs <= 0) throw new Error(`still open after ${timeoutMs} ms`);
-      await this.#change(leftMs);
+      await this.#waitForChange(leftMs);
     }
   }
 
@@ -178,7 +187,7 @@ export class RawTerminal {
     this.socket.destroy();
   }
 
-  #change(timeoutMs: number): Promise<void> {
+  #waitForChange(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       this.#waiters.push(() => {
@@ -188,16 +197,16 @@ export class RawTerminal {
     });
   }
 
-  #take(frame: Frame): void {
+  #receive(frame: Frame): void {
     const { messageId, serial, phone, header, protocolVersion, subpackage } = frame;
     const body = Buffer.from(frame.body);
     const received = { messageId, serial, phone, header, protocolVersion, subpackage, body };
     this.received.push(received);
     this.onFrame?.(received);
-    this.#wake();
+    this.#notifyWaiters();
   }
 
-  #wake(): void {
+  #notifyWaiters(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
@@ -205,12 +214,12 @@ export class RawTerminal {
 }
 
 /** 0x0100 of each edition, laid out by hand. */
-export function registrationBody(edition: Edition): Buffer {
+export function buildRegistration(edition: Edition): Buffer {
   const sizes = { '2011': [5, 8, 7], '2013': [5, 20, 7], '2019': [11, 30, 30] }[edition];
-  const [maker = 0, model = 0, id = 0] = sizes;
+  const [manufacturer = 0, model = 0, id = 0] = sizes;
   return Buffer.concat([
     Buffer.from([0, 44, 1, 44]),
-    Buffer.alloc(maker, 'M'),
+    Buffer.alloc(manufacturer, 'M'),
     Buffer.alloc(model, 'T'),
     Buffer.alloc(id, '7'),
     Buffer.from([1]),
@@ -220,7 +229,7 @@ export function registrationBody(edition: Edition): Buffer {
 }
 
 /** 0x0102 of each edition, laid out by hand. */
-export function authenticationBody(code: string, edition: Edition): Buffer {
+export function buildAuthentication(code: string, edition: Edition): Buffer {
   const text = Buffer.from(code, 'latin1');
   if (edition === '2011') return Buffer.concat([text, Buffer.from([0])]);
   if (edition === '2013') return text;
@@ -230,13 +239,13 @@ export function authenticationBody(code: string, edition: Edition): Buffer {
 let lastPhone = Math.floor(Math.random() * 1e8) * 1000;
 
 /** A number that no other test uses: 12 digits, or 20 for 2019. */
-export function freePhone(edition: Edition = '2013'): string {
+export function uniquePhone(edition: Edition = '2013'): string {
   lastPhone = (lastPhone + 1) % 1e11;
   return `1${String(lastPhone).padStart(11, '0')}`.padStart(edition === '2019' ? 20 : 12, '0');
 }
 
 /** Canonical number. */
-export function keyOf(phone: string): string {
+export function canonicalNumber(phone: string): string {
   const key = terminalKey(phone);
   if (key === null) throw new Error(`${phone} is no terminal number`);
   return key;

@@ -1,23 +1,23 @@
 import type { IncomingCommand, Outcome } from '@fleet/bus';
 import { EncodeError, encodeRawMessage } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
-import { answerRule } from '../domain/answer-rules.ts';
-import { type CommandMessage, commandMessage } from '../domain/command-message.ts';
+import { buildCommandMessage, type CommandMessage } from '../domain/command-message.ts';
 import type { Device, Devices } from '../domain/device.ts';
 import { PendingCommand } from '../domain/pending-commands.ts';
+import { getResponseMatcher } from '../domain/response-matching.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { CommandRecord, CommandRecords, CommandTrace } from '../store/command-records.ts';
+import type { CommandRecord, CommandRecords, CommandStatus } from '../store/command-records.ts';
 
 /** No caller waits longer. */
 const maxTimeoutMs = 120_000;
 /** After its deadline nobody asks for a command any more, but clocks differ. */
-const keepAnswerMs = 5_000;
+const responseRetentionMs = 5_000;
 
 /** A message that the broker sent before it knew of the new pod is here sooner than this. */
-const fencedForMs = 3_000;
+const fenceTtlMs = 3_000;
 const maxFenced = 1_000;
 
-const adoptedKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
+const adoptedCommandKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
 /** A command whose frame has left. */
 export interface SentCommand {
@@ -30,7 +30,7 @@ export interface SentCommand {
 export interface CommandRunnerOptions {
   readonly devices: Devices;
   readonly records: CommandRecords;
-  readonly perTerminal: number;
+  readonly maxPerTerminal: number;
   readonly wakeUpIntervalMs: number;
   /** Hears of every command that has been written to its terminal's socket. */
   readonly onSent: (sent: SentCommand) => void;
@@ -43,21 +43,21 @@ interface Job {
   readonly incoming: IncomingCommand;
   readonly message: CommandMessage;
   readonly deadlineAtMs: number;
-  repeat: NodeJS.Timeout | undefined;
+  repeatTimer: NodeJS.Timeout | undefined;
   /** True when another pod was first to claim it. */
-  isElsewhere: boolean;
+  isClaimedElsewhere: boolean;
 }
 
 /** Takes commands from the bus to terminals and answers each exactly once. */
 export class CommandRunner {
-  readonly #o: CommandRunnerOptions;
+  readonly #options: CommandRunnerOptions;
   readonly #jobs = new Map<PendingCommand, Job>();
   /** Commands of other pods by terminal and Command-Id: an answer is kept for the ask that will be repeated here. */
   readonly #adopted = new Map<string, PendingCommand>();
   readonly #fenced = new Map<string, number>();
 
   constructor(options: CommandRunnerOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Commands that were written or wait to be, of terminals with a session here or lost from here. */
@@ -67,10 +67,13 @@ export class CommandRunner {
 
   /** Runs one command; the caller has joined repeated asks already. */
   async run(incoming: IncomingCommand): Promise<Outcome> {
-    const outcome = incoming.isReAsk ? await this.#rejoin(incoming) : await this.#start(incoming);
+    const outcome = incoming.isRetry ? await this.#joinExisting(incoming) : await this.#start(incoming);
     const { imei, commandId, correlationId, command } = incoming;
-    this.#o.metrics.commands.inc({ kind: command.kind, outcome: outcome.kind });
-    this.#o.log.debug({ imei, commandId, correlationId, kind: command.kind, outcome: outcome.kind }, 'command ended');
+    this.#options.metrics.commands.inc({ kind: command.kind, outcome: outcome.kind });
+    this.#options.log.debug(
+      { imei, commandId, correlationId, kind: command.kind, outcome: outcome.kind },
+      'command ended',
+    );
     return outcome;
   }
 
@@ -79,71 +82,75 @@ export class CommandRunner {
    * answer from the caller.
    */
   stop(): void {
-    for (const job of this.#jobs.values()) clearInterval(job.repeat);
+    for (const job of this.#jobs.values()) clearInterval(job.repeatTimer);
     for (const command of [...this.#jobs.keys(), ...this.#adopted.values()]) command.clearTimers();
   }
 
   /** Another pod has the terminal: what the broker still hands over here, that pod gets too, and answers. */
-  noteFenced(imei: string): void {
+  markFenced(imei: string): void {
     this.#fenced.set(imei, performance.now());
     if (this.#fenced.size < maxFenced) return;
-    for (const known of this.#fenced.keys()) if (!this.#isFenced(known)) this.#fenced.delete(known);
+    for (const fencedImei of this.#fenced.keys()) if (!this.#isFenced(fencedImei)) this.#fenced.delete(fencedImei);
   }
 
   #isFenced(imei: string): boolean {
-    return performance.now() - (this.#fenced.get(imei) ?? Number.NEGATIVE_INFINITY) < fencedForMs;
+    return performance.now() - (this.#fenced.get(imei) ?? Number.NEGATIVE_INFINITY) < fenceTtlMs;
   }
 
   /** Follows the commands of a terminal; to be called once for each Device. */
-  watch(device: Device): void {
-    device.pending.onEnd = (command, outcome) => this.#ended(device, command, outcome);
+  observe(device: Device): void {
+    device.pending.onEnd = (command, outcome) => this.#onEnded(device, command, outcome);
   }
 
   /** Takes over a command that an earlier session left on another pod, so that the terminal's answer finds it. */
   adopt(device: Device, record: CommandRecord): PendingCommand {
-    const key = adoptedKey(device.imei, record.commandId);
-    const known = device.pending.find(record.commandId) ?? this.#adopted.get(key);
-    if (known !== undefined) return known;
+    const key = adoptedCommandKey(device.imei, record.commandId);
+    const existing = device.pending.find(record.commandId) ?? this.#adopted.get(key);
+    if (existing !== undefined) return existing;
     const edition = device.session?.edition ?? '2013';
-    const command = new PendingCommand(record.commandId, record.messageId, answerRule(record.messageId, edition));
+    const command = new PendingCommand(
+      record.commandId,
+      record.messageId,
+      getResponseMatcher(record.messageId, edition),
+    );
     const leftMs = Math.min(maxTimeoutMs, Math.max(1, record.deadlineAtMs - Date.now()));
     command.isWritten = true;
     device.pending.add(command, leftMs);
-    if (record.serials.length > 0) device.pending.sent(command, [...record.partSerials, ...record.serials]);
+    if (record.serials.length > 0) device.pending.markSent(command, [...record.partSerials, ...record.serials]);
     this.#adopted.set(key, command);
-    const forget = setTimeout(() => this.#adopted.delete(key), leftMs + keepAnswerMs);
-    forget.unref();
+    const evictionTimer = setTimeout(() => this.#adopted.delete(key), leftMs + responseRetentionMs);
+    evictionTimer.unref();
     return command;
   }
 
   async #start(incoming: IncomingCommand): Promise<Outcome> {
-    const device = this.#o.devices.get(incoming.imei);
+    const device = this.#options.devices.get(incoming.imei);
     const session = device?.session;
     if (device === undefined || session === undefined || session === null)
-      return this.#isFenced(incoming.imei) ? this.#waitInVain(incoming.timeoutMs) : { kind: 'notConnected' };
+      return this.#isFenced(incoming.imei) ? this.#waitForTimeout(incoming.timeoutMs) : { kind: 'notConnected' };
     if (session.isLeaving) return { kind: 'busy', detail: 'The gateway is shutting down.' };
-    if (device.pending.size >= this.#o.perTerminal)
+    if (device.pending.size >= this.#options.maxPerTerminal)
       return { kind: 'busy', detail: 'Too many commands are in flight for this device.' };
     let message: CommandMessage;
     try {
-      message = commandMessage(incoming.command, session.edition);
+      message = buildCommandMessage(incoming.command, session.edition);
     } catch (error) {
       if (error instanceof EncodeError)
-        return { kind: 'refused', detail: `The command can not be sent: ${error.message}.` };
+        return { kind: 'refused', detail: `The command cannot be sent: ${error.message}.` };
       throw error;
     }
     const command = new PendingCommand(
       incoming.commandId,
       message.messageId,
-      answerRule(message.messageId, session.edition),
+      getResponseMatcher(message.messageId, session.edition),
     );
     const timeoutMs = Math.min(maxTimeoutMs, Math.max(1, incoming.timeoutMs));
     this.#jobs.set(command, {
       incoming,
       message,
       deadlineAtMs: Date.now() + timeoutMs,
-      repeat: undefined,
-      isElsewhere: false,
+      repeatTimer: undefined,
+      isClaimedElsewhere: false,
     });
     device.pending.add(command, timeoutMs);
     if (!device.pending.mustWait(command)) this.#sendInBackground(device, command);
@@ -151,27 +158,28 @@ export class CommandRunner {
   }
 
   /** A repeated ask of a command that this pod does not know: a frame is written only where Redis says that nobody has written one. */
-  async #rejoin(incoming: IncomingCommand): Promise<Outcome> {
+  async #joinExisting(incoming: IncomingCommand): Promise<Outcome> {
     const { imei, commandId, timeoutMs } = incoming;
-    const known = this.#o.devices.get(imei)?.pending.find(commandId) ?? this.#adopted.get(adoptedKey(imei, commandId));
-    if (known !== undefined) return known.outcome;
-    let trace: CommandTrace;
+    const existing =
+      this.#options.devices.get(imei)?.pending.find(commandId) ?? this.#adopted.get(adoptedCommandKey(imei, commandId));
+    if (existing !== undefined) return existing.outcome;
+    let status: CommandStatus;
     try {
-      trace = await this.#o.records.trace(imei, commandId);
+      status = await this.#options.records.readStatus(imei, commandId);
     } catch (error) {
-      this.#stateFailed('readCommand', error);
-      return this.#waitInVain(timeoutMs);
+      this.#onRedisFailure('readCommand', error);
+      return this.#waitForTimeout(timeoutMs);
     }
     // Nobody has written a frame for it: it was lost with the broker. `claim` keeps two pods from sending it both.
-    if (trace.state === 'neverSent') return this.#start(incoming);
-    if (trace.state === 'ended') return trace.outcome ?? this.#waitInVain(timeoutMs);
-    const device = this.#o.devices.get(imei);
-    if (device === undefined) return this.#waitInVain(timeoutMs);
-    const deadlineAtMs = Math.min(trace.record.deadlineAtMs, Date.now() + timeoutMs);
-    return this.adopt(device, { ...trace.record, deadlineAtMs }).outcome;
+    if (status.state === 'neverSent') return this.#start(incoming);
+    if (status.state === 'ended') return status.outcome ?? this.#waitForTimeout(timeoutMs);
+    const device = this.#options.devices.get(imei);
+    if (device === undefined) return this.#waitForTimeout(timeoutMs);
+    const deadlineAtMs = Math.min(status.record.deadlineAtMs, Date.now() + timeoutMs);
+    return this.adopt(device, { ...status.record, deadlineAtMs }).outcome;
   }
 
-  #waitInVain(timeoutMs: number): Promise<Outcome> {
+  #waitForTimeout(timeoutMs: number): Promise<Outcome> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve({ kind: 'timedOut' }), Math.min(maxTimeoutMs, timeoutMs));
       timer.unref();
@@ -180,20 +188,20 @@ export class CommandRunner {
 
   #sendInBackground(device: Device, command: PendingCommand): void {
     this.#send(device, command).catch((error: unknown) => {
-      this.#o.log.error({ err: error, imei: device.imei }, 'a command could not be sent');
+      this.#options.log.error({ err: error, imei: device.imei }, 'a command could not be sent');
       device.pending.end(command, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
     });
   }
 
   async #send(device: Device, command: PendingCommand): Promise<void> {
     const job = this.#jobs.get(command);
-    const before = device.session;
-    if (job === undefined || before === null) return;
+    const initialSession = device.session;
+    if (job === undefined || initialSession === null) return;
     const { body, messageId } = job.message;
-    const header = { edition: before.edition, phone: before.address };
+    const header = { edition: initialSession.edition, phone: initialSession.address };
     const parts = Math.max(1, Math.ceil(body.length / 1023));
-    const serial = device.serials.takeRun(parts);
-    device.pending.sent(
+    const serial = device.serials.nextSerialRange(parts);
+    device.pending.markSent(
       command,
       Array.from({ length: parts }, (_, index) => (serial + index) & 0xffff),
     );
@@ -206,16 +214,16 @@ export class CommandRunner {
       return;
     }
     const frames = encodeRawMessage(messageId, body, { ...header, phone: session.address, serial });
-    if (frames.length > 1) device.keepSplit({ firstSerial: serial, frames });
+    if (frames.length > 1) device.retainSplitMessage({ firstSerial: serial, frames });
     command.isWritten = true;
-    this.#o.metrics.hot.framesOut += frames.length;
+    this.#options.metrics.hot.framesOut += frames.length;
     session.connection.send(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
     const { commandId, correlationId } = job.incoming;
-    this.#o.log.debug({ imei: device.imei, commandId, correlationId, messageId, serial }, 'command sent');
-    this.#o.onSent({ imei: device.imei, commandId, messageId, serialNo: (serial + parts - 1) & 0xffff });
+    this.#options.log.debug({ imei: device.imei, commandId, correlationId, messageId, serial }, 'command sent');
+    this.#options.onSent({ imei: device.imei, commandId, messageId, serialNo: (serial + parts - 1) & 0xffff });
     // A sleeping terminal hears one of several queries; each has its own serial, and any answer counts.
     if (job.incoming.command.kind === 'wakeUp')
-      job.repeat ??= setInterval(() => this.#sendInBackground(device, command), this.#o.wakeUpIntervalMs);
+      job.repeatTimer ??= setInterval(() => this.#sendInBackground(device, command), this.#options.wakeUpIntervalMs);
   }
 
   /** False when another pod has the command. */
@@ -223,30 +231,30 @@ export class CommandRunner {
     const { serials, partSerials, messageId, commandId } = command;
     const record = { commandId, messageId, serials, partSerials, deadlineAtMs: job.deadlineAtMs };
     try {
-      if (command.isWritten) await this.#o.records.save(device.imei, record);
-      else job.isElsewhere = !(await this.#o.records.claim(device.imei, record));
+      if (command.isWritten) await this.#options.records.save(device.imei, record);
+      else job.isClaimedElsewhere = !(await this.#options.records.claim(device.imei, record));
     } catch (error) {
       // Without Redis the command goes out all the same: only a crash of this pod would then cost its answer.
-      this.#stateFailed('saveCommand', error);
+      this.#onRedisFailure('saveCommand', error);
     }
-    return !job.isElsewhere;
+    return !job.isClaimedElsewhere;
   }
 
-  #ended(device: Device, command: PendingCommand, outcome: Outcome): void {
+  #onEnded(device: Device, command: PendingCommand, outcome: Outcome): void {
     const job = this.#jobs.get(command);
-    clearInterval(job?.repeat);
+    clearInterval(job?.repeatTimer);
     this.#jobs.delete(command);
-    if (command.serials.length > 0 && job?.isElsewhere !== true)
-      this.#o.records
-        .end(device.imei, command.commandId, outcome)
-        .catch((error: unknown) => this.#stateFailed('endCommand', error));
-    const next = device.pending.nextAfter(command);
+    if (command.serials.length > 0 && job?.isClaimedElsewhere !== true)
+      this.#options.records
+        .markEnded(device.imei, command.commandId, outcome)
+        .catch((error: unknown) => this.#onRedisFailure('endCommand', error));
+    const next = device.pending.findNext(command);
     if (next !== undefined) this.#sendInBackground(device, next);
-    this.#o.devices.forgetIfIdle(device);
+    this.#options.devices.deleteIfIdle(device);
   }
 
-  #stateFailed(operation: string, error: unknown): void {
-    this.#o.metrics.stateFailures.inc({ operation });
-    this.#o.log.debug({ err: error, operation }, 'Redis operation failed');
+  #onRedisFailure(operation: string, error: unknown): void {
+    this.#options.metrics.redisFailures.inc({ operation });
+    this.#options.log.debug({ err: error, operation }, 'Redis operation failed');
   }
 }

@@ -10,20 +10,20 @@ export interface DrainOptions {
   readonly listener: Listener;
   readonly runner: CommandRunner;
   readonly commandServer: DeviceCommandServer;
-  readonly commandsMs: number;
+  readonly commandsTimeoutMs: number;
   readonly spreadMs: number;
   /** Aborted when commands are to be waited for no longer. */
-  readonly hurry: AbortSignal;
+  readonly abortSignal: AbortSignal;
   readonly log: Logger;
 }
 
-const batches = 20;
-const unstoredLimitMs = 5_000;
+const batchCount = 20;
+const pendingAcksTimeoutMs = 5_000;
 const pollMs = 20;
 /** The part of the time for commands in which all terminals stay connected. The rest is for what they are sent in it. */
-const servingShare = 2 / 3;
+const servingFraction = 2 / 3;
 
-const pause = (ms: number): Promise<void> =>
+const sleep = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
@@ -33,63 +33,63 @@ const pause = (ms: number): Promise<void> =>
  * disconnected in batches, so that the other pods are not stormed. A terminal leaves once it has no command in flight and no report without its acknowledgement.
  */
 export async function drain(options: DrainOptions): Promise<void> {
-  const { devices, listener, spreadMs, commandsMs, log } = options;
+  const { devices, listener, spreadMs, commandsTimeoutMs, log } = options;
   listener.stopAccepting();
   const startedAtMs = performance.now();
   log.info({ sessions: devices.sessions().length, commands: options.runner.inFlight }, 'draining');
-  await commandsEnd(options, startedAtMs + commandsMs * servingShare);
-  const sessions = shuffled(devices.sessions());
-  const deadlineMs = startedAtMs + commandsMs;
-  const size = Math.max(1, Math.ceil(sessions.length / batches));
-  const leaving: Promise<void>[] = [];
-  for (let at = 0; at < sessions.length; at += size) {
-    leaving.push(closeBatch(options, sessions.slice(at, at + size), deadlineMs));
-    const gapMs = spreadMs / Math.ceil(sessions.length / size);
-    if (at + size < sessions.length) await pause(gapMs * (0.5 + Math.random()));
+  await waitForCommands(options, startedAtMs + commandsTimeoutMs * servingFraction);
+  const sessions = shuffle(devices.sessions());
+  const deadlineMs = startedAtMs + commandsTimeoutMs;
+  const batchSize = Math.max(1, Math.ceil(sessions.length / batchCount));
+  const closingBatches: Promise<void>[] = [];
+  for (let offset = 0; offset < sessions.length; offset += batchSize) {
+    closingBatches.push(closeBatch(options, sessions.slice(offset, offset + batchSize), deadlineMs));
+    const gapMs = spreadMs / Math.ceil(sessions.length / batchSize);
+    if (offset + batchSize < sessions.length) await sleep(gapMs * (0.5 + Math.random()));
   }
-  await Promise.all(leaving);
+  await Promise.all(closingBatches);
 }
 
 /** Waits until the commands that are in flight now have ended. Later ones are left to the closing of their terminals, else a busy fleet would never leave. */
-async function commandsEnd({ devices, hurry }: DrainOptions, deadlineMs: number): Promise<void> {
-  let waiting = devices.sessions().flatMap((session) => session.device.pending.list());
-  while (waiting.length > 0 && performance.now() < deadlineMs && !hurry.aborted) {
-    await pause(pollMs);
-    waiting = waiting.filter((command) => !command.isEnded);
+async function waitForCommands({ devices, abortSignal }: DrainOptions, deadlineMs: number): Promise<void> {
+  let remaining = devices.sessions().flatMap((session) => session.device.pending.list());
+  while (remaining.length > 0 && performance.now() < deadlineMs && !abortSignal.aborted) {
+    await sleep(pollMs);
+    remaining = remaining.filter((command) => !command.isEnded);
   }
 }
 
 async function closeBatch(options: DrainOptions, sessions: readonly Session[], deadlineMs: number): Promise<void> {
-  const { bus, commandServer, hurry } = options;
-  for (const session of sessions) if (isStanding(session)) commandServer.close(session.device.imei);
+  const { bus, commandServer, abortSignal } = options;
+  for (const session of sessions) if (isActive(session)) commandServer.unsubscribe(session.device.imei);
   // Commands that the broker had sent before it knew are here after one round trip.
   if (bus.isUp()) await bus.nc.flush();
-  const waiting = new Set(sessions);
+  const remaining = new Set(sessions);
   // What is not stored by then is not acknowledged: the terminal sends it again.
-  const storedBeforeMs = performance.now() + unstoredLimitMs;
-  while (waiting.size > 0) {
+  const pendingAcksDeadlineMs = performance.now() + pendingAcksTimeoutMs;
+  while (remaining.size > 0) {
     const now = performance.now();
-    const isOver = now >= deadlineMs || hurry.aborted;
-    for (const session of waiting) {
-      const hasCommands = session.device.pending.size > 0 && !isOver;
-      const hasUnstored = session.connection.unstored > 0 && now < storedBeforeMs;
-      if (isStanding(session) && (hasCommands || hasUnstored)) continue;
-      waiting.delete(session);
+    const isPastDeadline = now >= deadlineMs || abortSignal.aborted;
+    for (const session of remaining) {
+      const hasCommands = session.device.pending.size > 0 && !isPastDeadline;
+      const hasPendingAcks = session.connection.pendingAcks > 0 && now < pendingAcksDeadlineMs;
+      if (isActive(session) && (hasCommands || hasPendingAcks)) continue;
+      remaining.delete(session);
       disconnect(session);
     }
-    if (waiting.size > 0) await pause(pollMs);
+    if (remaining.size > 0) await sleep(pollMs);
   }
 }
 
 function disconnect(session: Session): void {
-  if (!isStanding(session)) return;
+  if (!isActive(session)) return;
   session.isLeaving = true;
   session.connection.end('drain');
 }
 
-const isStanding = (session: Session): boolean => session.device.session === session;
+const isActive = (session: Session): boolean => session.device.session === session;
 
-function shuffled<T>(items: T[]): T[] {
+function shuffle<T>(items: T[]): T[] {
   for (let i = items.length - 1; i > 0; i -= 1) {
     const j = Math.floor(Math.random() * (i + 1));
     [items[i], items[j]] = [items[j] as T, items[i] as T];

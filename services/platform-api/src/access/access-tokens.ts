@@ -3,7 +3,7 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { Role } from './roles.ts';
 
-/** How long an access token is valid (platform-contract.md, section 27: `expires_in`). */
+/** How long an access token is valid (services/platform-api/openapi.json: `expires_in`). */
 export const accessTokenSeconds = 3600;
 const audience = 'platform';
 const clockToleranceSeconds = 5;
@@ -47,10 +47,10 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys can not be read. */
+  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys cannot be read. */
   async verify(token: string): Promise<TokenClaims> {
     try {
-      const { payload } = await jwtVerify(token, ({ kid }) => this.#keyOf(kid), {
+      const { payload } = await jwtVerify(token, ({ kid }) => this.#findKey(kid), {
         algorithms: ['EdDSA'],
         issuer: this.#issuer,
         audience,
@@ -58,11 +58,11 @@ export class AccessTokens {
         requiredClaims: ['sub', 'iat', 'exp'],
       });
       return {
-        userId: integer(Number(payload.sub)),
-        accountId: integer(payload['acc']),
+        userId: parseId(Number(payload.sub)),
+        accountId: parseId(payload['acc']),
         role: payload['role'] as Role,
-        sessionId: payload['sid'] === undefined ? null : integer(payload['sid']),
-        mintedByKeyId: payload['key'] === undefined ? null : integer(payload['key']),
+        sessionId: payload['sid'] === undefined ? null : parseId(payload['sid']),
+        mintedByKeyId: payload['key'] === undefined ? null : parseId(payload['key']),
       };
     } catch (cause) {
       if (cause instanceof errors.JWTExpired) throw new AppError('token_expired', 'The token has expired.', { cause });
@@ -71,19 +71,19 @@ export class AccessTokens {
     }
   }
 
-  async #keyOf(kid: string | undefined) {
-    const key = kid === undefined ? null : await this.#keys.verifyingKey(kid).catch(unavailable);
+  async #findKey(kid: string | undefined) {
+    const key = kid === undefined ? null : await this.#keys.verifyingKey(kid).catch(throwUnavailable);
     if (key === null) throw new errors.JWKSNoMatchingKey();
     return key;
   }
 }
 
 /** That nobody could look is no verdict. */
-function unavailable(cause: unknown): never {
-  throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
+function throwUnavailable(cause: unknown): never {
+  throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
 }
 
-function integer(value: unknown): number {
+function parseId(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
     throw new errors.JWTInvalid('a claim is not an id');
   return value;

@@ -1,6 +1,6 @@
 import type { RequestContext } from '@fleet/service-kit';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
-import type { Scope } from '../store/account-records.ts';
+import type { Scope } from '../store/account-repository.ts';
 import type { Role } from './roles.ts';
 
 /** Who makes a request: a user of an account, with an API key of the same account where both headers are asked for. */
@@ -26,11 +26,11 @@ const callers = new WeakMap<RequestContext, Caller>();
 export const setCaller = (context: RequestContext, caller: Caller): void => void callers.set(context, caller);
 
 /** Who makes a request; a route without credentials has no caller and must not ask. */
-export function callerOf(context: RequestContext): Caller {
+export function getCaller(context: RequestContext): Caller {
   const caller = callers.get(context);
   if (caller === undefined) throw new Error('this route has no caller: it asks for no credentials');
   return caller;
 }
 
 /** Who makes a request, or undefined on routes without credentials. */
-export const callerIfAny = (context: RequestContext): Caller | undefined => callers.get(context);
+export const findCaller = (context: RequestContext): Caller | undefined => callers.get(context);

@@ -5,7 +5,7 @@ const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 /** The origins whose pages may use dashboard keys: that of the public URL, and those of the setting. On loopback a machine has several names. */
 export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<string> {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
-  const origins = new Set([origin, ...more.split(',').map((one) => one.trim().replace(/\/$/, ''))]);
+  const origins = new Set([origin, ...more.split(',').map((entry) => entry.trim().replace(/\/$/, ''))]);
   if (loopbackNames.includes(hostname))
     for (const name of loopbackNames) origins.add(`${protocol}//${name}${port === '' ? '' : `:${port}`}`);
   origins.delete('');

@@ -4,7 +4,7 @@ import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import type { Permission } from './roles.ts';
 
 /** What a route asks for. */
-export interface Access {
+export interface RouteAccess {
   /**
    * `both`: API key and bearer token of one account (the default); `bearer`: the token alone; `key`: the API key alone; `none`: neither (the route checks
    * what it has to by itself); `either`: both where one of them is sent, else the route checks what it takes in their place (`callerIfAny`).
@@ -18,7 +18,7 @@ export interface Access {
 
 /** A row of the Platform API's route table. */
 export interface PlatformRoute extends Route {
-  readonly access: Required<Access>;
+  readonly access: Required<RouteAccess>;
   /** True for a POST that creates or charges: `Idempotency-Key` is honoured. */
   readonly isIdempotent: boolean;
 }
@@ -30,14 +30,14 @@ const commonErrors = {
   400: 'The request is not valid; `details` names each fault.',
   429: 'Too many requests.',
   500: 'Unexpected server error.',
-  503: 'A backend can not be reached at the moment, or the request took too long.',
+  503: 'A backend cannot be reached at the moment, or the request took too long.',
 } as const;
 const credentialErrors = {
   401: 'The API key or the token is missing or not valid.',
   403: 'The role or the key does not allow this, or key and token belong to different accounts.',
 } as const;
 
-const requestLimitMs = 30_000;
+const requestTimeoutMs = 30_000;
 
 /** Declares a row: what all rows have in common is filled in, the handler's input is typed by the schemas. */
 export function platformRoute<
@@ -46,7 +46,7 @@ export function platformRoute<
   const P extends TObject | undefined = undefined,
 >(
   route: Omit<Route, 'handle' | 'query' | 'body' | 'params' | 'errors'> & {
-    readonly access?: Access;
+    readonly access?: RouteAccess;
     readonly isIdempotent?: boolean;
     /** True for what is sent for as long as the caller reads: it has no limit of time, and is not counted as a request by the address alone. */
     readonly isStream?: boolean;
@@ -74,12 +74,12 @@ export function platformRoute<
     : {};
   const body = route.body === undefined ? {} : { 413: 'The body is too large.', 415: 'The body is not plain UTF-8.' };
   return {
-    ...(isStream ? {} : { limitMs: requestLimitMs, bucket: 'platform' }),
+    ...(isStream ? {} : { timeoutMs: requestTimeoutMs, bucket: 'platform' }),
     // What creates or starts something answers that alone.
-    answers200: route.otherSuccesses?.[201] === undefined && route.otherSuccesses?.[202] === undefined,
+    returns200: route.extraSuccesses?.[201] === undefined && route.extraSuccesses?.[202] === undefined,
     ...defineRoute({
       ...row,
-      secured: credentials !== 'none',
+      isSecured: credentials !== 'none',
       errors: { ...replays, ...params, ...errors, ...body },
     } as never),
     access: {

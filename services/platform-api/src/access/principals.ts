@@ -1,13 +1,13 @@
-import { accessChanged, type Bus, keyRevoked, listenFor } from '@fleet/bus';
-import { AppError, type Logger, ShortCache } from '@fleet/service-kit';
-import { standingOf } from '../domains/accounts/standing.ts';
-import { keyHash } from '../domains/api-keys/rules.ts';
+import { accessChanged, type Bus, keyRevoked, subscribe } from '@fleet/bus';
+import { AppError, type Logger, TtlCache } from '@fleet/service-kit';
+import { getAccountStatus } from '../domains/accounts/account-status.ts';
+import { hashKey } from '../domains/api-keys/rules.ts';
 import type { ApiKey } from '../domains/api-keys/schema.ts';
 import { findKeyById, verifyKey } from '../domains/api-keys/use-cases.ts';
 import { useSession } from '../domains/sessions/use-cases.ts';
 import type { User } from '../domains/users/schema.ts';
 import { findUser } from '../domains/users/use-cases.ts';
-import type { Records } from '../store/records.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { TokenClaims } from './access-tokens.ts';
 
 /** The user behind a token. */
@@ -20,74 +20,74 @@ export interface Principal {
 }
 
 /** What changed is forgotten at once where the announcement arrives, and after this time where it got lost. */
-const keepMs = 4_000;
+const cacheTtlMs = 4_000;
 
 /** Who keys and tokens stand for, as of the last seconds: the database decides, not what a token said when it was made. */
 export class Principals {
-  readonly #records: Records;
-  readonly #keys = new ShortCache<ApiKey | null>({ keepMs });
-  readonly #principals = new ShortCache<Principal | null>({ keepMs });
-  readonly #heard: readonly { stop(): void }[];
+  readonly #records: RecordStore;
+  readonly #keys = new TtlCache<ApiKey | null>({ ttlMs: cacheTtlMs });
+  readonly #principals = new TtlCache<Principal | null>({ ttlMs: cacheTtlMs });
+  readonly #subscriptions: readonly { stop(): void }[];
 
-  constructor(records: Records, bus: Bus, log: Logger) {
+  constructor(records: RecordStore, bus: Bus, log: Logger) {
     this.#records = records;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a change of access could not be read');
-    this.#heard = [
-      listenFor(bus, keyRevoked, onError, ({ keySha256 }) => {
-        this.#keys.forget(keySha256);
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid access event');
+    this.#subscriptions = [
+      subscribe(bus, keyRevoked, onError, ({ keySha256 }) => {
+        this.#keys.delete(keySha256);
         // Tokens that the key has minted.
-        this.#principals.forgetAll();
+        this.#principals.clear();
       }),
-      listenFor(bus, accessChanged, onError, () => this.#principals.forgetAll()),
+      subscribe(bus, accessChanged, onError, () => this.#principals.clear()),
       // What was said meanwhile was not heard.
-      { stop: bus.onReconnect(() => this.forgetAll()) },
+      { stop: bus.onReconnect(() => this.invalidateAll()) },
     ];
   }
 
   /** The key when it may be used now, else null. */
-  key(key: string): Promise<ApiKey | null> {
-    const keySha256 = keyHash(key);
-    return orUnavailable(this.#keys.get(keySha256, () => verifyKey(this.#records, keySha256)));
+  findKey(key: string): Promise<ApiKey | null> {
+    const keySha256 = hashKey(key);
+    return orThrowUnavailable(this.#keys.get(keySha256, () => verifyKey(this.#records, keySha256)));
   }
 
   /** The user of a token, null when session, user or minting key are not there any more. */
-  principal(claims: TokenClaims): Promise<Principal | null> {
+  findPrincipal(claims: TokenClaims): Promise<Principal | null> {
     const { userId, accountId, sessionId, mintedByKeyId } = claims;
     const key = [accountId, userId, sessionId, mintedByKeyId].join(':');
-    return orUnavailable(this.#principals.get(key, () => this.#read(claims)));
+    return orThrowUnavailable(this.#principals.get(key, () => this.#load(claims)));
   }
 
   /** Has the database asked again for everybody. */
-  forgetAll(): void {
-    this.#keys.forgetAll();
-    this.#principals.forgetAll();
+  invalidateAll(): void {
+    this.#keys.clear();
+    this.#principals.clear();
   }
 
   stop(): void {
-    for (const heard of this.#heard) heard.stop();
+    for (const subscription of this.#subscriptions) subscription.stop();
   }
 
-  async #read({ userId, accountId, sessionId, mintedByKeyId }: TokenClaims): Promise<Principal | null> {
+  async #load({ userId, accountId, sessionId, mintedByKeyId }: TokenClaims): Promise<Principal | null> {
     const records = this.#records;
-    const [user, standing, session, mintedBy] = await Promise.all([
+    const [user, status, session, mintedBy] = await Promise.all([
       findUser(records, { accountId }, userId),
-      standingOf(records, accountId),
+      getAccountStatus(records, accountId),
       sessionId === null ? null : useSession(records, sessionId, userId),
       sessionId !== null || mintedByKeyId === null ? null : findKeyById(records, { accountId }, mintedByKeyId),
     ]);
     const isBacked = session !== null || mintedBy !== null;
-    return user === null || user.disabled || standing === null || !isBacked
+    return user === null || user.disabled || status === null || !isBacked
       ? null
-      : { user, isSuspended: standing.isSuspended, mintedBy };
+      : { user, isSuspended: status.isSuspended, mintedBy };
   }
 }
 
 /** That nobody could look is no verdict. */
-async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
+async function orThrowUnavailable<T>(lookup: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await lookup;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('unavailable', 'Credentials can not be checked at the moment.', { cause });
+    throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
   }
 }

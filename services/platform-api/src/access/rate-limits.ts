@@ -1,9 +1,9 @@
 import { type Rate, RateLimits as SharedRateLimits } from '@fleet/service-kit';
 import type { Redis } from '@fleet/storage';
-import type { Config } from '../config.ts';
+import type { Config } from '../assembly/config.ts';
 import type { Caller } from './caller.ts';
 
-/** What is counted (platform-contract.md, section 1.7). */
+/** What is counted (docs/reference/conventions.md). */
 export type Bucket =
   | 'platform'
   | 'login'
@@ -43,32 +43,32 @@ export function countKey(
   return by === 'user' || caller.keyId === null ? `user:${caller.userId}` : `key:${caller.keyId}`;
 }
 
-const minute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
+const perMinute = (count: number): Rate => ({ burst: count, perSecond: count / 60 });
 
-const ratesOf = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
+const createRates = (config: Config): Record<Exclude<Bucket, 'command'>, Rate> => ({
   platform: { burst: config.RATE_LIMIT_PLATFORM_BURST, perSecond: config.RATE_LIMIT_PLATFORM_PER_MINUTE / 60 },
-  login: minute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
+  login: perMinute(config.RATE_LIMIT_LOGIN_PER_MINUTE),
   codes: { burst: config.RATE_LIMIT_CODES_PER_HOUR, perSecond: config.RATE_LIMIT_CODES_PER_HOUR / 3600 },
-  geocode: minute(config.RATE_LIMIT_GEOCODE_PER_MINUTE),
-  extraction: minute(config.RATE_LIMIT_EXTRACTION_PER_MINUTE),
-  userSearch: minute(config.RATE_LIMIT_USER_SEARCH_PER_MINUTE),
-  deviceLookup: minute(config.RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE),
-  shareLink: minute(config.RATE_LIMIT_SHARE_LINK_PER_MINUTE),
+  geocode: perMinute(config.RATE_LIMIT_GEOCODE_PER_MINUTE),
+  extraction: perMinute(config.RATE_LIMIT_EXTRACTION_PER_MINUTE),
+  userSearch: perMinute(config.RATE_LIMIT_USER_SEARCH_PER_MINUTE),
+  deviceLookup: perMinute(config.RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE),
+  shareLink: perMinute(config.RATE_LIMIT_SHARE_LINK_PER_MINUTE),
   partner: { burst: config.RATE_LIMIT_PARTNER_PER_SECOND, perSecond: config.RATE_LIMIT_PARTNER_PER_SECOND },
-  webhookTest: minute(config.RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE),
+  webhookTest: perMinute(config.RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE),
   testMail: { burst: config.RATE_LIMIT_TEST_MAIL_PER_HOUR, perSecond: config.RATE_LIMIT_TEST_MAIL_PER_HOUR / 3600 },
-  capture: minute(config.RATE_LIMIT_CAPTURE_PER_MINUTE),
+  capture: perMinute(config.RATE_LIMIT_CAPTURE_PER_MINUTE),
 });
 
-const commandRate = (config: Config): Rate => ({
+const createCommandRate = (config: Config): Rate => ({
   burst: config.RATE_LIMIT_COMMANDS_BURST,
   perSecond: config.RATE_LIMIT_COMMANDS_PER_MINUTE / 60,
 });
 
-export function platformRateLimits(config: Config, redis: Redis): RateLimits {
-  const own = new SharedRateLimits(ratesOf(config), redis, 'rate-limit:platform-api');
+export function createPlatformRateLimits(config: Config, redis: Redis): RateLimits {
+  const own = new SharedRateLimits(createRates(config), redis, 'rate-limit:platform-api');
   // A device has one bucket for its commands, whichever service sends them: device-api's.
-  const devices = new SharedRateLimits({ command: commandRate(config) }, redis, 'rate-limit');
+  const devices = new SharedRateLimits({ command: createCommandRate(config) }, redis, 'rate-limit');
   return {
     consume: (bucket, key, context) =>
       bucket === 'command' ? devices.consume(bucket, key, context) : own.consume(bucket, key, context),

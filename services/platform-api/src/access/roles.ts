@@ -1,4 +1,4 @@
-/** What a user may be (platform-contract.md, section 2.1), from most to least. */
+/** What a user may be (docs/reference/access.md), from most to least. */
 export const roles = ['superadmin', 'dealer', 'owner', 'admin', 'manager', 'viewer', 'driver'] as const;
 
 /** A user's role. */
@@ -35,5 +35,5 @@ export const permissions = {
 export type Permission = keyof typeof permissions;
 
 /** True when users of a role may do what a permission stands for. */
-export const may = (role: Role, permission: Permission): boolean =>
+export const isPermitted = (role: Role, permission: Permission): boolean =>
   (permissions[permission] as readonly Role[]).includes(role);

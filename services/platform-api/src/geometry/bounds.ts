@@ -1,5 +1,5 @@
-import { finiteNumber } from '@fleet/service-kit';
-import { degreeM, nearLongitude, normalLongitude, type Position, radians } from './positions.ts';
+import { parseFiniteNumber } from '@fleet/service-kit';
+import { degreeM, normalizeLongitude, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
 /** A rectangle. Across the date line `maxLng` lies beyond 180, so that it is never below `minLng`. */
 export interface Bounds {
@@ -10,17 +10,17 @@ export interface Bounds {
 }
 
 /** A line whose longitudes do not jump at the date line: each is the nearest to the one before. */
-export function unwrapped(line: readonly Position[]): Position[] {
+export function unwrapLongitudes(line: readonly Position[]): Position[] {
   let last = line[0]?.[1] ?? 0;
   return line.map(([latitude, longitude]) => {
-    last = nearLongitude(longitude, last);
+    last = unwrapLongitude(longitude, last);
     return [latitude, last];
   });
 }
 
 /** The smallest rectangle around a line, with a margin on each side. */
-export function boundsOf(line: readonly Position[], marginM = 0): Bounds {
-  const positions = unwrapped(line);
+export function computeBounds(line: readonly Position[], marginM = 0): Bounds {
+  const positions = unwrapLongitudes(line);
   let [minLat, minLng, maxLat, maxLng] = [90, Number.POSITIVE_INFINITY, -90, Number.NEGATIVE_INFINITY];
   for (const [latitude, longitude] of positions) {
     minLat = Math.min(minLat, latitude);
@@ -29,11 +29,11 @@ export function boundsOf(line: readonly Position[], marginM = 0): Bounds {
     maxLng = Math.max(maxLng, longitude);
   }
   return marginM === 0
-    ? shifted({ minLat, minLng, maxLat, maxLng })
-    : grown({ minLat, minLng, maxLat, maxLng }, marginM);
+    ? shiftBounds({ minLat, minLng, maxLat, maxLng })
+    : growBounds({ minLat, minLng, maxLat, maxLng }, marginM);
 }
 
-function grown(bounds: Bounds, marginM: number): Bounds {
+function growBounds(bounds: Bounds, marginM: number): Bounds {
   const lat = marginM / degreeM;
   const [minLat, maxLat] = [bounds.minLat - lat, bounds.maxLat + lat];
   // Within the margin of a pole every meridian is near.
@@ -41,30 +41,30 @@ function grown(bounds: Bounds, marginM: number): Bounds {
     return { minLat: Math.max(-90, minLat), maxLat: Math.min(90, maxLat), minLng: -180, maxLng: 180 };
   // A circle is widest a little closer to the pole than its centre.
   const widest = Math.max(Math.abs(bounds.minLat), Math.abs(bounds.maxLat));
-  const ratio = Math.sin(radians(lat)) / Math.cos(radians(widest));
+  const ratio = Math.sin(toRadians(lat)) / Math.cos(toRadians(widest));
   if (ratio >= 1) return { minLat, maxLat, minLng: -180, maxLng: 180 };
   const lng = (Math.asin(ratio) * 180) / Math.PI;
-  return shifted({ minLat, maxLat, minLng: bounds.minLng - lng, maxLng: bounds.maxLng + lng });
+  return shiftBounds({ minLat, maxLat, minLng: bounds.minLng - lng, maxLng: bounds.maxLng + lng });
 }
 
 /** The same rectangle with its western side between -180 and 180. */
-function shifted(bounds: Bounds): Bounds {
+function shiftBounds(bounds: Bounds): Bounds {
   const width = bounds.maxLng - bounds.minLng;
   if (width >= 360) return { ...bounds, minLng: -180, maxLng: 180 };
-  const minLng = bounds.minLng === 180 && width > 0 ? -180 : normalLongitude(bounds.minLng);
+  const minLng = bounds.minLng === 180 && width > 0 ? -180 : normalizeLongitude(bounds.minLng);
   // As it is where it need not be moved: a sum may leave the easternmost corner out.
   return minLng === bounds.minLng ? bounds : { ...bounds, minLng, maxLng: minLng + width };
 }
 
 /** As records show it, `[min_lat, min_lng, max_lat, max_lng]`; across the date line the third is the smaller longitude, as in GeoJSON. */
-export const bboxOf = ({ minLat, minLng, maxLat, maxLng }: Bounds): number[] =>
-  [minLat, minLng, maxLat, normalLongitude(maxLng)].map(rounded);
+export const formatBbox = ({ minLat, minLng, maxLat, maxLng }: Bounds): number[] =>
+  [minLat, minLng, maxLat, normalizeLongitude(maxLng)].map(roundCoordinate);
 
-const rounded = (value: number): number => Math.round(value * 1e7) / 1e7;
+const roundCoordinate = (value: number): number => Math.round(value * 1e7) / 1e7;
 
 /** Reads `min_lat,min_lng,max_lat,max_lng`; null when it is none. */
-export function readBbox(text: string): Bounds | null {
-  const parts = text.split(',').map((part) => finiteNumber(part.trim()));
+export function parseBbox(text: string): Bounds | null {
+  const parts = text.split(',').map((part) => parseFiniteNumber(part.trim()));
   if (parts.length !== 4 || parts.includes(undefined)) return null;
   const [minLat = 0, minLng = 0, maxLat = 0, maxLng = 0] = parts;
   const isOnEarth = minLat >= -90 && maxLat <= 90 && Math.abs(minLng) <= 180 && Math.abs(maxLng) <= 180;
@@ -73,11 +73,11 @@ export function readBbox(text: string): Bounds | null {
 }
 
 /** True when two rectangles have a position in common. */
-export const overlap = (a: Bounds, b: Bounds): boolean =>
+export const boundsOverlap = (a: Bounds, b: Bounds): boolean =>
   a.minLat <= b.maxLat &&
   a.maxLat >= b.minLat &&
-  [-360, 0, 360].some((turn) => a.minLng <= b.maxLng + turn && a.maxLng >= b.minLng + turn);
+  [-360, 0, 360].some((offset) => a.minLng <= b.maxLng + offset && a.maxLng >= b.minLng + offset);
 
 /** True when a position lies in a rectangle, its sides included. */
 export const isWithin = ([latitude, longitude]: Position, bounds: Bounds): boolean =>
-  overlap({ minLat: latitude, maxLat: latitude, minLng: longitude, maxLng: longitude }, bounds);
+  boundsOverlap({ minLat: latitude, maxLat: latitude, minLng: longitude, maxLng: longitude }, bounds);

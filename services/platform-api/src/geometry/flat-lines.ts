@@ -1,7 +1,7 @@
-import { unwrapped } from './bounds.ts';
-import { degreeM, nearLongitude, type Position, radians } from './positions.ts';
+import { unwrapLongitudes } from './bounds.ts';
+import { degreeM, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** A line made ready for many measurements, which make nothing anew. Its longitudes do not jump at the date line. */
+/** A line made ready for many measurements, which make nothing again. Its longitudes do not jump at the date line. */
 export interface FlatLine {
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
@@ -10,8 +10,8 @@ export interface FlatLine {
 }
 
 /** A line of one position or more; a ring is closed by its first position. */
-export function flatLine(positions: readonly Position[], isRing: boolean): FlatLine {
-  const line = unwrapped(isRing ? [...positions, ...positions.slice(0, 1)] : positions);
+export function toFlatLine(positions: readonly Position[], isRing: boolean): FlatLine {
+  const line = unwrapLongitudes(isRing ? [...positions, ...positions.slice(0, 1)] : positions);
   const longitudes = Float64Array.from(line, ([, longitude]) => longitude);
   let [west, east] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const longitude of longitudes) {
@@ -31,8 +31,8 @@ export function distanceToLineM(
   from = 0,
   to = latitudes.length - 1,
 ): number {
-  const scale = Math.cos(radians(latitude));
-  const here = nearLongitude(longitude, middle);
+  const scale = Math.cos(toRadians(latitude));
+  const here = unwrapLongitude(longitude, middle);
   let ax = ((longitudes[from] ?? 0) - here) * scale;
   let ay = (latitudes[from] ?? 0) - latitude;
   let best = ax * ax + ay * ay;
@@ -58,7 +58,7 @@ export function isInFlatRing(
   latitude: number,
   longitude: number,
 ): boolean {
-  const here = nearLongitude(longitude, middle);
+  const here = unwrapLongitude(longitude, middle);
   let isIn = false;
   for (let at = 1; at < latitudes.length; at += 1) {
     const y1 = latitudes[at - 1] ?? 0;

@@ -5,11 +5,11 @@ import { kinks } from '@turf/kinks';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
-import { bboxOf, boundsOf, isWithin, overlap, readBbox } from './bounds.ts';
-import { joined, lengthM, nearestOnLine } from './lines.ts';
+import { boundsOverlap, computeBounds, formatBbox, isWithin, parseBbox } from './bounds.ts';
+import { joinLines, lineLengthM, nearestOnLine } from './lines.ts';
 import { decodePolyline, encodePolyline } from './polyline.ts';
-import { bearingDeg, compassPoint, destination, distanceM, nearLongitude, type Position } from './positions.ts';
-import { areaM2, isInRing, openRing, ringFault } from './rings.ts';
+import { bearingDeg, compassPoint, destination, distanceM, type Position, unwrapLongitude } from './positions.ts';
+import { areaM2, findRingFault, isInRing, withoutClosingCorner } from './rings.ts';
 
 fc.configureGlobal(propertySettings);
 
@@ -43,12 +43,12 @@ describe('positions', () => {
 
   it('finds the way back: so far in that direction', () => {
     fc.assert(
-      fc.property(position(), number(0, 359.9), number(1, 500_000), (from, bearing, far) => {
-        const to = destination(from, bearing, far);
+      fc.property(position(), number(0, 359.9), number(1, 500_000), (from, bearing, distance) => {
+        const to = destination(from, bearing, distance);
         expect(Math.abs(to[1])).toBeLessThanOrEqual(180);
-        expect(Math.abs(distanceM(from, to) - far)).toBeLessThan(0.01 + far * 1e-6);
-        const turn = Math.abs(nearLongitude(bearingDeg(from, to) - bearing, 0));
-        expect(turn * far).toBeLessThan(1 + far * 1e-3);
+        expect(Math.abs(distanceM(from, to) - distance)).toBeLessThan(0.01 + distance * 1e-6);
+        const difference = Math.abs(unwrapLongitude(bearingDeg(from, to) - bearing, 0));
+        expect(difference * distance).toBeLessThan(1 + distance * 1e-3);
       }),
     );
   });
@@ -119,10 +119,10 @@ describe('rings', () => {
 
   it('accepts every ring that does not cross itself, whichever corner is first and whichever way round', () => {
     fc.assert(
-      fc.property(starRing, fc.nat(), fc.boolean(), (ring, turn, isReversed) => {
-        const start = turn % ring.length;
+      fc.property(starRing, fc.nat(), fc.boolean(), (ring, difference, isReversed) => {
+        const start = difference % ring.length;
         const turned = [...ring.slice(start), ...ring.slice(0, start)];
-        expect(ringFault(isReversed ? turned.reverse() : turned)).toBeNull();
+        expect(findRingFault(isReversed ? turned.reverse() : turned)).toBeNull();
       }),
     );
   });
@@ -136,9 +136,9 @@ describe('rings', () => {
     ) as fc.Arbitrary<Position>;
     fc.assert(
       fc.property(fc.array(corner, { minLength: 4, maxLength: 7 }), (ring) => {
-        const hasFault = ringFault(ring) !== null;
+        const hasFault = findRingFault(ring) !== null;
         const crosses = kinks(polygon(ring)).features.length > 0;
-        expect(hasFault).toBe(crosses || touches(ring));
+        expect(hasFault).toBe(crosses || touchesRing(ring));
       }),
       { numRuns: propertyRuns(500) },
     );
@@ -204,7 +204,7 @@ describe('rings', () => {
       'cross or touch',
     ],
   ] as [string, Position[], string][])('refuses %s', (_name, ring, fault) => {
-    expect(ringFault(ring)).toContain(fault);
+    expect(findRingFault(ring)).toContain(fault);
   });
 
   it('refuses corners on one line whose decimals have no exact double', () => {
@@ -213,7 +213,7 @@ describe('rings', () => {
       [10.01, 20.01],
       [10.02, 20.02],
     ];
-    expect(ringFault(line)).toContain('area above zero');
+    expect(findRingFault(line)).toContain('area above zero');
     const decimals = fc.integer({ min: 4, max: 9 });
     const step = fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -500, max: 500 }));
     const times = fc.uniqueArray(fc.integer({ min: -100, max: 100 }), { minLength: 3, maxLength: 12 });
@@ -225,7 +225,7 @@ describe('rings', () => {
         const ring = multiples.map(
           (times): Position => [(startLat + times * north) / scale, (startLng + times * east) / scale],
         );
-        expect(ringFault(ring)).not.toBeNull();
+        expect(findRingFault(ring)).not.toBeNull();
       }),
     );
   });
@@ -236,7 +236,7 @@ describe('rings', () => {
       fc.property(turned, ([corner, bearing]) => {
         const along = destination(corner, bearing, 5);
         const ring = [corner, along, destination(along, bearing + 90, 2), destination(corner, bearing + 90, 2)];
-        expect(ringFault(ring)).toBeNull();
+        expect(findRingFault(ring)).toBeNull();
         expect(areaM2(ring)).toBeCloseTo(10, 1);
       }),
     );
@@ -244,7 +244,7 @@ describe('rings', () => {
 
   it('refuses a ring around a pole, whose inside nobody can tell', () => {
     const around: Position[] = [-150, -60, 30, 120].map((lng) => [80, lng]);
-    expect(ringFault(around)).toContain('pole');
+    expect(findRingFault(around)).toContain('pole');
   });
 
   it('tells inside from outside across the date line and at any turn of the longitude', () => {
@@ -254,16 +254,16 @@ describe('rings', () => {
       [1, -179],
       [1, 179],
     ];
-    expect(ringFault(ring)).toBeNull();
+    expect(findRingFault(ring)).toBeNull();
     expect([180, -180, 179.5, -179.5].map((lng) => isInRing([0, lng], ring))).toEqual([true, true, true, true]);
     expect([178.9, -178.9, 0].map((lng) => isInRing([0, lng], ring))).toEqual([false, false, false]);
-    expect(areaM2(ring)).toBeCloseTo(areaM2(ring.map(([lat, lng]) => [lat, nearLongitude(lng - 180, 0)])), 0);
+    expect(areaM2(ring)).toBeCloseTo(areaM2(ring.map(([lat, lng]) => [lat, unwrapLongitude(lng - 180, 0)])), 0);
   });
 
   it('holds its corners, and nothing beyond its bounds', () => {
     fc.assert(
       fc.property(starRing, number(0.001, 0.95), (ring, beyond) => {
-        const { minLat, minLng, maxLat, maxLng } = boundsOf(ring);
+        const { minLat, minLng, maxLat, maxLng } = computeBounds(ring);
         expect(ring.every((corner) => isInRing(corner, ring))).toBe(true);
         expect(isInRing([maxLat + beyond, (minLng + maxLng) / 2], ring)).toBe(false);
         expect(isInRing([(minLat + maxLat) / 2, maxLng + beyond], ring)).toBe(false);
@@ -277,13 +277,13 @@ describe('rings', () => {
       [0, 1],
       [1, 1],
     ];
-    expect(openRing([...open, [0, 0]])).toEqual(open);
-    expect(openRing(open)).toEqual(open);
+    expect(withoutClosingCorner([...open, [0, 0]])).toEqual(open);
+    expect(withoutClosingCorner(open)).toEqual(open);
   });
 });
 
 /** True when a corner lies on a side that is not its own, or on one line with all others. */
-function touches(ring: readonly Position[]): boolean {
+function touchesRing(ring: readonly Position[]): boolean {
   const next = (at: number): number => (at + 1) % ring.length;
   const side = (at: number): Position[] => [ring[at] ?? [0, 0], ring[next(at)] ?? [0, 0]];
   return ring.some((corner, at) =>
@@ -311,7 +311,7 @@ describe('lines', () => {
       [1, 1],
     ];
     expect(nearestOnLine([0.5, 1.1], line)?.alongM).toBeCloseTo(
-      lengthM([
+      lineLengthM([
         [0, 0],
         [0, 1],
         [0.5, 1],
@@ -327,14 +327,14 @@ describe('lines', () => {
       [0, 179.9],
       [0, -179.9],
     ];
-    expect(lengthM(line)).toBeCloseTo(distanceM([0, 0], [0, 0.2]), 0);
+    expect(lineLengthM(line)).toBeCloseTo(distanceM([0, 0], [0, 0.2]), 0);
     expect(nearestOnLine([0.01, -179.95], line)?.distanceM).toBeCloseTo(distanceM([0, 0], [0.01, 0]), 0);
     expect(nearestOnLine([0.01, 179.95], line)?.alongM).toBeCloseTo(distanceM([0, 0], [0, 0.05]), 0);
   });
 
   it('joins lines without standing still', () => {
     expect(
-      joined([
+      joinLines([
         [
           [0, 0],
           [0, 1],
@@ -357,22 +357,22 @@ describe('bounds', () => {
   it('holds every point of the line, and the margin around it', () => {
     fc.assert(
       fc.property(position(80), number(1, 200_000), number(0, 359), (centre, margin, bearing) => {
-        const bounds = boundsOf([centre], margin);
+        const bounds = computeBounds([centre], margin);
         expect(isWithin(destination(centre, bearing, margin * 0.999), bounds)).toBe(true);
-        expect(overlap(bounds, boundsOf([centre]))).toBe(true);
+        expect(boundsOverlap(bounds, computeBounds([centre]))).toBe(true);
       }),
     );
   });
 
   it('shows the date line as GeoJSON does, and reads it back', () => {
-    const bounds = boundsOf([
+    const bounds = computeBounds([
       [1, 179],
       [-1, -179],
     ]);
-    expect(bboxOf(bounds)).toEqual([-1, 179, 1, -179]);
-    expect(readBbox('-1,179,1,-179')).toEqual(bounds);
-    expect(readBbox(' -1 , 179e0, 1.0, -179')).toEqual(bounds);
-    expect(readBbox('-1e-7,0.30000000000000004,1,2')).toMatchObject({ minLat: -1e-7, minLng: 0.1 + 0.2 });
+    expect(formatBbox(bounds)).toEqual([-1, 179, 1, -179]);
+    expect(parseBbox('-1,179,1,-179')).toEqual(bounds);
+    expect(parseBbox(' -1 , 179e0, 1.0, -179')).toEqual(bounds);
+    expect(parseBbox('-1e-7,0.30000000000000004,1,2')).toMatchObject({ minLat: -1e-7, minLng: 0.1 + 0.2 });
     expect(isWithin([0, 180], bounds)).toBe(true);
     expect(isWithin([0, -179.5], bounds)).toBe(true);
     expect(isWithin([0, 178], bounds)).toBe(false);
@@ -392,6 +392,6 @@ describe('bounds', () => {
     '1.,2,3,4',
     '01,2,3,4',
   ])('refuses %j', (text) => {
-    expect(readBbox(text)).toBeNull();
+    expect(parseBbox(text)).toBeNull();
   });
 });

@@ -1,14 +1,14 @@
-import { degreeM, distanceM, nearLongitude, normalLongitude, type Position, radians } from './positions.ts';
+import { degreeM, distanceM, normalizeLongitude, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
 /** Length of a line. */
-export function lengthM(line: readonly Position[]): number {
+export function lineLengthM(line: readonly Position[]): number {
   let sum = 0;
   for (let at = 1; at < line.length; at += 1) sum += distanceM(line[at - 1] as Position, line[at] as Position);
   return sum;
 }
 
 /** The place on a line that is nearest to a position. */
-export interface OnLine {
+export interface NearestPoint {
   readonly position: Position;
   /** From the position asked for. */
   readonly distanceM: number;
@@ -25,27 +25,27 @@ export function nearestOnSegment(
   to: Position,
 ): { readonly part: number; readonly position: Position; readonly distanceM: number } {
   const [latitude, longitude] = position;
-  const scale = Math.cos(radians(latitude));
-  const x = (lng: number): number => (nearLongitude(lng, longitude) - longitude) * scale;
+  const scale = Math.cos(toRadians(latitude));
+  const x = (lng: number): number => (unwrapLongitude(lng, longitude) - longitude) * scale;
   const [ax, ay] = [x(from[1]), from[0] - latitude];
   // From the start of the segment on, so that a segment across the date line stays whole.
-  const dx = (nearLongitude(to[1], from[1]) - from[1]) * scale;
+  const dx = (unwrapLongitude(to[1], from[1]) - from[1]) * scale;
   const dy = to[0] - from[0];
   const square = dx * dx + dy * dy;
   const part = square === 0 ? 0 : Math.max(0, Math.min(1, -(ax * dx + ay * dy) / square));
   const [px, py] = [ax + part * dx, ay + part * dy];
   const nearest: Position = [
     from[0] + part * dy,
-    normalLongitude(from[1] + part * (nearLongitude(to[1], from[1]) - from[1])),
+    normalizeLongitude(from[1] + part * (unwrapLongitude(to[1], from[1]) - from[1])),
   ];
   return { part, position: nearest, distanceM: Math.hypot(px, py) * degreeM };
 }
 
 /** The nearest place on a line of one point or more; null for an empty one. */
-export function nearestOnLine(position: Position, line: readonly Position[]): OnLine | null {
+export function nearestOnLine(position: Position, line: readonly Position[]): NearestPoint | null {
   const first = line[0];
   if (first === undefined) return null;
-  let best: OnLine = { position: first, distanceM: distanceM(position, first), alongM: 0, segment: 0 };
+  let best: NearestPoint = { position: first, distanceM: distanceM(position, first), alongM: 0, segment: 0 };
   let startM = 0;
   for (let at = 1; at < line.length; at += 1) {
     const [from, to] = [line[at - 1] as Position, line[at] as Position];
@@ -64,11 +64,11 @@ export function nearestOnLine(position: Position, line: readonly Position[]): On
 }
 
 /** A line whose ends are one place has that place twice: a way has two points or more. */
-export const twoEnds = (line: readonly Position[]): readonly Position[] =>
+export const bothEnds = (line: readonly Position[]): readonly Position[] =>
   line.length === 1 ? [...line, ...line] : line;
 
 /** Joins lines; where one begins as the one before has ended, that point stands once. */
-export function joined(lines: readonly (readonly Position[])[]): Position[] {
+export function joinLines(lines: readonly (readonly Position[])[]): Position[] {
   const all: Position[] = [];
   for (const line of lines)
     for (const position of line) {

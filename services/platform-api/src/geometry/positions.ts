@@ -1,53 +1,53 @@
-/** WGS-84 degrees; every pair of numbers in the Platform API has this order (platform-contract.md, section 1.2). */
+/** WGS-84 degrees; every pair of numbers in the Platform API has this order (docs/reference/conventions.md). */
 export type Position = readonly [latitude: number, longitude: number];
 
 /** Mean radius of the earth. */
 export const earthRadiusM = 6_371_008.8;
 
-export const radians = (degrees: number): number => (degrees * Math.PI) / 180;
-export const degrees = (radians: number): number => (radians * 180) / Math.PI;
+export const toRadians = (degrees: number): number => (degrees * Math.PI) / 180;
+export const toDegrees = (radians: number): number => (radians * 180) / Math.PI;
 
 /** Metres of one degree of latitude. */
-export const degreeM = radians(1) * earthRadiusM;
+export const degreeM = toRadians(1) * earthRadiusM;
 
 /** The same meridian, from -180 up to 180. */
-export function normalLongitude(longitude: number): number {
+export function normalizeLongitude(longitude: number): number {
   if (longitude >= -180 && longitude <= 180) return longitude;
   return ((((longitude + 180) % 360) + 360) % 360) - 180;
 }
 
 /** The longitude that is nearest to another one: it may lie beyond 180, which lets a line cross the date line without a jump. */
-export const nearLongitude = (longitude: number, to: number): number =>
+export const unwrapLongitude = (longitude: number, to: number): number =>
   longitude - 360 * Math.round((longitude - to) / 360);
 
 /** Great circle distance. */
 export function distanceM(a: Position, b: Position): number {
-  const [lat1, lat2] = [radians(a[0]), radians(b[0])];
+  const [lat1, lat2] = [toRadians(a[0]), toRadians(b[0])];
   const half =
-    Math.sin((lat2 - lat1) / 2) ** 2 + Math.cos(lat1) * Math.cos(lat2) * Math.sin(radians(b[1] - a[1]) / 2) ** 2;
+    Math.sin((lat2 - lat1) / 2) ** 2 + Math.cos(lat1) * Math.cos(lat2) * Math.sin(toRadians(b[1] - a[1]) / 2) ** 2;
   return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(half)));
 }
 
 /** Direction of the great circle from one position to another, clockwise from north, 0 up to 360. */
 export function bearingDeg(from: Position, to: Position): number {
-  const [lat1, lat2] = [radians(from[0]), radians(to[0])];
-  const across = radians(to[1] - from[1]);
+  const [lat1, lat2] = [toRadians(from[0]), toRadians(to[0])];
+  const across = toRadians(to[1] - from[1]);
   const y = Math.sin(across) * Math.cos(lat2);
   const x = Math.cos(lat1) * Math.sin(lat2) - Math.sin(lat1) * Math.cos(lat2) * Math.cos(across);
-  return (degrees(Math.atan2(y, x)) + 360) % 360;
+  return (toDegrees(Math.atan2(y, x)) + 360) % 360;
 }
 
 /** The position that lies so far away in a direction. */
 export function destination(from: Position, bearing: number, lengthM: number): Position {
   const angle = lengthM / earthRadiusM;
-  const [lat1, way] = [radians(from[0]), radians(bearing)];
+  const [lat1, way] = [toRadians(from[0]), toRadians(bearing)];
   const sin = Math.sin(lat1) * Math.cos(angle) + Math.cos(lat1) * Math.sin(angle) * Math.cos(way);
   const lat2 = Math.asin(Math.max(-1, Math.min(1, sin)));
   const across = Math.atan2(
     Math.sin(way) * Math.sin(angle) * Math.cos(lat1),
     Math.cos(angle) - Math.sin(lat1) * Math.sin(lat2),
   );
-  return [degrees(lat2), normalLongitude(from[1] + degrees(across))];
+  return [toDegrees(lat2), normalizeLongitude(from[1] + toDegrees(across))];
 }
 
 const compassPoints = ['N', 'NE', 'E', 'SE', 'S', 'SW', 'W', 'NW'] as const;

@@ -1,23 +1,23 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { orient2d } from 'robust-predicates';
-import { boundsOf, unwrapped } from './bounds.ts';
-import { earthRadiusM, nearLongitude, type Position, radians } from './positions.ts';
+import { computeBounds, unwrapLongitudes } from './bounds.ts';
+import { earthRadiusM, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
 /** Corners as they are stored: a last one that repeats the first is left out. */
-export function openRing(corners: readonly Position[]): Position[] {
+export function withoutClosingCorner(corners: readonly Position[]): Position[] {
   const [first, last] = [corners[0], corners.at(-1)];
   const isClosed = corners.length > 1 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
   return isClosed ? corners.slice(0, -1) : [...corners];
 }
 
 /** What is wrong with a ring of corners, as the rest of a sentence, or null. */
-export function ringFault(corners: readonly Position[]): string | null {
+export function findRingFault(corners: readonly Position[]): string | null {
   if (corners.length < 3) return 'must have at least 3 different corners';
-  const ring = unwrapped(corners).map(onGrid);
+  const ring = unwrapLongitudes(corners).map(snapToGrid);
   const [start, end] = [ring[0] as Position, ring.at(-1) as Position];
   if (Math.abs(start[1] - end[1]) > 180) return 'must not go around a pole';
-  if (hasRepeatedCorner(ring)) return 'must not pass through the same corner twice';
-  if (crossesItself(ring)) return 'must not cross or touch itself';
+  if (hasDuplicateCorner(ring)) return 'must not pass through the same corner twice';
+  if (isSelfIntersecting(ring)) return 'must not cross or touch itself';
   return isFlat(ring) || areaM2(corners) === 0 ? 'must have an area above zero' : null;
 }
 
@@ -43,35 +43,35 @@ function isFlat(ring: readonly Position[]): boolean {
 }
 
 /** What is closer together than the grid is one place. */
-const onGrid = ([latitude, longitude]: Position): Position => [
+const snapToGrid = ([latitude, longitude]: Position): Position => [
   Math.round(latitude * 1e9) / 1e9,
   Math.round(longitude * 1e9) / 1e9,
 ];
 
-const hasRepeatedCorner = (ring: readonly Position[]): boolean =>
+const hasDuplicateCorner = (ring: readonly Position[]): boolean =>
   new Set(ring.map(([latitude, longitude]) => `${latitude},${longitude}`)).size < ring.length;
 
-function crossesItself(ring: readonly Position[]): boolean {
+function isSelfIntersecting(ring: readonly Position[]): boolean {
   const count = ring.length;
   const corner = (at: number): Position => ring[at % count] as Position;
   for (let i = 0; i < count; i += 1) {
     // Neighbours share a corner; they overlap only when the ring turns back on itself there.
-    if (turnsBack(corner(i), corner(i + 1), corner(i + 2))) return true;
+    if (hasSpike(corner(i), corner(i + 1), corner(i + 2))) return true;
     for (let j = i + 2; j < count; j += 1) {
       if (i === 0 && j === count - 1) continue;
-      if (meet(corner(i), corner(i + 1), corner(j), corner(j + 1))) return true;
+      if (segmentsIntersect(corner(i), corner(i + 1), corner(j), corner(j + 1))) return true;
     }
   }
   return false;
 }
 
-function turnsBack(a: Position, b: Position, c: Position): boolean {
+function hasSpike(a: Position, b: Position, c: Position): boolean {
   if (orient2d(a[0], a[1], b[0], b[1], c[0], c[1]) !== 0) return false;
   return (a[0] - b[0]) * (c[0] - b[0]) + (a[1] - b[1]) * (c[1] - b[1]) > 0;
 }
 
 /** True when two segments have a point in common. */
-function meet(a: Position, b: Position, c: Position, d: Position): boolean {
+function segmentsIntersect(a: Position, b: Position, c: Position, d: Position): boolean {
   const side = (p: Position, q: Position, r: Position): number =>
     Math.sign(orient2d(p[0], p[1], q[0], q[1], r[0], r[1]));
   const [c1, d1, a1, b1] = [side(a, b, c), side(a, b, d), side(c, d, a), side(c, d, b)];
@@ -92,24 +92,24 @@ const isBetween = (p: Position, a: Position, b: Position): boolean =>
 
 /** Area of a ring on the sphere (Chamberlain and Duquette). */
 export function areaM2(corners: readonly Position[]): number {
-  const ring = unwrapped(corners);
+  const ring = unwrapLongitudes(corners);
   let sum = 0;
   for (let at = 0; at < ring.length; at += 1) {
     const before = ring[(at + ring.length - 1) % ring.length] as Position;
     const here = ring[at] as Position;
     const after = ring[(at + 1) % ring.length] as Position;
-    sum += radians(after[1] - before[1]) * Math.sin(radians(here[0]));
+    sum += toRadians(after[1] - before[1]) * Math.sin(toRadians(here[0]));
   }
   return Math.abs((sum * earthRadiusM * earthRadiusM) / 2);
 }
 
 /** True when a position lies in a ring or on its edge. */
 export function isInRing([latitude, longitude]: Position, corners: readonly Position[]): boolean {
-  const ring = unwrapped(corners);
-  const { minLng, maxLng } = boundsOf(ring);
+  const ring = unwrapLongitudes(corners);
+  const { minLng, maxLng } = computeBounds(ring);
   const middle = (minLng + maxLng) / 2;
   const outline = [...ring, ring[0] as Position].map(([lat, lng]) => [lng, lat]);
-  return booleanPointInPolygon([nearLongitude(longitude, middle), latitude], {
+  return booleanPointInPolygon([unwrapLongitude(longitude, middle), latitude], {
     type: 'Polygon',
     coordinates: [outline],
   });

@@ -1,4 +1,4 @@
-import { MessageRefused } from '../providers/message.ts';
+import { MessageRefusedError } from '../providers/message.ts';
 
 /** Why a mail was not sent, as an administrator is shown it: without what the server wrote, which belongs to the operator. */
 export const mailFailureReasons = [
@@ -13,7 +13,7 @@ export const mailFailureReasons = [
 export type MailFailureReason = (typeof mailFailureReasons)[number];
 
 /** The mail server did not take a mail now: it can be sent again later. */
-export class MailDeferred extends Error {
+export class MailDeferredError extends Error {
   override readonly name = 'MailDeferred';
   readonly reason: MailFailureReason;
   constructor(reason: MailFailureReason, message: string, cause?: unknown) {
@@ -23,12 +23,12 @@ export class MailDeferred extends Error {
 }
 
 /** The connection was lost after the mail had been handed over, before the server's reply: sent again, it might arrive twice. */
-export class MailOutcomeUnknown extends MessageRefused {}
+export class MailOutcomeUnknownError extends MessageRefusedError {}
 
-export function reasonOf(error: unknown): MailFailureReason {
-  if (error instanceof MailOutcomeUnknown) return 'outcome_unknown';
-  if (error instanceof MessageRefused) return 'refused';
-  return error instanceof MailDeferred ? error.reason : 'temporary_failure';
+export function toFailureReason(error: unknown): MailFailureReason {
+  if (error instanceof MailOutcomeUnknownError) return 'outcome_unknown';
+  if (error instanceof MessageRefusedError) return 'refused';
+  return error instanceof MailDeferredError ? error.reason : 'temporary_failure';
 }
 
 /** What nodemailer's connection says of an error. */
@@ -45,19 +45,19 @@ const envelopeCommands = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
 /** Classifies a failure of an SMTP connection; `isHandedOver` once the server may have the mail. The server's text stays out: it may name the recipient. */
 export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Error {
   const { code = '', command = '', responseCode } = error as SmtpFailure;
-  const described = `the mail server did not take a mail: ${[code, command, responseCode].filter(Boolean).join(' ')}`;
+  const message = `the mail server did not take a mail: ${[code, command, responseCode].filter(Boolean).join(' ')}`;
   if (responseCode !== undefined) {
     const isAuthentication = code === 'EAUTH' || authenticationCodes.has(responseCode);
-    if (isAuthentication) return new MailDeferred('authentication_failed', described);
+    if (isAuthentication) return new MailDeferredError('authentication_failed', message);
     // A refusal of the connection or of TLS concerns the server, not this mail.
-    if (responseCode >= 500 && envelopeCommands.has(command)) return new MessageRefused(described);
-    return new MailDeferred(code === 'ETLS' ? 'tls_failed' : 'temporary_failure', described);
+    if (responseCode >= 500 && envelopeCommands.has(command)) return new MessageRefusedError(message);
+    return new MailDeferredError(code === 'ETLS' ? 'tls_failed' : 'temporary_failure', message);
   }
-  if (isHandedOver) return new MailOutcomeUnknown(described);
-  if (code === 'EENVELOPE' || code === 'EMESSAGE') return new MessageRefused(described);
-  if (code === 'EAUTH') return new MailDeferred('authentication_failed', described);
-  if (code === 'ETLS' || isCertificateFailure(error)) return new MailDeferred('tls_failed', described, error);
-  return new MailDeferred('connection_failed', described, error);
+  if (isHandedOver) return new MailOutcomeUnknownError(message);
+  if (code === 'EENVELOPE' || code === 'EMESSAGE') return new MessageRefusedError(message);
+  if (code === 'EAUTH') return new MailDeferredError('authentication_failed', message);
+  if (code === 'ETLS' || isCertificateFailure(error)) return new MailDeferredError('tls_failed', message, error);
+  return new MailDeferredError('connection_failed', message, error);
 }
 
 /** Node reports certificates that it does not trust by many codes; all of them name the certificate, TLS or OpenSSL. */

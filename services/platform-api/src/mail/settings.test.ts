@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../assembly/config.ts';
 import { readSmtpServer } from './settings.ts';
 
 const from = { MAIL_FROM: 'Fleet <fleet@example.com>' };
@@ -51,7 +51,7 @@ describe('the settings of the mail server', () => {
     [{ SMTP_HOST: 'a.example', SMTP_USER: 'ann' }, /go together/],
     [{ SMTP_HOST: 'a.example', MAIL_FROM: '' }, /MAIL_FROM is required/],
     [{ SMTP_HOST: 'a.example', MAIL_FROM: 'nobody' }, /MAIL_FROM/],
-    [{ SMTP_HOST: 'a.example', SMTP_CA_FILE: '/no/such/file' }, /SMTP_CA_FILE can not be read/],
+    [{ SMTP_HOST: 'a.example', SMTP_CA_FILE: '/no/such/file' }, /SMTP_CA_FILE cannot be read/],
     [{ SMTP_URL: 'http://a.example' }, /SMTP_URL/],
   ])('%j stop the start', (env, message) => {
     expect(() => loadConfig({ ...from, ...env })).toThrow(message);

@@ -68,7 +68,7 @@ export function readSmtpServer(settings: MailSettings): SmtpServer | null {
   if (url === undefined && host === undefined) return null;
   if (url !== undefined && host !== undefined) throw new ConfigError('Set SMTP_URL or SMTP_HOST, not both.');
   if (from === undefined) throw new ConfigError('MAIL_FROM is required with SMTP_URL and SMTP_HOST.');
-  const address = url === undefined ? separateAddress(settings, host ?? '') : parseAddress(url);
+  const address = url === undefined ? parseSmtpUrl(settings, host ?? '') : parseSender(url);
   return {
     ...address,
     requiresTls: !address.isImplicitTls && !settings.SMTP_ALLOW_PLAINTEXT && !isLoopback(address.host),
@@ -79,16 +79,13 @@ export function readSmtpServer(settings: MailSettings): SmtpServer | null {
 
 type Address = Pick<SmtpServer, 'host' | 'port' | 'isImplicitTls' | 'credentials'>;
 
-function separateAddress(
-  { SMTP_PORT: port, SMTP_USER: user, SMTP_PASSWORD: pass }: MailSettings,
-  host: string,
-): Address {
+function parseSmtpUrl({ SMTP_PORT: port, SMTP_USER: user, SMTP_PASSWORD: pass }: MailSettings, host: string): Address {
   if ((user === undefined) !== (pass === undefined)) throw new ConfigError('SMTP_USER and SMTP_PASSWORD go together.');
   const credentials = user === undefined || pass === undefined ? null : { user, pass };
   return { host, port, isImplicitTls: port === 465, credentials };
 }
 
-function parseAddress(text: string): Address {
+function parseSender(text: string): Address {
   try {
     const url = new URL(text);
     const isImplicitTls = url.protocol === 'smtps:';
@@ -112,6 +109,6 @@ function readCertificates(path: string | undefined): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw new ConfigError(`SMTP_CA_FILE can not be read: ${(cause as Error).message}`);
+    throw new ConfigError(`SMTP_CA_FILE cannot be read: ${(cause as Error).message}`);
   }
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { selfSigned } from '../../../../libs/service-kit/src/testing/certificate.ts';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Message } from '../providers/message.ts';
 import { MailServer } from '../testing/mail-server.ts';
 import type { SmtpServer } from './settings.ts';
@@ -141,16 +141,16 @@ describe('sendBySmtp', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('sends nothing where the hand-over can not be recorded', async () => {
+  it('sends nothing where the hand-over cannot be recorded', async () => {
     const server = await open();
-    const away = new Error('the database is away');
-    await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(away))).rejects.toBe(away);
+    const unavailable = new Error('the database is unavailable');
+    await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(unavailable))).rejects.toBe(unavailable);
     let isHandedOver = false;
     await sendBySmtp(at(server, plain), message, async () => {
       expect(server.received).toEqual([]);
       isHandedOver = true;
     });
-    await until(() => server.received.length === 1);
+    await waitFor(() => server.received.length === 1);
     expect(isHandedOver).toBe(true);
   });
 

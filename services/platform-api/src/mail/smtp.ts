@@ -14,7 +14,7 @@ const socketTimeoutMs = 30_000;
 export async function sendBySmtp(server: SmtpServer, message: Message, onHandOver?: OnHandOver): Promise<void> {
   // Loaded at the first mail: the start of the service does not wait for it.
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
-  const { envelope, content } = await compose(server, message);
+  const { envelope, content } = await composeMail(server, message);
   const connection = new Connection({
     host: server.host,
     port: server.port,
@@ -62,19 +62,19 @@ interface Envelope {
 }
 
 async function transfer(connection: SmtpConnection, server: SmtpServer, envelope: Envelope, body: Readable) {
-  await settle((done) => connection.connect(done));
+  await toPromise((done) => connection.connect(done));
   const { credentials } = server;
-  if (credentials !== null) await settle((done) => connection.login(credentials, done));
-  await settle((done) => connection.send(envelope, body, done));
+  if (credentials !== null) await toPromise((done) => connection.login(credentials, done));
+  await toPromise((done) => connection.send(envelope, body, done));
 }
 
-const settle = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
+const toPromise = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
   new Promise((resolve, reject) => {
     start((error) => (error === undefined || error === null ? resolve() : reject(error)));
   });
 
 /** Composes the mail. Another sender than the server's own is who is replied to: mails in somebody else's name are taken for forged. */
-async function compose(server: SmtpServer, { id, to, from, subject = '', text }: Message) {
+async function composeMail(server: SmtpServer, { id, to, from, subject = '', text }: Message) {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const node = new MailComposer({
     from: server.from,

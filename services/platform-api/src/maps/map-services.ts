@@ -46,7 +46,7 @@ interface Parts {
 /** The public Nominatim's terms of use. */
 const publicNominatim = 'nominatim.openstreetmap.org';
 
-/** Addresses and roads: the configured providers, and the embedded ones wherever those can not answer. Callers see no failure here. */
+/** Addresses and roads: the configured providers, and the embedded ones wherever those cannot answer. Callers see no failure here. */
 export class MapServices {
   readonly #log: Logger;
   readonly #geocoder: Geocoder | null;
@@ -179,8 +179,8 @@ function httpProvider(
 ): HttpProvider {
   const url = settings[`${role}_URL`];
   if (url === undefined) throw new Error(`${role}_URL is missing`);
-  const asked = settings[`${role}_MAX_PER_SECOND`];
-  const perSecond = new URL(url).hostname === publicNominatim ? 1 : asked;
+  const requested = settings[`${role}_MAX_PER_SECOND`];
+  const perSecond = new URL(url).hostname === publicNominatim ? 1 : requested;
   return new HttpProvider({
     url,
     timeoutMs: settings[`${role}_TIMEOUT_MS`],

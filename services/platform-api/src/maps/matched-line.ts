@@ -1,4 +1,4 @@
-import { joined } from '../geometry/lines.ts';
+import { joinLines } from '../geometry/lines.ts';
 import type { Position } from '../geometry/positions.ts';
 import type { MatchedPoint } from './providers.ts';
 
@@ -15,5 +15,5 @@ export function lineOf(points: readonly MatchedPoint[]): Position[] {
     lines.push(leg);
     off = [];
   }
-  return joined([...lines, off]);
+  return joinLines([...lines, off]);
 }

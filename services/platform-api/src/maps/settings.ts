@@ -4,7 +4,7 @@ const url = { type: 'string', optional: true, pattern: '^https?://[^\\s]+$' } as
 const timeout = { type: 'integer', minimum: 1, maximum: 20_000, default: 3_000 } as const;
 const perSecond = { type: 'integer', minimum: 0, maximum: 10_000, default: 0 } as const;
 
-/** Settings of the providers of addresses and roads (platform-contract.md, section 12.2). */
+/** Settings of the providers of addresses and roads (docs/reference/maps.md). */
 export const mapSettings = envSchema({
   GEOCODER: {
     type: 'string',

@@ -12,6 +12,6 @@ export interface Message {
 }
 
 /** The provider will never take this message, however often it is asked: what is wrong is the message's own. */
-export class MessageRefused extends Error {
+export class MessageRefusedError extends Error {
   override readonly name = 'MessageRefused';
 }

@@ -1,10 +1,10 @@
 import type { Report } from '../telemetry/report.ts';
 import type { Raised } from './rule.ts';
 
-/** What is particular to something that is raised where and when the report was made. */
+/** Specific parts of a finding at the time and position of a report. */
 export type Found = Pick<Raised, 'type' | 'subject' | 'attributes'>;
 
-/** Raised at the place and time of a report. */
+/** Returns a finding at the time and position of a report. */
 export const raisedBy = ({ position }: Report, found: Found): Raised => ({
   ...found,
   atMs: position.timestamp,

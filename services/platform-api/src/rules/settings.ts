@@ -1,21 +1,21 @@
 import { type ConfigOf, envSchema } from '@fleet/service-kit';
 
-/** Numbers of the rules that are computed here (platform-contract.md, section 13.2); each is a setting. */
+/** Thresholds of the rules that this service computes; each is a setting. */
 export interface RuleSettings {
   readonly overspeedMs: number;
   readonly idlingMs: number;
-  /** From this speed on a vehicle moves: it does not idle, is towed, is driven at night. */
+  /** Speed from which a vehicle counts as moving, for idling, towing and night driving. */
   readonly movingKmh: number;
-  /** Share of the tank, 0 to 1. */
+  /** Part of the tank, 0 to 1. */
   readonly fuelChange: number;
-  /** Litres, where the tank is not known. */
+  /** Litres, if the size of the tank is unknown. */
   readonly fuelChangeL: number;
   readonly fuelWindowMs: number;
   readonly lowBatteryPercent: number;
-  /** Hours of the vehicle's clock: from, up to. */
+  /** Hours of the vehicle's clock: from, to. */
   readonly nightFromHour: number;
   readonly nightToHour: number;
-  /** The same terminal alarm within this time is folded into the first. */
+  /** Equal terminal alarms within this time are folded into the first. */
   readonly foldMs: number;
   /** A terminal's alarm bit is raised again only after it was clear for this long. */
   readonly rearmMs: number;
@@ -24,7 +24,7 @@ export interface RuleSettings {
 const hours = { type: 'integer', minimum: 0, maximum: 24 } as const;
 const span = { type: 'integer', minimum: 1_000, maximum: 86_400_000 } as const;
 
-/** The numbers of `RuleSettings` as they stand in the environment. */
+/** The values of `RuleSettings` in the environment. */
 export const ruleSettings = envSchema({
   RULE_OVERSPEED_MS: { ...span, default: 10_000, description: 'time above the limit that is `overspeed`' },
   RULE_IDLING_MS: { ...span, default: 300_000, description: 'time of standing with the ignition on that is `idling`' },
@@ -71,7 +71,7 @@ export const ruleSettings = envSchema({
   },
 });
 
-/** The numbers of the rules, as the environment has them. */
+/** Parses the rule settings of the environment. */
 export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSettings => ({
   overspeedMs: config.RULE_OVERSPEED_MS,
   idlingMs: config.RULE_IDLING_MS,
@@ -86,7 +86,7 @@ export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSetti
   rearmMs: config.RULE_REARM_MS,
 });
 
-/** As the contract has them. */
+/** Default settings. */
 export const defaultRuleSettings: RuleSettings = {
   overspeedMs: 10_000,
   idlingMs: 300_000,

@@ -2,61 +2,64 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-interface Held {
+interface LeaseRecord {
   readonly _id: string;
   readonly holder: string;
   readonly expiresAt: Date;
 }
 
 const leaseMs = 30_000;
-const renewEveryMs = 10_000;
+const renewIntervalMs = 10_000;
 /** How often a waiting one looks, unless it says otherwise. */
-const pollEveryMs = 500;
+const defaultPollIntervalMs = 500;
 
 /** How a lease is waited for. */
-export interface Waiting {
+export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
-  readonly pollEveryMs?: number;
+  readonly pollIntervalMs?: number;
 }
 
 /** What one replica at a time holds, and another takes over when it dies: a document with an end, prolonged while the holder lives. */
 export class Lease {
-  readonly #leases: Collection<Held>;
+  readonly #leases: Collection<LeaseRecord>;
   readonly #name: string;
   readonly #holder = randomUUID();
   #renewal: NodeJS.Timeout | undefined;
   #validUntilMs = 0;
 
   private constructor(database: Database, name: string) {
-    this.#leases = database.collection<Held>('leases');
+    this.#leases = database.collection<LeaseRecord>('leases');
     this.#name = name;
   }
 
   /** Waits until the lease is free, then holds it. */
-  static async take(database: Database, name: string, { signal, ...waiting }: Waiting = {}): Promise<Lease> {
+  static async acquire(database: Database, name: string, { signal, ...options }: AcquireOptions = {}): Promise<Lease> {
     const lease = new Lease(database, name);
-    const pauseMs = waiting.pollEveryMs ?? pollEveryMs;
-    while (!(await lease.#tryTake())) await delay(pauseMs, undefined, signal === undefined ? {} : { signal });
-    lease.#renewal = setInterval(() => void lease.#renew(), renewEveryMs);
+    const delayMs = options.pollIntervalMs ?? defaultPollIntervalMs;
+    while (!(await lease.#tryAcquire())) await delay(delayMs, undefined, signal === undefined ? {} : { signal });
+    lease.#renewal = setInterval(() => void lease.#renew(), renewIntervalMs);
     return lease;
   }
 
   /** Throws where the lease has run out while its holder was not looking: another replica may be at it. */
-  check(): void {
+  assertHeld(): void {
     if (performance.now() > this.#validUntilMs) throw new Error(`the lease ${this.#name} has run out`);
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     clearInterval(this.#renewal);
     await this.#leases.deleteOne({ _id: this.#name, holder: this.#holder });
   }
 
-  async #tryTake(): Promise<boolean> {
+  async #tryAcquire(): Promise<boolean> {
     const now = Date.now();
     const held = { holder: this.#holder, expiresAt: new Date(now + leaseMs) };
     const validUntilMs = performance.now() + leaseMs;
-    const taken = await this.#leases.updateOne({ _id: this.#name, expiresAt: { $lt: new Date(now) } }, { $set: held });
-    if (taken.modifiedCount === 0) {
+    const updated = await this.#leases.updateOne(
+      { _id: this.#name, expiresAt: { $lt: new Date(now) } },
+      { $set: held },
+    );
+    if (updated.modifiedCount === 0) {
       try {
         await this.#leases.insertOne({ _id: this.#name, ...held });
       } catch (error) {

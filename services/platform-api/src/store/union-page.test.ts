@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import type { RecordFields } from './records.ts';
+import type { RecordFields } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
 
 // A real server on a machine that may be busy.
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const items = () => database.collection<Item>('items');
-const idsOf = (found: readonly Item[]): number[] => found.map(({ _id }) => _id);
+const toIds = (found: readonly Item[]): number[] => found.map(({ _id }) => _id);
 
 describe('findUnionPage', () => {
   it.each(['id', 'name', 'createdAt', 'updatedAt'])(
@@ -53,7 +53,7 @@ describe('findUnionPage', () => {
           const paging = { offset, limit: 7, page: 1 };
           const page = await findUnionPage(items(), [{ list: 1 }, { list: 2 }], { field, direction }, paging);
           expect(page.total).toBe(all.length);
-          expect(idsOf(page.items)).toEqual(idsOf(all.slice(offset, offset + 7)));
+          expect(toIds(page.items)).toEqual(toIds(all.slice(offset, offset + 7)));
         }
       }
     },
@@ -62,8 +62,8 @@ describe('findUnionPage', () => {
   it('returns all of both lists without paging, and one list where the other is empty', async () => {
     const sorting = { field: 'id', direction: 1 } as const;
     const both = await findUnionPage(items(), [{ list: 2 }, { list: 3 }], sorting);
-    expect(idsOf(both.items)).toEqual(
-      idsOf(
+    expect(toIds(both.items)).toEqual(
+      toIds(
         await items()
           .find({ list: { $gt: 1 } })
           .sort({ _id: 1 })

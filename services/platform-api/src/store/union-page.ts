@@ -1,6 +1,6 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
-import type { RecordFields } from './records.ts';
+import type { RecordFields } from './record-store.ts';
 
 /** A record as far as it decides the order. */
 type OrderKey = Readonly<Record<string, unknown>> & { readonly _id: number };
@@ -12,9 +12,9 @@ type OrderKey = Readonly<Record<string, unknown>> & { readonly _id: number };
 export async function findUnionPage<T extends RecordFields>(
   collection: Collection<T>,
   filters: readonly [object, object],
-  sorting: Sorting,
-  paging?: Paging,
-): Promise<PageItems<T>> {
+  sorting: Sort,
+  paging?: Pagination,
+): Promise<Page<T>> {
   const [first, second] = await Promise.all(filters.map((filter) => collection.countDocuments(filter)));
   const counts = [first ?? 0, second ?? 0] as const;
   const total = counts[0] + counts[1];
@@ -58,9 +58,9 @@ async function findSplit<T extends RecordFields>(
 class SortedList<T extends RecordFields> {
   readonly #collection: Collection<T>;
   readonly #filter: object;
-  readonly #sorting: Sorting;
+  readonly #sorting: Sort;
 
-  constructor(collection: Collection<T>, filter: object, { field, direction }: Sorting) {
+  constructor(collection: Collection<T>, filter: object, { field, direction }: Sort) {
     this.#collection = collection;
     this.#filter = filter;
     this.#sorting = { field: field === 'id' ? '_id' : field, direction };
@@ -92,14 +92,14 @@ class SortedList<T extends RecordFields> {
 }
 
 /** Compares two records as MongoDB sorts them by a field and, where that is equal, by `_id`. */
-export function compareRecords(a: OrderKey, b: OrderKey, { field, direction }: Sorting): number {
+export function compareRecords(a: OrderKey, b: OrderKey, { field, direction }: Sort): number {
   return direction * (compareValues(a[field], b[field]) || a._id - b._id);
 }
 
 /** Compares values of one type; null and missing values come first. Strings are compared by their UTF-8 bytes. */
 function compareValues(a: unknown, b: unknown): number {
-  const [isThere, isOtherThere] = [a, b].map((value) => Number(value !== null && value !== undefined));
-  if (isThere === 0 || isOtherThere === 0) return (isThere ?? 0) - (isOtherThere ?? 0);
+  const [hasValue, otherHasValue] = [a, b].map((value) => Number(value !== null && value !== undefined));
+  if (hasValue === 0 || otherHasValue === 0) return (hasValue ?? 0) - (otherHasValue ?? 0);
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);
 }

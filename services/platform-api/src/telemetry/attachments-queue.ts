@@ -1,21 +1,27 @@
-import { type AttachmentsWanted, attachmentsWantedSubject, encodeJson, headers, StoredPublisher } from '@fleet/bus';
+import {
+  type AttachmentsRequested,
+  attachmentsRequestedSubject,
+  encodeJson,
+  headers,
+  JetStreamPublisher,
+} from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
-/** A broker that has not stored something by then is away. */
+/** Time-out of a publish; afterwards the broker counts as unavailable. */
 const giveUpAfterMs = 10_000;
 
-/** Puts alarms that count files into the work queue ATTACHMENTS. */
+/** Queues alarms with files in the work queue ATTACHMENTS. */
 export class AttachmentsQueue {
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
 
   constructor({ bus, log }: Pick<Deps, 'bus' | 'log'>) {
-    const onRefused = (detail: string): void => log.warn({ detail }, 'wanted attachments are not stored yet');
-    this.#publisher = new StoredPublisher(bus, { giveUpAfterMs, onRefused });
+    const onRefused = (detail: string): void => log.warn({ detail }, 'attachment requests are not stored yet');
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
-  /** Resolves once all are stored; rejects otherwise, and is then to be called again with the same: each is stored once. */
-  async store(items: readonly AttachmentsWanted[]): Promise<void> {
+  /** Resolves once all are stored. Rejects otherwise; call it again with the same ones: each is stored once. */
+  async store(items: readonly AttachmentsRequested[]): Promise<void> {
     await Promise.all(items.map((item) => this.#store(item)));
   }
 
@@ -23,16 +29,16 @@ export class AttachmentsQueue {
     this.#publisher.stop();
   }
 
-  #store(item: AttachmentsWanted): Promise<void> {
+  #store(item: AttachmentsRequested): Promise<void> {
     return new Promise((resolve, reject) => {
       const head = headers();
       // The end of an alarm may count files that its start did not.
       head.set('Nats-Msg-Id', `${item.dedupeKey}:${item.tagHex}`);
       const done = (isStored: boolean): void => {
         if (isStored) resolve();
-        else reject(new AppError('unavailable', 'Wanted attachments can not be stored at the moment.'));
+        else reject(new AppError('unavailable', 'Attachment requests cannot be stored at the moment.'));
       };
-      if (!this.#publisher.publish(attachmentsWantedSubject(item.imei), encodeJson(item), done, head)) done(false);
+      if (!this.#publisher.publish(attachmentsRequestedSubject(item.imei), encodeJson(item), done, head)) done(false);
     });
   }
 }

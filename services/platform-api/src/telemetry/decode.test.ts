@@ -1,4 +1,4 @@
-import { extraDefinitions, locationBatch, locationReport, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem, locationBatch, locationReport } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { cameraTime, imei, locationOf, pushed, sent, startMs, wayMs } from '../testing/telemetry-reports.ts';
 import { type Decoded, type DecodedReport, decodeReport, instantOf } from './decode.ts';
@@ -12,10 +12,10 @@ const positions = (report: Parameters<typeof decodeReport>[0]): DecodedReport[] 
 describe('a location report', () => {
   it('has its values, and those of its additional items', () => {
     const extras = [
-      makeExtra(extraDefinitions.mileage, { mileageKm: 12_345.6 }),
-      makeExtra(extraDefinitions.fuel, { fuelL: 41.5 }),
-      makeExtra(extraDefinitions.signalStrength, { signalStrength: 23 }),
-      makeExtra(extraDefinitions.satellites, { satellites: 11 }),
+      createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: 12_345.6 }),
+      createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.5 }),
+      createAdditionalItem(additionalItemDefinitions.signalStrength, { signalStrength: 23 }),
+      createAdditionalItem(additionalItemDefinitions.satellites, { satellites: 11 }),
     ];
     const [report, ...more] = positions(sent(locationReport, locationOf({ alarm: 0x8000_0001, extras })));
     expect(more).toEqual([]);
@@ -82,7 +82,7 @@ describe('a location report', () => {
   });
 
   it('is the same alone and in a batch, and another when anything in it is', () => {
-    const extras = [makeExtra(extraDefinitions.fuel, { fuelL: 41.5 })];
+    const extras = [createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.5 })];
     const items = [
       locationOf({ extras }),
       locationOf({ speedKmh: 41, extras }),
@@ -93,12 +93,15 @@ describe('a location report', () => {
     const alone = items.flatMap((item) => positions(sent(locationReport, item)));
     expect(batched.map(({ hash }) => hash)).toEqual(alone.map(({ hash }) => hash));
     const other = positions(
-      sent(locationReport, locationOf({ extras: [makeExtra(extraDefinitions.fuel, { fuelL: 41.6 })] })),
+      sent(
+        locationReport,
+        locationOf({ extras: [createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.6 })] }),
+      ),
     );
     expect(new Set([...alone, ...other].map(({ hash }) => hash)).size).toBe(4);
   });
 
-  it('that can not be read is a fault', () => {
+  it('that cannot be read is a fault', () => {
     faults.length = 0;
     const report = sent(locationReport, locationOf());
     expect(decoded({ ...report, body: Buffer.from('short') })).toEqual([]);

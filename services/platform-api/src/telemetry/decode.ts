@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type PartnerHeartbeat, type PartnerPosition, readPartnerReport, type TelemetryReport } from '@fleet/bus';
+import { type PartnerHeartbeat, type PartnerPosition, parsePartnerReport, type TelemetryReport } from '@fleet/bus';
 import {
-  type Extra,
-  extraDefinitions,
-  findExtra,
+  type AdditionalItem,
+  additionalItemDefinitions,
+  findAdditionalItem,
   type LocationReport,
   locationBatch,
   locationReport,
@@ -11,51 +11,51 @@ import {
   terminalKey,
   tryDecodeBody,
 } from '@fleet/jt808';
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 
-/** One position of a batch before it is known whose clock the terminal's is: everything but the time. */
+/** One position of a batch before the terminal's clock is known: everything but the time. */
 export interface DecodedReport {
   readonly kind: 'position';
   /** Canonical number. */
   readonly imei: string;
-  /** Of the partner whose server sent it; null from terminals. */
+  /** Account of the partner whose server sent it; null from terminals. */
   readonly accountId: number | null;
   readonly edition: TelemetryReport['edition'];
   readonly serialNo: number;
   readonly alarmWord: number;
   readonly statusWord: number;
-  readonly extras: readonly Extra[];
+  readonly extras: readonly AdditionalItem[];
   readonly hash: string;
   readonly receivedAtMs: number;
-  /** `YYYY-MM-DDThh:mm:ss` on the terminal's clock, milliseconds in UTC, or null where it has none. */
+  /** `YYYY-MM-DDThh:mm:ss` on the terminal's clock, milliseconds in UTC, or null without a time. */
   readonly deviceTime: string | number | null;
-  /** Came in a batch of stored reports (0x0704), or a partner says that it was sent late. */
+  /** Sent in a batch of stored reports (0x0704), or marked as late by a partner. */
   readonly isStored: boolean;
-  /** Without its times and what follows from them. */
+  /** Without its times and derived values. */
   readonly position: Omit<LastLocation, 'timestamp' | 'serverTimestamp' | 'backfilled' | 'slowSinceMs' | 'alarms'>;
 }
 
-/** What a partner's device says of itself between its positions; null where it does not say. */
+/** Heartbeat values of a partner's device; null for missing ones. */
 export interface DecodedHeartbeat
   extends Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'> {
   readonly kind: 'heartbeat';
   /** Canonical number. */
   readonly imei: string;
   readonly accountId: number;
-  /** The number as positions show it. */
+  /** The number as positions contain it. */
   readonly shownImei: string;
   readonly receivedAtMs: number;
-  /** Never ahead of its arrival. */
+  /** Never later than its arrival. */
   readonly timestamp: number;
 }
 
-/** What one stored report says. */
+/** Content of one stored report. */
 export type Decoded = DecodedReport | DecodedHeartbeat;
 
 /** Status bits of 0x0200 (JT/T 808-2013 table 25). */
 const status = { ignition: 1 << 0, fix: 1 << 1 } as const;
 
-/** The positions of one stored report, or its heartbeat; `onFault` hears of what can not be read, which is passed over. */
+/** Returns the positions of one stored report, or its heartbeat. Invalid ones are skipped and reported to `onFault`. */
 export function decodeReport(report: TelemetryReport, onFault: (fault: string) => void): Decoded[] {
   const imei = terminalKey(report.phone);
   if (imei === null) {
@@ -69,7 +69,7 @@ export function decodeReport(report: TelemetryReport, onFault: (fault: string) =
       onFault(`0x0704: ${batch.error.message}`);
       return [];
     }
-    // Type 0 is a batch of now; 1 what was stored in a blind area (JT/T 808-2013 table 76).
+    // Type 0 is a current batch; 1 was stored in a blind area (JT/T 808-2013 table 76).
     return batch.body.items.map((item) => fromTerminal(report, imei, item, true));
   }
   const single = tryDecodeBody(locationReport, report.body, report.edition);
@@ -85,10 +85,10 @@ function fromTerminal(
   isStored: boolean,
 ): DecodedReport {
   const { extras } = location;
-  const mileage = findExtra(extraDefinitions.mileage, extras);
-  const fuel = findExtra(extraDefinitions.fuel, extras);
-  const satellites = findExtra(extraDefinitions.satellites, extras);
-  const signal = findExtra(extraDefinitions.signalStrength, extras);
+  const mileage = findAdditionalItem(additionalItemDefinitions.mileage, extras);
+  const fuel = findAdditionalItem(additionalItemDefinitions.fuel, extras);
+  const satellites = findAdditionalItem(additionalItemDefinitions.satellites, extras);
+  const signal = findAdditionalItem(additionalItemDefinitions.signalStrength, extras);
   const hasPlace = isPlace(location.latitudeDeg, location.longitudeDeg);
   return {
     kind: 'position',
@@ -123,11 +123,11 @@ function fromTerminal(
 }
 
 function decodePartner(report: TelemetryReport, imei: string, onFault: (fault: string) => void): Decoded[] {
-  let content: ReturnType<typeof readPartnerReport>;
+  let content: ReturnType<typeof parsePartnerReport>;
   try {
-    content = readPartnerReport(report);
+    content = parsePartnerReport(report);
   } catch {
-    // JSON that is none was never accepted from a partner: the batch is broken.
+    // Partner ingest accepts only JSON: the batch is corrupt.
     onFault("a partner's report that is not JSON");
     return [];
   }
@@ -172,7 +172,7 @@ const fromPartner = (from: Sender, shownImei: string, position: PartnerPosition)
   },
 });
 
-/** Under the vendor's names (platform-contract.md, section 18). */
+/** Uses the vendor's names. */
 function heartbeatOf(from: Sender, shownImei: string, { timestamp, values }: PartnerHeartbeat): DecodedHeartbeat {
   const { acc, powerLevel = null, voltage = null, gsmSign } = values;
   return {
@@ -187,17 +187,20 @@ function heartbeatOf(from: Sender, shownImei: string, { timestamp, values }: Par
   };
 }
 
-/** The number of a partner's device stands in 20 digits: shown are 15, or 12 where it has as few. */
+/** Numbers of partner devices have 20 digits here; APIs use 15, or 12 for short ones. */
 const partnerNumber = (phone: string): string => {
   const digits = phone.replace(/^0+/, '');
   return digits.length <= 12 ? digits.padStart(12, '0') : digits.padStart(15, '0');
 };
 
-/** 0, 0 is what receivers say that have no position. */
+/** Receivers without a position report 0, 0. */
 const isPlace = (latitude: number, longitude: number): boolean =>
   Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && !(latitude === 0 && longitude === 0);
 
-/** The same whether the report came alone or in a batch: of its values, as the raw bytes of a batch's items are not kept. */
+/**
+ * Equal for a report that came alone or in a batch: derived from its values, because the raw bytes of a batch's items
+ * are not stored.
+ */
 function hashOf(location: LocationReport): string {
   const { extras, extrasTrailing, ...base } = location;
   const hash = createHash('sha1').update(JSON.stringify(base));
@@ -208,12 +211,12 @@ function hashOf(location: LocationReport): string {
 
 const hashOfText = (text: string): string => createHash('sha1').update(text).digest('hex').slice(0, 16);
 
-/** A clock that is this far ahead is wrong: its reports would make all later ones late. */
+/** A clock further ahead than this is wrong: its reports would make all later ones late. */
 const maxAheadMs = 600_000;
-/** One that is this far behind was never set, and begins at the same time with each start of the terminal. */
+/** A clock further behind than this was never set, and restarts at the same time with each start of the terminal. */
 const maxBehindMs = 366 * 86_400_000;
 
-/** The instant of a device's time by the terminal's own clock; the time of arrival where it has none that can be. */
+/** Returns the timestamp of a device's time by the terminal's own clock; the time of arrival if that is implausible. */
 export function instantOf(
   { deviceTime, receivedAtMs }: Pick<DecodedReport, 'deviceTime' | 'receivedAtMs'>,
   cameraUtcOffset: string,

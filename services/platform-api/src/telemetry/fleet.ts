@@ -1,16 +1,16 @@
-import { fleetChanged, listenFor } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
-import { geofencesByVehicle } from '../domains/geofences/look-ups.ts';
+import { fleetChanged, subscribe } from '@fleet/bus';
+import { geofencesByVehicle } from '../domains/geofences/queries.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
-import { activeRoutesByVehicle } from '../domains/routes/look-ups.ts';
-import type { StoredRoute } from '../domains/routes/schema.ts';
+import { activeRoutesByVehicle } from '../domains/planned-routes/queries.ts';
+import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { findVehiclesByImei } from '../domains/vehicles/store.ts';
-import { shownAttributes } from '../fields.ts';
+import type { Deps } from '../platform/deps.ts';
+import { parseAttributes } from '../platform/fields.ts';
 import type { RuleContext } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 
-/** What the reports of a vehicle are judged by, before it is known how far it has come. */
+/** Input of the rules for a vehicle, without its mileage. */
 export interface FleetVehicle {
   readonly vehicle: Vehicle;
   readonly imei: string;
@@ -30,14 +30,14 @@ interface Kept<T> {
 }
 
 const knownForMs = 60_000;
-/** A vehicle may be recorded at any moment for a terminal that reports already. */
+/** A vehicle may be recorded at any time for a terminal that is already reporting. */
 const unknownForMs = 1_000;
 const maxKept = 200_000;
 const none: readonly never[] = [];
 
 /**
- * The vehicles of terminals and what holds for them, read when first needed and kept until somebody says that the account's records have changed, or for
- * a minute. What was said while the broker was away was not heard: all is read again behind that.
+ * Caches the vehicles of terminals with their rule input, until a change event of the account, or for a minute. Events
+ * of a broker outage are missed: everything is reloaded afterwards.
  */
 export class Fleet {
   readonly #deps: Pick<Deps, 'records'>;
@@ -45,17 +45,17 @@ export class Fleet {
   readonly #areas = new Map<number, Kept<Promise<Areas>>>();
   readonly #subscription: { stop(): void };
   readonly #offReconnect: () => void;
-  /** Rises with every change: what was read while one came may be of before. */
+  /** Rises with every change: a concurrent read may be outdated. */
   #changes = 0;
 
   constructor(deps: Pick<Deps, 'records' | 'bus' | 'log'>) {
     this.#deps = deps;
-    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a change of the fleet could not be read');
-    this.#subscription = listenFor(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
+    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'invalid fleet event');
+    this.#subscription = subscribe(deps.bus, fleetChanged, onError, ({ accountId }) => this.forget(accountId));
     this.#offReconnect = deps.bus.onReconnect(() => this.#forgetAll());
   }
 
-  /** Those terminals that are known, by canonical number; null for one without a vehicle. */
+  /** Returns the known terminals by canonical number; null for one without a vehicle. */
   async vehiclesOf(imeis: Iterable<string>, nowMs = performance.now()): Promise<Map<string, FleetVehicle | null>> {
     const found = new Map<string, FleetVehicle | null>();
     const missing: string[] = [];
@@ -68,7 +68,7 @@ export class Fleet {
     return found;
   }
 
-  /** Records of an account have changed: they are read again. */
+  /** Records of an account have changed: reload them. */
   forget(accountId: number): void {
     this.#changes += 1;
     this.#areas.delete(accountId);
@@ -102,7 +102,7 @@ export class Fleet {
 
   async #fleetVehicle(vehicle: Vehicle, imei: string, nowMs: number): Promise<FleetVehicle> {
     const { geofences, routes } = await this.#areasOf(vehicle.accountId, nowMs);
-    const { next_service_km: next } = shownAttributes(vehicle.attributes);
+    const { next_service_km: next } = parseAttributes(vehicle.attributes);
     return {
       vehicle,
       imei,
@@ -117,7 +117,7 @@ export class Fleet {
     if (kept !== undefined && kept.untilMs > nowMs) return kept.value;
     const value = this.#readAreas(accountId);
     this.#areas.set(accountId, { value, untilMs: nowMs + knownForMs });
-    // What failed is tried again by the next one.
+    // The next caller retries a failure.
     value.catch(() => this.#areas.delete(accountId));
     return value;
   }
@@ -131,7 +131,7 @@ export class Fleet {
   }
 }
 
-/** What one report is judged by; `travelledKm` is how far the terminal has come in this vehicle until now. */
+/** Returns the rule input of one report; `travelledKm` is the distance of the terminal in this vehicle so far. */
 export function contextOf(known: FleetVehicle, odometerKm: number, settings: RuleSettings): RuleContext {
   const { vehicle, imei, nextServiceKm, geofences, routes } = known;
   return {

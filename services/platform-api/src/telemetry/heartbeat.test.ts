@@ -4,7 +4,7 @@ import { contextOf } from '../testing/tracks.ts';
 import type { DecodedHeartbeat, DecodedReport } from './decode.ts';
 import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judged, judge } from './judge.ts';
-import type { VehicleState } from './state.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 const context = contextOf();
 

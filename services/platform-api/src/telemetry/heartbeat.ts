@@ -1,21 +1,21 @@
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
 import type { DecodedHeartbeat } from './decode.ts';
 import type { Judged, Place } from './judge.ts';
+import { newest, previousReadings, withHeartbeat, withPosition } from './latest-readings.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import type { VehicleState } from './state.ts';
-import { newest, toldBefore, withHeartbeat, withPosition } from './told.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
-/** What the newest heartbeat of a partner's device has said. */
+/** Values of the newest heartbeat of a partner's device. */
 export type Heartbeat = Pick<
   DecodedHeartbeat,
   'timestamp' | 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'
 >;
 
 /**
- * Passes a heartbeat through the rules that look at what it says. It is no position: the place stays, nothing goes into the history or to the odometer. One that is
- * older than the newest changes nothing.
+ * Evaluates a heartbeat with the rules that use its values. It is no position: the location stays, and history and
+ * odometer are unchanged. A heartbeat older than the newest one has no effect.
  */
 export function judgeHeartbeat(
   before: VehicleState | null,
@@ -31,7 +31,7 @@ export function judgeHeartbeat(
   const last = before?.location ?? nowhere(heartbeat);
   const { timestamp, ignition, batteryPercent, externalVoltage, signal, receivedAtMs } = heartbeat;
   const newestHeartbeat: Heartbeat = { timestamp, ignition, batteryPercent, externalVoltage, signal };
-  const told = withHeartbeat(toldBefore(before), newestHeartbeat);
+  const told = withHeartbeat(previousReadings(before), newestHeartbeat);
   const heardAtMs = Math.max(receivedAtMs, last.heardAtMs ?? 0);
   const location = { ...last, ...told.values, heardAtMs };
   const report = reportOf(heartbeat, location);
@@ -52,13 +52,13 @@ export function judgeHeartbeat(
   return { ...nothing, state, raised, amended, attached, turned: before === null || passed.turned };
 }
 
-/** A position with what a heartbeat that is newer has said. */
+/** Returns a position with the values of a newer heartbeat. */
 export const updatedPosition = (before: VehicleState | null, position: LastLocation): LastLocation =>
-  before?.heartbeat === undefined ? position : { ...position, ...newest(position, toldBefore(before)) };
+  before?.heartbeat === undefined ? position : { ...position, ...newest(position, previousReadings(before)) };
 
 /**
- * What is remembered of a device behind a position that is its newest. What that does not say stays as it was known where the device says some of it in
- * heartbeats; who has said it stays known, too: a heartbeat may come that is older than the position and newer than that.
+ * Returns the state after a newer position. Fields missing from the position keep their last value if heartbeats report
+ * them, with the timestamp of their source: a heartbeat may be older than the position and still newer than the value.
  */
 export function stateAfter(
   before: VehicleState | null,
@@ -66,13 +66,13 @@ export function stateAfter(
 ): Pick<VehicleState, 'location' | 'heartbeat' | 'told'> {
   if (before?.heartbeat === undefined) return { location: position };
   const { heartbeat } = before;
-  const told = withPosition(toldBefore(before), position);
+  const told = withPosition(previousReadings(before), position);
   if (position.source !== 'partner') return { location: position, heartbeat, told };
   const { heardAtMs } = before.location;
   return { location: { ...position, ...told.values, heardAtMs }, heartbeat, told };
 }
 
-/** Of a device that has lived before it had a position. */
+/** State of a device that sent heartbeats before its first position. */
 const nowhere = ({ shownImei, timestamp, receivedAtMs }: DecodedHeartbeat): LastLocation => ({
   imei: shownImei,
   latitude: 0,
@@ -96,7 +96,7 @@ const nowhere = ({ shownImei, timestamp, receivedAtMs }: DecodedHeartbeat): Last
   serverTimestamp: receivedAtMs,
 });
 
-/** What rules see of it. */
+/** Returns the report that rules evaluate. */
 const reportOf = ({ imei, timestamp, receivedAtMs }: DecodedHeartbeat, location: LastLocation): Report => ({
   imei,
   edition: 'partner',

@@ -1,20 +1,20 @@
 import type { Database } from '@fleet/storage';
 import type { NewPoint } from '../domains/positions/schema.ts';
 import { appendPositions, type LeftOut } from '../domains/positions/store.ts';
-import type { PartitionPlace } from './states.ts';
-import { storeHistoryPlace } from './states.ts';
+import type { PartitionPlace } from './state-store.ts';
+import { storeHistoryPlace } from './state-store.ts';
 
-/** Points gather for so long: a document of the history is then written once for several of them. */
+/** Debounce time of points: a document of the history is then written once for several of them. */
 const gatherMs = 2_000;
 const retryMs = 1_000;
-/** With so many points that wait the history is written as fast as it can be, and no longer lets others before. */
+/** With this many waiting points the history is written as fast as possible, without yielding to others. */
 const urgentPoints = 10_000;
-/** With so many the reports wait for the database. */
+/** With this many waiting points the reports wait for the database. */
 const maxPoints = 20_000;
 
 /**
- * Writes the history of a partition's vehicles behind the reports, so that an alarm does not wait for it. How far it has come stands in MongoDB and is written after
- * the points: what a crash takes from memory is read again from the stream.
+ * Writes the history of a partition's vehicles after the reports, so that an alarm does not wait for it. Its offset is
+ * in MongoDB and written after the points: points lost in a crash are read from the stream again.
  */
 export class HistoryWriter {
   readonly #database: Database;
@@ -22,7 +22,7 @@ export class HistoryWriter {
   readonly #onError: (error: unknown) => void;
   readonly #onLeftOut: (leftOut: LeftOut) => void;
   #points: NewPoint[] = [];
-  /** Those that are being written. */
+  /** Points that are being written. */
   #underWay: readonly NewPoint[] = [];
   #place: PartitionPlace | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export class HistoryWriter {
     this.#onLeftOut = onLeftOut;
   }
 
-  /** Takes the points of all messages up to a place; resolves at once unless far too many wait. */
+  /** Adds the points of all messages up to an offset; resolves immediately unless far too many wait. */
   async take(points: readonly NewPoint[], place: PartitionPlace): Promise<void> {
     for (const point of points) this.#points.push(point);
     this.#place = place;
@@ -48,17 +48,17 @@ export class HistoryWriter {
     while (this.#points.length > maxPoints && !this.#isStopped) await this.#begin();
   }
 
-  /** Points that the history may not have yet, in lists that nothing is taken out of. */
+  /** Points that may be missing in the history, in append-only lists. */
   get waiting(): readonly (readonly NewPoint[])[] {
     return [this.#underWay, this.#points];
   }
 
-  /** Nobody waits for the database any more: what it does not take is read again from the stream. */
+  /** Stops waiting for the database: unwritten points are read from the stream again. */
   release(): void {
     this.#isStopped = true;
   }
 
-  /** Writes what waits; false where that failed, and it waits for whoever comes next. */
+  /** Writes waiting points; returns false after a failure, and keeps them for the next call. */
   async stop(): Promise<boolean> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

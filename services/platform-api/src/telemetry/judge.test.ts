@@ -1,10 +1,10 @@
-import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { decodedAt, imei, judges, placeAt, startMs, wayMs } from '../testing/telemetry-reports.ts';
 import { contextOf } from '../testing/tracks.ts';
 import type { DecodedReport } from './decode.ts';
 import { type Judged, judge } from './judge.ts';
-import type { VehicleState } from './state.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 const context = contextOf();
 const sosBit = 1;
@@ -171,7 +171,7 @@ describe('a report without a place', () => {
 });
 
 it('says what is up now, of items as of bits', () => {
-  const extras = [makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 })];
+  const extras = [createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 })];
   const { state } = last(judged([decodedAt(0, { alarmWord: sosBit, extras })]));
   expect(state.location).toMatchObject({ imei, alarms: ['sos', 'video_signal_loss'] });
 });

@@ -1,17 +1,17 @@
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
 import { stateAfter, updatedPosition } from './heartbeat.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import { isLateFor, recentReports, type VehicleState } from './state.ts';
+import { isLateFor, recentReports, type VehicleState } from './vehicle-state.ts';
 
-/** What a report has led to. */
+/** Evaluation of a report. */
 export interface Judged {
   readonly state: VehicleState;
-  /** What is to be kept in the vehicle's history; null for a report that was sent before, and for a heartbeat. */
+  /** Point for the vehicle's history; null for a repeated report, and for a heartbeat. */
   readonly position: LastLocation | null;
   readonly hash: string;
   readonly raised: readonly Raised[];
@@ -20,30 +20,30 @@ export interface Judged {
   readonly turned: boolean;
 }
 
-/** A count of kilometres. */
+/** Mileage count. */
 export type Odometer = (before: OdometerState | undefined, position: LastLocation) => OdometerStep;
 
-/** Parts of `judge` that are the same for all reports. */
+/** Dependencies of `judge` that are equal for all reports. */
 export interface Judges {
   readonly rules: readonly Rule[];
   readonly odometer: Odometer;
-  /** Whether a late report is in the vehicle's history already. */
+  /** Whether a late report is already in the vehicle's history. */
   readonly isKnown: (position: LastLocation, hash: string) => boolean;
 }
 
 const movingFromKmh = 5;
 
-/** Where a message stands: the stream by its making, and its number there. */
+/** Position of a message: the stream by its creation time, and the sequence number. */
 export interface Place {
   readonly stream: string;
   readonly seq: number;
-  /** Of the vehicle. */
+  /** Input of the vehicle. */
   readonly terminalSinceMs?: number | undefined;
 }
 
 /**
- * Passes one report through the rules. Pure: the same state and report have the same outcome, so that a message that is read again after a crash raises what it
- * has raised before.
+ * Evaluates one report with the rules. Pure: equal state and report have equal results, so that a message that is read
+ * again after a crash raises the same notifications.
  */
 export function judge(
   before: VehicleState | null,
@@ -63,7 +63,7 @@ export function judge(
     return { state, position: null, hash: decoded.hash, raised: [], amended: [], attached: [], turned: false };
   }
   const judged = passed(before, report, key, context, place, judges);
-  // Where the vehicle was then is not where it is now: who reads the history finds the place before.
+  // The vehicle's position then differs from its present one: the history has the previous position.
   return isLate ? { ...judged, position: { ...report.position, ...placeIn(decoded.position) } } : judged;
 }
 
@@ -76,7 +76,7 @@ function passed(
   { rules, odometer }: Judges,
 ): Judged {
   const counted = report.isLate ? null : odometer(before?.odometer, report.position);
-  // What a heartbeat has said since is not taken back by a position that was sent before.
+  // A position that was sent before a heartbeat does not revert its values.
   const updated = withPosition(report, updatedPosition(before, report.position));
   const { states, raised, amended, attached, turned } = passRules(before?.rules, rules, context, (rule) =>
     report.isLate && !rule.takesLate ? null : rule.takesHeartbeats === true ? updated : report,
@@ -121,7 +121,7 @@ type Located = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid'>;
 
 const placeIn = ({ latitude, longitude }: Located) => ({ latitude, longitude });
 
-/** Without a fix terminals send 0, 0: the vehicle is where it was last, though nobody vouches for it. */
+/** Without a fix terminals send 0, 0: the vehicle keeps its last position, marked as invalid. */
 function lastPlace(before: VehicleState | null, position: Located) {
   const isNowhere = !position.gpsValid && position.latitude === 0 && position.longitude === 0;
   return placeIn(isNowhere && before !== null ? before.location : position);

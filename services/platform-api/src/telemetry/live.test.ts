@@ -1,7 +1,7 @@
 import { type Bus, decodeJson, type LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
 import { testPosition } from '../testing/positions.ts';
-import { tellOfPositions } from './live.ts';
+import { publishPositions } from './live.ts';
 import type { Moved } from './unit.ts';
 
 const nowMs = Date.parse('2026-11-22T10:00:00Z');
@@ -29,7 +29,7 @@ function told(each: Moved) {
       events.push(...(decodeJson(body) as { events: LiveEvent[] }).events);
     },
   };
-  const returned = tellOfPositions({ nc, isUp: () => true } as unknown as Bus, [each], nowMs);
+  const returned = publishPositions({ nc, isUp: () => true } as unknown as Bus, [each], nowMs);
   const statuses = events.filter(({ type }) => type === 'status').map(({ data }) => data);
   return {
     locations: events.filter(({ type }) => type === 'location').length,

@@ -1,25 +1,27 @@
 import type { Bus, LiveEvent } from '@fleet/bus';
-import { lastHeardMs, stateOf } from '../domains/realtime/rules.ts';
-import { shownLocation } from '../domains/realtime/shown.ts';
-import { tellLive } from '../events/live.ts';
+import { toLocationResponse } from '../domains/last-positions/responses.ts';
+import { lastHeardMs, stateOf } from '../domains/last-positions/rules.ts';
+import { publishLive } from '../event-consumers/live.ts';
 import type { Moved } from './unit.ts';
 
-/** Terminals that were silent for so long that they were offline, and when what has ended that was received, by canonical number. */
+/**
+ * Terminals that were silent long enough to be offline, with the receive time of the first report, by canonical number.
+ */
 export type Returned = ReadonlyMap<string, number>;
 
 /**
- * Tells websockets of the newest positions of vehicles, and of states that have changed with them; but not of those that return from silence, which it answers: whether
- * they were offline depends on more than their positions.
+ * Publishes the newest positions of vehicles and their changed states to websockets. Returns terminals that were
+ * silent: whether they were offline depends on more than their positions.
  */
-export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
+export function publishPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.now()): Returned {
   const byAccount = new Map<number, Omit<LiveEvent, 'atMs'>[]>();
   const returned = new Map<string, number>();
   for (const each of moved) {
-    // A late report changes nothing of the present.
+    // A late report does not change the present.
     if (each.before !== null && each.state.location === each.before.location) continue;
     const previous = stateOf(each.before?.location, nowMs);
     const wasAway = previous === 'offline' || previous === 'never_connected';
-    // What was sent an hour ago and is read only now ends no silence.
+    // A report received an hour ago and processed only now ends no silence.
     const isBack = wasAway && stateOf(each.state.location, nowMs) !== 'offline';
     if (isBack) returned.set(each.known.imei, lastHeardMs(each.state.location));
     const events = eventsOf(each, wasAway ? null : previous, nowMs);
@@ -28,14 +30,14 @@ export function tellOfPositions(bus: Bus, moved: Iterable<Moved>, nowMs = Date.n
     if (known === undefined) byAccount.set(accountId, events);
     else known.push(...events);
   }
-  for (const [accountId, events] of byAccount) tellLive(bus, accountId, events);
+  for (const [accountId, events] of byAccount) publishLive(bus, accountId, events);
   return returned;
 }
 
-/** `previous`: the state that it had, where a change of that is to be told. */
+/** `previous`: the earlier state if its change is published. */
 function eventsOf({ known, state }: Moved, previous: string | null, nowMs: number): Omit<LiveEvent, 'atMs'>[] {
   const { _id: vehicleId, driverId } = known.vehicle;
-  const location = shownLocation(state.location, { vehicleId, driverId, nowMs });
+  const location = toLocationResponse(state.location, { vehicleId, driverId, nowMs });
   const events: Omit<LiveEvent, 'atMs'>[] = [{ type: 'location', vehicleId, data: location }];
   if (previous !== null && previous !== location.state)
     events.push({

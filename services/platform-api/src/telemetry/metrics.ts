@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from '@fleet/service-kit';
 
-/** What the consumer of telemetry counts. */
+/** Counters of the telemetry consumer. */
 export class TelemetryMetrics {
   readonly #messages: Counter;
   readonly #reports: Counter;
@@ -15,7 +15,7 @@ export class TelemetryMetrics {
     this.#messages = new Counter({ name: 'telemetry_messages_total', help: 'stored batches applied', registers });
     this.#reports = new Counter({ name: 'telemetry_reports_total', help: 'reports applied', registers });
     this.#raised = new Counter({ name: 'telemetry_raised_total', help: 'notifications raised by rules', registers });
-    this.#faults = new Counter({ name: 'telemetry_faults_total', help: 'reports that can not be read', registers });
+    this.#faults = new Counter({ name: 'telemetry_faults_total', help: 'reports that cannot be read', registers });
     this.#unknown = new Counter({
       name: 'telemetry_unknown_total',
       help: 'reports of terminals without a vehicle, or of before they were in it',

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { streamMadeAt, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { streamCreatedAt, TelemetryBatch, telemetrySubject } from '@fleet/bus';
 import { encodeBody, locationReport } from '@fleet/jt808';
 import { Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readDay } from '../domains/positions/store.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
@@ -22,7 +22,7 @@ import {
   storeHistoryPlace,
   storePlace,
   storeStates,
-} from './states.ts';
+} from './state-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -35,7 +35,7 @@ const partition = 1_000 + randomInt(1e9);
 beforeAll(async () => {
   world = await PlatformWorld.open({ PLATFORM_ROLES: 'api' });
   fleet = new Fleet(world.deps);
-  const stream = (await streamMadeAt(world.bus, 'TELEMETRY')) ?? '';
+  const stream = (await streamCreatedAt(world.bus, 'TELEMETRY')) ?? '';
   const metrics = new TelemetryMetrics(new Registry());
   const others = { settings: defaultRuleSettings, attachments: null, onHeard: () => undefined };
   parts = { deps: world.deps, fleet, judges, metrics, stream, ...others };
@@ -62,9 +62,9 @@ it('a Redis that has forgotten a partition is told again although no terminal of
   expect(made.status).toBe(201);
   const consumer = new PartitionConsumer(partition, () => true, parts);
   const seq = await report(imei, 0);
-  await until(async () => (await placeOf()) >= seq);
+  await waitFor(async () => (await placeOf()) >= seq);
   await redis.del([`telemetry-place:${partition}`, `rule-state:${imei}`, `last-location:${imei}`]);
-  await until(async () => (await placeOf()) >= seq);
+  await waitFor(async () => (await placeOf()) >= seq);
   expect((await readLastLocations(redis, [imei])).get(imei)?.timestamp).toBe(startMs);
   expect((await readStatesOfRedis(redis, [imei])).get(imei)?.seq).toBe(seq);
   await consumer.stop();
@@ -79,10 +79,10 @@ it('what a replica that has died had not brought to the database yet is brought 
   let isAlive = true;
   const first = new PartitionConsumer(partition, () => isAlive, parts);
   const before = await report(imei, 0);
-  await until(async () => (await placeOf()) >= before);
+  await waitFor(async () => (await placeOf()) >= before);
   const states = await readStoredStates(database, [imei]);
   const last = await report(imei, 10);
-  await until(async () => (await placeOf()) >= last);
+  await waitFor(async () => (await placeOf()) >= last);
   isAlive = false;
   await first.stop();
   // What the database had before the last report, and that it had all of that; it may have been told more meanwhile.
@@ -94,7 +94,7 @@ it('what a replica that has died had not brought to the database yet is brought 
 
   const second = new PartitionConsumer(partition, () => true, parts);
   const mark = await world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
-  await until(async () => (await placeOf()) >= mark.seq);
+  await waitFor(async () => (await placeOf()) >= mark.seq);
   await second.stop();
   expect((await readStoredPlace(database, partition))?.seq).toBeGreaterThan(last);
   expect(await storedMs()).toBe(startMs + 10_000);
@@ -109,9 +109,9 @@ it('the history does not get again what it has, where messages are read again fo
   // It does not have it: a point that it gets of that message is one that it would get again.
   await storeHistoryPlace(database, partition, { stream: parts.stream, seq: had });
   const consumer = new PartitionConsumer(partition, () => true, parts);
-  await until(async () => (await placeOf()) >= had);
+  await waitFor(async () => (await placeOf()) >= had);
   const last = await report(imei, 10);
-  await until(async () => (await placeOf()) >= last);
+  await waitFor(async () => (await placeOf()) >= last);
   await consumer.stop();
   const timesMs = [startMs, startMs + 10_000];
   const days = [...new Set(timesMs.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
@@ -143,17 +143,17 @@ it('an alarm of a terminal’s first report, whose replica dies as it raises it,
   const raise = jest.spyOn(notifications, 'raise').mockImplementation(async () => {
     // A state that were stored beside it has its time to be.
     const limitMs = performance.now() + 500;
-    await until(async () => performance.now() > limitMs || (await readStoredStates(database, [imei])).has(imei));
+    await waitFor(async () => performance.now() > limitMs || (await readStoredStates(database, [imei])).has(imei));
     isAlive = false;
     throw new Error('it dies');
   });
   const first = new PartitionConsumer(other, () => isAlive, parts);
-  await until(() => !isAlive);
+  await waitFor(() => !isAlive);
   await first.stop();
   raise.mockRestore();
 
   const second = new PartitionConsumer(other, () => true, parts);
-  await until(async () => ((await readPlace(world.deps.redis, other))?.seq ?? 0) >= seq);
+  await waitFor(async () => ((await readPlace(world.deps.redis, other))?.seq ?? 0) >= seq);
   await second.stop();
   const { items } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
   expect(items).toHaveLength(1);

@@ -1,15 +1,14 @@
-import { type LogMessage, partitionOf, StoredLog, telemetrySubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import { OrderedReader, type StreamMessage, telemetryPartition, telemetrySubject } from '@fleet/bus';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import { knownPoints } from '../domains/positions/store.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
 import type { Fleet, FleetVehicle } from './fleet.ts';
 import { HistoryWriter } from './history-writer.ts';
 import type { Judges } from './judge.ts';
-import { type Returned, tellOfPositions } from './live.ts';
+import { publishPositions, type Returned } from './live.ts';
 import type { TelemetryMetrics } from './metrics.ts';
-import { isStateOf, type VehicleState } from './state.ts';
 import {
   allStoredStates,
   PartitionLost,
@@ -22,35 +21,36 @@ import {
   storePlace,
   storeStates,
   writeStates,
-} from './states.ts';
+} from './state-store.ts';
 import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
+import { isStateOf, type VehicleState } from './vehicle-state.ts';
 
-/** What all partitions of a replica work with. */
+/** Dependencies of all partitions of a replica. */
 export interface ConsumerParts {
   readonly deps: Pick<Deps, 'bus' | 'redis' | 'database' | 'notifications' | 'config' | 'log'>;
   readonly fleet: Fleet;
   readonly judges: Pick<Judges, 'rules' | 'odometer'>;
   readonly settings: RuleSettings;
   readonly metrics: TelemetryMetrics;
-  /** Null where attachments of alarms are not asked for. */
+  /** Null if attachments of alarms are not requested. */
   readonly attachments: AttachmentsQueue | null;
-  /** When the stream TELEMETRY was made. */
+  /** Creation time of the stream TELEMETRY. */
   readonly stream: string;
-  /** Terminals have been heard of, by canonical number, some of them after a long silence. */
+  /** Called with terminals that reported, by canonical number, some of them after a long silence. */
   readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
 }
 
-/** How often all that Redis knows goes to MongoDB, too. */
+/** Interval at which all states in Redis are also saved to MongoDB. */
 const flushEveryMs = 15_000;
-/** With so many that have changed again meanwhile they are written as fast as they can be, and others are no longer let before. */
+/** With this many unsaved states they are saved as fast as possible, without yielding to others. */
 const urgentStates = 5_000;
 const retryMs = 500;
-/** States in memory; the others are read again. */
+/** Number of states in memory; others are read again. */
 const maxStates = 100_000;
 
 /**
- * Applies the reports of one partition in order. What follows from them is written before the place that says so, and is the same when it is done again:
- * a crash at any point loses nothing and doubles nothing.
+ * Processes the reports of one partition in order. Results are written before the offset and are equal when repeated: a
+ * crash at any point loses and duplicates nothing.
  */
 export class PartitionConsumer {
   readonly #partition: number;
@@ -59,18 +59,18 @@ export class PartitionConsumer {
   readonly #history: HistoryWriter;
   /** The newest states. */
   readonly #states = new Map<string, VehicleState>();
-  /** Those that have changed since they were last in MongoDB. */
+  /** States that changed since they were last saved to MongoDB. */
   #unstored = new Map<string, VehicleState>();
   #place: PartitionPlace = { stream: '', seq: 0 };
-  /** Up to where MongoDB has all states, but for those in `#unstored`. */
+  /** Offset up to which MongoDB has all states, except those in `#unstored`. */
   #covered: PartitionPlace = { stream: '', seq: 0 };
-  /** The message up to which the history had all points when this began: they are not written again. */
+  /** Offset up to which the history had all points at the start: they are not written again. */
   #historyFrom = 0;
-  #log: StoredLog | undefined;
+  #log: OrderedReader | undefined;
   #flush: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #isStopped = false;
-  /** Redis has forgotten what it was told, and has not been told again. */
+  /** Redis was emptied and has not been refilled yet. */
   #isForgotten = false;
   readonly #opening: Promise<void>;
 
@@ -89,7 +89,7 @@ export class PartitionConsumer {
     this.#opening = this.#open();
   }
 
-  /** Finishes the unit at work, and brings to MongoDB what is in memory and in Redis alone. */
+  /** Finishes the running batch, and saves to MongoDB everything that is only in memory and in Redis. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#flush);
@@ -108,7 +108,7 @@ export class PartitionConsumer {
         if (after === null || this.#isStopped) return;
         this.#log = this.#read(after);
         this.#flush = setInterval(() => {
-          // One that takes longer takes the turn of the next.
+          // A longer one replaces the next one.
           this.#flushing ??= this.#flushAll().finally(() => {
             this.#flushing = undefined;
           });
@@ -124,8 +124,9 @@ export class PartitionConsumer {
   }
 
   /**
-   * The message behind which to begin: where Redis says, but not behind the last place of which MongoDB has all states, nor behind what the history has. What was applied
-   * already is known by the states. Null where the stop came first.
+   * Returns the offset to start from: that of Redis, but not after the last one of which MongoDB has all states, nor
+   * after that of the history. States identify reports that were processed already. Null if the consumer was stopped
+   * first.
    */
   async #whereToBegin(): Promise<number | null> {
     const { deps, stream } = this.#parts;
@@ -136,7 +137,7 @@ export class PartitionConsumer {
     ]);
     const isEnded = (): boolean => this.#isStopped;
     if (known === null && stored !== null && !(await this.#restore(isEnded))) return null;
-    // Numbers of a stream that was made anew mean nothing.
+    // Sequence numbers of a recreated stream are meaningless.
     const applied = [known, stored].find((place) => place?.stream === stream)?.seq ?? 0;
     this.#place = { stream, seq: applied };
     await writeStates(deps.redis, this.#partition, known, this.#place, new Map());
@@ -146,7 +147,10 @@ export class PartitionConsumer {
     return Math.min(this.#covered.seq, this.#historyFrom);
   }
 
-  /** A Redis that was emptied gets back what is known here, and of the silent vehicles what MongoDB knows; false where it ended before. */
+  /**
+   * Refills an emptied Redis with the states in memory, and those of silent vehicles from MongoDB; returns false if it
+   * stopped before.
+   */
   async #remind(isEnded: () => boolean): Promise<boolean> {
     await restoreStates(this.#parts.deps.redis, await this.#present([...this.#states]));
     if (!(await this.#restore(isEnded))) return false;
@@ -159,7 +163,7 @@ export class PartitionConsumer {
     await this.#storeAll();
   }
 
-  /** A Redis that was emptied while no terminal of this partition reports, for days maybe, would know none of them. */
+  /** Detects an emptied Redis while no terminal of this partition reports, which may be for days. */
   async #remindSilent(): Promise<void> {
     const { redis } = this.#parts.deps;
     const place = this.#place;
@@ -168,17 +172,20 @@ export class PartitionConsumer {
       if (!(await this.#remind(() => this.#isStopped))) return;
       await writeStates(redis, this.#partition, place, place, new Map());
     } catch (error) {
-      // A unit that has come meanwhile has told it more.
+      // A concurrent batch has refilled it.
       if (!(error instanceof PartitionLost)) this.#warn(error);
     }
   }
 
-  /** Redis was emptied: what MongoDB knows of this partition's terminals is put there again; false where it ended before that was all. */
+  /**
+   * Refills an emptied Redis with MongoDB's states of this partition's terminals; returns false if it stopped before
+   * the end.
+   */
   async #restore(isEnded: () => boolean): Promise<boolean> {
     const { redis, database, config, log } = this.#parts.deps;
     let part: (readonly [string, VehicleState])[] = [];
     let count = 0;
-    const isOurs = (imei: string): boolean => partitionOf(imei, config.TELEMETRY_PARTITIONS) === this.#partition;
+    const isOurs = (imei: string): boolean => telemetryPartition(imei, config.TELEMETRY_PARTITIONS) === this.#partition;
     for await (const entry of allStoredStates(database, isOurs)) {
       if (isEnded()) return false;
       part.push(entry);
@@ -193,7 +200,7 @@ export class PartitionConsumer {
     return true;
   }
 
-  /** Of terminals that are in the same vehicle still. */
+  /** Only of terminals that are still in the same vehicle. */
   async #present(
     states: readonly (readonly [string, VehicleState])[],
   ): Promise<readonly (readonly [string, VehicleState])[]> {
@@ -201,17 +208,17 @@ export class PartitionConsumer {
     return states.filter(([imei, state]) => isStateOf(state, vehicles.get(imei)?.vehicle));
   }
 
-  #read(after: number): StoredLog {
-    return new StoredLog(this.#parts.deps.bus, {
+  #read(after: number): OrderedReader {
+    return new OrderedReader(this.#parts.deps.bus, {
       stream: 'TELEMETRY',
       subject: telemetrySubject(this.#partition),
-      after,
+      afterSequence: after,
       handler: (messages) => this.#apply(messages),
       onError: (error) => this.#warn(error),
     });
   }
 
-  async #apply(messages: readonly LogMessage[]): Promise<void> {
+  async #apply(messages: readonly StreamMessage[]): Promise<void> {
     this.#requireHeld();
     const startedMs = performance.now();
     const { deps, stream, metrics, onHeard } = this.#parts;
@@ -219,21 +226,21 @@ export class PartitionConsumer {
     const unit = await this.#judge(messages);
     this.#requireHeld();
     await this.#tell(unit);
-    // Behind what they have raised: a state says that its report was told of, also to a replica that finds it here alone, as that of a terminal's first report.
+    // Store states after the notifications they raised: a replica that finds the state skips its report.
     await storeStates(deps.database, unit.turned);
     this.#requireHeld();
-    // Messages that are read again for the history alone have their place behind them.
+    // Messages that are read again for the history only are before the offset.
     if (place.seq > this.#place.seq) await this.#write(place, unit);
     if (place.seq > this.#covered.seq) this.#covered = place;
-    // Its place is there already, so that this goes on to its end.
+    // Its offset is stored already, so this continues to the end.
     if (this.#isForgotten) await this.#remind(() => false);
-    onHeard(unit.moved.keys(), tellOfPositions(deps.bus, unit.moved.values()));
+    onHeard(unit.moved.keys(), publishPositions(deps.bus, unit.moved.values()));
     metrics.applied(messages.length, unit.points.length, unit.raised.length, performance.now() - startedMs);
-    // Of messages that are read again for the states alone the history has the points, and its place is behind them.
+    // The history has the points of messages that are read again for the states only, and their offset is before it.
     if (place.seq > this.#historyFrom) await this.#history.take(unit.points, place);
   }
 
-  /** Attachments are wanted for what is on record. */
+  /** Attachments are requested for recorded notifications. */
   async #tell({ raised, amended, attached }: Unit): Promise<void> {
     const { deps, attachments } = this.#parts;
     await deps.notifications.raise(raised);
@@ -241,17 +248,17 @@ export class PartitionConsumer {
   }
 
   #requireHeld(): void {
-    if (!this.#isHeld()) throw new PartitionLost(`the lease of partition ${this.#partition} has run out`);
+    if (!this.#isHeld()) throw new PartitionLost(`the lease of partition ${this.#partition} has expired`);
   }
 
-  async #judge(messages: readonly LogMessage[]): Promise<Unit> {
+  async #judge(messages: readonly StreamMessage[]): Promise<Unit> {
     const { deps, fleet, judges, settings, stream, metrics } = this.#parts;
     const arrived = arrivedIn(messages, (fault) => this.#fault(fault));
     const imeis = [...new Set(arrived.map(({ report }) => report.imei))];
     const vehicles = await fleet.vehiclesOf(imeis);
     const states = await this.#statesOf(imeis.filter((imei) => vehicles.get(imei)));
     metrics.unknown(arrived.filter(({ report }) => !mayReport(report, vehicles.get(report.imei))).length);
-    // Before the history is asked: what has come there by then is no longer on its way.
+    // Before the history is read: points stored by then are not pending any more.
     const waiting = new PointIndex(...this.#history.waiting);
     const isStored = await knownPoints(deps.database, lateOnes(arrived, vehicles, states));
     const isKnown: Judges['isKnown'] = (position, hash) => waiting.has(position, hash) || isStored(position, hash);
@@ -260,7 +267,7 @@ export class PartitionConsumer {
     return unit;
   }
 
-  /** Of messages that are read again: whoever applied them may have died before MongoDB had the states. */
+  /** Of messages that are read again: their first reader may have died before MongoDB had the states. */
   #keepApplied(
     states: ReadonlyMap<string, VehicleState>,
     vehicles: ReadonlyMap<string, FleetVehicle | null>,
@@ -291,13 +298,16 @@ export class PartitionConsumer {
     if (this.#states.size > maxStates) this.#states.clear();
     for (const [imei, state] of states) {
       this.#states.set(imei, state);
-      // Those that have turned, too: an older one of the same vehicle may be on its way into MongoDB.
+      // Changed states, too: an older one of the same vehicle may be on its way to MongoDB.
       this.#unstored.set(imei, state);
     }
     if (written === 'emptied') this.#isForgotten = true;
   }
 
-  /** A Redis that came back with what it had a moment ago gets all that is known here; where another replica has gone on, this one begins again from there. */
+  /**
+   * Refills a Redis that restarted with older data; if another replica has continued, this one restarts from its
+   * offset.
+   */
   async #writeOver(place: PartitionPlace, states: ReadonlyMap<string, VehicleState>): Promise<'written' | 'emptied'> {
     const { redis } = this.#parts.deps;
     try {
@@ -316,9 +326,9 @@ export class PartitionConsumer {
     }
   }
 
-  /** Brings to MongoDB what is in Redis alone, and then how far that goes. */
+  /** Saves to MongoDB everything that is only in Redis, and then its offset. */
   async #storeAll(): Promise<void> {
-    // One that was frozen would write over what another has stored since.
+    // A replica that was paused would overwrite what another one has saved since.
     if (!this.#isHeld()) return;
     const { database } = this.#parts.deps;
     const place = this.#covered;
@@ -338,10 +348,10 @@ export class PartitionConsumer {
 
   #fault(fault: string): void {
     this.#parts.metrics.fault();
-    this.#parts.deps.log.warn({ partition: this.#partition, fault }, 'a report can not be read and is passed over');
+    this.#parts.deps.log.warn({ partition: this.#partition, fault }, 'a report cannot be read and is passed over');
   }
 
   #warn(error: unknown): void {
-    this.#parts.deps.log.warn({ err: error, partition: this.#partition }, 'telemetry can not be applied at the moment');
+    this.#parts.deps.log.warn({ err: error, partition: this.#partition }, 'telemetry cannot be applied at the moment');
   }
 }

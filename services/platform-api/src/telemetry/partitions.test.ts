@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createLogger } from '@fleet/service-kit';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PartitionShare } from './partitions.ts';
 
 let database: Database;
@@ -94,13 +94,13 @@ describe('partitions', () => {
   it('are taken again by the only replica once a database that was away for longer than a lease is back', async () => {
     const line = new Line();
     const only = replica(newName(), line);
-    await until(() => only.own().length === count);
+    await waitFor(() => only.own().length === count);
     line.fault = () => {
-      throw new Error('the database is away');
+      throw new Error('the database is unavailable');
     };
-    await until(() => only.own().length === 0);
+    await waitFor(() => only.own().length === 0);
     line.fault = none;
-    await until(() => only.own().length === count);
+    await waitFor(() => only.own().length === count);
     expect(only.own()).toEqual(all);
   });
 
@@ -110,7 +110,7 @@ describe('partitions', () => {
       const line = new Line();
       const fault = onceAt(line, 'insertOne', moment);
       const only = replica(newName(), line);
-      await until(() => only.own().length === count);
+      await waitFor(() => only.own().length === count);
       expect(fault.hasFailed()).toBe(true);
     },
   );
@@ -122,9 +122,9 @@ describe('partitions', () => {
     const ids = ['member:killed', ...all.map((partition) => `partition:${partition}`)];
     await leases.insertMany(ids.map((id) => ({ _id: `${name}:${id}`, ...held })));
     const other = replica(name, new Line(), { pod: 'telemetry-1' });
-    await until(async () => (await leases.countDocuments({ pod: 'telemetry-1' })) === 1);
+    await waitFor(async () => (await leases.countDocuments({ pod: 'telemetry-1' })) === 1);
     const next = replica(name, new Line(), { pod: 'telemetry-0' });
-    await until(() => next.own().length + other.own().length === count);
+    await waitFor(() => next.own().length + other.own().length === count);
     expect([...next.own(), ...other.own()].toSorted((a, b) => a - b)).toEqual(all);
     expect(next.own().length).toBeGreaterThan(0);
   });
@@ -135,19 +135,19 @@ describe('partitions', () => {
     const held = { holder: 'killed', pod: null, expiresAt: new Date(Date.now() + 3_600_000) };
     await leases.insertOne({ _id: `${name}:partition:0`, ...held });
     const next = replica(name, new Line());
-    await until(() => next.own().length === 3);
+    await waitFor(() => next.own().length === 3);
     expect(next.own()).toEqual([1, 2, 3]);
     await leases.updateOne({ _id: `${name}:partition:0` }, { $set: { expiresAt: new Date(0) } });
-    await until(() => next.own().length === count);
+    await waitFor(() => next.own().length === count);
   });
 
   it("are somebody's where they could not be given back", async () => {
     const [line, name] = [new Line(), newName()];
     const first = replica(name, line);
-    await until(() => first.own().length === count);
+    await waitFor(() => first.own().length === count);
     const fault = onceAt(line, 'deleteOne', 'before');
     const second = replica(name, new Line());
-    await until(() => fault.hasFailed() && first.own().length + second.own().length === count);
+    await waitFor(() => fault.hasFailed() && first.own().length + second.own().length === count);
     expect([...first.own(), ...second.own()].toSorted((a, b) => a - b)).toEqual(all);
     expect(first.own()).toHaveLength(2);
   });
@@ -156,19 +156,19 @@ describe('partitions', () => {
     const name = newName();
     let letGo: () => void = () => undefined;
     const first = replica(name, new Line(), { dropped: new Promise((resolve) => (letGo = resolve)) });
-    await until(() => first.own().length === count);
+    await waitFor(() => first.own().length === count);
     const second = replica(name, new Line());
-    await until(() => first.own().length === 2);
+    await waitFor(() => first.own().length === 2);
     const sinceMs = Date.now();
     const leases = database.collection<{ _id: string; expiresAt: Date }>('telemetry_leases');
-    await until(async () => {
+    await waitFor(async () => {
       const held = await leases.findOne({ _id: `${name}:partition:0` });
       return held !== null && held.expiresAt.getTime() > sinceMs + times.leaseMs;
     });
     expect(first.own()).toEqual([0, 1]);
     expect(second.own()).toEqual([]);
     letGo();
-    await until(() => second.own().length === 2);
+    await waitFor(() => second.own().length === 2);
     expect(second.own()).toEqual([2, 3]);
   });
 });

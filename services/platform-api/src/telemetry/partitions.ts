@@ -10,32 +10,32 @@ interface Held {
   readonly expiresAt: Date;
 }
 
-/** How partitions are shared; tests are in a hurry. */
+/** Timings of the partition leases; shorter in tests. */
 export interface ShareTimes {
-  /** A replica that has not said for this long that it lives has lost its partitions. */
+  /** A replica without a heartbeat for this long has lost its partitions. */
   readonly leaseMs: number;
   readonly renewMs: number;
 }
 
 const defaultTimes: ShareTimes = { leaseMs: 10_000, renewMs: 2_000 };
 
-/** What happens to a partition of this replica. */
+/** Callbacks of a partition. */
 export interface PartitionOwner {
-  /** It is this replica's now, until `isHeld` says otherwise. */
+  /** The partition is assigned to this replica until `isHeld` returns false. */
   take(partition: number, isHeld: () => boolean): void;
-  /** It is to be let go of; resolves once nothing is done with it any more. */
+  /** The partition is revoked; resolves once all work on it has ended. */
   drop(partition: number): Promise<void>;
 }
 
-/** A partition that is this replica's. */
+/** An assigned partition. */
 interface Own {
-  /** Its lease ran out while this replica was not looking. */
+  /** Its lease expired unnoticed. */
   isLost: boolean;
 }
 
 /**
- * Shares partitions between replicas, each its part: a lease for each partition in the database, and one for each replica, so that all know how many they are.
- * A lease only keeps two from doing the same work; what one of them writes is guarded where it is written.
+ * Assigns partitions to replicas evenly: a lease for each partition in the database, and one for each replica, so that
+ * all know their number. A lease only avoids duplicate work; writes are guarded where they happen.
  */
 export class PartitionShare {
   readonly #leases: Collection<Held>;
@@ -47,7 +47,7 @@ export class PartitionShare {
   readonly #times: ShareTimes;
   readonly #holder = randomUUID();
   readonly #own = new Map<number, Own>();
-  /** Partitions that are let go of: that may take longer than a lease lasts. */
+  /** Partitions that are being released: that may take longer than a lease. */
   readonly #leaving = new Map<number, Promise<void>>();
   readonly #running: Promise<void>;
   readonly #stopped = new AbortController();
@@ -76,12 +76,12 @@ export class PartitionShare {
     this.#running = this.#run();
   }
 
-  /** The partitions that are this replica's. */
+  /** Partitions of this replica. */
   get own(): ReadonlySet<number> {
     return new Set(this.#own.keys());
   }
 
-  /** Lets go of all, so that another replica need not wait. */
+  /** Releases all, so that another replica need not wait. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     clearTimeout(this.#timer);
@@ -92,7 +92,7 @@ export class PartitionShare {
     try {
       await this.#leases.deleteMany({ holder: this.#holder });
     } catch (error) {
-      // They run out by themselves.
+      // They expire by themselves.
       this.#log.info({ err: error }, 'partitions could not be given back');
     }
   }
@@ -107,7 +107,7 @@ export class PartitionShare {
         isFirst = false;
         await this.#turn();
       } catch (error) {
-        this.#log.warn({ err: error }, 'partitions of telemetry can not be shared at the moment');
+        this.#log.warn({ err: error }, 'partitions of telemetry cannot be shared at the moment');
         if (!this.#isHeld()) this.#lose(() => true);
       }
       await new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ export class PartitionShare {
     }
   }
 
-  /** Deletes the leases of an earlier process of this pod: that one was killed, and nobody has to wait for its leases to expire. */
+  /** Deletes the leases of an earlier process of this pod: it was killed, and no replica has to wait for its leases. */
   async #replacePredecessor(): Promise<void> {
     if (this.#pod === null) return;
     await this.#leases.deleteMany({
@@ -140,7 +140,7 @@ export class PartitionShare {
     await this.#leases.updateMany({ holder: this.#holder }, { $set: { expiresAt } });
     const all = await this.#leases.find({ _id: { $gte: `${this.#name}:`, $lt: `${this.#name};` } }).toArray();
     const mine = new Set(all.filter(({ holder }) => holder === this.#holder).map(({ _id }) => _id));
-    // Leases that ran out while this replica was not looking are somebody else's.
+    // Leases that expired unnoticed belong to another replica.
     this.#lose((partition) => !mine.has(this.#partitionId(partition)));
     this.#heldUntilMs = startedMs + this.#times.leaseMs;
     await this.#freeLeft(mine);
@@ -184,8 +184,8 @@ export class PartitionShare {
   }
 
   /**
-   * Leases of this replica without its work are prolonged with the others, and nobody else could take them: of partitions that were dropped while the database was
-   * away, that could not be given back, or whose taking was not confirmed.
+   * Releases leases of this replica without work, which would otherwise be renewed with the others: of partitions that
+   * were dropped during a database outage, that could not be released, or whose acquisition was not confirmed.
    */
   async #freeLeft(mine: ReadonlySet<string>): Promise<void> {
     for (let partition = 0; partition < this.#count; partition += 1) {
@@ -206,7 +206,7 @@ export class PartitionShare {
     }
   }
 
-  /** Lets go of a partition, and then of its lease. The others are held meanwhile. */
+  /** Releases a partition, and then its lease. The others are renewed meanwhile. */
   #leave(partition: number): void {
     this.#own.delete(partition);
     const left = this.#owner

@@ -1,10 +1,16 @@
-import { appendPartnerReport, type PartnerReport, partitionOf, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import {
+  appendPartnerReport,
+  type PartnerReport,
+  TelemetryBatch,
+  telemetryPartition,
+  telemetrySubject,
+} from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
+import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
-import { readLastLocations } from '../domains/realtime/store.ts';
-import { PresenceStore } from '../events/presence-store.ts';
+import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
 
@@ -58,7 +64,7 @@ const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
   (await notificationsOf(vehicle))
     .map(({ notification_type: type }) => type)
     .filter((type) => type !== 'night_driving');
-const shown = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
+const response = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/api/vehicles/${id}`)).data;
 const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
   (await readLastLocations(world.deps.redis, [imei])).get(imei);
 
@@ -77,9 +83,9 @@ describe('what partners push', () => {
       at(0, { acc: 0, mileage: 1_500 }),
       at(20, { acc: 1, gpsSpeed: 30, battery: 18, mileage: 1_700 }),
     ]);
-    await until(async () => (await typesOf(vehicle)).length === 2);
+    await waitFor(async () => (await typesOf(vehicle)).length === 2);
     // The position is written behind what it has raised.
-    await until(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
+    await waitFor(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
     const where = { location: { latitude: 48.1, longitude: 11.502 }, timestamp: startMs + 20_000, backfilled: false };
     const found = await notificationsOf(vehicle);
     expect(found).toEqual(
@@ -88,14 +94,14 @@ describe('what partners push', () => {
         expect.objectContaining({ notification_type: 'low_battery', attributes: { battery_percent: 18 }, ...where }),
       ]),
     );
-    expect(await shown(vehicle)).toMatchObject({
+    expect(await response(vehicle)).toMatchObject({
       state: 'moving',
       odometer_km: 0.2,
       location: { source: 'partner', speed: 30, battery_percent: 18, odometer_km: 1.7, timestamp: startMs + 20_000 },
       device: { protocol: 'partner', connected: true },
     });
     const history = async () => (await owner.get(`/api/vehicles/${vehicle.id}/locations`)).items;
-    await until(async () => (await history()).length === 2);
+    await waitFor(async () => (await history()).length === 2);
     expect(await history()).toMatchObject([
       { source: 'partner', timestamp: startMs, ignition: false, gps_valid: true },
       { source: 'partner', timestamp: startMs + 20_000, ignition: true, longitude: 11.502 },
@@ -117,14 +123,14 @@ describe('what partners push', () => {
     });
     await push('pushhb', [beat(5, 30), beat(10, 19)]);
     await push('pushhb', [beat(15, 18), beat(20, 17)]);
-    await until(async () => (await lastOf(vehicle))?.batteryPercent === 17);
+    await waitFor(async () => (await lastOf(vehicle))?.batteryPercent === 17);
     expect(await typesOf(vehicle)).toEqual(['low_battery']);
     expect((await notificationsOf(vehicle))[0]).toMatchObject({
       timestamp: startMs + 10_000,
       location: { latitude: 48.1, longitude: 11.5 },
       attributes: { battery_percent: 19 },
     });
-    const { location, device, odometer_km: odometer } = await shown(vehicle);
+    const { location, device, odometer_km: odometer } = await response(vehicle);
     expect(location).toMatchObject({
       latitude: 48.1,
       battery_percent: 17,
@@ -146,7 +152,7 @@ describe('what partners push', () => {
         found.push(position.timestamp);
       return found;
     };
-    await until(async () => (await points()).includes(startMs + 30_000));
+    await waitFor(async () => (await points()).includes(startMs + 30_000));
     expect(await points()).toEqual([startMs, startMs + 30_000]);
   });
 
@@ -163,7 +169,7 @@ describe('what partners push', () => {
     const publish = async (imei: string, ...reports: (readonly [number, PartnerReport])[]): Promise<void> => {
       const batch = new TelemetryBatch();
       for (const [receivedAtMs, report] of reports) appendPartnerReport(batch, imei, receivedAtMs, report);
-      const subject = telemetrySubject(partitionOf(imei, world.deps.config.TELEMETRY_PARTITIONS));
+      const subject = telemetrySubject(telemetryPartition(imei, world.deps.config.TELEMETRY_PARTITIONS));
       await world.bus.js.publish(subject, batch.take());
     };
     const { accountId } = world.ours;
@@ -173,20 +179,20 @@ describe('what partners push', () => {
     const heartbeat = { timestamp: nowMs - 1_000, values: { powerLevel: 90 } };
     await publish(living.imei, first, [nowMs, { kind: 'heartbeat', accountId, heartbeat }]);
     await publish(silent.imei, first);
-    await until(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
-    await until(async () => (await isNoticed(living)) && (await isNoticed(silent)));
+    await waitFor(async () => (await lastOf(living))?.heardAtMs === nowMs && (await lastOf(silent)) !== undefined);
+    await waitFor(async () => (await isNoticed(living)) && (await isNoticed(silent)));
     for (const { imei } of [living, silent]) {
       await store.notice(imei, { connected: true, isOffline: false, seenMs: longAgoMs });
       await store.lookAgain(imei, 0);
     }
-    await until(async () => (await typesOf(silent)).includes('device_offline'));
-    await until(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
+    await waitFor(async () => (await typesOf(silent)).includes('device_offline'));
+    await waitFor(async () => (await store.noticed(living.imei))?.seenMs === nowMs);
     expect(await typesOf(living)).toEqual([]);
-    expect(await shown(living)).toMatchObject({
+    expect(await response(living)).toMatchObject({
       state: 'stopped',
       device: { connected: true, last_seen: new Date(nowMs).toISOString() },
     });
-    expect(await shown(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
+    expect(await response(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
   });
 
   it("of a number that is another account's vehicle is nothing of that", async () => {
@@ -199,7 +205,7 @@ describe('what partners push', () => {
     await push('pushgps', [{ deviceImei, lat: 1, lng: 2, gpsTime }], theirToken);
     await push('pushhb', [{ deviceImei, gateTime: gpsTime, powerLevel: 5 }], theirToken);
     await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: gpsTime + 1_000 }]);
-    await until(async () => (await lastOf(vehicle)) !== undefined);
+    await waitFor(async () => (await lastOf(vehicle)) !== undefined);
     expect(await lastOf(vehicle)).toMatchObject({ latitude: 48.1, batteryPercent: null });
     expect(await typesOf(vehicle)).toEqual([]);
   });

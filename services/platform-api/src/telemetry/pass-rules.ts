@@ -1,10 +1,10 @@
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import type { Report } from './report.ts';
 
-/** What each rule remembers of a vehicle, by the rule's name; JSON. */
+/** State of each rule for a vehicle, by the rule's name; JSON. */
 export type RuleStates = Readonly<Record<string, unknown>>;
 
-/** What rules have made of a report. */
+/** Results of the rules for a report. */
 export interface Passed {
   readonly states: RuleStates;
   readonly raised: readonly Raised[];
@@ -13,10 +13,10 @@ export interface Passed {
   readonly turned: boolean;
 }
 
-/** What arrives so late was not told when it happened. */
+/** A report that is this late is marked as delayed. */
 export const backfilledAfterMs = 300_000;
 
-/** Passes a report through rules, in order; `reportFor` says what a rule is to see of it, null: nothing. */
+/** Evaluates a report with the rules, in order; `reportFor` returns the report for a rule, or null to skip it. */
 export function passRules(
   before: RuleStates | undefined,
   rules: readonly Rule[],

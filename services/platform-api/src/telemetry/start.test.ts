@@ -1,10 +1,10 @@
 import type { Bus } from '@fleet/bus';
 import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { startTelemetry } from './start.ts';
-import { readPlace } from './states.ts';
+import { readPlace } from './state-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -64,18 +64,18 @@ class Broker {
 }
 
 it.each([0, 1, 3])(
-  'a stream that was made anew is read from its beginning, though the broker has no answer to %d questions',
+  'a stream that was made again is read from its beginning, though the broker has no answer to %d questions',
   async (unanswered) => {
     const broker = new Broker();
     const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
     const deps = { ...world.deps, bus: broker.bus };
     startTelemetry(deps, lifecycle, { registry: new Registry(), onHeard: () => undefined });
     const readFrom = async (): Promise<string | undefined> => (await readPlace(world.deps.redis, 0))?.stream;
-    await until(async () => (await readFrom()) === broker.madeAt);
+    await waitFor(async () => (await readFrom()) === broker.madeAt);
     broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;
     broker.unanswered = unanswered;
     broker.comeBack();
-    await until(async () => (await readFrom()) === broker.madeAt);
+    await waitFor(async () => (await readFrom()) === broker.madeAt);
     await lifecycle.stop();
     expect(broker.unanswered).toBe(0);
   },

@@ -1,8 +1,8 @@
-import { ensureStreams, streamMadeAt } from '@fleet/bus';
+import { ensureStreams, streamCreatedAt } from '@fleet/bus';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
-import { UntilDone } from '../bootstrap.ts';
-import type { Deps } from '../deps.ts';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
+import type { Deps } from '../platform/deps.ts';
+import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
@@ -12,23 +12,21 @@ import { TelemetryMetrics } from './metrics.ts';
 import { PartitionConsumer } from './partition-consumer.ts';
 import { PartitionShare, type ShareTimes } from './partitions.ts';
 
-/** The consumer of telemetry in this replica. */
+/** The telemetry consumer of this replica. */
 export interface Telemetry {
-  /** The partitions that are this replica's now. */
+  /** Current partitions of this replica. */
   readonly partitions: () => ReadonlySet<number>;
 }
 
-/** Where metrics go, and what tests put in the place of the usual. */
+/** Metrics, and replacements for tests. */
 export interface TelemetryOptions {
   readonly registry: Registry;
-  /** Hears which terminals have reported, by canonical number, and which of them after a long silence. */
+  /** Called with terminals that reported, by canonical number, and those after a long silence. */
   readonly onHeard: (imeis: Iterable<string>, returned: Returned) => void;
   readonly times?: ShareTimes;
 }
 
-/**
- * Begins to take part in the reading of telemetry: this replica has its share of the partitions, and applies their reports to the state of vehicles.
- */
+/** Starts the telemetry consumer: this replica processes its share of the partitions. */
 export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: TelemetryOptions): Telemetry {
   const { bus, config, log, database } = deps;
   const fleet = new Fleet(deps);
@@ -41,11 +39,11 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   let read = '';
   const begin = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    const stream = await streamMadeAt(bus, 'TELEMETRY');
+    const stream = await streamCreatedAt(bus, 'TELEMETRY');
     if (stream === null) throw new Error('there is no stream TELEMETRY yet');
     if (share !== undefined && stream === read) return;
-    // Numbers of a stream that was made anew mean nothing: all begins again.
-    if (share !== undefined) log.warn('the stream TELEMETRY was made anew: it is read from its beginning');
+    // Sequence numbers of a recreated stream are meaningless: everything restarts.
+    if (share !== undefined) log.warn('the stream TELEMETRY was made again: it is read from its beginning');
     await share?.stop();
     read = stream;
     const judges = { rules, odometer: advanceOdometer };
@@ -69,14 +67,14 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   };
   // Read before the first alarm, which would wait for it.
   deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
-  const notYet = 'the stream TELEMETRY can not be read yet';
-  let begun = new UntilDone(log, notYet, begin);
+  const notYet = 'the stream TELEMETRY cannot be read yet';
+  let begun = new RetryUntilSuccess(log, notYet, begin);
   let looking: Promise<void> = Promise.resolve();
-  // Looked after when the broker comes back, as a stream can only have been made anew then; it may not have its answers ready at once.
+  // Checked when the broker is back, because a stream can only be recreated then; its replies may be delayed.
   const offReconnect = bus.onReconnect(() => {
     looking = looking.then(async () => {
       await begun.stop();
-      begun = new UntilDone(log, notYet, begin);
+      begun = new RetryUntilSuccess(log, notYet, begin);
     });
   });
   lifecycle.onStop('fleet', () => fleet.stop());

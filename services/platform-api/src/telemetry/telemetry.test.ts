@@ -1,26 +1,26 @@
-import { announce, partitionOf, sessionChanged, TelemetryBatch, telemetrySubject } from '@fleet/bus';
+import { publish, sessionChanged, TelemetryBatch, telemetryPartition, telemetrySubject } from '@fleet/bus';
 import {
+  additionalItemDefinitions,
+  createAdditionalItem,
   type Edition,
   encodeBody,
-  extraDefinitions,
   type LocationReport,
   locationBatch,
   locationReport,
-  makeExtra,
 } from '@fleet/jt808';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { create, type PlatformApi } from '../assembly/service.ts';
+import { readLastLocations, writeLastLocation } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
-import { readLastLocations, writeLastLocation } from '../domains/realtime/store.ts';
-import type { AttachmentRequest } from '../events/attachment-requests.ts';
-import { PresenceStore } from '../events/presence-store.ts';
-import { create, type PlatformApi } from '../service.ts';
+import type { AttachmentRequest } from '../event-consumers/attachment-requests.ts';
+import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
-import { LiveEar } from '../testing/live-ear.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
-import { readPlace, readStates } from './states.ts';
+import { readPlace, readStates } from './state-store.ts';
 
 jest.setTimeout(180_000);
 
@@ -79,10 +79,10 @@ async function report(imei: string, locations: readonly LocationReport[], editio
   const batch = new TelemetryBatch();
   for (const each of locations)
     batch.append(1, Buffer.from(imei, 'hex'), 0x0200, 7, Date.now(), encodeBody(locationReport, each, edition));
-  await publish(imei, batch.take());
+  await publishBatch(imei, batch.take());
 }
-async function publish(imei: string, payload: Uint8Array): Promise<void> {
-  await world.bus.js.publish(telemetrySubject(partitionOf(imei, partitions)), payload);
+async function publishBatch(imei: string, payload: Uint8Array): Promise<void> {
+  await world.bus.js.publish(telemetrySubject(telemetryPartition(imei, partitions)), payload);
 }
 
 const notificationsOf = async ({ id }: Vehicle): Promise<{ notification_type: string; attributes: object }[]> => {
@@ -99,7 +99,7 @@ async function applied(): Promise<void> {
       world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take()),
     ),
   );
-  await until(async () => {
+  await waitFor(async () => {
     const places = await Promise.all(marks.map((_mark, partition) => readPlace(world.deps.redis, partition)));
     return places.every((place, at) => (place?.seq ?? 0) >= (marks[at]?.seq ?? 0));
   });
@@ -110,8 +110,8 @@ describe('telemetry', () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs), location(startMs + 1_000, { alarm: 1, speedKmh: 61.5 })]);
     await applied();
-    const shown = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
-    expect(shown.data).toMatchObject({
+    const response = await world.as(world.ours.owner).get(`/api/vehicles/${vehicle.id}`);
+    expect(response.data).toMatchObject({
       state: 'moving',
       location: { latitude: 22.5431, speed: 61.5, alarms: ['sos'], timestamp: startMs + 1_000, source: 'jt808' },
     });
@@ -123,15 +123,17 @@ describe('telemetry', () => {
         found.push(position.speed);
       return found;
     };
-    await until(async () => (await speeds()).length === 2);
+    await waitFor(async () => (await speeds()).length === 2);
     expect(await speeds()).toEqual([30, 61.5]);
   });
 
-  it('a terminal that is taken out of its vehicle and put back begins its count anew', async () => {
+  it('a terminal that is taken out of its vehicle and put back begins its count again', async () => {
     const vehicle = await newVehicle();
     const owner = world.as(world.ours.owner);
     const at = (seconds: number, km: number): LocationReport =>
-      location(startMs + seconds * 1_000, { extras: [makeExtra(extraDefinitions.mileage, { mileageKm: 100 + km })] });
+      location(startMs + seconds * 1_000, {
+        extras: [createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: 100 + km })],
+      });
     const odometer = async (): Promise<unknown> => (await owner.get(`/api/vehicles/${vehicle.id}`)).data['odometer_km'];
     await report(vehicle.imei, [at(0, 0), at(60, 1)]);
     await applied();
@@ -139,7 +141,7 @@ describe('telemetry', () => {
     await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null });
     expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: vehicle.imei })).data['odometer_km']).toBe(1);
     // Both replicas have heard of it by then.
-    await until(async () => {
+    await waitFor(async () => {
       await report(vehicle.imei, [at(120, 2)]);
       await applied();
       const state = (await readStates(world.deps.redis, world.deps.database, [vehicle.imei])).get(vehicle.imei);
@@ -163,11 +165,11 @@ describe('telemetry', () => {
     const place = { speedKmh: 40, altitudeM: 10, latitudeDeg: 22.6, longitudeDeg: 114.1, vehicleStatus: 0 };
     const item = { alarmId: 1, flag: 0, type: 1, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
     const time = cameraTime(startMs);
-    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    const alarm = createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...item, ...place, time, tag });
     await report(vehicle.imei, [location(startMs, { extras: [alarm] })]);
     const requests = world.deps.database.collection<AttachmentRequest>('attachment_requests');
     const found = async () => (await requests.find({ vehicleId: vehicle.id }).toArray())[0];
-    await until(async () => (await found()) !== undefined);
+    await waitFor(async () => (await found()) !== undefined);
     const [notification] = (
       await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${vehicle.id}&type=dsm_fatigue`)
     ).items;
@@ -187,7 +189,7 @@ describe('telemetry', () => {
     const item = { alarmId: 1, flag: 0, type: 2, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
     const time = cameraTime(startMs);
     const tag = { terminalId: '0000001', time, seq: 0, attachmentCount: 0, reserved: Buffer.alloc(1) };
-    const alarm = makeExtra(extraDefinitions.dsmAlarm, { ...item, ...place, time, tag });
+    const alarm = createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...item, ...place, time, tag });
     await report(vehicle.imei, [location(startMs + 60_000)]);
     const late = Array.from({ length: 40 }, (_unused, at) =>
       location(startMs + at * 1_000, at === 0 ? { extras: [alarm] } : {}),
@@ -208,7 +210,7 @@ describe('telemetry', () => {
   ])('a terminal that comes back and %s is told of once', async (_case, speedKmh, state) => {
     const vehicle = await newVehicle();
     const terminals = new Terminals(world.deps);
-    const ear = new LiveEar(world);
+    const ear = new LiveEventRecorder(world);
     const longAgoMs = Date.now() - 3_600_000;
     const before = { ...lastLocationOf(vehicle.imei, 22.5, 114.1), timestamp: longAgoMs, serverTimestamp: longAgoMs };
     await writeLastLocation(world.deps.redis, before);
@@ -221,10 +223,10 @@ describe('telemetry', () => {
     const statuses = () => ear.of('status', vehicle.id).map(({ previous_state: from, state: to }) => [from, to]);
     const says = { speedKmh, status: speedKmh === 0 ? 0b10 : 0b11 };
     await report(vehicle.imei, [location(Date.now(), says)]);
-    await until(() => statuses().length > 0);
-    announce(world.bus, sessionChanged, { imei: vehicle.imei, isOnline: true, atMs: Date.now() });
+    await waitFor(() => statuses().length > 0);
+    publish(world.bus, sessionChanged, { imei: vehicle.imei, isOnline: true, atMs: Date.now() });
     await report(vehicle.imei, [location(Date.now() + 1_000, says)]);
-    await until(() => ear.of('location', vehicle.id).length > 1);
+    await waitFor(() => ear.of('location', vehicle.id).length > 1);
     expect(statuses()).toEqual([['offline', state]]);
     ear.stop();
     await terminals.close();
@@ -238,7 +240,7 @@ describe('telemetry', () => {
     const batch = new TelemetryBatch();
     const stored = encodeBody(locationBatch, { count: 3, locationType: 1, items: up }, '2013');
     batch.append(1, Buffer.from(vehicle.imei, 'hex'), 0x0704, 9, Date.now(), stored);
-    await publish(vehicle.imei, batch.take());
+    await publishBatch(vehicle.imei, batch.take());
     await report(vehicle.imei, [location(startMs + 3_000, { alarm: 1 })]);
     await applied();
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
@@ -246,10 +248,10 @@ describe('telemetry', () => {
 
   it('passes over what is no batch and no location, and goes on', async () => {
     const vehicle = await newVehicle();
-    await publish(vehicle.imei, Buffer.from('no batch'));
+    await publishBatch(vehicle.imei, Buffer.from('no batch'));
     const batch = new TelemetryBatch();
     batch.append(1, Buffer.from(vehicle.imei, 'hex'), 0x0200, 1, Date.now(), Buffer.from('short'));
-    await publish(vehicle.imei, batch.take());
+    await publishBatch(vehicle.imei, batch.take());
     await report(vehicle.imei, [location(startMs)]);
     await applied();
     expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
@@ -283,15 +285,15 @@ describe('telemetry', () => {
   it('tells a Redis that came back with what it had nothing of terminals that have left their vehicles', async () => {
     const { redis: known } = world.deps;
     const left = await newVehicle();
-    const partition = partitionOf(left.imei, partitions);
+    const partition = telemetryPartition(left.imei, partitions);
     let other = await newVehicle();
-    while (partitionOf(other.imei, partitions) !== partition) other = await newVehicle();
+    while (telemetryPartition(other.imei, partitions) !== partition) other = await newVehicle();
     await report(left.imei, [location(startMs)]);
     await applied();
     expect((await world.as(world.ours.owner).put(`/api/vehicles/${left.id}`, { imei: null })).status).toBe(200);
     let second = 0;
     // Both replicas have heard of it by then.
-    await until(async () => {
+    await waitFor(async () => {
       second += 1;
       await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
       const place = await readPlace(known, partition);

@@ -5,8 +5,8 @@ import { defaultRuleSettings } from '../rules/settings.ts';
 import { decodedAt, heartbeatAt, imei, judges, pushedAt, startMs } from '../testing/telemetry-reports.ts';
 import type { Decoded } from './decode.ts';
 import type { FleetVehicle } from './fleet.ts';
-import type { VehicleState } from './state.ts';
 import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
+import type { VehicleState } from './vehicle-state.ts';
 
 const vehicle = { _id: 7, accountId: 1, cameraUtcOffset: '+08:00', odometerKm: 0, timezone: 'Asia/Shanghai' };
 const known: FleetVehicle = {
@@ -91,7 +91,7 @@ describe('a unit of messages', () => {
     expect(lateOnes(arrived, vehicles, aliveOnly)).toEqual([]);
   });
 
-  it('goes on behind an entry that can not be read', () => {
+  it('goes on behind an entry that cannot be read', () => {
     const faults: string[] = [];
     const batch = new TelemetryBatch();
     const number = Buffer.from(imei.padStart(20, '0'), 'hex');

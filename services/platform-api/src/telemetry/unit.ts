@@ -1,9 +1,9 @@
-import { type AttachmentsWanted, type LogMessage, readTelemetryBatch } from '@fleet/bus';
+import { type AttachmentsRequested, readTelemetryBatch, type StreamMessage } from '@fleet/bus';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Amended } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
@@ -11,51 +11,51 @@ import { type Decoded, type DecodedReport, decodeReport, instantOf } from './dec
 import { contextOf, type FleetVehicle } from './fleet.ts';
 import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judges, judge, type Place } from './judge.ts';
-import { isLateFor, isStateOf, type VehicleState } from './state.ts';
+import { isLateFor, isStateOf, type VehicleState } from './vehicle-state.ts';
 
-/** A report or a heartbeat, and the message that it came in. */
+/** A report or a heartbeat, and its message. */
 export interface Arrived {
   readonly report: Decoded;
   readonly seq: number;
 }
 
-/** A vehicle that has reported, as it was and as it is. */
+/** A vehicle that reported, before and after. */
 export interface Moved {
   readonly known: FleetVehicle;
   readonly before: VehicleState | null;
   readonly state: VehicleState;
 }
 
-/** What some messages have led to, before anything of it is written. */
+/** Results of some messages before anything is written. */
 export interface Unit {
   /** By canonical number. */
   readonly moved: Map<string, Moved>;
-  /** Those that are to be kept durably at once. */
+  /** States to save durably at once. */
   readonly turned: Map<string, VehicleState>;
   readonly raised: ToRaise[];
   readonly amended: Amended[];
-  /** Alarms that count files. */
-  readonly attached: AttachmentsWanted[];
-  /** For the history, those of messages that were applied before as well. */
+  /** Alarms with files. */
+  readonly attached: AttachmentsRequested[];
+  /** Points for the history, including those of messages processed before. */
   readonly points: NewPoint[];
 }
 
-/** The reports of some messages; `onFault` hears of what can not be read, which is passed over. */
-export function arrivedIn(messages: readonly LogMessage[], onFault: (fault: string) => void): Arrived[] {
+/** Returns the reports of some messages; invalid ones are skipped and reported to `onFault`. */
+export function arrivedIn(messages: readonly StreamMessage[], onFault: (fault: string) => void): Arrived[] {
   const arrived: Arrived[] = [];
   for (const { data, sequence: seq } of messages) {
     try {
       for (const report of readTelemetryBatch(data))
         for (const decoded of decodeReport(report, onFault)) arrived.push({ report: decoded, seq });
     } catch (error) {
-      // What is no batch would stop the partition for ever.
+      // An invalid batch would stop the partition forever.
       onFault(`a batch: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return arrived;
 }
 
-/** Reports that are older than the newest of their vehicle: whether they are in its history already is for the database to say. */
+/** Returns reports older than the newest one of their vehicle: the database decides whether its history has them. */
 export function lateOnes(
   arrived: readonly Arrived[],
   vehicles: ReadonlyMap<string, FleetVehicle | null>,
@@ -72,14 +72,14 @@ export function lateOnes(
   });
 }
 
-/** Parts of `judgeUnit` that are the same for all units of a partition. */
+/** Dependencies of `judgeUnit` that are equal for all batches of a partition. */
 export interface UnitParts {
   readonly stream: string;
   readonly settings: RuleSettings;
   readonly judges: Judges;
 }
 
-/** Passes reports through the rules, in order, each vehicle from the state that it has. */
+/** Evaluates reports with the rules, in order, each vehicle from its current state. */
 export function judgeUnit(
   arrived: readonly Arrived[],
   vehicles: ReadonlyMap<string, FleetVehicle | null>,
@@ -88,7 +88,7 @@ export function judgeUnit(
 ): Unit {
   const unit: Unit = { moved: new Map(), turned: new Map(), raised: [], amended: [], attached: [], points: [] };
   const own = new PointIndex(unit.points);
-  // A batch that was sent twice may come in one unit.
+  // A batch that was sent twice may be in one unit.
   const parts = {
     settings,
     judges: {
@@ -100,7 +100,7 @@ export function judgeUnit(
     const known = vehicles.get(report.imei);
     if (!mayReport(report, known)) continue;
     const before = unit.moved.get(report.imei)?.state ?? stateFor(states.get(report.imei), known, stream);
-    // An entry of the same message as the one before is not applied yet, although its state has the message's number.
+    // A further entry of the same message is not processed yet, although the state has the message's number.
     const first = unit.moved.get(report.imei)?.before ?? stateFor(states.get(report.imei), known, stream);
     if (first === null || seq > first.seq) step(unit, known, report, before, first, { stream, seq }, parts);
     else if (report.kind === 'position') unit.points.push(pointOf(known, report, first));
@@ -109,8 +109,8 @@ export function judgeUnit(
 }
 
 /**
- * Whether a report is one of a vehicle. A number may be one account's vehicle and another's mining device: what a partner sends for the one is nothing of the other.
- * Nor is what was received while the terminal was in another vehicle, and is read only now.
+ * Returns whether a report belongs to a vehicle. A number may be one account's vehicle and another's mining device:
+ * partner reports for the latter do not count. Nor do reports received while the terminal was in another vehicle.
  */
 export const mayReport = (
   { accountId, receivedAtMs }: Decoded,
@@ -121,7 +121,7 @@ export const mayReport = (
   (accountId === null || accountId === known.vehicle.accountId) &&
   hadTerminal(known.vehicle, receivedAtMs);
 
-/** Another vehicle with the terminal, one that has it again, and another stream, begin anew. */
+/** Another vehicle with the terminal, a new assignment and another stream start with a new state. */
 function stateFor(state: VehicleState | undefined, { vehicle }: FleetVehicle, stream: string): VehicleState | null {
   if (state === undefined || !isStateOf(state, vehicle)) return null;
   return state.stream === stream ? state : { ...state, stream, seq: 0 };
@@ -153,7 +153,7 @@ function step(
   if (judged.position !== null) unit.points.push(newPoint(known, judged.position, judged.hash));
 }
 
-/** The point of a report whose message was applied before a crash, perhaps without its having reached the history. */
+/** Returns the point of a report whose message was processed before a crash, perhaps without reaching the history. */
 function pointOf(known: FleetVehicle, report: DecodedReport, state: VehicleState): NewPoint {
   const timestamp = instantOf(report, known.vehicle.cameraUtcOffset);
   const position: LastLocation = {

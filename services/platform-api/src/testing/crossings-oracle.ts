@@ -4,7 +4,7 @@ import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 
 /**
- * What section 10 of platform-contract.md asks of crossings, written a second time without a line of the rule's: inside and outside are told by turf, and every fix is
+ * The rules of docs/reference/areas.md for crossings, written a second time without a line of the rule's: inside and outside are told by turf, and every fix is
  * judged by the whole track before it.
  */
 

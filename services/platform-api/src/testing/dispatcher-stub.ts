@@ -5,7 +5,7 @@ export function standInForDispatcher(
   bus: Bus,
   { queued = 0, result = 'queued' }: { queued?: number; result?: 'queued' | 'running' | 'unknown' } = {},
 ): { readonly asked: unknown[]; stop(): Promise<void> } {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const options = {
     queue: 'webhook-dispatcher',
     onError: (error: unknown): void => {
@@ -23,17 +23,17 @@ export function standInForDispatcher(
   };
   const served = [
     serve(bus, webhookRequests.test, options, async (body) => {
-      asked.push(body);
+      requested.push(body);
       return { attempt };
     }),
     serve(bus, webhookRequests.retry, options, async (body) => {
-      asked.push(body);
+      requested.push(body);
       return { result };
     }),
     serve(bus, webhookRequests.replay, options, async (body) => {
-      asked.push(body);
+      requested.push(body);
       return { queued };
     }),
   ];
-  return { asked, stop: async () => void (await Promise.all(served.map((each) => each.stop()))) };
+  return { asked: requested, stop: async () => void (await Promise.all(served.map((each) => each.stop()))) };
 }

@@ -1,4 +1,4 @@
-import { apiDocument } from '../api-document.ts';
+import { apiDocument } from '../assembly/api-document.ts';
 
 /** A JSON schema as the document has it. */
 export interface Schema {

@@ -21,9 +21,9 @@ export class GatewayStub {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { method = '', url = '', headers } = request;
-        const asked = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') };
-        this.requests.push(asked);
-        const { status = 200, body } = this.answer(asked);
+        const requested = { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') };
+        this.requests.push(requested);
+        const { status = 200, body } = this.answer(requested);
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       });
     });

@@ -1,4 +1,4 @@
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { testPosition } from './positions.ts';
 
 /** A newest position as a terminal that tells of nothing else would have sent it a moment ago. */

@@ -1,7 +1,7 @@
-import { announce, type LiveEvent, liveEvents, liveSubject } from '@fleet/bus';
+import { type LiveEvent, liveEvents, liveSubject, publish } from '@fleet/bus';
 import { expect } from '@jest/globals';
 import type { ClientOptions } from 'ws';
-import { create, type PlatformApi } from '../service.ts';
+import { create, type PlatformApi } from '../assembly/service.ts';
 import { LiveClient } from './live-client.ts';
 import { type Client, PlatformWorld, type TestUser } from './platform-world.ts';
 
@@ -25,7 +25,7 @@ export class LiveWorld {
 
   static async open(): Promise<LiveWorld> {
     const world = await PlatformWorld.open();
-    return new LiveWorld(world, await create(world.deps.config, { log: world.deps.log, isSweeping: false }));
+    return new LiveWorld(world, await create(world.deps.config, { log: world.deps.log, runsJobs: false }));
   }
 
   get base(): string {
@@ -74,7 +74,7 @@ export class LiveWorld {
   /** Publishes as telemetry does. */
   publish(vehicleId: number, events: readonly TestEvent[], accountId = this.world.ours.accountId): void {
     const full = events.map((event) => ({ vehicleId, atMs: Date.now(), ...event }));
-    announce(this.world.bus, liveEvents, { accountId, events: full }, liveSubject(accountId));
+    publish(this.world.bus, liveEvents, { accountId, events: full }, liveSubject(accountId));
   }
 
   location(of: { id: number; imei?: string }, more: object = {}): TestEvent {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { headers, type MediaStored, mediaStoredSubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 
 /** What upload-ftp tells of a picture that it has stored. */
 export const storedPicture = (imei: string, server: string, more: Partial<MediaStored> = {}): MediaStored => ({
@@ -21,7 +21,7 @@ export const storedPicture = (imei: string, server: string, more: Partial<MediaS
 });
 
 /** Puts it into MEDIA; `again`: past the broker's own search for repetitions. */
-export async function tellStored(
+export async function publishMediaStored(
   { bus }: Pick<Deps, 'bus'>,
   stored: MediaStored,
   { again = false }: { again?: boolean } = {},

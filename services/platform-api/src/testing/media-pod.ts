@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Bus, clipSource, removeMediaFile, removeUploadFiles, serveUseCase } from '@fleet/bus';
+import { type Bus, locateClip, removeMediaFile, removeUploadFiles, serveUseCase } from '@fleet/bus';
 
 /** The pod of upload-ftp that a test stands in for. */
 export const mediaPodId = 'test-ftp';
@@ -13,7 +13,7 @@ export interface MediaPod {
   readonly removed: string[];
   /** What it was asked to remove of files. */
   readonly asked: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
-  /** False: it can not be asked to remove anything. */
+  /** False: it cannot be asked to remove anything. */
   isRemoving: boolean;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export async function openMediaPod(bus: Bus, id: string): Promise<MediaPod> {
     return {};
   };
   const served = [
-    serveUseCase(bus, clipSource(id), options, async () => ({ httpUrl })),
+    serveUseCase(bus, locateClip(id), options, async () => ({ httpUrl })),
     serveUseCase(bus, removeMediaFile(id), options, (request) => {
       pod.asked.push(request);
       return remove(request.fileId);

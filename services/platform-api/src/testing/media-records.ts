@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Media } from '../domains/media/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import type { NewRecord } from '../store/records.ts';
+import type { NewRecord } from '../store/record-store.ts';
 
 /** A file of a vehicle before it is on record. */
 export function newMedia(

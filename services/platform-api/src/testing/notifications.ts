@@ -1,7 +1,7 @@
-import type { Deps } from '../deps.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { kindOf } from '../domains/notifications/types.ts';
 import { recordNotification } from '../domains/notifications/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
 
 let serial = 0;
 

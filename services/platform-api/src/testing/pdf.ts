@@ -10,8 +10,8 @@ export function pdf(...pages: readonly (readonly string[])[]): Buffer {
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ];
   for (const [i, lines] of pages.entries()) {
-    const shown = lines.map((line) => `(${line}) Tj 0 -20 Td`).join(' ');
-    const content = `BT /F1 12 Tf 50 700 Td ${shown} ET`;
+    const response = lines.map((line) => `(${line}) Tj 0 -20 Td`).join(' ');
+    const content = `BT /F1 12 Tf 50 700 Td ${response} ET`;
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + i * 2} 0 R >>`,
       stream('', Buffer.from(content)),

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { ServerProcess, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ServerProcess, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import type { Role } from '../access/roles.ts';
-import { loadConfig } from '../config.ts';
-import type { Deps } from '../deps.ts';
+import { loadConfig } from '../assembly/config.ts';
+import { create, type PlatformApi } from '../assembly/service.ts';
 import { ensureOwner } from '../domains/accounts/ensure-owner.ts';
 import { createKey } from '../domains/api-keys/use-cases.ts';
 import { openSession } from '../domains/sessions/use-cases.ts';
@@ -12,11 +12,11 @@ import { hashPassword } from '../domains/users/passwords.ts';
 import { newUser } from '../domains/users/rules.ts';
 import type { User } from '../domains/users/schema.ts';
 import { recordUser } from '../domains/users/use-cases.ts';
-import type { Message } from '../providers/messages.ts';
-import { create, type PlatformApi } from '../service.ts';
-import type { Records } from '../store/records.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { Message } from '../providers/message-sender.ts';
+import type { RecordStore } from '../store/record-store.ts';
 
-/** Redis keeps much by ids, and those begin anew in each database: files that run at the same time have a database of Redis each. */
+/** Redis keeps much by ids, and those begin again in each database: files that run at the same time have a database of Redis each. */
 function ownRedis(): string {
   const url = new URL(testEnv('REDIS_URL'));
   url.pathname = `/${Number(process.env['JEST_WORKER_ID'] ?? 1) % 16}`;
@@ -122,15 +122,15 @@ export class PlatformWorld {
     const sent: Message[] = [];
     const messages = { send: async (message: Message) => void sent.push(message) };
     const overrides = hasProviders ? {} : { messages };
-    const service = await create(config, { log: silent, ...overrides, isSweeping: false });
+    const service = await create(config, { log: silent, ...overrides, runsJobs: false });
     const isReady = async () => (await fetch(`http://127.0.0.1:${service.httpPort}/readyz`)).status === 200;
-    await until(isReady);
-    await until(() => service.deps.redis.isReady);
+    await waitFor(isReady);
+    await waitFor(() => service.deps.redis.isReady);
     const [ours, theirs] = [await makeTenant(service.deps, 'Ours'), await makeTenant(service.deps, 'Theirs')];
     return new PlatformWorld(service, nats, { ours, theirs }, sent);
   }
 
-  get records(): Records {
+  get records(): RecordStore {
     return this.deps.records;
   }
 

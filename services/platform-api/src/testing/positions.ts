@@ -1,4 +1,4 @@
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 
 /** A newest position as the consumer of telemetry writes it: a parked vehicle, reported now. */
 export const testPosition = (imei: string, more: Partial<LastLocation> = {}): LastLocation => ({

@@ -139,7 +139,7 @@ function pathOf(operation: Operation, { path, end = path }: Whose): { path: stri
 
 function queryOf(operation: Operation, data: TenantData, only: string | undefined): [string, string][] {
   const query = operation.parameters.filter((parameter) => parameter.in === 'query');
-  // A route says where, in the place of a position.
+  // A route says where, instead of a position.
   const isOnRoute = query.some(({ name }) => name === 'route_id') && (only === undefined || only === 'route_id');
   return query.flatMap((parameter) => {
     const { name, required } = parameter;
@@ -160,8 +160,8 @@ function bodyOf(
   const made = bodies[operation.operationId]?.(rest);
   if (only === undefined) return { ...(valueOf(document, schema, rest) as object), ...made };
   const { properties = {}, required = [] } = resolved(document, schema);
-  const asked = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
-  const values = asked.map(([name, part]) => {
+  const requested = Object.entries(properties).filter(([name]) => required.includes(name) || name === only);
+  const values = requested.map(([name, part]) => {
     const kind = kindOf(operation, name);
     return [
       name,

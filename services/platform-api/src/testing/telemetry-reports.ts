@@ -58,7 +58,7 @@ export function sent<D extends MessageDefinition>(
   const splitter = new FrameSplitter();
   for (const bytes of encodeMessage(definition, body, { edition, phone, serial: 7 }))
     splitter.push(bytes, (frame) => {
-      const { phoneBytes } = frame.address();
+      const { phoneBytes } = frame.toAddress();
       batch.append(index[edition], phoneBytes, frame.messageId, frame.serial, receivedAtMs, frame.body);
     });
   return only(batch);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { WebhookRecords } from '@fleet/storage';
-import { messagesIn } from '../domains/chat-log/store.ts';
+import { WebhookRepository } from '@fleet/storage';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { countBytes, insertMedia } from '../domains/media/store.ts';
 import { mediaUrl } from '../domains/media/urls.ts';
+import { chatMessageCollection } from '../domains/messaging/store.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
 import { notificationsIn } from '../domains/notifications/store.ts';
 import { appendPositions } from '../domains/positions/store.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
 import { mediaPodId } from './media-pod.ts';
 import { newMedia } from './media-records.ts';
 import { pdf } from './pdf.ts';
@@ -33,9 +33,9 @@ export interface TenantData {
   readonly refreshToken: string;
 }
 
-function made(answer: Answer): Record<string, unknown> & { id: number } {
-  if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
-  return answer.data;
+function made(response: Answer): Record<string, unknown> & { id: number } {
+  if (response.status >= 300) throw new Error(JSON.stringify(response.body));
+  return response.data;
 }
 
 /** A number that nothing else has. */
@@ -161,7 +161,7 @@ async function reportsOf(
   const position = testPosition(imei, { latitude: latitudeOf(accountId), longitude: 114 });
   await writeLastLocation(deps.redis, position);
   await appendPositions(deps.database, [{ position, vehicleId, accountId, driverId: null, hash: '0' }]);
-  await messagesIn(records).insert(
+  await chatMessageCollection(records).insert(
     { accountId },
     {
       messageKey: `sms:generic:${mark}`,
@@ -190,7 +190,7 @@ async function deliveryOf(
     webhookId,
   }: { mark: string; imei: string; vehicleId: number; webhookId: number | string | undefined },
 ): Promise<string> {
-  return new WebhookRecords(deps.database).add({
+  return new WebhookRepository(deps.database).add({
     webhookId: Number(webhookId),
     accountId,
     userId: owner.id,

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import {
-  announce,
   commandSent,
   commandSentSubject,
   type DeviceCommand,
   DeviceCommandServer,
   type IncomingCommand,
   type Outcome,
+  publish,
 } from '@fleet/bus';
-import { claimDevice, keepGatewayAlive, releaseDevice } from '@fleet/storage';
-import type { Deps } from '../deps.ts';
+import { claimDevice, heartbeatGateway, releaseDevice } from '@fleet/storage';
+import type { Deps } from '../platform/deps.ts';
 
 /** A number that no other test uses: Redis is shared. */
 export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;
@@ -44,20 +44,20 @@ export class Terminals {
         if (unsent !== undefined) return Promise.resolve(unsent);
         const { imei, commandId } = incoming;
         const sent = { imei, commandId, messageId: 0x8103, serialNo: 7 };
-        announce(deps.bus, commandSent, sent, commandSentSubject(imei));
+        publish(deps.bus, commandSent, sent, commandSentSubject(imei));
         return this.answer(incoming.command, incoming);
       },
       onError: () => undefined,
     });
-    this.#renewal = setInterval(() => void keepGatewayAlive(deps.redis, this.#podId), 2_000);
+    this.#renewal = setInterval(() => void heartbeatGateway(deps.redis, this.#podId), 2_000);
   }
 
   async connect(imei: string): Promise<void> {
     const { redis, bus } = this.#deps;
     const sessionId = `${imei}-session`;
     this.#sessions.set(imei, sessionId);
-    await keepGatewayAlive(redis, this.#podId);
-    this.#server.open(imei);
+    await heartbeatGateway(redis, this.#podId);
+    this.#server.subscribe(imei);
     await bus.nc.flush();
     const now = Date.now();
     const times = { onlineSinceMs: now, lastSeenMs: now };

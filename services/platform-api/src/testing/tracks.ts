@@ -1,9 +1,9 @@
 import { geofenceDefaults } from '../domains/geofences/rules.ts';
 import type { Geofence } from '../domains/geofences/schema.ts';
 import { type GivenShape, shapeOf } from '../domains/geofences/shapes.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
-import { pathOf, routeDefaults } from '../domains/routes/rules.ts';
-import type { StoredRoute } from '../domains/routes/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
+import { pathOf, routeDefaults } from '../domains/planned-routes/rules.ts';
+import type { StoredRoute } from '../domains/planned-routes/schema.ts';
 import { destination, type Position } from '../geometry/positions.ts';
 import type { Outcome, Raised, Rule, RuleContext, RuledVehicle } from '../rules/rule.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';

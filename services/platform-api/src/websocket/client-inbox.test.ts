@@ -11,7 +11,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** A connection whose client sends a message each half second, which is not too often. */
+/** A connection whose client sends a message each half second, within the limit. */
 function openInbox(handle: (message: ClientMessage) => Promise<void>) {
   let nowMs = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
@@ -35,7 +35,7 @@ function openInbox(handle: (message: ClientMessage) => Promise<void>) {
   return { inbox, connection, stats, say };
 }
 
-it('a client that does not read its answers can not pile up questions', () => {
+it('limits the waiting messages of a client that does not read responses', () => {
   const { inbox, connection, stats, say } = openInbox(() => new Promise(() => undefined));
   inbox.start();
   let said = 0;
@@ -44,13 +44,13 @@ it('a client that does not read its answers can not pile up questions', () => {
   expect([...stats.closed]).toEqual([['1013', 1]]);
 });
 
-it('a client whose questions are answered may go on for ever', async () => {
+it('permits a client with prompt responses to continue forever', async () => {
   let answered = 0;
   const { inbox, connection, say } = openInbox(async () => void (answered += 1));
   inbox.start();
   for (let said = 1; said <= 200; said += 1) {
     say();
-    // All that is ready is done first.
+    // Pending work is done first.
     await new Promise(setImmediate);
     expect(answered).toBe(said);
   }

@@ -6,28 +6,31 @@ import { encodeMessage } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
 import type { Stats } from './stats.ts';
 
-/** What `error` says. */
+/** Content of `error`. */
 export interface MessageError {
   readonly code: string;
   readonly message: string;
   readonly id: MessageId;
 }
 
-/** Messages that wait for the answer to an earlier one: half a minute of what a client may send. Who does not read its answers must not pile up questions. */
+/**
+ * Messages that may wait for an earlier response: half a minute of the permitted rate. A client that reads no responses
+ * must not queue more.
+ */
 const maxWaiting = 60;
 
 export const sendError = (connection: Connection, error: MessageError): void =>
   connection.send('error', encodeMessage('error', error));
 
 /**
- * The receiving end of one connection: keeps to the limits, answers what is not understood, and hands on the rest one after the other, so that answers come in
- * the order of the questions. Nothing is handed on before `start`.
+ * Receives the messages of one connection: enforces the limits, rejects invalid messages, and hands on the others one
+ * after the other, so that responses keep their order. Hands on nothing before `start`.
  */
 export class ClientInbox {
   readonly #connection: Connection;
   readonly #stats: Stats;
   readonly #limit = new MessageLimit();
-  /** The end of all that is to be done. */
+  /** End of all accepted work. */
   #tail: Promise<void>;
   #start: () => void = () => undefined;
   #waiting = 0;
@@ -55,7 +58,7 @@ export class ClientInbox {
     });
   }
 
-  /** From now on messages are handed on. */
+  /** Starts to hand on messages. */
   start(): void {
     this.#start();
   }
@@ -86,12 +89,12 @@ export class ClientInbox {
       await handle(message);
     } catch (error) {
       onError(error);
-      const sentence = 'The records can not be read at the moment: ask again.';
+      const sentence = 'Records cannot be read at the moment. Retry.';
       sendError(this.#connection, { code: 'unavailable', message: sentence, id: message.id });
     }
   }
 
-  /** Null for what has been answered here. */
+  /** Returns null for a message that was rejected. */
   #read(data: Buffer, isBinary: boolean): ClientMessage | null {
     if (!this.#admit(data.length)) return null;
     if (isBinary) {

@@ -1,30 +1,30 @@
 import { type LiveEventType, liveEventTypes } from '@fleet/bus';
 
-/** What a client that sends nothing gets, too. */
+/** Default events of a client. */
 export const usualEvents = ['location', 'status', 'notification'] as const satisfies readonly LiveEventType[];
 
-/** The largest message that is read. */
+/** Largest accepted message. */
 export const maxMessageBytes = 4 * 1024;
 const maxIntervalMs = 3_600_000;
 const maxIdLength = 64;
 
-/** What a client calls its message, for the answer. */
+/** Id of a message, repeated in the response. */
 export type MessageId = string | number | null;
 
-/** Which events of which vehicles. */
+/** Events and vehicles of a subscription. */
 export interface Selection {
   readonly vehicles: 'all' | readonly number[];
   readonly events: readonly LiveEventType[];
   readonly minIntervalMs: number;
 }
 
-/** A message of a client, understood. */
+/** A valid message of a client. */
 export type ClientMessage =
   | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: MessageId; readonly selection: Selection }
   | { readonly type: 'ping'; readonly id: MessageId }
   | { readonly type: 'resume'; readonly id: MessageId; readonly since: number };
 
-/** What was wrong with a message, for `error`. */
+/** Fault of a message, for `error`. */
 export interface MessageFault {
   readonly code: 'malformed_json' | 'unknown_type' | 'validation_failed';
   readonly message: string;
@@ -34,7 +34,7 @@ export interface MessageFault {
 type Fields = Readonly<Record<string, unknown>>;
 type Read<T> = { readonly value: T } | { readonly fault: string };
 
-/** Reads what a client has sent; never throws. */
+/** Parses a message of a client; never throws. */
 export function readClientMessage(text: string): ClientMessage | { readonly fault: MessageFault } {
   let fields: unknown;
   try {
@@ -65,13 +65,13 @@ export function readClientMessage(text: string): ClientMessage | { readonly faul
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An id of another form is as good as none: the message itself may be right. */
+/** An invalid id is treated as absent: the message itself may be valid. */
 function readId(id: unknown): MessageId {
   if (typeof id === 'string') return id.slice(0, maxIdLength);
   return typeof id === 'number' && Number.isFinite(id) ? id : null;
 }
 
-/** What is not said is everything: all vehicles, and to begin with the usual events, to end with all of them. */
+/** Defaults: all vehicles; the default events to subscribe, all events to unsubscribe. */
 function readSelection(fields: Fields, type: 'subscribe' | 'unsubscribe'): Read<Selection> {
   const { vehicles = 'all', events = type === 'subscribe' ? usualEvents : liveEventTypes } = fields;
   const interval = fields['min_interval_ms'] ?? 0;

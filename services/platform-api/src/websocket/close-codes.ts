@@ -1,6 +1,6 @@
-/** Why connections end (platform-contract.md, section 16). */
+/** Close codes of connections. */
 export const closeCodes = {
-  /** Come back after the seconds that the reason gives. */
+  /** Reconnect after the seconds in the reason. */
   restart: 1012,
   tooSlow: 1013,
   token: 4401,
@@ -9,6 +9,6 @@ export const closeCodes = {
   limits: 4429,
 } as const;
 
-/** Spread, so that not all clients of a replica come back at once. */
+/** Randomized, so that the clients of a replica do not reconnect at the same time. */
 export const comeBackReason = (why: string): string =>
   `${why}: come back after ${1 + Math.floor(Math.random() * 30)} s`;

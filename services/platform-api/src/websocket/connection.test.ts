@@ -47,10 +47,10 @@ const notice = (id: number, bytes = 10): Delivery => ({
   told: { id, version: 1 },
 });
 
-describe('a client that reads slowly', () => {
-  it('misses positions that newer ones have replaced, and nothing else', async () => {
+describe('a slow client', () => {
+  it('loses only positions that newer ones have replaced', async () => {
     client.socket.pause();
-    // The buffers of the system are full before those of the connection are.
+    // The buffers of the system fill before those of the connection.
     for (let id = 1; connection.queuedBytes <= mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
     const queued = connection.queuedBytes;
     for (let serial = 1; serial <= 1_000; serial += 1)
@@ -70,7 +70,7 @@ describe('a client that reads slowly', () => {
     expect((await client.next('location', 4)).data['serial']).toBe(1_001);
   });
 
-  it('is left with 1013 above 8 MiB, and never a notification short without being told', async () => {
+  it('is closed with 1013 above 8 MiB, and never loses a notification silently', async () => {
     client.socket.pause();
     let sent = 0;
     while (connection.isOpen) connection.deliver(notice((sent += 1), 64 * 1024));
@@ -81,20 +81,20 @@ describe('a client that reads slowly', () => {
     expect(ids).toEqual(Array.from({ length: sent - 1 }, (_unused, at) => at + 1));
   });
 
-  it('that is owed a snapshot does not fill the memory either', () => {
+  it('does not fill the memory while it waits for a snapshot', () => {
     connection.hold();
     for (let id = 1; connection.isOpen; id += 1) connection.deliver(notice(id, 64 * 1024));
     expect(connection.queuedBytes).toBeLessThanOrEqual(9 * mebibyte);
     expect([...stats.closed]).toEqual([['1013', 1]]);
   });
 
-  it('is waited for where much is to be sent', async () => {
+  it('delays large responses', async () => {
     client.socket.pause();
     for (let id = 1; connection.queuedBytes <= 2 * mebibyte; id += 1) connection.deliver(notice(id, 64 * 1024));
     let hasRoom: boolean | undefined;
-    const room = connection.room().then((answer) => {
-      hasRoom = answer;
-      return answer;
+    const room = connection.room().then((response) => {
+      hasRoom = response;
+      return response;
     });
     connection.send('pong', encodeMessage('pong', {}));
     expect(hasRoom).toBeUndefined();
@@ -103,8 +103,8 @@ describe('a client that reads slowly', () => {
   });
 });
 
-describe('what is held back', () => {
-  it('comes after what is read from records, and once', async () => {
+describe('buffered events', () => {
+  it('follow records that are read from the database, once', async () => {
     const release = connection.hold();
     const releaseOther = connection.hold();
     connection.deliver(notice(3));
@@ -130,8 +130,8 @@ describe('what is held back', () => {
   });
 });
 
-describe('a connection on which nothing is heard', () => {
-  it('is asked twice, and then ended', () => {
+describe('a silent connection', () => {
+  it('is closed after two pings without a response', () => {
     const ws = Object.assign(new EventEmitter(), {
       OPEN: 1,
       readyState: 1,

@@ -4,18 +4,18 @@ import type { WebSocket } from 'ws';
 import { closeCodes, comeBackReason } from './close-codes.ts';
 import type { Stats } from './stats.ts';
 
-/** Above this only the newest position of each vehicle is kept (platform-contract.md, section 16). */
+/** Above this size only the newest position of each vehicle is buffered. */
 const crowdedBytes = 1024 * 1024;
-/** Above this the client is too slow. */
+/** Above this size the client is too slow. */
 const fullBytes = 8 * 1024 * 1024;
-/** Versions of notifications that are remembered: what a resume may answer, and some. */
+/** Number of delivered notification versions that are stored: more than a resume can repeat. */
 const maxTold = 600;
 const maxMissedPings = 2;
 
 const asText = { binary: false, fin: true };
 
-/** A notification by which repetitions are told. */
-export interface Told {
+/** Identifies repeated notifications. */
+export interface LatestReadings {
   readonly id: number;
   readonly version: number;
 }
@@ -24,19 +24,22 @@ export interface Told {
 export interface Delivery {
   readonly type: string;
   readonly message: Buffer;
-  /** Of a position: a newer one of the same vehicle may take its place. */
+  /** A newer position of the vehicle may replace this one. */
   readonly placeOf?: number;
-  readonly told?: Told;
+  readonly told?: LatestReadings;
 }
 
-/** The sending end of one connection: what a slow reader does to it, what has to wait for a snapshot, whether the other end still lives. */
+/**
+ * Sends the messages of one connection: backpressure of slow clients, buffering during a snapshot, and detection of
+ * dead clients.
+ */
 export class Connection {
   readonly id = randomBytes(12).toString('hex');
   readonly openedMs = Date.now();
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   readonly #stats: Stats;
-  /** Newest positions that wait for room, or for the gate. */
+  /** Newest positions that wait for buffer space or for a snapshot. */
   readonly #parked = new Map<number, Delivery>();
   readonly #told = new Map<number, number>();
   #held: Delivery[] = [];
@@ -61,17 +64,17 @@ export class Connection {
     return this.#ws.readyState === this.#ws.OPEN;
   }
 
-  /** Bytes that wait for the client to read. */
+  /** Bytes that the client has not read. */
   get queuedBytes(): number {
     return this.#ws.bufferedAmount + this.#heldBytes;
   }
 
-  /** Sends an answer, at once. */
+  /** Sends a response immediately. */
   send(type: string, message: Buffer): void {
     this.#write({ type, message });
   }
 
-  /** Sends what a live event says, or a record that stands for one: held back while a snapshot is on its way, and once only where it is a notification. */
+  /** Sends a live event, or a record for it. Buffers it during a snapshot, and drops a repeated notification. */
   deliver(delivery: Delivery): void {
     if (!this.isOpen) return;
     const { placeOf } = delivery;
@@ -82,12 +85,15 @@ export class Connection {
     if (this.queuedBytes > fullBytes) this.#endSlow();
   }
 
-  /** Sends a notification from the records, ahead of what is held. */
+  /** Sends a notification from the records, before buffered events. */
   catchUp(delivery: Delivery): void {
     this.#tell(delivery);
   }
 
-  /** Holds live events back until the answer is called, so that what is read from records meanwhile comes first. */
+  /**
+   * Buffers live events until the returned function is called, so that records that are read in the meantime come
+   * first.
+   */
   hold(): () => void {
     this.#holders += 1;
     let isHolding = true;
@@ -99,7 +105,7 @@ export class Connection {
     };
   }
 
-  /** Resolves once much can be sent without making the client slow; false when the connection has ended. */
+  /** Resolves once much data can be sent; false when the connection has ended. */
   async room(): Promise<boolean> {
     while (this.isOpen && this.#ws.bufferedAmount > crowdedBytes / 2)
       await new Promise<void>((resolve) => {
@@ -112,7 +118,7 @@ export class Connection {
     return this.isOpen;
   }
 
-  /** Asks whether the other end lives, and ends a connection on which it has not said so twice. */
+  /** Pings the client, and closes the connection after two pings without a response. */
   ping(): void {
     if (!this.isOpen) return;
     if (this.#missedPings >= maxMissedPings) {
@@ -124,7 +130,7 @@ export class Connection {
     this.#ws.ping();
   }
 
-  /** Answers a ping of the client. */
+  /** Replies to a ping of the client. */
   pong(data: Buffer): void {
     if (this.isOpen) this.#ws.pong(data);
   }

@@ -1,6 +1,6 @@
 import type { Bus } from '@fleet/bus';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { Feeds } from './feeds.ts';
@@ -18,8 +18,8 @@ afterEach(() => {
 });
 afterAll(() => world.close());
 
-describe('a way to the broker that has fallen silent', () => {
-  it('loses nothing of what comes on record until that is noticed', async () => {
+describe('a silent broker connection', () => {
+  it('loses no recorded event until it is detected', async () => {
     const { accountId, owner } = world.ours;
     const { data } = await world.as(owner).post('/api/vehicles', { vehicle_no: 'SILENT 1' });
     let isSilent = true;
@@ -34,7 +34,7 @@ describe('a way to the broker that has fallen silent', () => {
           return typeof value === 'function' ? (value.bind(nc) as unknown) : value;
         },
       }),
-      // It looks as if it stood.
+      // It looks connected.
       isUp: () => true,
       onReconnect: (listener) => {
         reconnected = listener;
@@ -45,15 +45,15 @@ describe('a way to the broker that has fallen silent', () => {
     const told: unknown[] = [];
     feeds.join(accountId, { offer: ({ type, data: { id } }) => void (type === 'notification' && told.push(id)) });
     const { _id } = await recordTestNotification(world.deps, accountId, { vehicleId: data.id });
-    // Half a minute later the connection is given up, and made anew.
+    // Half a minute later the connection is given up and opened again.
     const noticedMs = Date.now() + 30_000;
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => noticedMs);
-    // Whoever goes by the clock alone would take all up to now for heard.
+    // By the clock alone, everything up to now would count as received.
     const startMs = performance.now();
-    await until(() => performance.now() - startMs > 5 * paceTickMs);
+    await waitFor(() => performance.now() - startMs > 5 * paceTickMs);
     isSilent = false;
     reconnected();
-    await until(() => told.length > 0);
+    await waitFor(() => told.length > 0);
     clock.mockRestore();
     expect(told).toEqual([_id]);
     feeds.stop();

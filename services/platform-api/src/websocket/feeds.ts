@@ -1,26 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LiveEvents, listenFor, liveEvents, liveSubject } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import { type LiveEvents, liveEvents, liveSubject, subscribe } from '@fleet/bus';
 import { notificationsSince } from '../domains/notifications/missed.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
 import { eventOfRecord, OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace, paceTickMs } from './pace.ts';
-import { ToldInOrder } from './told-in-order.ts';
+import { StaleEventFilter } from './stale-event-filter.ts';
 
 type Parts = Pick<Deps, 'bus' | 'log' | 'records' | 'redis'>;
 
-/** Who is told of an account's events; whether an event concerns it, it sees itself. */
+/** Receiver of an account's events; it decides itself which events concern it. */
 export interface FeedViewer {
   offer(event: OutgoingEvent): void;
 }
 
-/** The live events of one account, as long as somebody here looks. */
+/** Live events of one account, while this process has viewers of it. */
 class Feed {
   readonly viewers = new Set<FeedViewer>();
   readonly #parts: Parts;
   readonly #pace = new Pace();
-  readonly #order = new ToldInOrder();
+  readonly #order = new StaleEventFilter();
   readonly #accountId: number;
   readonly #heard: { stop(): void };
 
@@ -28,8 +28,8 @@ class Feed {
     this.#accountId = accountId;
     this.#parts = parts;
     const { bus, log } = parts;
-    const onError = (error: unknown): void => log.warn({ err: error }, 'a live event could not be read');
-    this.#heard = listenFor(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
+    const onError = (error: unknown): void => log.warn({ err: error }, 'invalid live event');
+    this.#heard = subscribe(bus, liveEvents, onError, (body) => this.#take(body), liveSubject(accountId));
   }
 
   /** Sends positions that have waited for their second. */
@@ -37,7 +37,7 @@ class Feed {
     for (const event of this.#pace.due(nowMs)) this.#offer(event);
   }
 
-  /** Tells from the records what could not be heard; what was heard after all is told once. */
+  /** Publishes missed events from the records; those that did arrive are dropped as repetitions. */
   async catchUp(sinceMs: number): Promise<void> {
     const accountId = this.#accountId;
     for (const position of await positionsOfAccount(this.#parts, accountId))
@@ -69,13 +69,15 @@ class Feed {
     }
   }
 
-  /** Both accounts are told of a share; that with which a vehicle is shared leaves it to the view of the one user whom it concerns. */
+  /**
+   * Both accounts get events of a share; the other account leaves the decision to the visibility of the user concerned.
+   */
   async #offerOwn(event: OutgoingEvent): Promise<void> {
     const { accountId, vehicleId } = event;
     try {
       if ((await vehiclesById(this.#parts.records, { accountId }, [vehicleId])).has(vehicleId)) this.#offer(event);
     } catch (error) {
-      this.#parts.log.warn({ err: error, vehicleId }, 'whose a shared vehicle is could not be read');
+      this.#parts.log.warn({ err: error, vehicleId }, 'could not read owner of shared vehicle');
     }
   }
 
@@ -84,15 +86,13 @@ class Feed {
   }
 }
 
-/** What was on its way when the broker went may have been lost, too. */
+/** Events in transit at the outage may be lost, too. */
 const outageMarginMs = 5_000;
-/** A way to the broker that has fallen silent is noticed after half a minute: so often it is found out up to when everything was heard. */
+/** A silent broker connection is detected after half a minute: this interval limits what may have been missed. */
 const soundEveryMs = 5_000;
 const retryMs = 1_000;
-/** How long a new subscription may take to reach the broker: while that is away, viewers get what is on record. */
-const settleLimitMs = 2_000;
 
-/** The feeds of all accounts that somebody here looks at: one subscription each, however many look. */
+/** Feeds of all accounts with viewers in this process: one subscription each, for any number of viewers. */
 export class Feeds {
   readonly #parts: Parts;
   readonly #viewsAreCurrent: () => Promise<void>;
@@ -104,7 +104,7 @@ export class Feeds {
   #missedSinceMs: number | undefined;
   #isStopped = false;
 
-  /** `viewsAreCurrent` resolves once viewers know of what was taken from them while nothing was heard. */
+  /** `viewsAreCurrent` resolves once viewers have lost access that ended during the outage. */
   constructor(parts: Parts, viewsAreCurrent: () => Promise<void>) {
     this.#parts = parts;
     this.#viewsAreCurrent = viewsAreCurrent;
@@ -133,17 +133,9 @@ export class Feeds {
     this.#feeds.delete(accountId);
   }
 
-  /** Resolves once what has been joined is known to the broker, so that nothing which happens from then on is missed. */
-  async settled(): Promise<void> {
-    const { bus } = this.#parts;
-    if (!bus.isUp()) return;
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, settleLimitMs);
-    });
-    // A broker that goes meanwhile is as good as one that was away.
-    await Promise.race([bus.nc.flush().catch(() => undefined), limit]);
-    clearTimeout(timer);
+  /** Resolves once the broker knows the new subscriptions, so that no later event is missed. */
+  settled(): Promise<void> {
+    return this.#parts.bus.flush();
   }
 
   stop(): void {
@@ -159,7 +151,7 @@ export class Feeds {
     for (const feed of this.#feeds.values()) feed.flush(nowMs);
   }
 
-  /** What the broker had sent before an answer of its own has come. */
+  /** Flushes the connection: everything sent before the broker's reply has arrived. */
   async #sound(): Promise<void> {
     const { bus } = this.#parts;
     if (!bus.isUp()) return;
@@ -171,7 +163,7 @@ export class Feeds {
     if (isAnswered && reconnects === this.#reconnects) this.#heardUntilMs = atMs;
   }
 
-  /** After an outage of the broker, or of the way to it: nothing that is on record is dropped silently. */
+  /** Runs after an outage of the broker or of the connection: no recorded event is dropped silently. */
   #missed(): void {
     this.#reconnects += 1;
     const isWorking = this.#missedSinceMs !== undefined;
@@ -182,14 +174,14 @@ export class Feeds {
   async #catchUp(): Promise<void> {
     for (let sinceMs = this.#missedSinceMs; sinceMs !== undefined && !this.#isStopped; sinceMs = this.#missedSinceMs)
       try {
-        // What is recorded from here on is heard again.
+        // Events recorded from here on arrive normally.
         await this.settled();
         await this.#viewsAreCurrent();
         for (const feed of this.#feeds.values()) await feed.catchUp(sinceMs);
-        // Another outage may have come in between.
+        // Another outage may have occurred in between.
         if (this.#missedSinceMs === sinceMs) this.#missedSinceMs = undefined;
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'what was missed while the broker was away could not be read yet');
+        this.#parts.log.warn({ err: error }, 'could not read the events of a broker outage yet');
         await delay(retryMs, undefined, { ref: false });
       }
   }

@@ -5,7 +5,7 @@ import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ClientOptions } from 'ws';
 import { Principals } from '../access/principals.ts';
-import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import { LiveClient } from '../testing/live-client.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { startWebsocket } from './start.ts';
@@ -14,7 +14,7 @@ import { startWebsocket } from './start.ts';
 jest.setTimeout(60_000);
 
 const log = createLogger('heartbeat-test', 'silent');
-/** Thirty of these between two pings of a connection: less than a client that is busy might need would end it wrongly. */
+/** Number of events between two pings: with fewer, a busy client would be closed wrongly. */
 const secondMs = 20;
 
 let world: PlatformWorld;
@@ -56,11 +56,11 @@ async function connect(options: ClientOptions = {}): Promise<{ client: LiveClien
   return { client, pings: () => count };
 }
 
-describe('the heartbeat (platform-contract.md, section 16)', () => {
-  it('ends a connection that has missed two pings, and no other', async () => {
+describe('the heartbeat', () => {
+  it('closes a connection that missed two pings, and no other', async () => {
     const alive = await connect();
     const silent = await connect({ autoPong: false });
-    // It was not told why: nobody is there to hear it.
+    // It gets no reason, because it does not read.
     expect(await silent.client.ended()).toMatchObject({ code: 1006 });
     expect(silent.pings()).toBe(2);
     const before = alive.pings();

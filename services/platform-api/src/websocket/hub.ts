@@ -1,10 +1,10 @@
 import { AppError } from '@fleet/service-kit';
 import type { WebSocket } from 'ws';
 import type { Principals } from '../access/principals.ts';
-import type { Deps } from '../deps.ts';
-import { readWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { readWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import { openLinkSocket, stillLive } from '../domains/share-links/opening.ts';
 import { slugPattern } from '../domains/share-links/rules.ts';
+import type { Deps } from '../platform/deps.ts';
 import { ClientInbox } from './client-inbox.ts';
 import type { ClientMessage } from './client-messages.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
@@ -17,35 +17,35 @@ import { Snapshots } from './snapshots.ts';
 import type { Stats } from './stats.ts';
 import type { Asked } from './upgrade.ts';
 import { heartbeatSeconds, UserViewer } from './user-viewer.ts';
-import { Views } from './views.ts';
+import { VisibilityCache } from './visibility-cache.ts';
 
 const maxTokenLength = 200;
-/** Share pages of one link that look at once, in each process. */
+/** Concurrent share pages of one link in each process. */
 const maxPagesOfLink = 100;
-/** Links that are looked at are looked up again so often: what has ended is closed within five seconds, by a machine that is busy, too. */
+/** Interval at which open share links are checked: an ended one is closed within five seconds. */
 const linkCheckMs = 2_000;
 const linksAtOnce = 500;
 
-/** What connections need beside what all domains have. */
+/** Dependencies of connections beside those of all domains. */
 export interface HubParts {
   readonly principals: Principals;
   readonly stats: Stats;
-  /** What a second takes where the heart beats; tests do not wait for real ones. */
+  /** Length of a second of the heartbeat; shorter in tests. */
   readonly secondMs?: number;
 }
 
-/** A connection that is open: whoever looks through it. */
+/** An open connection with its viewer. */
 interface Viewer {
   open(): Promise<void>;
   handle(message: ClientMessage): Promise<void>;
   close(): void;
 }
 
-/** All connections of this process: lets them in, looks after them, and lets them go. */
+/** Manages all connections of this process: opens, checks and closes them. */
 export class Hub {
   readonly #deps: Deps;
   readonly #stats: Stats;
-  readonly #views: Views;
+  readonly #views: VisibilityCache;
   readonly #feeds: Feeds;
   readonly #snapshots: Snapshots;
   readonly #registry: ConnectionRegistry;
@@ -59,7 +59,7 @@ export class Hub {
     const { bus, log, records, redis } = deps;
     this.#deps = deps;
     this.#stats = stats;
-    this.#views = new Views({ bus, log, records, redis, principals });
+    this.#views = new VisibilityCache({ bus, log, records, redis, principals });
     this.#feeds = new Feeds(deps, () => this.#views.current());
     this.#snapshots = new Snapshots(deps);
     this.#registry = new ConnectionRegistry(deps);
@@ -70,30 +70,30 @@ export class Hub {
     ];
   }
 
-  /** Takes a connection that has just been opened. */
-  welcome(ws: WebSocket, connection: Connection, asked: Asked): void {
+  /** Handles a new connection. */
+  welcome(ws: WebSocket, connection: Connection, requested: Asked): void {
     this.#connections.add(connection);
     let viewer: Viewer | undefined;
     const handle = async (message: ClientMessage): Promise<void> => viewer?.handle(message);
     const onError = (error: unknown): void =>
-      this.#deps.log.error({ err: error, connectionId: connection.id }, 'a websocket message failed');
+      this.#deps.log.error({ err: error, connectionId: connection.id }, 'websocket message failed');
     const inbox = new ClientInbox(ws, connection, { stats: this.#stats, handle, onError });
     ws.once('close', () => {
       this.#connections.delete(connection);
       viewer?.close();
     });
     const admit = async (): Promise<void> => {
-      viewer = await (asked.share === undefined
-        ? this.#admitUser(connection, asked)
-        : this.#admitPage(connection, asked));
+      viewer = await (requested.share === undefined
+        ? this.#admitUser(connection, requested)
+        : this.#admitPage(connection, requested));
       if (viewer === undefined) return;
-      // It may have gone while its token was looked up.
+      // It may have closed during the lookup of its token.
       if (!connection.isOpen) return viewer.close();
       await viewer.open();
       inbox.start();
     };
     admit().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error, connectionId: connection.id }, 'a websocket connection could not be opened');
+      this.#deps.log.warn({ err: error, connectionId: connection.id }, 'could not open a websocket connection');
       connection.close(closeCodes.restart, comeBackReason('unavailable'));
     });
   }
@@ -122,7 +122,8 @@ export class Hub {
       return undefined;
     }
     if (!view.isOpenFrom(ip)) {
-      // The view may be about to be listened to by another connection with this token, from an address that is let in; unheard, it is forgotten soon.
+      // Another connection with this token may be about to use the view, from an allowed address; unused, it is dropped
+      // soon.
       connection.close(closeCodes.token, 'the token is not valid from this address');
       return undefined;
     }
@@ -133,7 +134,7 @@ export class Hub {
       id,
       userId,
       openedMs,
-      displace: () => connection.close(closeCodes.limits, 'a newer connection of the user has taken its place'),
+      displace: () => connection.close(closeCodes.limits, 'replaced by a newer connection of the user'),
     };
     this.#users.set(viewer, counted);
     this.#stats.open.user += 1;
@@ -194,7 +195,7 @@ export class Hub {
     for (const viewer of this.#users.keys()) viewer.flush(nowMs);
   }
 
-  /** Pings, and signs of life to the registry, are spread over their interval. */
+  /** Pings and registry heartbeats are spread over their interval. */
   #eachSecond(): void {
     this.#second = (this.#second + 1) % heartbeatSeconds;
     const slotOf = (id: string): number => Number.parseInt(id.slice(0, 6), 16) % heartbeatSeconds;
@@ -207,7 +208,7 @@ export class Hub {
     const nowMs = Date.now();
     const end = ({ connection }: ShareViewer): void =>
       connection.close(closeCodes.shareEnded, 'the share link has ended');
-    // That is known without the records, which may be away.
+    // That is known without the records, which may be unavailable.
     for (const page of this.#pages) if (page.opened.link.expiresAt.getTime() <= nowMs) end(page);
     const pages = [...this.#pages];
     const ids = [...new Set(pages.map(({ opened }) => opened.link._id))];
@@ -218,12 +219,12 @@ export class Hub {
         for (const page of pages) if (part.includes(page.opened.link._id) && !live.has(page.opened.link._id)) end(page);
       }
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'share links could not be looked up again');
+      this.#deps.log.warn({ err: error }, 'could not check share links');
     }
   }
 }
 
-/** What a share link refuses, by the status that HTTP would have. */
+/** Maps errors of a share link to close codes, by HTTP status. */
 const refusalCodes: Readonly<Record<number, number>> = {
   401: closeCodes.token,
   404: closeCodes.shareEnded,

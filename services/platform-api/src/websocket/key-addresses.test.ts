@@ -15,7 +15,7 @@ afterAll(() => live.close());
 const elsewhere = ['203.0.113.0/24'];
 const here = ['127.0.0.0/8', '::1'];
 
-/** A key of the owner's account, and what is asked with it. */
+/** A key of the owner's account, with helpers. */
 async function newKey(addresses: readonly string[] = []) {
   const body = { name: 'with addresses', ip_allowlist: addresses, can_mint_tokens: true };
   const { status, data } = await live.owner.post('/api/api-keys', body);
@@ -29,11 +29,11 @@ const tokenFor = async (headers: Record<string, string>): Promise<string> => {
   return (body as { token: string }).token;
 };
 
-/** By the token of the owner's session, and the key. */
+/** Uses the token of the owner's session, and the key. */
 const withSession = (key: string) =>
   tokenFor({ 'x-api-key': key, authorization: `Bearer ${live.world.ours.owner.token}` });
 
-/** By a token that the key has minted, and the key. */
+/** Uses a token created by the key, and the key. */
 async function minted(key: string): Promise<string> {
   const { status, data } = await live.world
     .with({ 'x-api-key': key })
@@ -42,7 +42,7 @@ async function minted(key: string): Promise<string> {
   return tokenFor({ 'x-api-key': key, authorization: `Bearer ${String(data['access_token'])}` });
 }
 
-/** As an operator would, by hand: nobody is told. */
+/** Changes the database directly, without an event. */
 const allowOnly = async (id: number, ipAllowlist: readonly string[]): Promise<void> => {
   await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { ipAllowlist } });
 };
@@ -50,9 +50,9 @@ const allowOnly = async (id: number, ipAllowlist: readonly string[]): Promise<vo
 const isOpen = (client: LiveClient): boolean => client.closed === undefined;
 
 async function ping(client: LiveClient): Promise<void> {
-  const answers = client.of('pong').length;
+  const responses = client.of('pong').length;
   client.send({ type: 'ping' });
-  await client.next('pong', answers + 1);
+  await client.next('pong', responses + 1);
 }
 
 describe('the addresses of an API key', () => {
@@ -60,7 +60,7 @@ describe('the addresses of an API key', () => {
     ['a session', withSession],
     ['a token that it has minted', minted],
   ])(
-    'end a connection by %s when they no longer have its own, on each replica, and no other one',
+    'close a connection by %s when its address is removed, on each replica, and no other one',
     async (_by, tokenOf) => {
       const [first, second] = [await newKey(here), await newKey()];
       const [token, other] = [await tokenOf(first.key), await tokenOf(second.key)];
@@ -69,7 +69,7 @@ describe('the addresses of an API key', () => {
       await allowOnly(first.id, elsewhere);
       await Promise.all(clients.map((client) => client.until(() => client.closed !== undefined)));
       expect(clients.map(({ closed }) => closed?.code)).toEqual([4403, 4403]);
-      // Nor is it opened again; once the address is back, the same token is worth something once more.
+      // It cannot be opened again; once the address is back, the same token works again.
       const again = await live.connect(`?token=${token}`);
       await again.until(() => again.closed !== undefined);
       expect(again.closed).toMatchObject({ code: 4401 });
@@ -80,20 +80,20 @@ describe('the addresses of an API key', () => {
     },
   );
 
-  it('may change as long as the one of the connection stays among them', async () => {
+  it('may change while the address of the connection remains', async () => {
     const { id, key } = await newKey();
     const client = await live.ready(`?token=${await withSession(key)}`);
     await allowOnly(id, [...here, ...elsewhere]);
     const probe = await newKey();
     const ending = await live.ready(`?token=${await withSession(probe.key)}`);
-    // Both are looked up in the same turn, or the second in a later one.
+    // Both are checked in the same interval, or the second in a later one.
     await allowOnly(probe.id, elsewhere);
     await ending.until(() => ending.closed !== undefined);
     await ping(client);
     expect(isOpen(client)).toBe(true);
   });
 
-  it('are those of the client behind a proxy that is believed', async () => {
+  it('apply to the client behind a trusted proxy', async () => {
     const { id, key } = await newKey();
     const token = await withSession(key);
     await allowOnly(id, elsewhere);
@@ -107,7 +107,7 @@ describe('the addresses of an API key', () => {
     expect(client.closed).toMatchObject({ code: 4403 });
   });
 
-  it('refuse one connection and leave the other one, opened at the same time, to what becomes of the key', async () => {
+  it('reject one connection and do not affect another one, opened concurrently', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { id, key } = await newKey();
       const query = `?token=${await withSession(key)}`;
@@ -128,8 +128,8 @@ describe('the addresses of an API key', () => {
   });
 });
 
-describe('a key of whose revocation nobody has heard', () => {
-  it('ends its connections all the same', async () => {
+describe('a key whose revocation was missed', () => {
+  it('closes its connections all the same', async () => {
     const { id, key } = await newKey();
     const client = await live.ready(`?token=${await withSession(key)}`);
     await live.world.records.collection('api_keys').updateOne({ _id: id }, { $set: { revokedAt: new Date() } });

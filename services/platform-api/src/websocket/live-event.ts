@@ -1,15 +1,15 @@
 import type { LiveEvent, LiveEventType } from '@fleet/bus';
+import { toEvent, toViewerEvent, type UrlOf, withoutDriver } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { toldNotification, toldTo, type UrlOf, withoutDriver } from '../domains/notifications/shown.ts';
 
-/** A message as it goes over the wire: `{ type, ts, data }`. */
+/** A websocket message: `{ type, ts, data }`. */
 export const encodeMessage = (type: string, data: unknown, tsMs = Date.now()): Buffer =>
   Buffer.from(JSON.stringify({ type, ts: tsMs, data }));
 
-/** Who gets an event: the vehicle's own account, its drivers, users the vehicle is shared with, or whoever has a share link. */
+/** Audience of an event: the vehicle's own account, its drivers, users with a share, or viewers of a share link. */
 export type Audience = 'own' | 'driver' | 'shared' | 'public';
 
-/** An event on its way to any number of viewers: encoded once for each audience that it meets, and not at all for one that it does not. */
+/** An event for any number of viewers: encoded once for each audience that it has, on demand. */
 export class OutgoingEvent {
   readonly accountId: number;
   readonly vehicleId: number;
@@ -26,18 +26,18 @@ export class OutgoingEvent {
     this.data = data;
   }
 
-  /** The terminal's time of a position; by it the newest wins. */
+  /** Device time of a position; the newest one wins. */
   get timestamp(): number {
     const { timestamp } = this.data;
     return typeof timestamp === 'number' ? timestamp : this.atMs;
   }
 
-  /** True for `vehicle` events that say with whom a vehicle is shared. */
+  /** True for `vehicle` events that list the users of its shares. */
   get isOfSharing(): boolean {
     return this.type === 'vehicle' && (this.data['action'] === 'shared' || this.data['action'] === 'unshared');
   }
 
-  /** `urlOf` makes the URLs of pictures for the viewer; null for one who may not see them. */
+  /** `urlOf` creates the picture URLs of a viewer; null without access to pictures. */
   messageFor(audience: Audience, urlOf: UrlOf = null): Buffer {
     if (this.#hasFiles && urlOf !== null)
       return encodeMessage(this.type, withUrls(this.type, shownTo(audience, this.type, this.data), urlOf), this.atMs);
@@ -53,20 +53,20 @@ export class OutgoingEvent {
   }
 }
 
-/** The event of a notification that is on record; `user` is the owning user of its vehicle. */
+/** Returns the event of a recorded notification; `user` is the owning user of its vehicle. */
 export const eventOfRecord = (notification: Notification, user: number | null): OutgoingEvent =>
   new OutgoingEvent(notification.accountId, {
     vehicleId: notification.vehicleId,
     type: 'notification',
     atMs: notification.serverTimestamp,
-    data: toldNotification(notification, user),
+    data: toEvent(notification, user),
   });
 
 type Data = Readonly<Record<string, unknown>>;
 
 const filesOf = ({ media }: Data): readonly { readonly id: number }[] => (Array.isArray(media) ? media : []);
 
-/** Each who may see a file gets a URL of one's own. */
+/** Each viewer with access to a file gets an own URL. */
 function withUrls(type: LiveEventType, data: Data, urlOf: NonNullable<UrlOf>): Data {
   if (type === 'media') return { ...data, url: urlOf(Number(data['id'])) };
   return { ...data, media: filesOf(data).map((file) => ({ ...file, url: urlOf(file.id) })) };
@@ -76,7 +76,7 @@ const withoutFiles = (data: Data): Data => ('media' in data ? { ...data, media: 
 
 function shownTo(audience: Audience, type: LiveEventType, data: Data): Data {
   if (audience === 'public') return publicPart(type, data);
-  if (type === 'notification') return toldTo(audience, data);
+  if (type === 'notification') return toViewerEvent(audience, data);
   return audience === 'shared' ? withoutDriver(data) : data;
 }
 
@@ -85,6 +85,6 @@ const publicFields: Readonly<Partial<Record<LiveEventType, readonly string[]>>> 
   status: ['connected', 'state', 'previous_state', 'last_seen'],
 };
 
-/** What who has a link may see: the fields that are named here, and nothing else. */
+/** Returns only the fields that a share link shows. */
 export const publicPart = (type: LiveEventType, data: Data): Data =>
   Object.fromEntries((publicFields[type] ?? []).map((name) => [name, data[name] ?? null]));

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { keyHash } from '../domains/api-keys/rules.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { hashKey } from '../domains/api-keys/rules.ts';
 import { verifyKey } from '../domains/api-keys/use-cases.ts';
-import { makeWebsocketToken } from '../domains/realtime/websocket-tokens.ts';
+import { makeWebsocketToken } from '../domains/last-positions/websocket-tokens.ts';
 import type { User } from '../domains/users/schema.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import { maxConnections } from './registry.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => live.close());
 
-/** Users of the first tenant beside its owner, as one write. */
+/** Creates users of the first tenant with one write. */
 async function manyUsers(): Promise<number[]> {
   const { records, ours } = live.world;
   const collection = records.collection<User>('users');
@@ -32,7 +32,7 @@ async function manyUsers(): Promise<number[]> {
   return ids;
 }
 
-/** Clients that count what each of them is told, and keep nothing. */
+/** Clients that count their messages and store nothing. */
 class CountingClients {
   readonly sockets: WebSocket[] = [];
   readonly #told = new Map<string, number[]>();
@@ -50,10 +50,10 @@ class CountingClients {
     this.sockets.push(ws);
   }
 
-  /** How many messages of a type there were. */
+  /** Number of messages of a type. */
   total = (type: string): number => (this.#told.get(type) ?? []).reduce((sum, count) => sum + count, 0);
 
-  /** How often those were told who were told least and most. */
+  /** Smallest and largest number of messages of one client. */
   range(type: string): readonly [number, number] {
     const counts = this.sockets.map((_ws, at) => this.#told.get(type)?.[at] ?? 0);
     return [Math.min(...counts), Math.max(...counts)];
@@ -61,10 +61,10 @@ class CountingClients {
 }
 
 describe('five thousand connections to one process', () => {
-  it('all hear of every event, and need little memory', async () => {
+  it('all receive every event, with little memory', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
-    const keyId = (await verifyKey(world.records, keyHash(world.ours.apiKey)))?._id ?? 0;
+    const keyId = (await verifyKey(world.records, hashKey(world.ours.apiKey)))?._id ?? 0;
     const tokens = await Promise.all(
       (await manyUsers()).map((userId) =>
         makeWebsocketToken(world.deps.redis, {
@@ -83,14 +83,14 @@ describe('five thousand connections to one process', () => {
     const url = `${live.base.replace('http', 'ws')}/ws?token=`;
     for (const token of tokens) {
       for (let n = 0; n < maxConnections; n += 1) clients.open(url + token);
-      // As many handshakes at once as the queue of a listening socket takes.
-      await until(() => clients.sockets.length - clients.total('hello') < 400);
+      // As many concurrent handshakes as the queue of a listening socket allows.
+      await waitFor(() => clients.sockets.length - clients.total('hello') < 400);
     }
-    await until(() => clients.total('snapshot') === connections);
+    await waitFor(() => clients.total('snapshot') === connections);
     // Both ends are in this process.
     expect((process.memoryUsage().rss - before) / connections).toBeLessThan(0.15 * mebibyte);
     live.publish(vehicle.id, [live.location(vehicle), live.notification(vehicle.id), live.location(vehicle)]);
-    await until(() => clients.total('location') >= 2 * connections && clients.total('notification') >= connections);
+    await waitFor(() => clients.total('location') >= 2 * connections && clients.total('notification') >= connections);
     expect(clients.range('snapshot')).toEqual([1, 1]);
     expect(clients.range('location')).toEqual([2, 2]);
     expect(clients.range('notification')).toEqual([1, 1]);
@@ -100,6 +100,6 @@ describe('five thousand connections to one process', () => {
     for (const ws of clients.sockets) ws.terminate();
     const isEmpty = async () =>
       /^websocket_connections\{kind="user",.* 0$/m.test(await (await fetch(`${live.base}/metrics`)).text());
-    await until(isEmpty);
+    await waitFor(isEmpty);
   });
 });

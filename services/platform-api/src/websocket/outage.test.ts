@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { testPosition } from '../testing/positions.ts';
@@ -16,20 +16,23 @@ beforeAll(async () => {
 afterAll(() => live.close());
 afterEach(() => live.hangUp());
 
-describe('while the broker is away', () => {
-  it('what comes on record is told when it is back, once', async () => {
+describe('during a broker outage', () => {
+  it('recorded events are sent when it is back, once', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
     const client = await live.as(world.ours.owner, live.replicaBase);
     const stranger = await live.as(world.theirs.owner, live.replicaBase);
     const record = () => recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
-    const heard = await record();
+    const received = await record();
     live.publish(vehicle.id, [
-      { type: 'notification', data: { id: heard._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
+      {
+        type: 'notification',
+        data: { id: received._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id },
+      },
     ]);
     await client.next('notification');
     await world.nats.kill();
-    await until(() => !live.replica.deps.bus.isUp());
+    await waitFor(() => !live.replica.deps.bus.isUp());
     const missed = [await record(), await record()];
     await writeLastLocation(world.deps.redis, testPosition(vehicle.imei, { latitude: 7 }));
     // It has its position from before the outage; greeting and snapshot need no broker.
@@ -38,14 +41,14 @@ describe('while the broker is away', () => {
     await client.next('notification', 3);
     expect((await client.next('location')).data).toMatchObject({ vehicle_id: vehicle.id, latitude: 7 });
     const later = await record();
-    await until(() => world.bus.isUp());
+    await waitFor(() => world.bus.isUp());
     live.publish(vehicle.id, [
       { type: 'notification', data: { id: later._id, version: 1, notification_type: 'sos', vehicle_id: vehicle.id } },
     ]);
     await client.next('notification', 4);
     await client.settle();
     const told = client.of('notification').map(({ data }) => data['id']);
-    expect(told).toEqual([heard, ...missed, later].map(({ _id }) => _id));
+    expect(told).toEqual([received, ...missed, later].map(({ _id }) => _id));
     expect(client.of('notification')[1]?.data).toMatchObject({ user: world.ours.owner.id });
     await late.next('notification');
     await stranger.settle();
@@ -53,26 +56,26 @@ describe('while the broker is away', () => {
   });
 });
 
-describe('access that ends while the broker is away', () => {
-  it('ends the connections of other replicas all the same', async () => {
+describe('access that ends during a broker outage', () => {
+  it('closes the connections of other replicas all the same', async () => {
     const { world } = live;
     const user = await world.user('manager');
     const [here, there] = [await live.as(user), await live.as(user, live.replicaBase)];
     const other = await live.as(await world.user('manager'), live.replicaBase);
     await world.nats.kill();
-    await until(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
+    await waitFor(() => !world.bus.isUp() && !live.replica.deps.bus.isUp());
     expect((await world.as(user).post('/api/auth/logout')).status).toBe(200);
     const atMs = Date.now();
     for (const client of [here, there]) expect(await client.ended()).toMatchObject({ code: 4403 });
-    // By the age of what it knows a replica would find out after fifteen.
+    // By its cache TTL alone, a replica would notice it after fifteen seconds.
     expect(Date.now() - atMs).toBeLessThan(10_000);
     await other.settle();
     expect(other.closed).toBeUndefined();
     await world.nats.start();
-    await until(() => world.bus.isUp() && live.replica.deps.bus.isUp());
+    await waitFor(() => world.bus.isUp() && live.replica.deps.bus.isUp());
   });
 
-  it('counts before what was missed is told', async () => {
+  it('takes effect before missed events are sent', async () => {
     const { world } = live;
     const vehicle = await live.newVehicle();
     const guest = await live.as(world.theirs.owner, live.replicaBase);
@@ -84,20 +87,20 @@ describe('access that ends while the broker is away', () => {
     await guest.next('vehicle');
     const owner = await live.as(world.ours.owner, live.replicaBase);
     await world.nats.kill();
-    await until(() => !live.replica.deps.bus.isUp());
+    await waitFor(() => !live.replica.deps.bus.isUp());
     await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle.id });
-    // As by a process whose word has got lost.
+    // Simulates a process whose event was lost.
     await world.deps.records.collection('shares').deleteMany({ vehicleId: vehicle.id });
     await world.nats.start();
     await owner.next('notification');
-    await until(() => guest.of('vehicle').length === 2);
+    await waitFor(() => guest.of('vehicle').length === 2);
     await guest.settle();
     expect(guest.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
     expect(guest.of('notification')).toEqual([]);
   });
 });
 
-describe('a client that speaks no websocket', () => {
+describe('a client that violates the websocket protocol', () => {
   it.each([
     ['bytes of any kind', Buffer.from(Array.from({ length: 4_000 }, (_unused, n) => (n * 7_919) % 256))],
     ['a frame without a mask', Buffer.from('8105', 'hex')],
@@ -106,7 +109,7 @@ describe('a client that speaks no websocket', () => {
     ['text that is no UTF-8', Buffer.from('81820000000000c328', 'hex')],
     ['a control frame that is too long', Buffer.from('89fe0080000000', 'hex')],
     ['a compressed frame that was not agreed on', Buffer.from('c18000000000', 'hex')],
-  ])('is hung up on, for %s', async (_case, bytes) => {
+  ])('is closed for %s', async (_case, bytes) => {
     const token = await live.tokenOf(live.world.ours.owner);
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
@@ -115,31 +118,32 @@ describe('a client that speaks no websocket', () => {
     socket.write(
       `GET /ws?token=${token} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
     );
-    let heard = '';
+    let received = '';
     socket.on('data', (data: Buffer) => {
-      if (!heard.includes('snapshot') && (heard + data.toString('latin1')).includes('snapshot')) socket.write(bytes);
-      heard += data.toString('latin1');
+      if (!received.includes('snapshot') && (received + data.toString('latin1')).includes('snapshot'))
+        socket.write(bytes);
+      received += data.toString('latin1');
     });
     await ended;
-    expect(heard).toContain('101 Switching Protocols');
+    expect(received).toContain('101 Switching Protocols');
     expect((await fetch(`${live.base}/livez`)).status).toBe(200);
   });
 
   it.each([
     ['no key', 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13', 400],
-    // As if it had offered nothing: a plain request.
+    // Without an offer it is a plain request.
     ['another protocol', 'Connection: Upgrade\r\nUpgrade: h2c', 404],
     [
       'an old version',
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 7\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
       400,
     ],
-  ])('is answered by HTTP, for %s', async (_case, lines, status) => {
+  ])('gets an HTTP response for %s', async (_case, lines, status) => {
     const { port, hostname } = new URL(live.base);
     const socket = connect(Number(port), hostname);
     socket.write(`GET /ws HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`);
-    let answer = '';
-    for await (const data of socket) answer += String(data);
-    expect(answer).toContain(`HTTP/1.1 ${status}`);
+    let response = '';
+    for await (const data of socket) response += String(data);
+    expect(response).toContain(`HTTP/1.1 ${status}`);
   });
 });

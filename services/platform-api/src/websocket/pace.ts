@@ -1,19 +1,19 @@
 import type { OutgoingEvent } from './live-event.ts';
 
-/** At most one location a second for each vehicle (platform-contract.md, section 16). */
+/** At most one location a second for each vehicle. */
 export const locationIntervalMs = 1_000;
-/** How often what waits is looked at. */
+/** Poll interval of waiting positions. */
 export const paceTickMs = 100;
 const tidyEveryMs = 10_000;
 
-/** Lets one position of each vehicle through in each interval; of what comes sooner only the newest waits. */
+/** Passes one position of each vehicle per interval; of the others only the newest waits. */
 export class Pace {
   readonly #lastMs = new Map<number, number>();
   readonly #waiting = new Map<number, { event: OutgoingEvent; dueMs: number }>();
   #longestMs = locationIntervalMs;
   #tidiedMs = 0;
 
-  /** True for an event that may go now. */
+  /** Returns true for an event that may be sent now. */
   admit(event: OutgoingEvent, intervalMs: number, nowMs: number): boolean {
     const { vehicleId } = event;
     this.#longestMs = Math.max(this.#longestMs, intervalMs);
@@ -23,13 +23,13 @@ export class Pace {
       this.#lastMs.set(vehicleId, nowMs);
       return true;
     }
-    // A late report does not take the place of a newer one.
+    // A late report does not replace a newer one.
     if (waiting === undefined || event.timestamp >= waiting.event.timestamp)
       this.#waiting.set(vehicleId, { event, dueMs });
     return false;
   }
 
-  /** What has waited long enough; it counts as gone now. */
+  /** Returns positions that have waited long enough, and counts them as sent. */
   due(nowMs: number): OutgoingEvent[] {
     const due: OutgoingEvent[] = [];
     for (const [vehicleId, { event, dueMs }] of this.#waiting) {

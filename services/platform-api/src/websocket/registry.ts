@@ -1,18 +1,18 @@
-import { announce, connectionsDisplaced, listenFor } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
+import { connectionsDisplaced, publish, subscribe } from '@fleet/bus';
+import type { Deps } from '../platform/deps.ts';
 
 type Parts = Pick<Deps, 'bus' | 'redis' | 'log'>;
 
-/** Connections of a user over all replicas (platform-contract.md, section 16). */
+/** Connections of a user on all replicas. */
 export const maxConnections = 10;
-/** A connection says so often that it is there. */
+/** Heartbeat interval of a connection. */
 export const refreshMs = 30_000;
-/** Those of a replica that has died count no more after this. */
+/** Connections of a dead replica expire after this. */
 const forgottenAfterMs = 3 * refreshMs;
 
 /**
- * Notes a connection, and takes the oldest out while there are too many. KEYS 1 hash of the user: connection id -> `opened:alive`. ARGV 1 id, 2 opened ms, 3 most,
- * 4 ms without a sign of life. Answers the ids that have to go.
+ * Registers a connection, and removes the oldest ones above the limit. KEYS 1 hash of the user: connection id ->
+ * `opened:alive`. ARGV 1 id, 2 opened ms, 3 limit, 4 ms without a heartbeat. Returns the removed ids.
  */
 const noteScript = `
 local time = redis.call('TIME')
@@ -36,16 +36,16 @@ return gone`;
 
 const keyOf = (userId: number): string => `websocket-connections:${userId}`;
 
-/** A connection as the registry counts it. */
+/** A connection in the registry. */
 export interface Counted {
   readonly id: string;
   readonly userId: number;
   readonly openedMs: number;
-  /** It has to give way to a newer one of its user. */
+  /** It must give way to a newer one of its user. */
   displace(): void;
 }
 
-/** Counts the connections of each user over all replicas; while Redis is away each process counts for itself. */
+/** Counts the connections of each user on all replicas; each process counts alone while Redis is unavailable. */
 export class ConnectionRegistry {
   readonly #parts: Parts;
   readonly #byId = new Map<string, Counted>();
@@ -54,8 +54,8 @@ export class ConnectionRegistry {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const onError = (error: unknown): void => parts.log.warn({ err: error }, 'a list of connections could not be read');
-    this.#heard = listenFor(parts.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
+    const onError = (error: unknown): void => parts.log.warn({ err: error }, 'invalid list of connections');
+    this.#heard = subscribe(parts.bus, connectionsDisplaced, onError, ({ connectionIds }) =>
       this.#displaceHere(connectionIds),
     );
   }
@@ -64,12 +64,12 @@ export class ConnectionRegistry {
     const ofUser = this.#byUser.get(connection.userId) ?? new Set();
     this.#byUser.set(connection.userId, ofUser.add(connection));
     this.#byId.set(connection.id, connection);
-    // Those of this process are in the order in which they were opened.
+    // Those of this process are in order of opening.
     for (const oldest of [...ofUser].slice(0, Math.max(0, ofUser.size - maxConnections))) this.#displace(oldest);
     await this.refresh(connection);
   }
 
-  /** Says that a connection is there. */
+  /** Registers or renews a connection. */
   async refresh({ id, userId, openedMs }: Counted): Promise<void> {
     try {
       const gone = await this.#parts.redis.eval(noteScript, {
@@ -79,9 +79,9 @@ export class ConnectionRegistry {
       // It may have been closed in the meantime.
       if (!this.#byId.has(id)) await this.#parts.redis.hDel(keyOf(userId), id);
       const connectionIds = (gone as string[]).filter((one) => !this.#displaceHere([one]));
-      if (connectionIds.length > 0) announce(this.#parts.bus, connectionsDisplaced, { connectionIds });
+      if (connectionIds.length > 0) publish(this.#parts.bus, connectionsDisplaced, { connectionIds });
     } catch (error) {
-      this.#parts.log.warn({ err: error, userId }, 'connections of a user can not be counted over all replicas');
+      this.#parts.log.warn({ err: error, userId }, 'could not count the connections of a user on all replicas');
     }
   }
 
@@ -92,7 +92,7 @@ export class ConnectionRegistry {
     const ofUser = this.#byUser.get(userId);
     ofUser?.delete(known);
     if (ofUser?.size === 0) this.#byUser.delete(userId);
-    // Otherwise it is forgotten by its age.
+    // Otherwise it expires.
     if (this.#parts.redis.isReady) this.#parts.redis.hDel(keyOf(userId), id).catch(() => undefined);
   }
 
@@ -100,7 +100,7 @@ export class ConnectionRegistry {
     this.#heard.stop();
   }
 
-  /** True where all of them were here. */
+  /** Returns true if all of them were in this process. */
   #displaceHere(ids: readonly string[]): boolean {
     const here = ids.flatMap((id) => this.#byId.get(id) ?? []);
     for (const connection of here) this.#displace(connection);

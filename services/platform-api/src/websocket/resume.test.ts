@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { toNotificationResponse } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import { shownNotification } from '../domains/notifications/shown.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
@@ -22,21 +22,21 @@ beforeEach(async () => {
 });
 afterEach(() => live.hangUp());
 
-/** A notification on record. */
+/** Creates a recorded notification. */
 const record = (type = 'sos', of: Partial<Notification> = {}): Promise<Notification> =>
   recordTestNotification(world.deps, world.ours.accountId, { vehicleId, type, ...of });
 
-/** What the event rules announce of a record. */
+/** Publishes the event of a record, as the rules do. */
 const eventOf = (notification: Notification): TestEvent => ({
   type: 'notification',
   vehicleId: notification.vehicleId,
-  data: { ...shownNotification(notification), user: world.ours.owner.id },
+  data: { ...toNotificationResponse(notification), user: world.ours.owner.id },
 });
 
-const toldTo = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
+const toViewerEvent = (client: LiveClient) => client.of('notification').map(({ data }) => data['id']);
 
 describe('resume', () => {
-  it('tells what was missed, in order, and then what happens, and nothing twice', async () => {
+  it('sends missed notifications in order, then live ones, and none twice', async () => {
     const records = [];
     for (let n = 0; n < 5; n += 1) records.push(await record());
     const [first, , , fourth, fifth] = records as [
@@ -47,7 +47,7 @@ describe('resume', () => {
       Notification,
     ];
     const client = await live.as(world.ours.owner);
-    // Told before it is asked for, and once more after.
+    // Published before the resume, and once more afterwards.
     live.publish(vehicleId, [eventOf(fourth)]);
     await client.next('notification');
     client.send({ type: 'resume', since: first._id });
@@ -57,7 +57,7 @@ describe('resume', () => {
     live.publish(vehicleId, [eventOf(fifth), eventOf(later), eventOf(later)]);
     await client.next('notification', 5);
     await client.settle();
-    const ids = toldTo(client);
+    const ids = toViewerEvent(client);
     expect(new Set(ids)).toEqual(new Set([...records.slice(1), later].map(({ _id }) => _id)));
     expect(ids).toHaveLength(5);
     expect(ids.at(-1)).toBe(later._id);
@@ -66,7 +66,7 @@ describe('resume', () => {
     expect(client.of('error')).toEqual([]);
   });
 
-  it('loses nothing of what is recorded while it runs', async () => {
+  it('loses no notification that is recorded while it runs', async () => {
     const since = await record();
     const client = await live.as(world.ours.owner, live.replicaBase);
     const expected: number[] = [];
@@ -78,11 +78,11 @@ describe('resume', () => {
     }
     await client.next('notification', expected.length);
     await client.settle();
-    expect(new Set(toldTo(client))).toEqual(new Set(expected));
-    expect(toldTo(client)).toHaveLength(expected.length);
+    expect(new Set(toViewerEvent(client))).toEqual(new Set(expected));
+    expect(toViewerEvent(client)).toHaveLength(expected.length);
   });
 
-  it('tells again what has changed', async () => {
+  it('repeats changed notifications', async () => {
     const made = await record();
     const client = await live.as(world.ours.owner);
     live.publish(vehicleId, [
@@ -95,7 +95,7 @@ describe('resume', () => {
     expect(client.of('notification').map(({ data }) => data['version'])).toEqual([1, 2]);
   });
 
-  it('is of the last 24 hours, of what the user wants, and of what the client has subscribed to', async () => {
+  it('covers the last 24 hours, the preferences of the user, and the subscriptions of the client', async () => {
     const since = await record();
     const wanted = await record('geofence');
     await record('ignition_on');
@@ -110,10 +110,10 @@ describe('resume', () => {
     client.send({ type: 'resume', since: since._id });
     await client.next('notification');
     await client.settle();
-    expect(toldTo(client)).toEqual([wanted._id]);
+    expect(toViewerEvent(client)).toEqual([wanted._id]);
   });
 
-  it('tells a guest of shared vehicles alone, and where the share says so', async () => {
+  it('sends a guest notifications of shared vehicles only, as the share permits', async () => {
     const since = await record();
     const { id: other } = await live.newVehicle();
     const guest = await world.user('manager', world.theirs);
@@ -134,7 +134,7 @@ describe('resume', () => {
     client.send({ type: 'resume', since: since._id });
     const { data } = await client.next('notification');
     await client.settle();
-    expect(toldTo(client)).toEqual([wanted._id]);
+    expect(toViewerEvent(client)).toEqual([wanted._id]);
     expect(data).toMatchObject({ driver_id: null, attributes: { count: 2 }, user: heir.id });
     expect(data['attributes']).not.toHaveProperty('driver_id');
     expect(data['address']).toBe('Shenzhen');
@@ -142,13 +142,13 @@ describe('resume', () => {
     const stranger = await live.as(world.theirs.owner);
     stranger.send({ type: 'resume', since: 0 });
     await stranger.settle();
-    expect(toldTo(stranger)).toEqual([]);
+    expect(toViewerEvent(stranger)).toEqual([]);
   });
 
-  it('tells the newest 500, and that there were more', async () => {
+  it('sends the newest 500, and reports that there were more', async () => {
     const since = await record();
     const last = since._id + 600;
-    // As one write: what is behind ids is no matter of this test.
+    // As one write, because ids are irrelevant here.
     await world.records
       .collection<Notification>('notifications')
       .insertMany(
@@ -159,7 +159,7 @@ describe('resume', () => {
     expect((await client.next('error')).data).toMatchObject({ code: 'resume_incomplete', id: 'r' });
     await client.next('notification', 500);
     await client.settle();
-    expect(toldTo(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
+    expect(toViewerEvent(client)).toEqual(Array.from({ length: 500 }, (_unused, n) => last - 499 + n));
     await world.records.collection<Notification>('notifications').deleteMany({ vehicleId });
   });
 });

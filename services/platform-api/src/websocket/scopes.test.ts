@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => live.close());
 afterEach(() => live.hangUp());
 
-/** A connection of the owner's session by a token that was got with a key of these scopes, subscribed to all that records of vehicles can tell. */
+/** Opens a connection of the owner's session by a token from a key with these scopes, subscribed to everything. */
 async function withScopes(...scopes: string[]): Promise<LiveClient> {
   const { data } = await live.owner.post('/api/api-keys', { name: scopes.join(), scopes });
   const headers = { 'x-api-key': String(data['key']), authorization: `Bearer ${world.ours.owner.token}` };
@@ -31,8 +31,8 @@ const filesOf = (client: LiveClient) => client.of('notification').map(({ data })
 const typesOf = ({ messages }: LiveClient): string[] =>
   messages.map(({ type }) => type).filter((type) => ['media', 'stream', 'upload', 'command'].includes(type));
 
-describe('what the API key allows', () => {
-  it('counts for the websocket that was opened with it as for requests, in one session, whichever is opened first', async () => {
+describe('the scopes of the API key', () => {
+  it('apply to the websocket as to requests, within one session, in any order of opening', async () => {
     const first = await withScopes('read');
     const [video, command] = [await withScopes('read', 'video'), await withScopes('read', 'command')];
     const read = [first, await withScopes('read')];

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { writeLastLocation } from '../domains/realtime/store.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import { linksIn } from '../domains/share-links/store.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Data, PlatformWorld } from '../testing/platform-world.ts';
@@ -31,7 +31,7 @@ async function newLink(more: object = {}): Promise<Data & { slug: string }> {
 const publish = (events: readonly TestEvent[]): void => live.publish(vehicle.id, events);
 const viewsOf = async ({ id }: Data) => (await linksIn(world.records).find(world.ours, id))?.viewCount;
 
-/** The query of the address that the HTTP answer gives. */
+/** Returns the query of the URL in the HTTP response. */
 async function queryFor(slug: string, headers: Record<string, string> = {}): Promise<string> {
   const { status, data } = await world.with(headers).get(`/api/public/share-links/${slug}`);
   expect(status).toBe(200);
@@ -39,7 +39,7 @@ async function queryFor(slug: string, headers: Record<string, string> = {}): Pro
 }
 
 describe('a share page', () => {
-  it('sees the vehicle move, and nothing else', async () => {
+  it('receives the positions of its vehicle, and nothing else', async () => {
     const link = await newLink();
     const page = await live.ready(`?share=${link.slug}`);
     expect(page.of('hello')[0]?.data).toMatchObject({ user: null, subscriptions: [], heartbeat_seconds: 30 });
@@ -84,7 +84,7 @@ describe('a share page', () => {
     expect(await viewsOf(link)).toBe(1);
   });
 
-  it('without the permission has no positions', async () => {
+  it('receives no positions without the permission', async () => {
     const { slug } = await newLink({ permissions: ['live_video'] });
     const page = await live.ready(`?share=${slug}`);
     expect(page.of('snapshot')[0]?.data).toEqual({ locations: [], final: true });
@@ -93,11 +93,11 @@ describe('a share page', () => {
     expect(page.of('location')).toEqual([]);
   });
 
-  it('that was opened by HTTP is counted once, and its password asked for once', async () => {
+  it('that was opened over HTTP counts once, and needs its password once', async () => {
     const link = await newLink({ password: 'open sesame', max_views: 1 });
     const query = await queryFor(link.slug, { 'x-share-password': 'open sesame' });
     const page = await live.ready(query);
-    // It comes back after its connection was lost.
+    // It reconnects after a lost connection.
     const again = await live.ready(query, live.replicaBase);
     expect(await viewsOf(link)).toBe(1);
     const late = await live.connect(`?share=${link.slug}&password=open+sesame`);
@@ -106,7 +106,7 @@ describe('a share page', () => {
     expect(page.closed).toBeUndefined();
   });
 
-  it('needs the password of its link', async () => {
+  it('requires the password of its link', async () => {
     const { slug } = await newLink({ password: 'open sesame' });
     const ticket = (await queryFor((await newLink()).slug)).split('&')[1];
     for (const query of [`?share=${slug}`, `?share=${slug}&password=wrong`, `?share=${slug}&${ticket}`])
@@ -116,7 +116,7 @@ describe('a share page', () => {
     await byHeader.next('snapshot');
   });
 
-  it.each(['nothing', 'x'.repeat(22), '', "'$gt"])('of no link (%j) ends with 4408', async (slug) => {
+  it.each(['nothing', 'x'.repeat(22), '', "'$gt"])('without a link (%j) is closed with 4408', async (slug) => {
     expect(await (await live.connect(`?share=${encodeURIComponent(slug)}`)).ended()).toMatchObject({ code: 4408 });
   });
 
@@ -128,7 +128,7 @@ describe('a share page', () => {
       (id: number) =>
         linksIn(world.records).updateMany(world.ours, { _id: id }, { $set: { expiresAt: new Date(Date.now() - 1) } }),
     ],
-  ])('whose link %s ends with 4408', async (_case, end) => {
+  ])('whose link %s is closed with 4408', async (_case, end) => {
     const { id, slug } = await newLink();
     const page = await live.ready(`?share=${slug}`, live.replicaBase);
     await end(id);
@@ -138,13 +138,13 @@ describe('a share page', () => {
     expect(await (await live.connect(`?share=${slug}`)).ended()).toMatchObject({ code: 4408 });
   });
 
-  it('whose link expires while the records are away ends with 4408, too', async () => {
+  it('whose link expires during a database outage is closed with 4408, too', async () => {
     const { slug } = await newLink();
     const page = await live.ready(`?share=${slug}`);
     const tomorrowMs = Date.now() + 25 * 3_600_000;
     const collection = world.records.collection.bind(world.records);
     jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
-      if (name === 'share_links') throw new Error('the database is away');
+      if (name === 'share_links') throw new Error('the database is unavailable');
       return collection(name);
     });
     jest.spyOn(Date, 'now').mockReturnValue(tomorrowMs);

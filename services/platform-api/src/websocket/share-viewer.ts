@@ -8,7 +8,7 @@ import { encodeMessage, type OutgoingEvent, publicPart } from './live-event.ts';
 import { snapshotMessages } from './snapshots.ts';
 import { heartbeatSeconds } from './user-viewer.ts';
 
-/** One connection of a share page: the one vehicle of its link, and of it only what a link shows. */
+/** One connection of a share page: the vehicle of its link, with the fields that a link shows. */
 export class ShareViewer implements FeedViewer {
   readonly opened: OpenedLink;
   readonly connection: Connection;
@@ -32,8 +32,8 @@ export class ShareViewer implements FeedViewer {
         subscriptions: [],
       });
       const location = somewhere(this.opened.present.location);
-      const shown = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
-      for (const message of snapshotMessages(shown)) this.connection.send('snapshot', message);
+      const response = location !== null && this.#showsLocation ? [publicPart('location', { ...location })] : [];
+      for (const message of snapshotMessages(response)) this.connection.send('snapshot', message);
       await this.#feeds.settled();
     } finally {
       release();
@@ -46,7 +46,12 @@ export class ShareViewer implements FeedViewer {
 
   async handle({ type, id }: ClientMessage): Promise<void> {
     if (type === 'ping') this.#send('pong', { id });
-    else sendError(this.connection, { code: 'not_allowed', message: 'A share page is told of its vehicle alone.', id });
+    else
+      sendError(this.connection, {
+        code: 'not_allowed',
+        message: 'A share page receives events of its vehicle only.',
+        id,
+      });
   }
 
   offer(event: OutgoingEvent): void {

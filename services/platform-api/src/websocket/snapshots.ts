@@ -1,15 +1,15 @@
-import type { Deps } from '../deps.ts';
-import type { LocationShown } from '../domains/realtime/shown.ts';
+import type { LocationResponse } from '../domains/last-positions/responses.ts';
 import { positionsOfAccount } from '../domains/vehicles/newest-positions.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { Selection } from './client-messages.ts';
-import { Coalesced } from './coalesced.ts';
 import { encodeMessage } from './live-event.ts';
-import type { UserView } from './views.ts';
+import { SingleFlight } from './single-flight.ts';
+import type { UserVisibility } from './visibility-cache.ts';
 
-/** Positions in one message (platform-contract.md, section 16). */
+/** Positions in one message. */
 const positionsPerMessage = 200;
 
-/** Newest positions, in messages; the last one says so. */
+/** Returns the newest positions as messages; the last one is marked as final. */
 export function snapshotMessages(locations: readonly object[]): Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at === 0 || at < locations.length; at += positionsPerMessage) {
@@ -19,12 +19,12 @@ export function snapshotMessages(locations: readonly object[]): Buffer[] {
   return messages;
 }
 
-/** The positions of an account, with the messages that most of its users get alike. */
+/** Positions of an account, with the messages that most of its users share. */
 class AccountSnapshot {
-  readonly locations: readonly LocationShown[];
+  readonly locations: readonly LocationResponse[];
   #messages: readonly Buffer[] | undefined;
 
-  constructor(locations: readonly LocationShown[]) {
+  constructor(locations: readonly LocationResponse[]) {
     this.locations = locations;
   }
 
@@ -33,41 +33,46 @@ class AccountSnapshot {
   }
 }
 
-/** Makes snapshots, for many who come at once with few readings. */
+/** Creates snapshots; concurrent clients share few reads. */
 export class Snapshots {
   readonly #deps: Pick<Deps, 'records' | 'redis' | 'log'>;
-  readonly #accounts: Coalesced<AccountSnapshot>;
+  readonly #accounts: SingleFlight<AccountSnapshot>;
 
   constructor(deps: Pick<Deps, 'records' | 'redis' | 'log'>) {
     this.#deps = deps;
-    this.#accounts = new Coalesced(async (accountId) => new AccountSnapshot(await positionsOfAccount(deps, accountId)));
+    this.#accounts = new SingleFlight(
+      async (accountId) => new AccountSnapshot(await positionsOfAccount(deps, accountId)),
+    );
   }
 
-  /** The newest positions of those of the vehicles that a user sees. */
-  async messagesFor(view: UserView, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
+  /** Returns the newest positions of the vehicles that a user may see. */
+  async messagesFor(view: UserVisibility, vehicles: Selection['vehicles']): Promise<readonly Buffer[]> {
     const { caller, ownIds, shares } = view;
-    const asked = vehicles === 'all' ? null : new Set(vehicles);
-    if (asked === null && ownIds === null && shares.length === 0)
+    const requested = vehicles === 'all' ? null : new Set(vehicles);
+    if (requested === null && ownIds === null && shares.length === 0)
       return (await this.#accounts.get(caller.accountId)).messages;
-    const isAsked = (id: number): boolean => asked === null || asked.has(id);
+    const isAsked = (id: number): boolean => requested === null || requested.has(id);
     const own = await this.#own(view, vehicles);
     const shared = await this.#shared(view, isAsked);
     return snapshotMessages([...own, ...shared]);
   }
 
-  async #own({ caller, ownIds }: UserView, vehicles: Selection['vehicles']): Promise<readonly LocationShown[]> {
+  async #own(
+    { caller, ownIds }: UserVisibility,
+    vehicles: Selection['vehicles'],
+  ): Promise<readonly LocationResponse[]> {
     const { accountId } = caller;
     if (vehicles === 'all' && ownIds === null) return (await this.#accounts.get(accountId)).locations;
     const ids = vehicles === 'all' ? [...(ownIds ?? [])] : vehicles.filter((id) => ownIds === null || ownIds.has(id));
     return ids.length === 0 ? [] : positionsOfAccount(this.#deps, accountId, ids);
   }
 
-  async #shared(view: UserView, isAsked: (id: number) => boolean): Promise<LocationShown[]> {
+  async #shared(view: UserVisibility, isAsked: (id: number) => boolean): Promise<LocationResponse[]> {
     const idsByAccount = new Map<number, number[]>();
     for (const { accountId, vehicleId } of view.shares)
       if (isAsked(vehicleId) && view.accessTo(accountId, vehicleId)?.audience === 'shared')
         idsByAccount.set(accountId, [...(idsByAccount.get(accountId) ?? []), vehicleId]);
-    const found: LocationShown[] = [];
+    const found: LocationResponse[] = [];
     for (const [accountId, ids] of idsByAccount)
       for (const location of await positionsOfAccount(this.#deps, accountId, ids))
         found.push({ ...location, driver_id: null });

@@ -2,25 +2,25 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Lifecycle, Registry } from '@fleet/service-kit';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../platform/deps.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
 import { Connection } from './connection.ts';
 import { Hub, type HubParts } from './hub.ts';
 import { Stats } from './stats.ts';
 import { readUpgrade, refuseUpgrade, trustedProxies } from './upgrade.ts';
 
-/** What the websocket needs beside what all domains have. */
+/** Dependencies of the websocket beside those of all domains. */
 export interface WebsocketParts extends Pick<HubParts, 'principals' | 'secondMs'> {
   readonly origins: ReadonlySet<string>;
   readonly metrics: Registry;
 }
 
-/** What is larger ends the connection unread; from 4 KiB on it is read, and answered with an error. */
+/** A larger message closes the connection unread; above 4 KiB it is read and rejected. */
 const maxPayloadBytes = 256 * 1024;
-/** How long clients may take to hear that the service stops. */
+/** Time-out of the close handshake at shutdown. */
 const farewellMs = 2_000;
 
-/** Takes websocket connections on a server that listens, until the service stops. */
+/** Accepts websocket connections on a listening server until the service stops. */
 export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server, parts: WebsocketParts): void {
   const stats = new Stats();
   stats.register(parts.metrics);
@@ -34,14 +34,14 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
   });
   const isTrusted = trustedProxies(deps.config.TRUST_PROXY);
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // A client that has gone needs no answer; without a listener it would end the process.
+    // A client that has disconnected needs no response; without a listener its error would end the process.
     socket.on('error', () => socket.destroy());
-    const asked = readUpgrade(request, { origins: parts.origins, isTrusted });
-    if ('status' in asked) return refuseUpgrade(socket, asked.status, asked.error);
+    const requested = readUpgrade(request, { origins: parts.origins, isTrusted });
+    if ('status' in requested) return refuseUpgrade(socket, requested.status, requested.error);
     if (lifecycle.isStopping) return refuseUpgrade(socket, 503, 'The service is stopping.');
     sockets.handleUpgrade(request, socket, head, (ws) => {
-      ws.on('error', (error) => deps.log.debug({ err: error }, 'a websocket connection failed'));
-      hub.welcome(ws, new Connection(ws, socket, stats), asked);
+      ws.on('error', (error) => deps.log.debug({ err: error }, 'websocket connection failed'));
+      hub.welcome(ws, new Connection(ws, socket, stats), requested);
     });
   };
   server.on('upgrade', upgrade);
@@ -51,7 +51,7 @@ export function startWebsocket(deps: Deps, lifecycle: Lifecycle, server: Server,
   });
 }
 
-/** Asks all clients to come back, each a little later than the other, and leaves those that do not answer. */
+/** Requests all clients to reconnect, at spread times, and closes those that do not respond. */
 async function sayFarewell(clients: ReadonlySet<WebSocket>, hub: Hub): Promise<void> {
   const gone = [...clients].map((ws) => new Promise<void>((resolve) => ws.once('close', () => resolve())));
   hub.closeAll(closeCodes.restart, () => comeBackReason('restart'));

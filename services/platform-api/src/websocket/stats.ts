@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from '@fleet/service-kit';
 
-/** What the websocket counts; plain numbers on the way of every message, read when the metrics are asked for. */
+/** Counters of the websocket: plain numbers on the path of every message, read by the metrics. */
 export class Stats {
   readonly open = { user: 0, share: 0 };
   readonly sent = new Map<string, number>();
@@ -22,11 +22,11 @@ export class Stats {
     });
     register(registry, 'websocket_messages_sent_total', 'messages sent to clients', 'type', () => this.sent);
     register(registry, 'websocket_messages_received_total', 'messages of clients', 'type', () => this.received);
-    register(registry, 'websocket_closed_total', 'connections that were closed here', 'code', () => this.closed);
+    register(registry, 'websocket_closed_total', 'connections closed by the server', 'code', () => this.closed);
     register(
       registry,
       'websocket_locations_dropped_total',
-      'positions that gave way to newer ones because a client reads too slowly',
+      'positions replaced by newer ones because of a slow client',
       undefined,
       () => new Map([['', this.droppedLocations]]),
     );

@@ -1,10 +1,10 @@
 import type { LiveEventType } from '@fleet/bus';
 import { type Selection, usualEvents } from './client-messages.ts';
 
-/** A subscription as `hello` and `subscribed` show it. */
+/** A subscription in `hello` and `subscribed`. */
 export interface SubscriptionShown {
   readonly vehicles: 'all' | readonly number[];
-  /** Vehicles that `all` leaves out. */
+  /** Vehicles that `all` excludes. */
   readonly except?: readonly number[];
   readonly events: readonly LiveEventType[];
   readonly min_interval_ms: number;
@@ -19,13 +19,13 @@ interface Wide {
 const maxNamed = 10_000;
 
 /**
- * What a connection wants to be told: the usual events of all vehicles until the client says something, and from then on what it has subscribed to, less what
- * it has unsubscribed from.
+ * Subscriptions of a connection: the default events of all vehicles until the first message, then what it subscribed to
+ * without what it unsubscribed from.
  */
 export class Subscriptions {
   /** Of all vehicles. */
   readonly #wide = new Map<LiveEventType, Wide>();
-  /** Of single vehicles, beside that: milliseconds between positions. */
+  /** Of single vehicles, in addition: milliseconds between positions. */
   readonly #single = new Map<number, Map<LiveEventType, number>>();
   #isUntouched = true;
 
@@ -33,7 +33,7 @@ export class Subscriptions {
     this.#addWide(usualEvents, 0);
   }
 
-  /** False where the client has named too many vehicles; nothing has changed then. */
+  /** Returns false if the client named too many vehicles; nothing has changed then. */
   add({ vehicles, events, minIntervalMs }: Selection): boolean {
     if (vehicles !== 'all' && this.#single.size + vehicles.length > maxNamed) return false;
     if (this.#isUntouched) this.#wide.clear();
@@ -43,7 +43,7 @@ export class Subscriptions {
     return true;
   }
 
-  /** False where the client has named too many vehicles; nothing has changed then. */
+  /** Returns false if the client named too many vehicles; nothing has changed then. */
   remove({ vehicles, events }: Selection): boolean {
     const excepted = [...this.#wide.values()].reduce((sum, { except }) => sum + except.size, 0);
     if (vehicles !== 'all' && excepted + vehicles.length * events.length > maxNamed * 2) return false;
@@ -56,7 +56,7 @@ export class Subscriptions {
     return true;
   }
 
-  /** Milliseconds between two of these events, undefined where they are not wanted. */
+  /** Returns the milliseconds between two of these events, undefined without a subscription. */
   intervalOf(type: LiveEventType, vehicleId: number): number | undefined {
     const wide = this.#wide.get(type);
     const ofAll = wide === undefined || wide.except.has(vehicleId) ? undefined : wide.intervalMs;
@@ -65,7 +65,7 @@ export class Subscriptions {
     return ofAll === undefined || ofOne === undefined ? (ofAll ?? ofOne) : Math.min(ofAll, ofOne);
   }
 
-  /** Subscriptions that are alike together. */
+  /** Groups equal subscriptions. */
   shown(): SubscriptionShown[] {
     const wide = [...this.#wide].map(([event, { intervalMs, except }]) => ({
       vehicles: 'all' as const,
@@ -107,7 +107,7 @@ function byInterval(wanted: ReadonlyMap<LiveEventType, number>): Map<number, Liv
   return found;
 }
 
-/** Events with the same interval and exceptions in one line. */
+/** Joins events with the same interval and exceptions. */
 function joined(lines: readonly SubscriptionShown[]): SubscriptionShown[] {
   const found = new Map<string, SubscriptionShown>();
   for (const line of lines) {

@@ -2,16 +2,16 @@ import type { LiveEvent } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
 import { anything, assert, configureGlobal, constantFrom, json, oneof, property, string, tuple } from 'fast-check';
 import { propertyRuns, propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
-import type { LastLocation } from '../domains/realtime/schema.ts';
+import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { somewhere } from '../domains/share-links/rules.ts';
 import { readClientMessage } from './client-messages.ts';
-import { Coalesced } from './coalesced.ts';
 import { type Audience, OutgoingEvent } from './live-event.ts';
 import { MessageLimit } from './message-limit.ts';
 import { Pace } from './pace.ts';
+import { SingleFlight } from './single-flight.ts';
 import { snapshotMessages } from './snapshots.ts';
+import { StaleEventFilter } from './stale-event-filter.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { ToldInOrder } from './told-in-order.ts';
 
 configureGlobal(propertySettings);
 
@@ -19,7 +19,7 @@ const event = (vehicleId: number, timestamp: number): OutgoingEvent =>
   new OutgoingEvent(1, { type: 'location', vehicleId, atMs: 0, data: { timestamp, driver_id: 5 } });
 
 describe('Pace', () => {
-  it('lets one through in each interval, and keeps the newest of the others', () => {
+  it('passes one in each interval, and keeps the newest of the others', () => {
     const pace = new Pace();
     expect(pace.admit(event(1, 10), 1_000, 0)).toBe(true);
     expect(pace.admit(event(2, 10), 1_000, 0)).toBe(true);
@@ -29,7 +29,7 @@ describe('Pace', () => {
     expect(pace.due(1_000).map(({ timestamp }) => timestamp)).toEqual([12]);
     expect(pace.due(1_000)).toEqual([]);
     expect(pace.admit(event(1, 13), 1_000, 1_999)).toBe(false);
-    // What waits goes first.
+    // Waiting ones are first.
     expect(pace.admit(event(1, 14), 1_000, 2_500)).toBe(false);
     expect(pace.due(2_500).map(({ timestamp }) => timestamp)).toEqual([14]);
     pace.due(50_000);
@@ -46,18 +46,18 @@ describe('changes of a stream', () => {
     order: { by, sequence },
   });
 
-  it('that newer ones have overtaken on their way are left out', () => {
-    const told = new ToldInOrder();
+  it('are dropped if newer ones overtook them', () => {
+    const told = new StaleEventFilter();
     expect([1, 3, 2, 3, 4].map((sequence) => told.admit(change(sequence)))).toEqual([true, true, false, false, true]);
-    // Of another channel, of another process, and of one that tells no order.
+    // Of another channel, of another publisher, and of one without a sequence.
     expect(told.admit(change(1, 'pod-1', 2))).toBe(true);
     expect(told.admit(change(1, 'pod-2'))).toBe(true);
     const { order: _none, ...unordered } = change(1);
     expect(told.admit(unordered)).toBe(true);
   });
 
-  it('never start behind what the same start has led to, and start anew', () => {
-    const told = new ToldInOrder();
+  it('drop a start after its consequences, and accept another start', () => {
+    const told = new StaleEventFilter();
     const stream = { type: 'stream', vehicleId: 7, atMs: 0 } as const;
     const status = (word: string, startId: string, channel_id = 1) => ({
       ...stream,
@@ -74,7 +74,7 @@ describe('changes of a stream', () => {
     expect(told.admit(streaming('first', 2))).toBe(true);
     expect(told.admit(status('starting', 'second'))).toBe(true);
     expect(told.admit(status('starting', 'second'))).toBe(true);
-    // Stopped before its first packet, by who asked for that: as good as any other end.
+    // Stopped by the requester before its first packet: an end like any other.
     expect(told.admit(status('stopped', 'second'))).toBe(true);
     expect(told.admit(status('starting', 'second'))).toBe(false);
     expect(told.admit(streaming('third', 3))).toBe(true);
@@ -83,7 +83,7 @@ describe('changes of a stream', () => {
 });
 
 describe('MessageLimit', () => {
-  it('takes 20 messages in 10 seconds, and ends at the third strike in a minute', () => {
+  it('accepts 20 messages in 10 seconds, and ends at the third strike in a minute', () => {
     const limit = new MessageLimit();
     for (let n = 0; n < 20; n += 1) expect(limit.take(n * 100)).toBe(true);
     expect(limit.take(9_999)).toBe(false);
@@ -104,7 +104,7 @@ describe('Subscriptions', () => {
   const some = (vehicles: number[], events: string[], minIntervalMs = 0) =>
     ({ vehicles, events, minIntervalMs }) as Parameters<Subscriptions['add']>[0];
 
-  it('are the usual events of all vehicles until the client says something', () => {
+  it('are the default events of all vehicles before the first message', () => {
     const subscriptions = new Subscriptions();
     expect(subscriptions.intervalOf('location', 1)).toBe(0);
     expect(subscriptions.intervalOf('command', 1)).toBeUndefined();
@@ -114,7 +114,7 @@ describe('Subscriptions', () => {
     expect(subscriptions.intervalOf('command', 2)).toBeUndefined();
   });
 
-  it('add up, and are taken back one by one', () => {
+  it('add up, and are removed one by one', () => {
     const subscriptions = new Subscriptions();
     subscriptions.remove(some([7], ['location']));
     expect(subscriptions.shown()).toEqual([
@@ -137,7 +137,7 @@ describe('Subscriptions', () => {
     expect(subscriptions.shown()).toEqual([]);
   });
 
-  it('have an end', () => {
+  it('have a limit', () => {
     const subscriptions = new Subscriptions();
     const ids = (from: number) => Array.from({ length: 1_000 }, (_unused, n) => from + n + 1);
     const taken = Array.from({ length: 12 }, (_unused, n) => subscriptions.add(some(ids(n * 1_000), ['location'])));
@@ -151,10 +151,10 @@ describe('Subscriptions', () => {
 });
 
 describe('Coalesced', () => {
-  it('answers many with few readings, none of them begun before the question', async () => {
+  it('serves many callers with few reads, none of them started before the call', async () => {
     let begun = 0;
     const ends: (() => void)[] = [];
-    const coalesced = new Coalesced(async () => {
+    const coalesced = new SingleFlight(async () => {
       begun += 1;
       const turn = begun;
       await new Promise<void>((resolve) => ends.push(resolve));
@@ -187,7 +187,7 @@ describe('snapshots', () => {
     [200, [200]],
     [201, [200, 1]],
     [1_000, [200, 200, 200, 200, 200]],
-  ])('of %i positions come in messages of %j', (count, sizes) => {
+  ])('of %i positions are messages of %j', (count, sizes) => {
     const messages = snapshotMessages(Array.from({ length: count }, (_unused, n) => ({ n })));
     const data = messages.map(
       (message) => (JSON.parse(String(message)) as { data: { locations: []; final: boolean } }).data,
@@ -198,7 +198,7 @@ describe('snapshots', () => {
 });
 
 describe('an event', () => {
-  it('is encoded once for all who get the same', () => {
+  it('is encoded once for equal audiences', () => {
     const one = event(1, 5);
     expect(one.messageFor('own')).toBe(one.messageFor('own'));
     expect(one.messageFor('shared')).not.toBe(one.messageFor('own'));
@@ -206,7 +206,7 @@ describe('an event', () => {
     expect(String(one.messageFor('public'))).not.toContain('driver');
   });
 
-  it('has the geofence as address for the account alone', () => {
+  it('has the geofence as address for its own account only', () => {
     const data = { id: 1, address: 'Shenzhen', area: 'Depot', driver_id: 5 };
     const of = (area: string | null, audience: Audience): unknown => {
       const told = new OutgoingEvent(1, { type: 'notification', vehicleId: 1, atMs: 0, data: { ...data, area } });
@@ -221,7 +221,7 @@ describe('an event', () => {
 });
 
 describe('a share page', () => {
-  it('has no place where there never was a fix', () => {
+  it('has no position before the first fix', () => {
     const nowhere = { latitude: 0, longitude: 0, gpsValid: false } as LastLocation;
     expect([null, nowhere].map(somewhere)).toEqual([null, null]);
     const places = [
@@ -233,7 +233,7 @@ describe('a share page', () => {
 });
 
 describe('messages of clients', () => {
-  it('of any form are read or refused, never thrown at', () => {
+  it('are parsed or rejected, and never throw', () => {
     const types = ['subscribe', 'unsubscribe', 'ping', 'resume', 'toString', '__proto__'];
     const written = (value: unknown): string =>
       JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? '';
@@ -241,9 +241,9 @@ describe('messages of clients', () => {
       ([type, vehicles, events, id, since]) => written({ type, vehicles, events, id, since, min_interval_ms: since }),
     );
     const read = (text: string) => {
-      const answer = readClientMessage(text);
-      if (!('fault' in answer) && 'selection' in answer) new Subscriptions().add(answer.selection);
-      return answer;
+      const response = readClientMessage(text);
+      if (!('fault' in response) && 'selection' in response) new Subscriptions().add(response.selection);
+      return response;
     };
     expect(() =>
       assert(

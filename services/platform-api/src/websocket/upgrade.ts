@@ -2,10 +2,10 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createApp } from '@fleet/service-kit';
 
-/** Where the websocket is. */
+/** Path of the websocket. */
 export const websocketPath = '/ws';
 
-/** What a client says when it connects. */
+/** Data of a connection request. */
 export interface Asked {
   readonly token: string | undefined;
   readonly share: string | undefined;
@@ -14,7 +14,7 @@ export interface Asked {
   readonly ip: string;
 }
 
-/** Reads the request of a connection; a status where it can not become one. */
+/** Parses a connection request; returns a status if it is rejected. */
 export function readUpgrade(
   request: IncomingMessage,
   parts: { readonly origins: ReadonlySet<string>; readonly isTrusted: TrustedProxy },
@@ -22,10 +22,10 @@ export function readUpgrade(
   const base = 'http://localhost';
   const url = URL.canParse(request.url ?? '', base) ? new URL(request.url ?? '', base) : undefined;
   if (url?.pathname !== websocketPath) return { status: 404, error: 'There is no websocket at this path.' };
-  // Browsers always name the page's origin, and others have no user whose session a foreign page could use.
+  // Browsers always send the page's origin; other clients have no user session that a foreign page could use.
   const { origin } = request.headers;
   if (origin !== undefined && !parts.origins.has(origin))
-    return { status: 403, error: 'The websocket can not be opened from this origin.' };
+    return { status: 403, error: 'The websocket cannot be opened from this origin.' };
   const { searchParams: query } = url;
   const header = request.headers['x-share-password'];
   return {
@@ -37,7 +37,7 @@ export function readUpgrade(
   };
 }
 
-/** Answers a request that does not become a connection. */
+/** Responds to a rejected request. */
 export function refuseUpgrade(socket: Duplex, status: number, error: string): void {
   const body = JSON.stringify({ status, error });
   const head = [
@@ -50,14 +50,14 @@ export function refuseUpgrade(socket: Duplex, status: number, error: string): vo
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** Whether a proxy, so many hops away, is believed. */
+/** Returns whether a proxy at this hop is trusted. */
 export type TrustedProxy = (address: string, hop: number) => boolean;
 
 /** The same proxies as for requests. */
 export const trustedProxies = (trustProxy: string): TrustedProxy =>
   createApp({ trustProxy }).get('trust proxy fn') as TrustedProxy;
 
-/** Where the client is: the first address, from here on, that is not that of a believed proxy. */
+/** Returns the client's address: the first one, from here, that is not a trusted proxy. */
 function addressOf(request: IncomingMessage, isTrusted: TrustedProxy): string {
   const forwarded = String(request.headers['x-forwarded-for'] ?? '')
     .split(',')

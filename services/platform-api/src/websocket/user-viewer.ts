@@ -1,31 +1,31 @@
 import type { LiveEventType } from '@fleet/bus';
-import type { Deps } from '../deps.ts';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import { mayViewVideo } from '../domains/media/access.ts';
 import { urlsFor } from '../domains/media/urls.ts';
 import { missedNotifications } from '../domains/notifications/missed.ts';
+import type { UrlOf } from '../domains/notifications/responses.ts';
 import type { Notification } from '../domains/notifications/schema.ts';
-import type { UrlOf } from '../domains/notifications/shown.ts';
-import type { SharePermission } from '../domains/sharing/schema.ts';
+import type { SharePermission } from '../domains/vehicle-shares/schema.ts';
 import { vehiclesById } from '../domains/vehicles/use-cases.ts';
 import { visibleVehicleIds } from '../domains/vehicles/visibility.ts';
+import type { Deps } from '../platform/deps.ts';
 import { sendError } from './client-inbox.ts';
 import type { ClientMessage, Selection } from './client-messages.ts';
 import { closeCodes, comeBackReason } from './close-codes.ts';
-import type { Connection, Told } from './connection.ts';
+import type { Connection, LatestReadings } from './connection.ts';
 import type { Feeds, FeedViewer } from './feeds.ts';
 import { encodeMessage, eventOfRecord, type OutgoingEvent } from './live-event.ts';
 import { locationIntervalMs, Pace } from './pace.ts';
 import type { Snapshots } from './snapshots.ts';
 import { Subscriptions } from './subscriptions.ts';
-import type { EventAccess, UserView, ViewListener } from './views.ts';
+import type { EventAccess, UserVisibility, ViewListener } from './visibility-cache.ts';
 
-/** Seconds between the pings of the server. */
+/** Seconds between pings of the server. */
 export const heartbeatSeconds = 30;
-/** Notifications that a resume tells, at most. */
+/** Largest number of notifications of a resume. */
 const maxResumed = 500;
 
-/** What a share must allow for an event of its vehicle to be told. */
+/** Share permission that an event of the vehicle requires. */
 const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
   location: 'view',
   status: 'view',
@@ -37,33 +37,33 @@ const permissionOf: Readonly<Record<LiveEventType, SharePermission>> = {
   media: 'history_video',
 };
 
-/** What the API key must have, one of these, for events that requests do not get with the scope `read` alone either. */
+/** Scopes of the API key, any of which an event requires, as requests do. */
 const scopesOf: Readonly<Partial<Record<LiveEventType, readonly KeyScope[]>>> = {
   media: ['video'],
   stream: ['command', 'video'],
   upload: ['command', 'video'],
 };
 
-/** What a connection of a user works with. */
+/** Dependencies of a user's connection. */
 export interface ViewerParts {
   readonly deps: Pick<Deps, 'config' | 'records' | 'redis' | 'log'>;
   readonly feeds: Feeds;
   readonly snapshots: Snapshots;
 }
 
-/** One connection of a user: what it has subscribed to, out of what the user sees. */
+/** One connection of a user: its subscriptions within the user's visibility. */
 export class UserViewer implements FeedViewer, ViewListener {
   readonly #parts: ViewerParts;
   readonly #connection: Connection;
-  readonly #view: UserView;
+  readonly #view: UserVisibility;
   readonly #address: string;
   readonly #subscriptions = new Subscriptions();
   readonly #accounts = new Set<number>();
-  /** Where the client wants positions less often than once a second. */
+  /** Set if the client requested positions less often than once a second. */
   #pace: Pace | undefined;
 
-  /** `address`: where the client is. */
-  constructor(parts: ViewerParts, connection: Connection, view: UserView, address: string) {
+  /** `address`: the address of the client. */
+  constructor(parts: ViewerParts, connection: Connection, view: UserVisibility, address: string) {
     this.#parts = parts;
     this.#connection = connection;
     this.#view = view;
@@ -71,7 +71,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     view.listeners.add(this);
   }
 
-  /** Greets the client and shows where everything is; events wait for that. */
+  /** Sends the greeting and the snapshot; events wait for that. */
   async open(): Promise<void> {
     const release = this.#connection.hold();
     try {
@@ -102,7 +102,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     else await this.#change(message);
   }
 
-  /** Called for each event of an account that the user sees something of. */
+  /** Called for each event of an account of which the user may see something. */
   offer(event: OutgoingEvent): void {
     const access = this.#view.accessTo(event.accountId, event.vehicleId);
     if (access === null || !access.permissions.includes(permissionOf[event.type])) return;
@@ -147,7 +147,7 @@ export class UserViewer implements FeedViewer, ViewListener {
   #isMeant(event: OutgoingEvent, audience: EventAccess['audience']): boolean {
     const { type, vehicleId, data } = event;
     if (type === 'notification') return this.#view.wants(vehicleId, String(data['notification_type']));
-    // With whom else a vehicle is shared is not for those it is shared with; of their own share they hear by their view.
+    // Users of a share do not see with whom else the vehicle is shared; their visibility reports their own share.
     return audience !== 'shared' || !event.isOfSharing;
   }
 
@@ -159,7 +159,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     else this.#connection.deliver({ type, message });
   }
 
-  /** URLs of pictures, for a user who may see those of the vehicle, with a key that may, too. */
+  /** Picture URLs for a user with access to the vehicle's pictures, and a key that permits it. */
   #urlsFor({ permissions }: EventAccess): UrlOf {
     const { caller } = this.#view;
     const isAllowed = permissions.includes('history_video') && mayViewVideo(caller) && this.#view.hasScope(['video']);
@@ -175,7 +175,7 @@ export class UserViewer implements FeedViewer, ViewListener {
       sendError(this.#connection, { code: 'limit_reached', message, id });
       return;
     }
-    // Held from here: what happens from now on comes after the snapshot.
+    // Buffered from here: later events follow the snapshot.
     const release = this.#connection.hold();
     try {
       this.#send('subscribed', { subscriptions: this.#subscriptions.shown(), id });
@@ -185,7 +185,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     }
   }
 
-  /** Ids that are not visible are left out, as in all lists. */
+  /** Ids that are not visible are omitted, as in all lists. */
   async #visible(vehicles: Selection['vehicles']): Promise<Selection['vehicles']> {
     if (vehicles === 'all' || vehicles.length === 0) return vehicles;
     return visibleVehicleIds(this.#parts.deps, this.#view.caller, vehicles);
@@ -198,7 +198,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     }
   }
 
-  /** Tells what was missed; what happens meanwhile comes after it, and nothing twice. */
+  /** Sends missed notifications; concurrent ones follow, and none is sent twice. */
   async #resume(since: number, { id }: ClientMessage): Promise<void> {
     const { caller, ownIds, shares } = this.#view;
     const told = shares.filter(({ permissions }) => permissions.includes('notifications'));
@@ -215,7 +215,7 @@ export class UserViewer implements FeedViewer, ViewListener {
       });
       const owners = await this.#owners(missed.notifications);
       if (!missed.isComplete) {
-        const message = `Only the newest ${maxResumed} are told: the others are in GET /api/notifications.`;
+        const message = `Only the newest ${maxResumed} are sent. GET /api/notifications has the others.`;
         sendError(this.#connection, { code: 'resume_incomplete', message, id });
       }
       for (const notification of missed.notifications) {
@@ -243,7 +243,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     );
   }
 
-  /** The owning users of vehicles. */
+  /** Returns the owning users of vehicles. */
   async #owners(notifications: readonly Notification[]): Promise<Map<number, number>> {
     const owners = new Map<number, number>();
     const byAccount = new Map<number, Set<number>>();
@@ -255,7 +255,7 @@ export class UserViewer implements FeedViewer, ViewListener {
     return owners;
   }
 
-  /** Hears of all accounts of which the user sees something, and of no other. */
+  /** Subscribes to all accounts of which the user may see something, and to no other. */
   #join(): void {
     const wanted = new Set([this.#view.caller.accountId, ...this.#view.shares.map(({ accountId }) => accountId)]);
     for (const accountId of this.#accounts)
@@ -275,7 +275,7 @@ export class UserViewer implements FeedViewer, ViewListener {
   }
 }
 
-/** A record that changes has another version, and is told again. */
-function toldOf({ id, version }: Readonly<Record<string, unknown>>): Told {
+/** A changed record has another version and is sent again. */
+function toldOf({ id, version }: Readonly<Record<string, unknown>>): LatestReadings {
   return { id: Number(id), version: typeof version === 'number' ? version : 1 };
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { writeLastLocation } from '../domains/realtime/store.ts';
-import { create } from '../service.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { create } from '../assembly/service.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
 import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Answer, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
@@ -33,10 +33,10 @@ const notification = (type = 'sos', of = vehicleId): TestEvent => live.notificat
 const share = (user: TestUser, permissions: string[], vehicles = [vehicleId]) =>
   owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles, permissions });
 
-/** What the contract gives the loss of access. Replicas tell each other of it, so that a machine that is busy does not need that long either. */
+/** Time in which a loss of access takes effect. Replicas publish it, so that even a busy machine needs less. */
 const lossMs = 5_000;
 
-/** How long a connection goes on after the answer that its access has ended. */
+/** How long a connection stays open after the response that ended its access. */
 async function msUntilLost(client: LiveClient, end: () => Promise<Answer>): Promise<number> {
   expect((await end()).status).toBe(200);
   const atMs = Date.now();
@@ -44,7 +44,7 @@ async function msUntilLost(client: LiveClient, end: () => Promise<Answer>): Prom
   return Date.now() - atMs;
 }
 
-/** An API key of a server, and how what it mints opens a connection on the other replica, by a token that was got with it or with another key. */
+/** An API key of a server; its token, or that of another key, opens a connection on the other replica. */
 async function mintingKey() {
   const { data } = await owner.post('/api/api-keys', { name: 'server', can_mint_tokens: true });
   const key = String(data['key']);
@@ -64,12 +64,12 @@ async function websocketToken(headers: Record<string, string>): Promise<string> 
 const plainUser = (): Promise<TestUser> => world.user('manager');
 
 describe('opening the websocket', () => {
-  it('greets with what is subscribed, and shows where everything is', async () => {
+  it('sends the subscriptions and a snapshot', async () => {
     await writeLastLocation(world.deps.redis, testPosition(imei, { speed: 33 }));
     const user = await plainUser();
     const client = await live.as(user);
     const [hello, snapshot] = client.messages;
-    const shown = snapshot?.data['locations'] as { vehicle_id: number }[];
+    const response = snapshot?.data['locations'] as { vehicle_id: number }[];
     expect(hello).toEqual({
       type: 'hello',
       ts: expect.any(Number),
@@ -83,7 +83,7 @@ describe('opening the websocket', () => {
     });
     expect(snapshot?.type).toBe('snapshot');
     expect(snapshot?.data['final']).toBe(true);
-    expect(shown.find((one) => one.vehicle_id === vehicleId)).toMatchObject({
+    expect(response.find((one) => one.vehicle_id === vehicleId)).toMatchObject({
       imei,
       speed: 33,
       state: 'moving',
@@ -99,7 +99,7 @@ describe('opening the websocket', () => {
     ['without a token', ''],
     ['with a token that never was', '?token=wst_nothing'],
     ['with one of any length', `?token=${'x'.repeat(5_000)}`],
-  ])('%s ends with 4401', async (_case, query) => {
+  ])('%s is closed with 4401', async (_case, query) => {
     expect(await (await live.connect(query)).ended()).toMatchObject({ code: 4401 });
   });
 
@@ -116,12 +116,12 @@ describe('opening the websocket', () => {
     expect(await (await live.connect(`?token=${token}`)).ended()).toMatchObject({ code: 4401 });
   });
 
-  it('is not given to who comes while a connection that has lost its access is still ending', async () => {
+  it('is rejected while a connection that lost its access is still closing', async () => {
     const user = await plainUser();
     const token = await live.tokenOf(user);
     const silent = await live.ready(`?token=${token}`);
     const witness = await live.ready(`?token=${token}`);
-    // It does not even hear that it is closed.
+    // It does not even learn that it is closed.
     silent.socket.pause();
     await world.as(user).post('/api/auth/logout');
     await witness.ended();
@@ -130,7 +130,7 @@ describe('opening the websocket', () => {
     expect(await silent.ended()).toMatchObject({ code: 4403 });
   });
 
-  it('is refused to pages of foreign origins, and to nobody without one', async () => {
+  it('is rejected for pages of foreign origins, and accepted without an origin', async () => {
     const query = `?token=${await live.tokenOf(world.ours.owner)}`;
     expect((await live.connect(query, { origin: 'https://evil.example' })).refused).toBe(403);
     expect((await live.connect(query, { origin: 'null' })).refused).toBe(403);
@@ -138,15 +138,15 @@ describe('opening the websocket', () => {
     expect((await ours.next('hello')).data['user']).toBe(world.ours.owner.id);
   });
 
-  it('is at one path alone', async () => {
+  it('exists at one path only', async () => {
     const client = await live.connect('', { base: `${world.base}/other` });
     expect(client.refused).toBe(404);
     expect((await fetch(`${world.base}/ws`)).status).toBe(404);
   });
 });
 
-describe('who is told what', () => {
-  it('nobody hears of another account', async () => {
+describe('visibility of events', () => {
+  it('excludes other accounts', async () => {
     const [theirs, ours] = [await live.as(world.theirs.owner), await live.as(await plainUser())];
     theirs.send({ type: 'subscribe', vehicles: 'all', events: ['location', 'command', 'vehicle'] });
     theirs.send({ type: 'subscribe', id: 1, vehicles: [vehicleId], events: ['location', 'notification'] });
@@ -162,7 +162,7 @@ describe('who is told what', () => {
     expect(told.filter((type) => !['hello', 'snapshot', 'subscribed', 'pong'].includes(type))).toEqual([]);
   });
 
-  it('whom a vehicle is shared with gets what the share allows, without the driver', async () => {
+  it('limits users of a share to its permissions, without the driver', async () => {
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['view']);
     const client = await live.as(guest);
@@ -174,8 +174,8 @@ describe('who is told what', () => {
     expect(client.of('notification')).toEqual([]);
     expect([...client.of('stream'), ...client.of('command')]).toEqual([]);
     await share(guest, ['view', 'notifications', 'commands']);
-    // The client says nothing meanwhile: it may not say much in a few seconds.
-    await until(() => {
+    // The client sends nothing here: its rate is limited.
+    await waitFor(() => {
       publish([notification()]);
       return client.of('notification').length > 0;
     });
@@ -186,7 +186,7 @@ describe('who is told what', () => {
     expect([...colleague.of('location'), ...colleague.of('notification')]).toEqual([]);
   });
 
-  it('a share that is given or taken is told to its user alone, and takes the vehicle away within five seconds', async () => {
+  it('notifies only the user of a share about its start and end, and ends access within five seconds', async () => {
     const guest = await world.user('viewer', world.theirs);
     const [client, colleague, sharer] = [
       await live.as(guest, live.replicaBase),
@@ -199,7 +199,7 @@ describe('who is told what', () => {
     }
     await share(guest, ['view']);
     expect((await client.next('vehicle')).data).toEqual({ vehicle_id: vehicleId, action: 'shared' });
-    await until(() => {
+    await waitFor(() => {
       publish([location()]);
       return client.of('location').length > 0;
     });
@@ -207,23 +207,23 @@ describe('who is told what', () => {
     const takenMs = Date.now();
     expect((await client.next('vehicle', 2)).data).toEqual({ vehicle_id: vehicleId, action: 'unshared' });
     expect(Date.now() - takenMs).toBeLessThan(lossMs);
-    const heard = client.of('location').length;
+    const received = client.of('location').length;
     publish([location({ latitude: 3 })]);
     await sharer.until(() => sharer.of('location').some(({ data }) => data['latitude'] === 3));
     await client.settle();
-    expect(client.of('location')).toHaveLength(heard);
+    expect(client.of('location')).toHaveLength(received);
     expect(sharer.of('vehicle').map(({ data }) => data['action'])).toEqual(['shared', 'unshared']);
     expect(colleague.of('vehicle')).toEqual([]);
   });
 
-  it('a driver hears of the own vehicles alone', async () => {
+  it('limits a driver to the own vehicles', async () => {
     const driver = await world.user('driver');
     const { id: other } = await live.newVehicle();
     await owner.put(`/api/vehicles/${vehicleId}/owner`, { owner_user_id: driver.id });
     await writeLastLocation(world.deps.redis, testPosition(imei));
     const client = await live.as(driver);
-    const shown = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
-    expect(shown.map((one) => one.vehicle_id)).toEqual([vehicleId]);
+    const response = client.of('snapshot').flatMap(({ data }) => data['locations']) as { vehicle_id: number }[];
+    expect(response.map((one) => one.vehicle_id)).toEqual([vehicleId]);
     const inArea = notification('sos');
     const data = { ...inArea.data, address: 'Shenzhen', area: 'Depot' };
     publish([notification('sos', other), { ...location(), vehicleId: other }, { ...inArea, data }]);
@@ -234,13 +234,13 @@ describe('who is told what', () => {
     expect(client.of('location')).toEqual([]);
   });
 
-  it('each user gets the notifications of the own choice', async () => {
+  it('applies the notification preferences of each user', async () => {
     const user = await plainUser();
     const client = await live.as(user);
     const path = `/api/notifications/update-preferences/${vehicleId}`;
     expect((await world.as(user).post(path, { notification_types: ['ignition_on'] })).status).toBe(200);
-    // Until the choice has arrived.
-    await until(() => {
+    // Until the preference has arrived.
+    await waitFor(() => {
       publish([notification('ignition_on')]);
       return client.of('notification').length > 0;
     });
@@ -252,11 +252,11 @@ describe('who is told what', () => {
     );
   });
 
-  it('a choice counts at once for what is opened behind it, beside a connection that was open', async () => {
+  it('applies a new preference immediately to new connections, beside an open one', async () => {
     const user = await plainUser();
     const first = await live.as(user);
     const path = `/api/notifications/update-preferences/${vehicleId}`;
-    // Several, as the one that is open hears of each a moment later.
+    // Several, because the open one receives each a moment later.
     for (const wanted of ['ignition_on', 'ignition_off', 'ignition_on', 'ignition_off']) {
       expect((await world.as(user).post(path, { notification_types: [wanted] })).status).toBe(200);
       const second = await live.as(user);
@@ -272,13 +272,13 @@ describe('who is told what', () => {
     ['is disabled', (user: TestUser) => owner.put(`/api/users/${user.id}`, { disabled: true })],
     ['is removed', (user: TestUser) => owner.delete(`/api/users/${user.id}`)],
     ['has logged out', (user: TestUser) => world.as(user).post('/api/auth/logout')],
-  ])('a user who %s is cut off', async (_case, end) => {
+  ])('closes the connections of a user who %s', async (_case, end) => {
     const user = await world.user('viewer');
     const client = await live.as(user, live.replicaBase);
     expect(await msUntilLost(client, () => end(user))).toBeLessThan(lossMs);
   });
 
-  it('all users of an account that is suspended are cut off, and nobody else', async () => {
+  it('closes the connections of all users of a suspended account, and no others', async () => {
     const tenant = await world.tenant('To be suspended');
     const staff = world.as(await world.user('superadmin'));
     const [chief, user] = [await live.as(tenant.owner), await world.user('viewer', tenant)];
@@ -294,7 +294,7 @@ describe('who is told what', () => {
     expect(stranger.closed).toBeUndefined();
   });
 
-  it('a server is cut off when the API key that minted its token is revoked, and no other', async () => {
+  it('closes the connections of a server when the API key of its token is revoked, and no others', async () => {
     const [made, other] = [await mintingKey(), await mintingKey()];
     const [client, neighbour] = [await made.connect(), await other.connect()];
     expect(await msUntilLost(client, () => owner.delete(`/api/api-keys/${made.id}`))).toBeLessThan(lossMs);
@@ -303,7 +303,7 @@ describe('who is told what', () => {
   });
 
   it.each(['minted its token', 'asked for the token of the websocket'] as const)(
-    'a server with two API keys is cut off when the one that %s is revoked, and opens nothing with it',
+    'closes the connections of a server with two API keys when the one that %s is revoked',
     async (role) => {
       const [minter, asker] = [await mintingKey(), await mintingKey()];
       const client = await minter.connect(asker.key);
@@ -314,7 +314,7 @@ describe('who is told what', () => {
     },
   );
 
-  it('a user is cut off where the API key is revoked that the token was asked for with, and nowhere else', async () => {
+  it('closes the connections of a user if the API key that requested the token is revoked, and no others', async () => {
     const user = await plainUser();
     const { data } = await owner.post('/api/api-keys', { name: 'of one app' });
     const authorization = `Bearer ${user.token}`;
@@ -329,7 +329,7 @@ describe('who is told what', () => {
 });
 
 describe('messages of clients', () => {
-  it('subscribe to vehicles and events, and show them at once', async () => {
+  it('subscribe to vehicles and events, and return the subscriptions immediately', async () => {
     const { id: other, imei: otherImei } = await live.newVehicle();
     await writeLastLocation(world.deps.redis, testPosition(imei));
     await writeLastLocation(world.deps.redis, testPosition(otherImei));
@@ -339,8 +339,8 @@ describe('messages of clients', () => {
       id: 'a',
       subscriptions: [{ vehicles: [vehicleId], events: ['location', 'command'], min_interval_ms: 0 }],
     });
-    const shown = (await client.next('snapshot', 2)).data;
-    expect(shown).toMatchObject({ final: true, locations: [{ vehicle_id: vehicleId }] });
+    const response = (await client.next('snapshot', 2)).data;
+    expect(response).toMatchObject({ final: true, locations: [{ vehicle_id: vehicleId }] });
     publish([
       { ...location({ vehicle_id: other }), vehicleId: other },
       notification(),
@@ -356,7 +356,7 @@ describe('messages of clients', () => {
     expect(client.of('notification')).toEqual([]);
   });
 
-  it('ask for fewer positions', async () => {
+  it('can reduce the rate of positions', async () => {
     const client = await live.as(await plainUser());
     // The other one has its positions, a second between them, long before that.
     client.send({ type: 'subscribe', vehicles: [vehicleId], events: ['location'], min_interval_ms: 8_000 });
@@ -382,14 +382,14 @@ describe('messages of clients', () => {
     [{ type: 'subscribe', min_interval_ms: -1 }, 'validation_failed', null],
     [{ type: 'resume' }, 'validation_failed', null],
     [{ type: 'resume', since: 'yesterday' }, 'validation_failed', null],
-  ])('%j is answered with %s', async (message, code, id) => {
+  ])('%j is rejected with %s', async (message, code, id) => {
     const client = await live.as(world.ours.owner);
     client.send(message);
     expect((await client.next('error')).data).toEqual({ code, message: expect.any(String), id });
     await client.settle();
   });
 
-  it('that are too large or too many are answered with an error, and the third in a minute ends with 4429', async () => {
+  it('that are too large or too many are rejected, and the third in a minute closes with 4429', async () => {
     const client = await live.as(await plainUser());
     client.send({ type: 'ping', id: 'x'.repeat(5_000) });
     expect((await client.next('error')).data['code']).toBe('message_too_large');
@@ -401,7 +401,7 @@ describe('messages of clients', () => {
     expect(await client.ended()).toMatchObject({ code: 4429 });
   });
 
-  it('may ping by frames, too, within the same limit', async () => {
+  it('may be ping frames, too, within the same limit', async () => {
     const client = await live.as(await plainUser());
     let pongs = 0;
     client.ws.on('pong', () => {
@@ -414,7 +414,7 @@ describe('messages of clients', () => {
 });
 
 describe('positions', () => {
-  it('come at most once a second for each vehicle, and the newest wins', async () => {
+  it('arrive at most once a second for each vehicle, and the newest wins', async () => {
     const client = await live.as(await plainUser());
     const { id: other } = await live.newVehicle();
     publish([
@@ -432,7 +432,7 @@ describe('positions', () => {
 });
 
 describe('ten connections of a user', () => {
-  it('are counted over all replicas: the oldest gives way', async () => {
+  it('are counted on all replicas: the oldest gives way', async () => {
     const user = await plainUser();
     const bases = [world.base, live.replicaBase];
     const open: LiveClient[] = [];
@@ -448,11 +448,11 @@ describe('ten connections of a user', () => {
       await client.settle();
       expect(client.closed).toBeUndefined();
     }
-    // One that has gone makes room.
+    // A closed one makes room.
     open[2]?.ws.close();
     await open[2]?.ended();
     const key = `websocket-connections:${user.id}`;
-    await until(async () => (await world.deps.redis.hLen(key)) === 9);
+    await waitFor(async () => (await world.deps.redis.hLen(key)) === 9);
     await live.as(user);
     for (const client of open.slice(3)) {
       await client.settle();
@@ -461,7 +461,7 @@ describe('ten connections of a user', () => {
   });
 });
 
-it('the service says when to come back as it stops', async () => {
+it('the stopping service sends clients the time of the reconnection', async () => {
   const third = await create(world.deps.config, { log: world.deps.log });
   const client = await live.as(await plainUser(), `http://127.0.0.1:${third.httpPort}`);
   const stopped = third.stop();

@@ -1,9 +1,9 @@
 import type { Logger } from '@fleet/service-kit';
 import type { IncomingFile, MediaFiles } from '../media/media-files.ts';
 import { AttachmentFile } from './attachment-file.ts';
-import { contentOf } from './content.ts';
-import type { Expectation, Expectations } from './expectations.ts';
-import { channelOf } from './file-names.ts';
+import { detectAttachmentType } from './attachment-type.ts';
+import type { Expectation, ExpectedAttachments } from './expected-attachments.ts';
+import { parseChannel } from './file-names.ts';
 
 export interface AlarmLimits {
   readonly maxFiles: number;
@@ -13,9 +13,9 @@ export interface AlarmLimits {
   readonly resumeMs: number;
 }
 
-export interface AlarmParts {
-  readonly media: Pick<MediaFiles, 'open' | 'keep'>;
-  readonly expectations: Pick<Expectations, 'addKept'>;
+export interface AlarmDeps {
+  readonly media: Pick<MediaFiles, 'open' | 'store'>;
+  readonly expectedAttachments: Pick<ExpectedAttachments, 'markStored'>;
   readonly limits: AlarmLimits;
   readonly log: Logger;
 }
@@ -27,8 +27,8 @@ export class Alarm {
   readonly takenAt: string | null;
   readonly files = new Map<string, AttachmentFile>();
   /** Connections that have listed it. */
-  users = 0;
-  leftAtMs = performance.now();
+  connectionCount = 0;
+  lastLeftAtMs = performance.now();
   readonly #limits: AlarmLimits;
   readonly #newFile: (name: string, sizeBytes: number) => AttachmentFile;
 
@@ -48,21 +48,21 @@ export class Alarm {
     return this.expectation._id;
   }
 
-  get isWhole(): boolean {
-    return [...this.files.values()].every((file) => file.isKept);
+  get isComplete(): boolean {
+    return [...this.files.values()].every((file) => file.isStored);
   }
 
   /** A file is to come, with this size: the file, or null where the alarm has no room for it. */
-  async announce(name: string, sizeBytes: number): Promise<AttachmentFile | null> {
+  async addFile(name: string, sizeBytes: number): Promise<AttachmentFile | null> {
     const { maxFiles, maxFileBytes, maxAlarmBytes } = this.#limits;
-    const known = this.files.get(name);
-    if (known?.isKept === true) return known;
-    let others = 0;
-    for (const file of this.files.values()) if (file !== known) others += file.sizeBytes;
-    if (name === '' || sizeBytes > maxFileBytes || others + sizeBytes > maxAlarmBytes) return null;
-    if (known !== undefined) {
-      await known.resize(sizeBytes);
-      return known;
+    const existing = this.files.get(name);
+    if (existing?.isStored === true) return existing;
+    let otherBytes = 0;
+    for (const file of this.files.values()) if (file !== existing) otherBytes += file.sizeBytes;
+    if (name === '' || sizeBytes > maxFileBytes || otherBytes + sizeBytes > maxAlarmBytes) return null;
+    if (existing !== undefined) {
+      await existing.resize(sizeBytes);
+      return existing;
     }
     if (this.files.size >= maxFiles) return null;
     const file = this.#newFile(name, sizeBytes);
@@ -73,12 +73,12 @@ export class Alarm {
 
 /** Alarms whose attachments are on their way to this pod. What has come stays for a while when its connection is lost. */
 export class Alarms {
-  readonly #parts: AlarmParts;
+  readonly #deps: AlarmDeps;
   readonly #alarms = new Map<string, Alarm>();
   #openFiles = 0;
 
-  constructor(parts: AlarmParts) {
-    this.#parts = parts;
+  constructor(deps: AlarmDeps) {
+    this.#deps = deps;
   }
 
   get openFiles(): number {
@@ -89,52 +89,52 @@ export class Alarms {
   async join(expectation: Expectation, takenAt: string | null): Promise<Alarm> {
     let alarm = this.#alarms.get(expectation._id);
     if (alarm === undefined) {
-      const newFile = (of: Alarm, name: string, sizeBytes: number): AttachmentFile =>
-        this.#newFile(of, name, sizeBytes);
-      alarm = new Alarm(expectation, takenAt, this.#parts.limits, newFile);
+      const newFile = (owner: Alarm, name: string, sizeBytes: number): AttachmentFile =>
+        this.#newFile(owner, name, sizeBytes);
+      alarm = new Alarm(expectation, takenAt, this.#deps.limits, newFile);
       this.#alarms.set(alarm.no, alarm);
     }
-    alarm.users += 1;
+    alarm.connectionCount += 1;
     for (const { name } of expectation.files) {
       const file = alarm.files.get(name) ?? this.#newFile(alarm, name, 0);
       alarm.files.set(name, file);
-      if (!file.isKept) await file.setKept();
+      if (!file.isStored) await file.markStored();
     }
     return alarm;
   }
 
   leave(alarm: Alarm): void {
-    alarm.users -= 1;
-    alarm.leftAtMs = performance.now();
-    if (alarm.users === 0 && alarm.isWhole) this.#alarms.delete(alarm.no);
+    alarm.connectionCount -= 1;
+    alarm.lastLeftAtMs = performance.now();
+    if (alarm.connectionCount === 0 && alarm.isComplete) this.#alarms.delete(alarm.no);
   }
 
   /** Forgets what has come for alarms whose terminal has not come back. */
   async sweep(): Promise<void> {
-    const overBefore = performance.now() - this.#parts.limits.resumeMs;
+    const expiredBeforeMs = performance.now() - this.#deps.limits.resumeMs;
     for (const alarm of this.#alarms.values())
-      if (alarm.users === 0 && alarm.leftAtMs <= overBefore) await this.#forget(alarm);
+      if (alarm.connectionCount === 0 && alarm.lastLeftAtMs <= expiredBeforeMs) await this.#discard(alarm);
   }
 
   /** Forgets everything that is not kept. */
   async stop(): Promise<void> {
-    for (const alarm of this.#alarms.values()) await this.#forget(alarm);
+    for (const alarm of this.#alarms.values()) await this.#discard(alarm);
   }
 
   #newFile(alarm: Alarm, name: string, sizeBytes: number): AttachmentFile {
     const { imei } = alarm.expectation;
     return new AttachmentFile(name, sizeBytes, false, {
       open: () => this.#open(imei),
-      keep: (incoming, file) => this.#keep(alarm, file, incoming),
-      closed: () => {
+      store: (incoming, file) => this.#store(alarm, file, incoming),
+      onClosed: () => {
         this.#openFiles -= 1;
       },
     });
   }
 
   async #open(imei: string): Promise<IncomingFile | null> {
-    const { limits, media } = this.#parts;
-    if (this.#openFiles >= limits.maxOpenFiles && !(await this.#makeRoom())) return null;
+    const { limits, media } = this.#deps;
+    if (this.#openFiles >= limits.maxOpenFiles && !(await this.#evictStalest())) return null;
     this.#openFiles += 1;
     try {
       return await media.open(imei);
@@ -145,34 +145,36 @@ export class Alarms {
   }
 
   /** Gives up the alarm that its terminal has left the longest. */
-  async #makeRoom(): Promise<boolean> {
-    const left = [...this.#alarms.values()].filter(({ users }) => users === 0);
-    const [stalest] = left.toSorted((a, b) => a.leftAtMs - b.leftAtMs);
+  async #evictStalest(): Promise<boolean> {
+    const left = [...this.#alarms.values()].filter(({ connectionCount: users }) => users === 0);
+    const [stalest] = left.toSorted((a, b) => a.lastLeftAtMs - b.lastLeftAtMs);
     if (stalest === undefined) return false;
-    await this.#forget(stalest);
-    return this.#openFiles < this.#parts.limits.maxOpenFiles;
+    await this.#discard(stalest);
+    return this.#openFiles < this.#deps.limits.maxOpenFiles;
   }
 
-  async #forget(alarm: Alarm): Promise<void> {
+  async #discard(alarm: Alarm): Promise<void> {
     this.#alarms.delete(alarm.no);
     for (const file of alarm.files.values()) await file.discard();
   }
 
   /** Stored and told of, and only then remembered as kept. */
-  async #keep(alarm: Alarm, file: AttachmentFile, incoming: IncomingFile): Promise<void> {
-    const { media, expectations, log } = this.#parts;
+  async #store(alarm: Alarm, file: AttachmentFile, incoming: IncomingFile): Promise<void> {
+    const { media, expectedAttachments, log } = this.#deps;
     const { imei, accountId, vehicleId, notificationId } = alarm.expectation;
     const { name } = file;
-    const { kind, mimeType } = await contentOf(incoming.path, name, file.type).catch(async (error: unknown) => {
-      await incoming.discard();
-      throw error;
-    });
-    const stored = await media.keep(incoming, {
+    const { kind, mimeType } = await detectAttachmentType(incoming.path, name, file.type).catch(
+      async (error: unknown) => {
+        await incoming.discard();
+        throw error;
+      },
+    );
+    const stored = await media.store(incoming, {
       fileIdSeed: `attachment/${alarm.no}/${name}`,
       imei,
       kind,
       mimeType,
-      channel: channelOf(name),
+      channel: parseChannel(name),
       source: 'alarm',
       multimediaId: null,
       takenAt: alarm.takenAt,
@@ -182,8 +184,8 @@ export class Alarms {
     });
     log.info({ imei, alarmNo: alarm.no, fileId: stored.fileId, sizeBytes: stored.sizeBytes }, 'an attachment is kept');
     // Should this be lost, the terminal sends the file once more, and it is the same one.
-    await expectations
-      .addKept(alarm.no, { name, fileId: stored.fileId })
+    await expectedAttachments
+      .markStored(alarm.no, { name, fileId: stored.fileId })
       .catch((error: unknown) => log.warn({ err: error, alarmNo: alarm.no }, 'a kept attachment could not be noted'));
   }
 }

@@ -2,29 +2,29 @@ import { type Bus, expectAttachments, serveUseCase } from '@fleet/bus';
 import {
   AppError,
   type ConfigOf,
-  every,
   type Lifecycle,
   type Logger,
   type Registry,
-  untilDone,
+  retryUntilSuccess,
+  runPeriodically,
 } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { MediaFiles } from '../media/media-files.ts';
-import type { DiskCheck } from '../store/disk-check.ts';
+import type { DiskHealth } from '../store/disk-health.ts';
 import { Alarms } from './alarms.ts';
-import { Expectations } from './expectations.ts';
-import { attachmentMetrics } from './metrics.ts';
-import { AttachmentServer } from './server.ts';
+import { AttachmentServer } from './attachment-server.ts';
+import { ExpectedAttachments } from './expected-attachments.ts';
+import { createAttachmentMetrics } from './metrics.ts';
 import type { attachmentSettings } from './settings.ts';
 
 type Settings = ConfigOf<typeof attachmentSettings> & { readonly HOST: string; readonly FTP_PUBLIC_HOST: string };
 
-export interface AttachmentParts {
+export interface AttachmentDeps {
   readonly config: Settings;
   readonly bus: Bus;
   readonly database: Database;
   readonly media: MediaFiles;
-  readonly disk: DiskCheck;
+  readonly disk: DiskHealth;
   readonly metrics: Registry;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -36,32 +36,32 @@ export interface RunningAttachments {
 }
 
 /** Listens for terminals that bring attachments of alarms, and answers over the bus where that is. */
-export async function startAttachments(parts: AttachmentParts): Promise<RunningAttachments> {
-  const { config, bus, database, media, disk, lifecycle, log } = parts;
+export async function startAttachments(deps: AttachmentDeps): Promise<RunningAttachments> {
+  const { config, bus, database, media, disk, lifecycle, log } = deps;
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'a task for attachments failed and is tried again');
-  const metrics = attachmentMetrics(parts.metrics);
-  const expectations = new Expectations(database);
-  const alarms = new Alarms({ media, expectations, log, limits: limitsOf(config) });
-  metrics.watch('open_files', () => alarms.openFiles);
+  const metrics = createAttachmentMetrics(deps.metrics);
+  const expectedAttachments = new ExpectedAttachments(database);
+  const alarms = new Alarms({ media, expectedAttachments, log, limits: toAlarmLimits(config) });
+  metrics.observe('open_files', () => alarms.openFiles);
   const server = new AttachmentServer({
     host: config.HOST,
     port: config.ATTACHMENT_PORT,
     maxConnections: config.ATTACHMENT_MAX_CONNECTIONS,
-    connectionsPerAddress: config.ATTACHMENT_CONNECTIONS_PER_ADDRESS,
-    loginLimitMs: config.ATTACHMENT_LOGIN_LIMIT_MS,
-    idleMs: config.ATTACHMENT_IDLE_MS,
+    maxConnectionsPerAddress: config.ATTACHMENT_CONNECTIONS_PER_ADDRESS,
+    loginTimeoutMs: config.ATTACHMENT_LOGIN_LIMIT_MS,
+    idleTimeoutMs: config.ATTACHMENT_IDLE_MS,
     maxPacketBytes: config.ATTACHMENT_MAX_FILE_BYTES,
     alarms,
-    findExpectation: (alarmNo) => expectations.find(alarmNo),
-    obstacle: () => disk.obstacle(),
+    findExpectation: (alarmNo) => expectedAttachments.find(alarmNo),
+    findStorageError: () => disk.findError(),
     metrics,
     log,
   });
   await server.start();
   lifecycle.onStop(
     'attachment indexes',
-    untilDone(() => expectations.ensureIndexes(), onError),
+    retryUntilSuccess(() => expectedAttachments.ensureIndexes(), onError),
   );
   lifecycle.onStop('attachments', async () => {
     await server.stop();
@@ -69,16 +69,16 @@ export async function startAttachments(parts: AttachmentParts): Promise<RunningA
   });
   const sweep = async (): Promise<void> => {
     await alarms.sweep();
-    await expectations.sweep();
+    await expectedAttachments.deleteExpired();
   };
-  lifecycle.onStop('attachment sweep', every(config.ATTACHMENT_SWEEP_MS, sweep, onError));
+  lifecycle.onStop('attachment sweep', runPeriodically(config.ATTACHMENT_SWEEP_MS, sweep, onError));
   lifecycle.onStop('attachments under way', () => server.drain(config.ATTACHMENT_STOP_GRACE_MS));
   // Stopped before: nothing is promised while files are waited for.
-  serve(bus, { expectations, config, disk, lifecycle, onError, port: () => server.port });
+  serve(bus, { expectedAttachments, config, disk, lifecycle, onError, port: () => server.port });
   return { port: server.port, isListening: () => server.isListening };
 }
 
-const limitsOf = (config: Settings) => ({
+const toAlarmLimits = (config: Settings) => ({
   maxFiles: config.ATTACHMENT_MAX_FILES,
   maxFileBytes: config.ATTACHMENT_MAX_FILE_BYTES,
   maxAlarmBytes: config.ATTACHMENT_MAX_ALARM_BYTES,
@@ -88,16 +88,16 @@ const limitsOf = (config: Settings) => ({
 
 function serve(
   bus: Bus,
-  parts: Pick<AttachmentParts, 'config' | 'disk' | 'lifecycle'> & {
-    readonly expectations: Expectations;
+  deps: Pick<AttachmentDeps, 'config' | 'disk' | 'lifecycle'> & {
+    readonly expectedAttachments: ExpectedAttachments;
     readonly onError: (error: unknown) => void;
     readonly port: () => number;
   },
 ): void {
-  const { config, disk, expectations, onError, port } = parts;
+  const { config, disk, expectedAttachments: expectations, onError, port } = deps;
   const requests = serveUseCase(bus, expectAttachments, { queue: 'upload-ftp', onError }, async (request) => {
-    const obstacle = await disk.obstacle();
-    if (obstacle !== null) throw new AppError('unavailable', obstacle);
+    const storageError = await disk.findError();
+    if (storageError !== null) throw new AppError('unavailable', storageError);
     const { alarmNo, lifetimeMs, ...alarm } = request;
     await expectations.expect({ _id: alarmNo, ...alarm, expiresAtMs: Date.now() + lifetimeMs });
     return {
@@ -105,5 +105,5 @@ function serve(
       tcpPort: config.ATTACHMENT_PUBLIC_PORT ?? port(),
     };
   });
-  parts.lifecycle.onStop('attachment requests', () => requests.stop());
+  deps.lifecycle.onStop('attachment requests', () => requests.stop());
 }

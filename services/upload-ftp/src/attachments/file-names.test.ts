@@ -1,23 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
-import { channelOf, nameOf } from './file-names.ts';
+import { matchFileName, parseChannel } from './file-names.ts';
 
 const packet = (name: string, isNameFull = name.length >= 50) => ({ name, isNameFull, offset: 0, length: 1 });
 const long = `02_65_6502_10_${'0123456789abcdef'.repeat(2)}.mp4`;
 
 describe('nameOf', () => {
   it('is the announced name', () => {
-    expect(nameOf(packet('a.jpg'), ['b.jpg', 'a.jpg'])).toBe('a.jpg');
-    expect(nameOf(packet('c.jpg'), ['b.jpg', 'a.jpg'])).toBeUndefined();
+    expect(matchFileName(packet('a.jpg'), ['b.jpg', 'a.jpg'])).toBe('a.jpg');
+    expect(matchFileName(packet('c.jpg'), ['b.jpg', 'a.jpg'])).toBeUndefined();
   });
 
   it('is the only one that a cut name begins', () => {
     const other = `01${long.slice(2)}`;
     expect(long.length).toBe(50);
-    expect(nameOf(packet(long), [`${long}4`, other])).toBe(`${long}4`);
-    expect(nameOf(packet(long), [`${long}4`, `${long}5`])).toBeUndefined();
-    expect(nameOf(packet(long), [`${long}4`, long])).toBe(long);
-    expect(nameOf(packet(long.slice(0, 20)), [long])).toBeUndefined();
-    expect(nameOf(packet(`${'n'.repeat(49)}\uFFFD`, true), [`${'n'.repeat(49)}前.jpg`])).toBe(
+    expect(matchFileName(packet(long), [`${long}4`, other])).toBe(`${long}4`);
+    expect(matchFileName(packet(long), [`${long}4`, `${long}5`])).toBeUndefined();
+    expect(matchFileName(packet(long), [`${long}4`, long])).toBe(long);
+    expect(matchFileName(packet(long.slice(0, 20)), [long])).toBeUndefined();
+    expect(matchFileName(packet(`${'n'.repeat(49)}\uFFFD`, true), [`${'n'.repeat(49)}前.jpg`])).toBe(
       `${'n'.repeat(49)}前.jpg`,
     );
   });
@@ -32,6 +32,6 @@ describe('channelOf', () => {
     ['picture_1_2_3.jpg', 0],
     ['', 0],
   ])('of %s is %d', (name, channel) => {
-    expect(channelOf(name)).toBe(channel);
+    expect(parseChannel(name)).toBe(channel);
   });
 });

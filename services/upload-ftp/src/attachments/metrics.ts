@@ -7,7 +7,7 @@ export interface AttachmentMetrics {
   readonly closed: Counter<'reason'>;
   readonly dropped: Counter<'kind'>;
   /** Shows a number of the moment. */
-  watch(name: 'connections' | 'open_files', read: () => number): void;
+  observe(name: 'connections' | 'open_files', read: () => number): void;
 }
 
 const gauges = {
@@ -15,7 +15,7 @@ const gauges = {
   open_files: 'attachments of which something has come and something is missing',
 } as const;
 
-export function attachmentMetrics(registry: Registry): AttachmentMetrics {
+export function createAttachmentMetrics(registry: Registry): AttachmentMetrics {
   const counter = <L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> =>
     new Counter({ name: `upload_ftp_attachment_${name}_total`, help, labelNames, registers: [registry] });
   return {
@@ -26,7 +26,7 @@ export function attachmentMetrics(registry: Registry): AttachmentMetrics {
     bytes: counter('bytes', 'bytes of attachments written'),
     closed: counter('closed', 'connections for attachments by what ended them', ['reason']),
     dropped: counter('dropped', 'what came and was of no use, by kind', ['kind']),
-    watch: (name, read) => {
+    observe: (name, read) => {
       const gauge = new Gauge({
         name: `upload_ftp_attachment_${name}`,
         help: gauges[name],

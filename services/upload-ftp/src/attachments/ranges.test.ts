@@ -10,18 +10,18 @@ const size = 64;
 describe('Ranges', () => {
   it('knows what is missing, in order, and no more of it than asked for', () => {
     const ranges = new Ranges();
-    expect(ranges.missing(10, 255)).toEqual([{ offset: 0, length: 10 }]);
-    expect(ranges.missing(0, 255)).toEqual([]);
+    expect(ranges.findMissing(10, 255)).toEqual([{ offset: 0, length: 10 }]);
+    expect(ranges.findMissing(0, 255)).toEqual([]);
     ranges.add(2, 2);
     ranges.add(6, 1);
-    expect(ranges.missing(10, 255)).toEqual([
+    expect(ranges.findMissing(10, 255)).toEqual([
       { offset: 0, length: 2 },
       { offset: 4, length: 2 },
       { offset: 7, length: 3 },
     ]);
-    expect(ranges.missing(10, 2)).toHaveLength(2);
-    expect(ranges.missing(3, 255)).toEqual([{ offset: 0, length: 2 }]);
-    expect([ranges.end, ranges.coveredBytes, ranges.cover(10)]).toEqual([7, 3, false]);
+    expect(ranges.findMissing(10, 2)).toHaveLength(2);
+    expect(ranges.findMissing(3, 255)).toEqual([{ offset: 0, length: 2 }]);
+    expect([ranges.end, ranges.coveredBytes, ranges.covers(10)]).toEqual([7, 3, false]);
   });
 
   it('is bounded, however scattered the bytes are', () => {
@@ -45,13 +45,13 @@ describe('Ranges', () => {
           expect(ranges.add(offset, length)).toBe(true);
           bytes.fill(true, offset, offset + length);
         }
-        const missing = ranges.missing(size, 1_000);
-        const shown = Array.from({ length: size }, () => true);
-        for (const { offset, length } of missing) shown.fill(false, offset, offset + length);
-        expect(shown).toEqual(bytes);
+        const missing = ranges.findMissing(size, 1_000);
+        const coveredBytes = Array.from({ length: size }, () => true);
+        for (const { offset, length } of missing) coveredBytes.fill(false, offset, offset + length);
+        expect(coveredBytes).toEqual(bytes);
         expect(missing.every(({ length }) => length > 0)).toBe(true);
         expect(ranges.coveredBytes).toBe(bytes.filter(Boolean).length);
-        expect(ranges.cover(size)).toBe(bytes.every(Boolean));
+        expect(ranges.covers(size)).toBe(bytes.every(Boolean));
         expect(ranges.end).toBe(bytes.lastIndexOf(true) + 1);
       }),
       { numRuns: propertyRuns(500) },

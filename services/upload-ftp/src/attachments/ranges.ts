@@ -5,7 +5,7 @@ export interface Range {
 }
 
 /** A terminal sends 64 KiB at a time: what is more scattered than this was scattered on purpose, and is asked for again. */
-const maxStretches = 4_096;
+const maxRanges = 4_096;
 
 /** Which bytes of a file have come, in whatever order: stretches that neither touch nor overlap, in order. */
 export class Ranges {
@@ -28,10 +28,10 @@ export class Ranges {
     if (length <= 0) return true;
     const end = offset + length;
     // The stretches from `first` up to `last` touch the new one.
-    const first = this.#firstEndingFrom(offset);
+    const first = this.#findFirstEndingFrom(offset);
     let last = first;
     while (last < this.#borders.length && this.#at(last) <= end) last += 2;
-    if (first === last && this.#borders.length >= 2 * maxStretches) return false;
+    if (first === last && this.#borders.length >= 2 * maxRanges) return false;
     const merged =
       first === last ? [offset, end] : [Math.min(offset, this.#at(first)), Math.max(end, this.#at(last - 1))];
     this.#borders.splice(first, last - first, ...merged);
@@ -39,20 +39,20 @@ export class Ranges {
   }
 
   /** What is missing of a file, in order, at most so many stretches. */
-  missing(sizeBytes: number, most: number): Range[] {
+  findMissing(sizeBytes: number, maxRanges: number): Range[] {
     const gaps: Range[] = [];
-    let at = 0;
-    for (let i = 0; i <= this.#borders.length && gaps.length < most; i += 2) {
+    let position = 0;
+    for (let i = 0; i <= this.#borders.length && gaps.length < maxRanges; i += 2) {
       const start = Math.min(this.#borders[i] ?? sizeBytes, sizeBytes);
-      if (start > at) gaps.push({ offset: at, length: start - at });
-      at = this.#borders[i + 1] ?? sizeBytes;
+      if (start > position) gaps.push({ offset: position, length: start - position });
+      position = this.#borders[i + 1] ?? sizeBytes;
     }
     return gaps;
   }
 
   /** Whether every byte of a file has come. */
-  cover(sizeBytes: number): boolean {
-    return this.missing(sizeBytes, 1).length === 0;
+  covers(sizeBytes: number): boolean {
+    return this.findMissing(sizeBytes, 1).length === 0;
   }
 
   clear(): void {
@@ -64,7 +64,7 @@ export class Ranges {
   }
 
   /** Index of the first stretch that ends at `offset` or behind it. */
-  #firstEndingFrom(offset: number): number {
+  #findFirstEndingFrom(offset: number): number {
     let low = 0;
     let high = this.#borders.length / 2;
     while (low < high) {

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { callUseCase, decodeJson, expectAttachments, type MediaStored, mediaStoredSubject } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { AttachmentClient } from '../testing/attachment-client.ts';
-import { clipBytes, sha256, World } from '../testing/world.ts';
-import { type Expectation, Expectations } from './expectations.ts';
+import { clipBytes, sha256, UploadHarness } from '../testing/upload-harness.ts';
+import { type Expectation, ExpectedAttachments } from './expected-attachments.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -16,39 +16,39 @@ const alarmNo = 'abcdef0123456789'.repeat(2);
 const name = `00_65_6502_0_${alarmNo}.jpg`;
 const picture = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), clipBytes(100_000)]);
 
-let world: World;
+let harness: UploadHarness;
 beforeAll(async () => {
-  world = await World.start({ ATTACHMENT_SWEEP_MS: '100', ATTACHMENT_PUBLIC_HOST: 'files.example' });
+  harness = await UploadHarness.start({ ATTACHMENT_SWEEP_MS: '100', ATTACHMENT_PUBLIC_HOST: 'files.example' });
 });
-afterAll(() => world.stop());
+afterAll(() => harness.stop());
 
 const expectFiles = (more: { alarmNo?: string; lifetimeMs?: number } = {}) =>
   callUseCase(
-    world.bus,
+    harness.bus,
     expectAttachments,
     { alarmNo, imei, accountId: 5, vehicleId: 6, notificationId: 7, count: 1, lifetimeMs: 60_000, ...more },
     { timeoutMs: 10_000 },
   );
 const stored = (): Promise<Expectation[]> =>
-  world.database.collection<Expectation>('attachment_expectations').find({}).toArray();
+  harness.database.collection<Expectation>('attachment_expectations').find({}).toArray();
 /** What becomes of an ask, once the service that has just started is heard. */
-async function heard(): Promise<string> {
-  let answer = 'noResponders';
-  await until(async () => {
-    answer = await expectFiles().then(
+async function requestExpectation(): Promise<string> {
+  let response = 'noResponders';
+  await waitFor(async () => {
+    response = await expectFiles().then(
       () => 'expected',
       (error: { kind?: string; code?: string }) => error.kind ?? error.code ?? 'failed',
     );
-    return answer !== 'noResponders';
+    return response !== 'noResponders';
   });
-  return answer;
+  return response;
 }
 
 /** A connection whose list is taken; like a terminal it comes back where that is not answered. */
 async function listed(more: { infoType?: number } = {}): Promise<AttachmentClient> {
   for (;;) {
-    const client = await AttachmentClient.connect(world.service.attachmentPort, phone);
-    const result = await client.list(alarmNo, { [name]: picture.length }, more);
+    const client = await AttachmentClient.connect(harness.service.attachmentPort, phone);
+    const result = await client.sendAlarmInfo(alarmNo, { [name]: picture.length }, more);
     if (result === 0) return client;
     client.socket.destroy();
     if (result !== -1) throw new Error(`the list is answered with ${result}`);
@@ -57,15 +57,15 @@ async function listed(more: { infoType?: number } = {}): Promise<AttachmentClien
 
 describe('attachments in the service', () => {
   it('are expected once, however often and by how many that is asked for', async () => {
-    const server = { host: 'files.example', tcpPort: world.service.attachmentPort };
-    const expectations = new Expectations(world.database);
+    const server = { host: 'files.example', tcpPort: harness.service.attachmentPort };
+    const expectations = new ExpectedAttachments(harness.database);
     const { accountId, vehicleId, notificationId, count } = { accountId: 5, vehicleId: 6, notificationId: 7, count: 1 };
-    const [answer] = await Promise.all([
+    const [response] = await Promise.all([
       expectFiles(),
       expectFiles(),
       expectations.expect({ _id: alarmNo, imei, accountId, vehicleId, notificationId, count, expiresAtMs: 1 }),
     ]);
-    expect(answer).toEqual(server);
+    expect(response).toEqual(server);
     expect(await stored()).toMatchObject([{ _id: alarmNo, imei, accountId, vehicleId, notificationId, count }]);
     const [first] = await stored();
     expect(first?.expiresAtMs).toBeGreaterThan(Date.now() + 20_000);
@@ -73,48 +73,48 @@ describe('attachments in the service', () => {
 
   it('are stored and told of before the terminal hears that they are there', async () => {
     const client = await listed();
-    client.data(name, 0, picture);
-    expect(await client.done(name, picture.length)).toMatchObject({ result: 0 });
-    const manager = await world.bus.jetstreamManager();
+    client.sendData(name, 0, picture);
+    expect(await client.sendFileComplete(name, picture.length)).toMatchObject({ result: 0 });
+    const manager = await harness.bus.jetstreamManager();
     const { data } = await manager.streams.getMessage('MEDIA', { last_by_subj: mediaStoredSubject(imei) });
-    const told = decodeJson(data) as MediaStored;
-    expect(told).toMatchObject({
+    const event = decodeJson(data) as MediaStored;
+    expect(event).toMatchObject({
       imei,
-      server: world.podId,
+      server: harness.podId,
       kind: 'image',
       mimeType: 'image/jpeg',
       sizeBytes: picture.length,
       channel: 65,
       attachment: { alarmNo, accountId: 5, vehicleId: 6, notificationId: 7, name },
     });
-    expect(await stored()).toMatchObject([{ files: [{ name, fileId: told.fileId }] }]);
-    const { fileId } = told;
-    const file = readFileSync(`${world.clipsDir}/.media/${imei}/${fileId}`);
+    expect(await stored()).toMatchObject([{ files: [{ name, fileId: event.fileId }] }]);
+    const { fileId } = event;
+    const file = readFileSync(`${harness.clipsDir}/.media/${imei}/${fileId}`);
     expect(sha256(file)).toBe(sha256(picture));
     client.socket.destroy();
   });
 
   it('are known in the next life of the pod too', async () => {
-    await world.service.stop();
-    await world.startService();
-    expect(await heard()).toBe('expected');
+    await harness.service.stop();
+    await harness.startService();
+    expect(await requestExpectation()).toBe('expected');
     const client = await listed({ infoType: 1 });
-    expect(await client.done(name, picture.length)).toMatchObject({ result: 0, retransmit: [] });
-    expect(await world.metric('upload_ftp_attachment_files_total')).toMatch(/result="known"[^\n]* 1$/m);
+    expect(await client.sendFileComplete(name, picture.length)).toMatchObject({ result: 0, retransmit: [] });
+    expect(await harness.metric('upload_ftp_attachment_files_total')).toMatch(/result="known"[^\n]* 1$/m);
     client.socket.destroy();
   });
 
   it('are not expected any more when their time is over', async () => {
     const other = 'f'.repeat(32);
     await expectFiles({ alarmNo: other, lifetimeMs: 1 });
-    await until(async () => (await stored()).every(({ _id }) => _id !== other));
+    await waitFor(async () => (await stored()).every(({ _id }) => _id !== other));
     expect(await stored()).toMatchObject([{ _id: alarmNo }]);
   });
 
   it('are not asked for where nothing can be stored, nor during a stop', async () => {
-    await world.service.stop();
+    await harness.service.stop();
     await expect(expectFiles()).rejects.toMatchObject({ kind: 'noResponders' });
-    await world.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
-    expect(await heard()).toBe('unavailable');
+    await harness.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
+    expect(await requestExpectation()).toBe('unavailable');
   });
 });

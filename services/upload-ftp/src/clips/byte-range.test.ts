@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, configureGlobal, nat, property, uint8Array } from 'fast-check';
 import { propertySettings } from '../../../../libs/service-kit/src/testing/property-settings.ts';
-import { byteRange, splitRange } from './byte-range.ts';
+import { parseByteRange, splitRange } from './byte-range.ts';
 
 configureGlobal(propertySettings);
 
@@ -28,11 +28,11 @@ describe('byteRange (RFC 9110 section 14)', () => {
     ['', 'whole'],
     [undefined, 'whole'],
   ])('%s of 100 bytes', (header, expected) => {
-    expect(byteRange(header, 100)).toEqual(expected);
+    expect(parseByteRange(header, 100)).toEqual(expected);
   });
 
   it('has nothing to give of nothing', () => {
-    for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-5']) expect(byteRange(header, 0)).toBe('unsatisfiable');
+    for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-5']) expect(parseByteRange(header, 0)).toBe('unsatisfiable');
   });
 });
 

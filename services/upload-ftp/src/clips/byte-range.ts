@@ -4,14 +4,14 @@ export interface ByteRange {
   readonly end: number;
 }
 
-const shape = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
+const rangePattern = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
 /**
  * What a Range header asks of `sizeBytes` bytes (RFC 9110 section 14): one range, cut to what there is; `whole` for none, for what is no range of bytes, and for
  * several ranges, which a server may answer as a whole; `unsatisfiable` where nothing of it is there.
  */
-export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
-  const [, first = '', last = ''] = shape.exec(header ?? '') ?? [];
+export function parseByteRange(header: string | undefined, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const [, first = '', last = ''] = rangePattern.exec(header ?? '') ?? [];
   if (first === '' && last === '') return 'whole';
   if (first === '') {
     const suffix = Number(last);

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { UploadRecord } from '@fleet/storage';
-import { inOrder } from '../domain/uploaded-files.ts';
-import type { UploadPlace } from '../store/clip-directory.ts';
+import { sortByStartTime } from '../domain/uploaded-files.ts';
+import type { UploadRef } from '../store/clip-directory.ts';
 import { type ByteRange, splitRange } from './byte-range.ts';
-import { ClipGoneError, type ClipStorage, type StoredClip } from './clip-storage.ts';
-import { contentTypeOf, downloadName, sniffedBytes } from './content-type.ts';
+import { ClipNotFoundError, type ClipStorage, type StoredClip } from './clip-storage.ts';
+import { detectContentType, sniffedBytes, toDownloadName } from './content-type.ts';
 
 /** What is handed out of a clip in one form. */
 export interface ClipContent {
@@ -18,47 +18,47 @@ export interface ClipContent {
   open(range: ByteRange): (() => Promise<Readable>)[];
 }
 
-export const placeOf = (upload: UploadRecord): UploadPlace => ({ imei: upload.clip.imei, id: upload._id });
+export const toUploadRef = (upload: UploadRecord): UploadRef => ({ imei: upload.clip.imei, id: upload._id });
 
-const etagOf = (...parts: readonly (string | number)[]): string =>
+const createEtag = (...parts: readonly (string | number)[]): string =>
   `"${createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22)}"`;
 
 /** The upload's files as the camera sent them, one behind the other in the order in which they came. */
-export async function originalContent(upload: UploadRecord, storage: ClipStorage): Promise<ClipContent> {
-  const place = placeOf(upload);
-  const files = inOrder(upload.files);
+export async function openOriginal(upload: UploadRecord, storage: ClipStorage): Promise<ClipContent> {
+  const ref = toUploadRef(upload);
+  const files = sortByStartTime(upload.files);
   const sizes: number[] = [];
   for (const { path } of files) {
-    const found = await storage.find(place, { file: path });
-    if (found === null) throw new ClipGoneError(`the file ${path} is gone`);
+    const found = await storage.find(ref, { file: path });
+    if (found === null) throw new ClipNotFoundError(`the file ${path} is gone`);
     sizes.push(found.sizeBytes);
   }
   const open = (range: ByteRange): (() => Promise<Readable>)[] =>
     splitRange(range, sizes).map((piece) => () => {
       const file = files[piece.index]?.path ?? '';
-      return storage.read(place, { file }, piece.range);
+      return storage.read(ref, { file }, piece.range);
     });
   const sizeBytes = sizes.reduce((sum, size) => sum + size, 0);
   const name = upload.filename ?? upload._id;
-  const beginning = async (): Promise<Buffer> => {
+  const readFirstBytes = async (): Promise<Buffer> => {
     const [first] = open({ start: 0, end: Math.min(sniffedBytes, sizeBytes) - 1 });
     return first === undefined ? Buffer.alloc(0) : buffer(await first());
   };
   return {
     sizeBytes,
     // A completed upload does not change, wherever it is stored.
-    etag: etagOf('original', upload._id, ...sizes),
-    contentType: await contentTypeOf(name, beginning),
-    fileName: downloadName(name),
+    etag: createEtag('original', upload._id, ...sizes),
+    contentType: await detectContentType(name, readFirstBytes),
+    fileName: toDownloadName(name),
     open,
   };
 }
 
 /** The clip's MP4, once it is made. */
-export const mp4Content = (upload: UploadRecord, storage: ClipStorage, stored: StoredClip): ClipContent => ({
+export const openMp4 = (upload: UploadRecord, storage: ClipStorage, stored: StoredClip): ClipContent => ({
   sizeBytes: stored.sizeBytes,
-  etag: etagOf('mp4', upload._id, stored.sizeBytes, stored.version),
+  etag: createEtag('mp4', upload._id, stored.sizeBytes, stored.version),
   contentType: 'video/mp4',
-  fileName: downloadName(upload.filename ?? upload._id, '.mp4'),
-  open: (range) => [() => storage.read(placeOf(upload), 'mp4', range)],
+  fileName: toDownloadName(upload.filename ?? upload._id, '.mp4'),
+  open: (range) => [() => storage.read(toUploadRef(upload), 'mp4', range)],
 });

@@ -1,23 +1,23 @@
 import { posix } from 'node:path';
-import { videoTypeOf, videoTypes } from '@fleet/service-kit';
+import { videoMimeType, videoMimeTypes } from '@fleet/service-kit';
 
 /** What is said of bytes that nobody knows; never a type that a browser would run. */
 export const unknownType = 'application/octet-stream';
 
 /** Every content type that a clip may have. */
-export const clipContentTypes: readonly string[] = [...videoTypes, unknownType];
+export const clipContentTypes: readonly string[] = [...videoMimeTypes, unknownType];
 
 /** How many bytes of the beginning `contentTypeOf` looks at. */
 export const sniffedBytes = 600;
 
 /** The content type of a file by its name; by its beginning where the name says nothing. */
-export function contentTypeOf(path: string, beginning: () => Promise<Buffer>): Promise<string> {
-  const known = videoTypeOf(path);
-  return known === undefined ? beginning().then(typeByContent) : Promise.resolve(known);
+export function detectContentType(path: string, readFirstBytes: () => Promise<Buffer>): Promise<string> {
+  const knownType = videoMimeType(path);
+  return knownType === undefined ? readFirstBytes().then(detectTypeByContent) : Promise.resolve(knownType);
 }
 
 /** The content type by magic numbers. */
-export function typeByContent(bytes: Buffer): string {
+export function detectTypeByContent(bytes: Buffer): string {
   const text = (start: number, end: number): string => bytes.toString('latin1', start, end);
   if (text(4, 8) === 'ftyp') return 'video/mp4';
   if (text(0, 3) === 'FLV') return 'video/x-flv';
@@ -27,11 +27,11 @@ export function typeByContent(bytes: Buffer): string {
   // A start code: 00 00 01, or 00 00 00 01.
   const one = bytes.subarray(0, 4).indexOf(1);
   if (one < 2 || bytes.readUIntBE(0, one) !== 0) return unknownType;
-  return typeByStartCode(bytes[one + 1] ?? 0, bytes[one + 2] ?? 0);
+  return detectTypeByStartCode(bytes[one + 1] ?? 0, bytes[one + 2] ?? 0);
 }
 
 /** MPEG program stream (pack header 0xBA), or a parameter set, delimiter or SEI of H.264 (7, 9, 6) or H.265 (32 to 35, 39). */
-function typeByStartCode(first: number, second: number): string {
+function detectTypeByStartCode(first: number, second: number): string {
   if (first === 0xba) return 'video/mpeg';
   const hevcType = (first >> 1) & 0x3f;
   if ((first & 0x81) === 0 && (second & 0xf8) === 0 && [32, 33, 34, 35, 39].includes(hevcType)) return 'video/h265';
@@ -39,7 +39,7 @@ function typeByStartCode(first: number, second: number): string {
 }
 
 /** Name that a clip is saved under: the camera's name without folders and without what a file system or a header may stumble over. */
-export function downloadName(path: string, extension?: string): string {
+export function toDownloadName(path: string, extension?: string): string {
   const base = posix.basename(path.replaceAll('\\', '/'));
   const clean = base.replace(/[\p{Cc}\p{Cf}\p{Cs}"*/:<>?\\|]/gu, '_').replace(/^[. ]+|[. ]+$/g, '');
   const named = Array.from(clean).slice(-120).join('') || 'clip';

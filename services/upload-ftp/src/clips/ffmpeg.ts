@@ -17,16 +17,16 @@ export interface FfmpegRun {
 export class FfmpegError extends Error {
   override readonly name = 'FfmpegError';
   /** What it said last, for the log: it names paths. */
-  readonly said: readonly string[];
+  readonly stderr: readonly string[];
   readonly isTimeout: boolean;
   /** False when the program could not even be started. */
   readonly hasRun: boolean;
 
-  constructor(message: string, end: { said: readonly string[]; isTimeout: boolean; hasRun: boolean }) {
+  constructor(message: string, details: { stderr: readonly string[]; isTimeout: boolean; hasRun: boolean }) {
     super(message);
-    this.said = end.said;
-    this.isTimeout = end.isTimeout;
-    this.hasRun = end.hasRun;
+    this.stderr = details.stderr;
+    this.isTimeout = details.isTimeout;
+    this.hasRun = details.hasRun;
   }
 
   /** True when nothing but the input can be to blame. */
@@ -36,7 +36,7 @@ export class FfmpegError extends Error {
 
   /** True when the disk is full, which is no fault of the file. */
   get isDiskFull(): boolean {
-    return this.said.some((line) => /No space left on device|Disk quota exceeded/i.test(line));
+    return this.stderr.some((line) => /No space left on device|Disk quota exceeded/i.test(line));
   }
 }
 
@@ -44,17 +44,17 @@ const maxLines = 200;
 
 /** The ffmpeg program: runs one command at a time for each caller, with a time limit. The only module that knows fluent-ffmpeg. */
 export class Ffmpeg {
-  readonly #limitMs: number;
+  readonly #timeoutMs: number;
   readonly #path: string;
 
-  constructor(options: { path: string; limitMs: number }) {
+  constructor(options: { path: string; timeoutMs: number }) {
     this.#path = options.path;
-    this.#limitMs = options.limitMs;
+    this.#timeoutMs = options.timeoutMs;
   }
 
   /** Runs a command to its end; the lines that it wrote about it. An abort, or the time limit, kills the process. */
   run({ inputs, outputOptions, output }: FfmpegRun, signal: AbortSignal): Promise<string[]> {
-    const said: string[] = [];
+    const stderr: string[] = [];
     // What runs for a download waits for what receives from cameras.
     const command = ffmpeg({ niceness: 10, stdoutLines: maxLines }).setFfmpegPath(this.#path);
     for (const input of inputs) command.input(input.source).inputOptions([...input.options]);
@@ -70,13 +70,13 @@ export class Ffmpeg {
       const timer = setTimeout(() => {
         isTimeout = true;
         kill();
-      }, this.#limitMs);
+      }, this.#timeoutMs);
       signal.addEventListener('abort', kill, { once: true });
       const finish = (error?: Error): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', kill);
-        if (error === undefined) resolve(said);
-        else reject(new FfmpegError(error.message, { said, isTimeout, hasRun }));
+        if (error === undefined) resolve(stderr);
+        else reject(new FfmpegError(error.message, { stderr, isTimeout, hasRun }));
       };
       command
         // The process is started after some asynchronous checks: it may have been given up by then.
@@ -85,8 +85,8 @@ export class Ffmpeg {
         })
         .on('stderr', (line: string) => {
           hasRun ||= line.startsWith('ffmpeg version');
-          said.push(line);
-          if (said.length > maxLines) said.shift();
+          stderr.push(line);
+          if (stderr.length > maxLines) stderr.shift();
         })
         .on('error', (error: Error) => finish(error))
         .on('end', () => finish())

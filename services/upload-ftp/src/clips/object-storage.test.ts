@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { type Bus, BusError, callUseCase, clipSource, openBus, removeUploadFiles } from '@fleet/bus';
+import { type Bus, BusError, callUseCase, locateClip, openBus, removeUploadFiles } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import type { UploadRecord } from '@fleet/storage';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, testEnv, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { ClipWorld } from '../testing/clip-world.ts';
-import { makeSample } from '../testing/sample-clips.ts';
+import { ServerProcess, s3Keys, testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { ClipHarness } from '../testing/clip-harness.ts';
+import { createSample } from '../testing/sample-clips.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
   bus = await openBus(testEnv('NATS_URL'), { name: 'clips-test', log: createLogger('clips-test', 'silent') });
   folder = await mkdtemp(join(tmpdir(), 'fleet-clip-samples-'));
-  avi = await readFile(await makeSample(folder, 'h264-pcma.avi'));
+  avi = await readFile(await createSample(folder, 'h264-pcma.avi'));
 });
 afterAll(async () => {
   client.destroy();
@@ -43,41 +43,41 @@ const s3Env = () => ({
   CLIPS_S3_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
 });
 
-let world: ClipWorld;
+let harness: ClipHarness;
 beforeEach(async () => {
-  world = await ClipWorld.open(s3Env());
+  harness = await ClipHarness.open(s3Env());
 });
-afterEach(() => world.close());
+afterEach(() => harness.close());
 
-const placeOf = (upload: UploadRecord) => ({ imei: upload.clip.imei, id: upload._id });
-const podOf = async (upload: UploadRecord) => (await world.records.find(upload._id))?.server?.podId;
-const keysOf = async (upload: UploadRecord): Promise<string[]> => {
+const toRef = (upload: UploadRecord) => ({ imei: upload.clip.imei, id: upload._id });
+const readPodId = async (upload: UploadRecord) => (await harness.records.find(upload._id))?.server?.podId;
+const listKeys = async (upload: UploadRecord): Promise<string[]> => {
   const { Contents = [] } = await client.send(
     new ListObjectsV2Command({ Bucket: bucket, Prefix: `clips/${upload._id}/` }),
   );
   return Contents.map(({ Key = '' }) => Key.slice(`clips/${upload._id}/`.length)).toSorted();
 };
 const isOnDisk = async (upload: UploadRecord): Promise<boolean> =>
-  stat(world.directory.uploadDir(placeOf(upload))).then(
+  stat(harness.directory.uploadDir(toRef(upload))).then(
     () => true,
     () => false,
   );
-const mended = (pod: string) => world.clips.serve(bus, { pod, httpUrl: world.url, sweepMs: 50 });
+const serveAgain = (pod: string) => harness.clips.serve(bus, { pod, httpUrl: harness.url, sweepIntervalMs: 50 });
 
 describe('clips in object storage', () => {
   const parts = [randomBytes(20_000_000), randomBytes(50_000)] as const;
   const whole = Buffer.concat(parts);
   const twoFiles = (more: Partial<UploadRecord> = {}) =>
-    world.upload({ 'é/1 %.bin': parts[0], '2.h264': parts[1] }, more);
+    harness.createUpload({ 'é/1 %.bin': parts[0], '2.h264': parts[1] }, more);
 
   it('are moved there once completed, are the same bytes and ranges from every pod, and leave the directory', async () => {
     const upload = await twoFiles();
-    const before = await world.get(upload, 'original', {}, 'HEAD');
-    await world.clips.keep(placeOf(upload));
-    expect(await podOf(upload)).toBe('any');
-    expect(await keysOf(upload)).toEqual(['files/2.h264', 'files/é/1 %.bin']);
+    const before = await harness.get(upload, 'original', {}, 'HEAD');
+    await harness.clips.archive(toRef(upload));
+    expect(await readPodId(upload)).toBe('any');
+    expect(await listKeys(upload)).toEqual(['files/2.h264', 'files/é/1 %.bin']);
     expect(await isOnDisk(upload)).toBe(false);
-    const other = await ClipWorld.open(s3Env(), world);
+    const other = await ClipHarness.open(s3Env(), harness);
     try {
       const { status, headers, body } = await other.get(upload, 'original');
       expect(status).toBe(200);
@@ -92,35 +92,35 @@ describe('clips in object storage', () => {
   });
 
   it('become an MP4 that is stored beside them, once', async () => {
-    const upload = await world.upload({ 'clip.avi': avi });
-    await world.clips.keep(placeOf(upload));
-    const answers = await Promise.all([1, 2, 3].map(() => world.get(upload, 'mp4')));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await keysOf(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
-    expect(await readdir(join(world.directory.root, '.mp4'))).toEqual([]);
-    const other = await ClipWorld.open({ ...s3Env(), FFMPEG_PATH: '/nowhere/ffmpeg' }, world);
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    await harness.clips.archive(toRef(upload));
+    const responses = await Promise.all([1, 2, 3].map(() => harness.get(upload, 'mp4')));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await listKeys(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
+    expect(await readdir(join(harness.directory.root, '.mp4'))).toEqual([]);
+    const other = await ClipHarness.open({ ...s3Env(), FFMPEG_PATH: '/nowhere/ffmpeg' }, harness);
     try {
       const { status, headers, body } = await other.get(upload, 'mp4', { range: 'bytes=4-7' });
-      expect([status, body.toString(), headers['etag']]).toEqual([206, 'ftyp', answers[0]?.headers['etag']]);
+      expect([status, body.toString(), headers['etag']]).toEqual([206, 'ftyp', responses[0]?.headers['etag']]);
     } finally {
       await other.close();
     }
   });
 
   it('take an MP4 that was made before with them', async () => {
-    const upload = await world.upload({ 'clip.avi': avi });
-    expect((await world.get(upload, 'mp4')).status).toBe(200);
-    await world.clips.keep(placeOf(upload));
-    expect(await keysOf(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    expect((await harness.get(upload, 'mp4')).status).toBe(200);
+    await harness.clips.archive(toRef(upload));
+    expect(await listKeys(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
   });
 
   it('are only those that are completed', async () => {
     const statuses = ['reserved', 'uploading', 'paused', 'failed', 'cancelled'] as const;
     for (const status of statuses) {
       const upload = await twoFiles({ status });
-      await world.clips.keep(placeOf(upload));
-      expect(await keysOf(upload)).toEqual([]);
-      expect(await podOf(upload)).toBe('pod-1');
+      await harness.clips.archive(toRef(upload));
+      expect(await listKeys(upload)).toEqual([]);
+      expect(await readPodId(upload)).toBe('pod-1');
       expect(await isOnDisk(upload)).toBe(true);
     }
   });
@@ -128,31 +128,31 @@ describe('clips in object storage', () => {
   it('are moved by the sweep where a crash came before, in between or after', async () => {
     const before = await twoFiles();
     const between = await twoFiles();
-    await world.clips.keep(placeOf(between));
-    await world.records.set(between._id, ['completed'], { server: { podId: 'pod-1', httpUrl: world.url } });
+    await harness.clips.archive(toRef(between));
+    await harness.records.set(between._id, ['completed'], { server: { podId: 'pod-1', httpUrl: harness.url } });
     await restore(between);
     const after = await twoFiles();
-    await world.clips.keep(placeOf(after));
+    await harness.clips.archive(toRef(after));
     await restore(after);
-    mended('pod-1');
+    serveAgain('pod-1');
     for (const upload of [before, between, after]) {
-      await until(async () => !(await isOnDisk(upload)));
-      expect(await podOf(upload)).toBe('any');
-      expect((await world.get(upload, 'original')).body.equals(whole)).toBe(true);
+      await waitFor(async () => !(await isOnDisk(upload)));
+      expect(await readPodId(upload)).toBe('any');
+      expect((await harness.get(upload, 'original')).body.equals(whole)).toBe(true);
     }
   });
 
   async function restore(upload: UploadRecord): Promise<void> {
-    await mkdir(world.pathOf(upload, 'é'), { recursive: true });
-    await writeFile(world.pathOf(upload, 'é/1 %.bin'), parts[0]);
-    await writeFile(world.pathOf(upload, '2.h264'), parts[1]);
+    await mkdir(harness.filePath(upload, 'é'), { recursive: true });
+    await writeFile(harness.filePath(upload, 'é/1 %.bin'), parts[0]);
+    await writeFile(harness.filePath(upload, '2.h264'), parts[1]);
   }
 
   it('are removed by any pod, with everything that was made of them', async () => {
-    mended(`pod-${randomBytes(4).toString('hex')}`);
-    const upload = await world.upload({ 'clip.avi': avi });
-    await world.clips.keep(placeOf(upload));
-    expect((await world.get(upload, 'mp4')).status).toBe(200);
+    serveAgain(`pod-${randomBytes(4).toString('hex')}`);
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    await harness.clips.archive(toRef(upload));
+    expect((await harness.get(upload, 'mp4')).status).toBe(200);
     const removal = () =>
       callUseCase(
         bus,
@@ -161,52 +161,52 @@ describe('clips in object storage', () => {
         { timeoutMs: 10_000, correlationId: 'test' },
       );
     expect(await removal()).toEqual({});
-    expect(await keysOf(upload)).toEqual([]);
+    expect(await listKeys(upload)).toEqual([]);
     expect(await removal()).toEqual({});
-    expect((await world.get(upload, 'original')).status).toBe(404);
+    expect((await harness.get(upload, 'original')).status).toBe(404);
   });
 
   it('are not left behind when an upload is deleted while it is moved', async () => {
     const upload = await twoFiles();
-    const moving = world.clips.keep(placeOf(upload));
-    const removing = world.clips.remove(placeOf(upload));
+    const moving = harness.clips.archive(toRef(upload));
+    const removing = harness.clips.remove(toRef(upload));
     await Promise.all([moving, removing]);
-    expect(await keysOf(upload)).toEqual([]);
+    expect(await listKeys(upload)).toEqual([]);
     expect(await isOnDisk(upload)).toBe(false);
-    const gone = await twoFiles();
+    const deletedUpload = await twoFiles();
     const [, isRemoved] = await Promise.all([
-      world.clips.keep(placeOf(gone)),
-      world.records.remove(gone._id, ['completed']),
+      harness.clips.archive(toRef(deletedUpload)),
+      harness.records.remove(deletedUpload._id, ['completed']),
     ]);
     expect(isRemoved).toBe(true);
-    await world.clips.remove(placeOf(gone));
-    expect(await keysOf(gone)).toEqual([]);
+    await harness.clips.remove(toRef(deletedUpload));
+    expect(await listKeys(deletedUpload)).toEqual([]);
   });
 
   it('are read where a pod answers that it is, as long as there is one', async () => {
     const pod = `pod-${randomBytes(4).toString('hex')}`;
-    const ask = (of: string) => callUseCase(bus, clipSource(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
-    await expect(ask(pod)).rejects.toThrow(BusError);
-    mended(pod);
-    expect(await ask(pod)).toEqual({ httpUrl: world.url });
-    expect(await ask('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
+    const locate = (of: string) => callUseCase(bus, locateClip(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
+    await expect(locate(pod)).rejects.toThrow(BusError);
+    serveAgain(pod);
+    expect(await locate(pod)).toEqual({ httpUrl: harness.url });
+    expect(await locate('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
   });
 
   it('stay in the directory and are served from it while the storage is away, and are moved when it is back', async () => {
     const upload = await twoFiles();
-    const moved = await world.upload({ 'clip.avi': avi });
-    await world.clips.keep(placeOf(moved));
+    const moved = await harness.createUpload({ 'clip.avi': avi });
+    await harness.clips.archive(toRef(moved));
     await server.kill();
     try {
-      await expect(world.clips.keep(placeOf(upload))).rejects.toThrow(/ECONNREFUSED/);
-      expect((await world.get(upload, 'original')).body.equals(whole)).toBe(true);
-      expect((await world.get(moved, 'original')).status).toBe(500);
-      await expect(world.clips.remove(placeOf(moved))).rejects.toThrow(/ECONNREFUSED/);
+      await expect(harness.clips.archive(toRef(upload))).rejects.toThrow(/ECONNREFUSED/);
+      expect((await harness.get(upload, 'original')).body.equals(whole)).toBe(true);
+      expect((await harness.get(moved, 'original')).status).toBe(500);
+      await expect(harness.clips.remove(toRef(moved))).rejects.toThrow(/ECONNREFUSED/);
     } finally {
       await server.start();
     }
-    mended('pod-1');
-    await until(async () => (await podOf(upload)) === 'any');
-    expect((await world.get(moved, 'original')).body.equals(avi)).toBe(true);
+    serveAgain('pod-1');
+    await waitFor(async () => (await readPodId(upload)) === 'any');
+    expect((await harness.get(moved, 'original')).body.equals(avi)).toBe(true);
   });
 });

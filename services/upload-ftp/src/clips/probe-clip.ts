@@ -22,28 +22,28 @@ export const rawFormats: readonly string[] = ['h264', 'hevc'];
 const formats = 'h264,hevc,mpegts,mpeg,flv,avi,mov,matroska';
 
 /** A rate that no stream has: where ffmpeg shows it, the stream says nothing of its own. */
-const noRate = 77;
+const placeholderRate = 77;
 
 /** How a camera's file is opened: as one of the known formats, and nothing else beside it. */
-export const untrustedInput = (source: string, more: readonly string[] = []): FfmpegInput => ({
+export const createUntrustedInput = (source: string, extraOptions: readonly string[] = []): FfmpegInput => ({
   source,
   options: [
     '-protocol_whitelist file,concat',
     `-format_whitelist ${formats}`,
     '-max_alloc 268435456',
     '-fflags +genpts',
-    ...more,
+    ...extraOptions,
   ],
 });
 
 /** Looks into a file; null where there is no video in it that ffmpeg can read. */
 export async function probeClip(ffmpeg: Ffmpeg, path: string, signal: AbortSignal): Promise<ClipProbe | null> {
-  const found = await describe(ffmpeg, path, [], '-t 0', signal);
-  if (found === null || !rawFormats.includes(found.format)) return found;
-  return describe(ffmpeg, path, [`-f ${found.format}`, `-framerate ${noRate}`], '-an', signal);
+  const probe = await runProbe(ffmpeg, path, [], '-t 0', signal);
+  if (probe === null || !rawFormats.includes(probe.format)) return probe;
+  return runProbe(ffmpeg, path, [`-f ${probe.format}`, `-framerate ${placeholderRate}`], '-an', signal);
 }
 
-async function describe(
+async function runProbe(
   ffmpeg: Ffmpeg,
   path: string,
   inputOptions: readonly string[],
@@ -51,15 +51,15 @@ async function describe(
   signal: AbortSignal,
 ): Promise<ClipProbe | null> {
   try {
-    const said = await ffmpeg.run(
+    const stderr = await ffmpeg.run(
       {
-        inputs: [untrustedInput(`file:${path}`, inputOptions)],
+        inputs: [createUntrustedInput(`file:${path}`, inputOptions)],
         outputOptions: ['-map 0:v:0', '-c copy', outputOption, '-f null'],
         output: null,
       },
       signal,
     );
-    return readProbe(said);
+    return parseProbe(stderr);
   } catch (error) {
     if (!(error instanceof FfmpegError) || signal.aborted || !error.isAboutInput) throw error;
     return null;
@@ -67,10 +67,10 @@ async function describe(
 }
 
 /** Reads what ffmpeg says of its first input: `Input #0, mpegts, from …` and `Stream #0:1[0x1c0]: Audio: pcm_alaw …, 8000 Hz, mono`. */
-export function readProbe(said: readonly string[]): ClipProbe | null {
-  const format = first(said, /^Input #0, (\w+)/);
-  const output = said.findIndex((line) => line.startsWith('Output #0'));
-  const streams = said.slice(0, output === -1 ? said.length : output);
+export function parseProbe(stderr: readonly string[]): ClipProbe | null {
+  const format = findFirstMatch(stderr, /^Input #0, (\w+)/);
+  const output = stderr.findIndex((line) => line.startsWith('Output #0'));
+  const streams = stderr.slice(0, output === -1 ? stderr.length : output);
   const video = streams
     .map((line) => /^ *Stream #0:\d+.*?: Video: (\w+)(.*)/.exec(line))
     .find((match) => match !== null);
@@ -79,12 +79,12 @@ export function readProbe(said: readonly string[]): ClipProbe | null {
     .find((match) => match !== null);
   if (format === undefined || video?.[1] === undefined) return null;
   const rate = /, ([\d.]+) fps/.exec(video[2] ?? '')?.[1];
-  const frames = said.flatMap((line) => [...line.matchAll(/frame= *(\d+)/g)]).at(-1)?.[1];
+  const frames = stderr.flatMap((line) => [...line.matchAll(/frame= *(\d+)/g)]).at(-1)?.[1];
   return {
     format,
     video: video[1],
     frames: Number(frames ?? 0),
-    frameRate: rate === undefined || Number(rate) === noRate ? null : Number(rate),
+    frameRate: rate === undefined || Number(rate) === placeholderRate ? null : Number(rate),
     audio:
       audio?.[1] === undefined || audio[1] === 'none'
         ? null
@@ -92,13 +92,13 @@ export function readProbe(said: readonly string[]): ClipProbe | null {
   };
 }
 
-const first = (lines: readonly string[], shape: RegExp): string | undefined =>
-  lines.map((line) => shape.exec(line)?.[1]).find((found) => found !== undefined);
+const findFirstMatch = (lines: readonly string[], pattern: RegExp): string | undefined =>
+  lines.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined);
 
 /** Pictures a second of an elementary stream: what it says; else what fills the clip's time; else the usual 25. */
-export function rawFrameRate(probes: readonly ClipProbe[], clipMs: number): number {
-  const stated = probes[0]?.frameRate ?? null;
-  if (stated !== null) return stated;
+export function getRawFrameRate(probes: readonly ClipProbe[], clipMs: number): number {
+  const declared = probes[0]?.frameRate ?? null;
+  if (declared !== null) return declared;
   const measured = (probes.reduce((sum, { frames }) => sum + frames, 0) * 1000) / clipMs;
   return measured >= 5 && measured <= 60 ? Math.round(measured * 1000) / 1000 : 25;
 }

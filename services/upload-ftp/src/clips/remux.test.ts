@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { codecsOf, decode, isFastStart, makeSample, type SampleName } from '../testing/sample-clips.ts';
+import { createSample, decodeFile, isFastStart, readCodecs, type SampleName } from '../testing/sample-clips.ts';
 import { Ffmpeg, FfmpegError } from './ffmpeg.ts';
-import { type ClipProbe, rawFrameRate } from './probe-clip.ts';
+import { type ClipProbe, getRawFrameRate } from './probe-clip.ts';
 import { NotConvertibleError, remuxClip } from './remux.ts';
 
 // Real ffmpeg on a machine that may be busy.
@@ -14,7 +14,7 @@ jest.setTimeout(120_000);
 let folder: string;
 const samples = new Map<SampleName, Promise<string>>();
 const sample = (name: SampleName): Promise<string> => {
-  const made = samples.get(name) ?? makeSample(folder, name);
+  const made = samples.get(name) ?? createSample(folder, name);
   samples.set(name, made);
   return made;
 };
@@ -23,9 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function remux(files: readonly string[], options: { limitMs?: number; signal?: AbortSignal } = {}) {
+async function remux(files: readonly string[], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   const workDir = await mkdtemp(join(folder, 'work-'));
-  const ffmpeg = new Ffmpeg({ path: testEnv('FFMPEG_PATH'), limitMs: options.limitMs ?? 60_000 });
+  const ffmpeg = new Ffmpeg({ path: testEnv('FFMPEG_PATH'), timeoutMs: options.timeoutMs ?? 60_000 });
   return remuxClip({ ffmpeg, files, workDir, clipMs: 2_000, signal: options.signal ?? new AbortController().signal });
 }
 
@@ -46,9 +46,9 @@ describe('remuxClip: one file', () => {
   ] as const)('%s: the same pictures, sound that browsers play, the index in front', async (name, codecs) => {
     const source = await sample(name);
     const output = await remux([source]);
-    expect(await codecsOf(output)).toEqual(codecs);
+    expect(await readCodecs(output)).toEqual(codecs);
     expect(await isFastStart(output)).toBe(true);
-    const [before, after] = [await decode(source), await decode(output)];
+    const [before, after] = [await decodeFile(source), await decodeFile(output)];
     expect(after.pictures).toBe(30);
     expect(after.pictureHash).toBe(before.pictureHash);
     expect(after.videoSeconds).toBeCloseTo(2, 0);
@@ -65,7 +65,7 @@ describe('remuxClip: several files', () => {
     ['beside what is no video', ['picture.jpg', 'h264-aac.mp4', 'h264-pcma.avi', 'sound-only.mp4', 'h264-pcma.mov']],
   ] as const)('%s: one after the other, with their sound', async (_case, names) => {
     const output = await remux(await Promise.all(names.map(sample)));
-    const { pictures, videoSeconds, soundSeconds } = await decode(output);
+    const { pictures, videoSeconds, soundSeconds } = await decodeFile(output);
     expect(pictures).toBe(90);
     expect(Math.abs(videoSeconds - 6)).toBeLessThan(0.7);
     expect(Math.abs(soundSeconds - 6)).toBeLessThan(0.8);
@@ -78,18 +78,18 @@ describe('remuxClip: several files', () => {
     const pieces = ["1 | 'a'", '-2%d.bin'].map((piece) => join(folder, `${name}-${piece}`));
     await writeFile(pieces[0] ?? '', bytes.subarray(0, cut));
     await writeFile(pieces[1] ?? '', bytes.subarray(cut));
-    const [whole, joined] = [await decode(await sample(name)), await decode(await remux(pieces))];
+    const [whole, joined] = [await decodeFile(await sample(name)), await decodeFile(await remux(pieces))];
     expect(joined.pictureHash).toBe(whole.pictureHash);
     expect(joined.videoSeconds).toBeCloseTo(2, 1);
   });
 });
 
-describe('remuxClip: what can not be converted', () => {
+describe('remuxClip: what cannot be converted', () => {
   const refusal = (files: readonly string[]) => remux(files).catch((error: unknown) => error);
 
-  it('says which codec MP4 players can not show', async () => {
+  it('says which codec MP4 players cannot show', async () => {
     expect(await refusal([await sample('vp8.mkv')])).toEqual(
-      new NotConvertibleError("The clip's video is vp8, which MP4 players can not show."),
+      new NotConvertibleError("The clip's video is vp8, which MP4 players cannot show."),
     );
   });
 
@@ -122,7 +122,7 @@ describe('remuxClip: what can not be converted', () => {
       return path;
     };
     expect(await refusal([await cut('h264-aac.mp4')])).toBeInstanceOf(NotConvertibleError);
-    const { pictures } = await decode(await remux([await cut('h264-aac.ts')]));
+    const { pictures } = await decodeFile(await remux([await cut('h264-aac.ts')]));
     expect(pictures).toBeGreaterThan(10);
     expect(pictures).toBeLessThan(30);
   });
@@ -136,7 +136,7 @@ describe('Ffmpeg', () => {
   };
 
   it('kills a process that takes too long, or that is not wanted any more', async () => {
-    const ffmpeg = (limitMs: number) => new Ffmpeg({ path: testEnv('FFMPEG_PATH'), limitMs });
+    const ffmpeg = (timeoutMs: number) => new Ffmpeg({ path: testEnv('FFMPEG_PATH'), timeoutMs });
     const late = await ffmpeg(300)
       .run(endless, new AbortController().signal)
       .catch((error: unknown) => error);
@@ -149,7 +149,7 @@ describe('Ffmpeg', () => {
   });
 
   it('tells a program that is not there from a file that is no good', async () => {
-    const missing = new Ffmpeg({ path: '/nowhere/ffmpeg', limitMs: 10_000 });
+    const missing = new Ffmpeg({ path: '/nowhere/ffmpeg', timeoutMs: 10_000 });
     const error = await missing.run(endless, new AbortController().signal).catch((thrown: unknown) => thrown);
     expect((error as FfmpegError).hasRun).toBe(false);
   });
@@ -166,9 +166,9 @@ describe('rawFrameRate', () => {
   it.each([
     ['what the stream says', [probe(15, 30)], 10_000, 15],
     ["what fills the clip's time", [probe(null, 100), probe(null, 50)], 10_000, 15],
-    ['25 where that can not be', [probe(null, 10)], 60_000, 25],
+    ['25 where that cannot be', [probe(null, 10)], 60_000, 25],
     ['25 for a clip without time', [probe(null, 10)], 0, 25],
   ])('%s', (_case, probes, clipMs, expected) => {
-    expect(rawFrameRate(probes, clipMs)).toBe(expected);
+    expect(getRawFrameRate(probes, clipMs)).toBe(expected);
   });
 });

@@ -1,20 +1,20 @@
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegInput } from './ffmpeg.ts';
-import { type ClipProbe, probeClip, rawFormats, rawFrameRate, untrustedInput } from './probe-clip.ts';
+import { type ClipProbe, createUntrustedInput, getRawFrameRate, probeClip, rawFormats } from './probe-clip.ts';
 
-/** A clip that can not become an MP4, whatever is tried; the message is a sentence for the caller. */
+/** A clip that cannot become an MP4, whatever is tried; the message is a sentence for the caller. */
 export class NotConvertibleError extends Error {
   override readonly name = 'NotConvertibleError';
 }
 
-/** What MP4 carries of the codecs that cameras have. Pictures are never encoded anew. */
+/** What MP4 carries of the codecs that cameras have. Pictures are never encoded again. */
 const videoCodecs: readonly string[] = ['h264', 'hevc', 'mpeg4'];
 /** What browsers play in an MP4; everything else becomes AAC. */
 const audioCodecs: readonly string[] = ['aac', 'mp3'];
 
 /** One input of the MP4: a file, or elementary streams that belong together byte by byte. */
-interface Part {
+interface Segment {
   readonly paths: readonly string[];
   readonly probes: readonly [ClipProbe, ...ClipProbe[]];
 }
@@ -33,19 +33,19 @@ export interface RemuxOptions {
 
 /** Makes one MP4 of a clip's files, in `workDir`; its path. What is no video among them (pictures, indexes) is left out. */
 export async function remuxClip(options: RemuxOptions): Promise<string> {
-  const parts = await readParts(options);
+  const segments = await readSegments(options);
   const output = join(options.workDir, 'clip.mp4');
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1)
-    await remuxPart(options, only, soundOf(only), output, ['-movflags +faststart']);
-  else await joinParts(options, parts, output);
+  const [only] = segments;
+  if (only !== undefined && segments.length === 1)
+    await remuxSegment(options, only, chooseSound(only), output, ['-movflags +faststart']);
+  else await joinSegments(options, segments, output);
   if ((await probeClip(options.ffmpeg, output, options.signal)) === null)
     throw new NotConvertibleError('The clip has no picture that can be read.');
   return output;
 }
 
-async function readParts({ ffmpeg, files, workDir, signal }: RemuxOptions): Promise<Part[]> {
-  const parts: Part[] = [];
+async function readSegments({ ffmpeg, files, workDir, signal }: RemuxOptions): Promise<Segment[]> {
+  const segments: Segment[] = [];
   for (const [index, file] of files.entries()) {
     // A name that a camera has chosen is in no command line.
     const path = join(workDir, `input-${index}`);
@@ -53,31 +53,31 @@ async function readParts({ ffmpeg, files, workDir, signal }: RemuxOptions): Prom
     const probe = await probeClip(ffmpeg, path, signal);
     if (probe === null || probe.video === 'mjpeg') continue;
     if (!videoCodecs.includes(probe.video))
-      throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players can not show.`);
-    const last = parts.at(-1);
+      throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players cannot show.`);
+    const last = segments.at(-1);
     // A camera may cut an elementary stream anywhere, also within a picture.
     if (last !== undefined && rawFormats.includes(probe.format) && last.probes[0].format === probe.format)
-      parts[parts.length - 1] = { paths: [...last.paths, path], probes: [...last.probes, probe] };
-    else parts.push({ paths: [path], probes: [probe] });
+      segments[segments.length - 1] = { paths: [...last.paths, path], probes: [...last.probes, probe] };
+    else segments.push({ paths: [path], probes: [probe] });
   }
-  if (parts.length === 0) throw new NotConvertibleError('The clip has no video that can be read.');
-  return parts;
+  if (segments.length === 0) throw new NotConvertibleError('The clip has no video that can be read.');
+  return segments;
 }
 
-function soundOf({ probes: [probe] }: Part): Sound {
+function chooseSound({ probes: [probe] }: Segment): Sound {
   if (probe.audio === null) return 'none';
   return audioCodecs.includes(probe.audio.codec) ? 'copy' : 'encode';
 }
 
 /** Remuxes each part, with sound of one kind in all of them, and joins the results, whose times then follow one another. */
-async function joinParts(options: RemuxOptions, parts: readonly Part[], output: string): Promise<void> {
-  const hasSound = parts.some(({ probes: [probe] }) => probe.audio !== null);
+async function joinSegments(options: RemuxOptions, segments: readonly Segment[], output: string): Promise<void> {
+  const hasSound = segments.some(({ probes: [probe] }) => probe.audio !== null);
   const names: string[] = [];
-  for (const [index, part] of parts.entries()) {
+  for (const [index, segment] of segments.entries()) {
     const name = `part-${index}.mp4`;
-    const sound = !hasSound ? 'none' : part.probes[0].audio === null ? 'silence' : 'encodeAlike';
+    const sound = !hasSound ? 'none' : segment.probes[0].audio === null ? 'silence' : 'encodeAlike';
     // Joining takes the time base of the first part for that of all.
-    await remuxPart(options, part, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
+    await remuxSegment(options, segment, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
     names.push(name);
   }
   const list = join(options.workDir, 'parts.txt');
@@ -85,7 +85,7 @@ async function joinParts(options: RemuxOptions, parts: readonly Part[], output: 
   await options.ffmpeg.run(
     {
       inputs: [{ source: list, options: ['-protocol_whitelist file', '-f concat'] }],
-      outputOptions: ['-map 0', '-c copy', ...tagOf(parts[0]), ...mp4Options, '-movflags +faststart'],
+      outputOptions: ['-map 0', '-c copy', ...getVideoTagOptions(segments[0]), ...mp4Options, '-movflags +faststart'],
       output,
     },
     options.signal,
@@ -95,33 +95,34 @@ async function joinParts(options: RemuxOptions, parts: readonly Part[], output: 
 const mp4Options = ['-map_metadata -1', '-map_chapters -1', '-fflags +bitexact', '-f mp4'];
 
 /** Players of Apple know H.265 in MP4 by this tag only. */
-const tagOf = (part: Part | undefined): string[] => (part?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : []);
+const getVideoTagOptions = (segment: Segment | undefined): string[] =>
+  segment?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : [];
 
-async function remuxPart(
+async function remuxSegment(
   { ffmpeg, clipMs, signal }: RemuxOptions,
-  part: Part,
+  segment: Segment,
   sound: Sound,
   output: string,
-  more: readonly string[],
+  extraOptions: readonly string[],
 ): Promise<void> {
-  const { format } = part.probes[0];
+  const { format } = segment.probes[0];
   const isRaw = rawFormats.includes(format);
   // Elementary streams have no times of their own.
-  const times = isRaw ? [`-bsf:v setts=ts=N/TB/${rawFrameRate(part.probes, clipMs)}`] : [];
+  const times = isRaw ? [`-bsf:v setts=ts=N/TB/${getRawFrameRate(segment.probes, clipMs)}`] : [];
   await ffmpeg.run(
     {
       inputs: [
-        untrustedInput(sourceOf(part), isRaw ? [`-f ${format}`] : []),
+        createUntrustedInput(toInputSource(segment), isRaw ? [`-f ${format}`] : []),
         ...(sound === 'silence' ? [silence] : []),
       ],
       outputOptions: [
         '-map 0:v:0',
         '-c:v copy',
         ...times,
-        ...tagOf(part),
-        ...soundOptions(sound, part.probes[0].audio),
+        ...getVideoTagOptions(segment),
+        ...getSoundOptions(sound, segment.probes[0].audio),
         ...mp4Options,
-        ...more,
+        ...extraOptions,
       ],
       output,
     },
@@ -129,12 +130,12 @@ async function remuxPart(
   );
 }
 
-const sourceOf = ({ paths: [path = '', ...others] }: Part): string =>
+const toInputSource = ({ paths: [path = '', ...others] }: Segment): string =>
   others.length === 0 ? `file:${path}` : `concat:${[path, ...others].map((each) => `file:${each}`).join('|')}`;
 
 const silence: FfmpegInput = { source: 'anullsrc=r=16000:cl=mono', options: ['-f lavfi'] };
 
-function soundOptions(sound: Sound, audio: ClipProbe['audio']): string[] {
+function getSoundOptions(sound: Sound, audio: ClipProbe['audio']): string[] {
   // The code words of G.726 are shorter than a byte: containers count them wrongly, their number alone is right.
   const times = audio?.codec.startsWith('g726') === true ? ['-af asetpts=N/SR/TB'] : [];
   const narrow = ['-c:a aac', '-ar 16000', '-b:a 32k'];

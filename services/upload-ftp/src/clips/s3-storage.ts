@@ -3,13 +3,13 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { UploadPlace } from '../store/clip-directory.ts';
+import type { UploadRef } from '../store/clip-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { ByteRange } from './byte-range.ts';
-import { ClipGoneError, type ClipName, type ClipStorage, type StoredClip } from './clip-storage.ts';
+import { type ClipName, ClipNotFoundError, type ClipStorage, type StoredClip } from './clip-storage.ts';
 
-const keyOf = (place: UploadPlace, name: ClipName): string =>
-  `${place.id}/${name === 'mp4' ? 'clip.mp4' : `files/${name.file}`}`;
+const toObjectKey = (ref: UploadRef, name: ClipName): string =>
+  `${ref.id}/${name === 'mp4' ? 'clip.mp4' : `files/${name.file}`}`;
 
 /** Clips in S3-compatible object storage: every pod can hand them out and remove them. Keys: `<prefix><upload>/files/<path>` and `<prefix><upload>/clip.mp4`. */
 export class S3Storage implements ClipStorage {
@@ -20,36 +20,36 @@ export class S3Storage implements ClipStorage {
     this.#objects = objects;
   }
 
-  find(place: UploadPlace, name: ClipName): Promise<StoredClip | null> {
-    return this.#objects.find(keyOf(place, name));
+  find(ref: UploadRef, name: ClipName): Promise<StoredClip | null> {
+    return this.#objects.find(toObjectKey(ref, name));
   }
 
-  async read(place: UploadPlace, name: ClipName, range: ByteRange): Promise<Readable> {
-    return present(await this.#objects.read(keyOf(place, name), range));
+  async read(ref: UploadRef, name: ClipName, range: ByteRange): Promise<Readable> {
+    return assertFound(await this.#objects.read(toObjectKey(ref, name), range));
   }
 
-  async localCopy(place: UploadPlace, name: ClipName, workDir: string): Promise<string> {
-    const stored = await this.find(place, name);
-    if (stored === null) throw new ClipGoneError('its files are gone');
+  async localCopy(ref: UploadRef, name: ClipName, workDir: string): Promise<string> {
+    const stored = await this.find(ref, name);
+    if (stored === null) throw new ClipNotFoundError('its files are gone');
     const path = join(workDir, `copy-${this.#copies++}`);
     if (stored.sizeBytes === 0) await (await open(path, 'w')).close();
     else {
       const range = { start: 0, end: stored.sizeBytes - 1 };
-      await pipeline(present(await this.#objects.readFast(keyOf(place, name), range)), createWriteStream(path));
+      await pipeline(assertFound(await this.#objects.readFast(toObjectKey(ref, name), range)), createWriteStream(path));
     }
     return path;
   }
 
   /** The first one stays: what two pods make at the same time is stored once. */
-  async putMp4(place: UploadPlace, localFile: string): Promise<StoredClip> {
-    if ((await this.find(place, 'mp4')) === null) await this.put(place, 'mp4', localFile, 'video/mp4');
-    const stored = await this.find(place, 'mp4');
-    if (stored === null) throw new ClipGoneError('its MP4 is gone');
+  async putMp4(ref: UploadRef, localFile: string): Promise<StoredClip> {
+    if ((await this.find(ref, 'mp4')) === null) await this.put(ref, 'mp4', localFile, 'video/mp4');
+    const stored = await this.find(ref, 'mp4');
+    if (stored === null) throw new ClipNotFoundError('its MP4 is gone');
     return stored;
   }
 
-  put(place: UploadPlace, name: ClipName, localFile: string, contentType: string): Promise<void> {
-    return this.#objects.put(keyOf(place, name), localFile, contentType);
+  put(ref: UploadRef, name: ClipName, localFile: string, contentType: string): Promise<void> {
+    return this.#objects.put(toObjectKey(ref, name), localFile, contentType);
   }
 
   /** Removes everything of an upload; removing what is not there succeeds. */
@@ -58,7 +58,7 @@ export class S3Storage implements ClipStorage {
   }
 }
 
-function present(body: Readable | null): Readable {
-  if (body === null) throw new ClipGoneError('its files are gone');
+function assertFound(body: Readable | null): Readable {
+  if (body === null) throw new ClipNotFoundError('its files are gone');
   return body;
 }

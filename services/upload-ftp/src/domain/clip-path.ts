@@ -8,7 +8,7 @@ export type ClipPath = readonly string[];
 
 /**
  * Where a path leads from a directory. As in a file system whose root is the upload's own directory: `..` stops there, so no path leads outside. Null for what
- * can not be a path: control characters, or longer than any camera needs. Some cameras separate by `\`.
+ * cannot be a path: control characters, or longer than any camera needs. Some cameras separate by `\`.
  */
 export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
   if (/\p{Cc}/u.test(path) || Buffer.byteLength(path) > maxPathBytes) return null;
@@ -24,4 +24,4 @@ export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
 }
 
 /** A path as answers show it. */
-export const shownPath = (path: ClipPath): string => `/${path.join('/')}`;
+export const formatPath = (path: ClipPath): string => `/${path.join('/')}`;

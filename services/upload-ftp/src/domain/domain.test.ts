@@ -1,10 +1,10 @@
 import type { UploadedFile, UploadRecord } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
-import { cameraClock } from '../use-cases/prove-complete.ts';
-import { resolveClipPath, shownPath } from './clip-path.ts';
-import { isPasswordOf, newPassword, sha256Hex, uploadOfUserName } from './credential.ts';
-import { judge, type Patience, silentMsAfter } from './settlement.ts';
-import { fileFields, nameOf, wholeFiles } from './uploaded-files.ts';
+import { toCameraClock } from '../use-cases/verify-upload.ts';
+import { formatPath, resolveClipPath } from './clip-path.ts';
+import { generatePassword, isPasswordValid, parseUploadId, sha256Hex } from './credential.ts';
+import { accumulateSilentMs, evaluateUpload, type UploadTimeouts } from './upload-decision.ts';
+import { findCompleteFiles, pickFilename, toFileFields } from './uploaded-files.ts';
 
 describe('a path', () => {
   it.each([
@@ -26,27 +26,27 @@ describe('a path', () => {
   );
 
   it('is shown from the root', () => {
-    expect([shownPath([]), shownPath(['a', 'b'])]).toEqual(['/', '/a/b']);
+    expect([formatPath([]), formatPath(['a', 'b'])]).toEqual(['/', '/a/b']);
   });
 });
 
 describe('a credential', () => {
   it('is of letters and digits, another each time, and long enough', () => {
-    const made = new Set(Array.from({ length: 1_000 }, newPassword));
+    const made = new Set(Array.from({ length: 1_000 }, generatePassword));
     expect(made.size).toBe(1_000);
     for (const password of made) expect(password).toMatch(/^[A-Za-z0-9]{24}$/);
   });
 
   it('fits its own hash alone', () => {
-    expect(isPasswordOf('a', sha256Hex('a'))).toBe(true);
-    expect(isPasswordOf('b', sha256Hex('a'))).toBe(false);
-    expect(isPasswordOf('a', undefined)).toBe(false);
-    expect(isPasswordOf('a', 'no hash')).toBe(false);
+    expect(isPasswordValid('a', sha256Hex('a'))).toBe(true);
+    expect(isPasswordValid('b', sha256Hex('a'))).toBe(false);
+    expect(isPasswordValid('a', undefined)).toBe(false);
+    expect(isPasswordValid('a', 'no hash')).toBe(false);
   });
 
   it('has a user name that names its upload', () => {
-    expect(uploadOfUserName(`U${'ab'.repeat(12)}`)).toBe('ab'.repeat(12));
-    expect(uploadOfUserName('anonymous')).toBeNull();
+    expect(parseUploadId(`U${'ab'.repeat(12)}`)).toBe('ab'.repeat(12));
+    expect(parseUploadId('anonymous')).toBeNull();
   });
 });
 
@@ -71,19 +71,24 @@ describe('files of an upload', () => {
     ['a broken one without a byte', [file('broken', 0), file('whole', 4)], 1],
     ['an empty whole one behind a whole one', [file('whole', 4), file('whole', 0)], 2],
   ])('are whole or not: %s', (_what, files, count) => {
-    expect(wholeFiles(files)?.length ?? null).toBe(count);
+    expect(findCompleteFiles(files)?.length ?? null).toBe(count);
   });
 
   it('have the name of the newest with bytes, without its directory', () => {
     const files = [file('whole', 5, 'd/a.mp4'), file('whole', 5, 'd/b.mp4'), file('receiving', 0, 'c.mp4')];
-    expect(nameOf(files.toReversed())).toBe('b.mp4');
-    expect(nameOf([file('receiving', 0, 'x.mp4'), file('receiving', 0, 'y.mp4')])).toBe('x.mp4');
-    expect(fileFields([])).toEqual({ files: [], filesize: 0, filename: null });
+    expect(pickFilename(files.toReversed())).toBe('b.mp4');
+    expect(pickFilename([file('receiving', 0, 'x.mp4'), file('receiving', 0, 'y.mp4')])).toBe('x.mp4');
+    expect(toFileFields([])).toEqual({ files: [], filesize: 0, filename: null });
   });
 });
 
 describe('the judgement of an upload', () => {
-  const patience: Patience = { silenceMs: 600, patienceMs: 5_000, pausedMs: 9_000, unconfirmedMs: 600 };
+  const timeouts: UploadTimeouts = {
+    silenceTimeoutMs: 600,
+    firstByteTimeoutMs: 5_000,
+    pausedTimeoutMs: 9_000,
+    confirmationTimeoutMs: 600,
+  };
   const nowMs = 1_000_000;
   const record = (more: Partial<UploadRecord>): UploadRecord =>
     ({
@@ -147,12 +152,12 @@ describe('the judgement of an upload', () => {
     ['completed', { status: 'completed', result: { code: 1, atMs: 1 } }, 'wait'],
     ['reserved', { status: 'reserved', createdAtMs: 0 }, 'wait'],
   ])('%s', (_what, more, expected) => {
-    const verdict = judge(record(more), patience, nowMs);
-    expect(verdict.kind === 'failed' ? verdict.reason : verdict.kind).toBe(expected);
+    const decision = evaluateUpload(record(more), timeouts, nowMs);
+    expect(decision.kind === 'failed' ? decision.reason : decision.kind).toBe(expected);
   });
 
   it('leaves what only time says to the sweep', () => {
-    expect(judge(record({ ...long, files, hasQuit: true }), patience, nowMs, false).kind).toBe('wait');
+    expect(evaluateUpload(record({ ...long, files, hasQuit: true }), timeouts, nowMs, false).kind).toBe('wait');
   });
 
   it.each<[string, Partial<UploadRecord>, boolean, number]>([
@@ -162,7 +167,7 @@ describe('the judgement of an upload', () => {
     ['not while the device is away', { silentMs: 10 }, false, 10],
     ['not through a pause', { silentMs: 10, status: 'paused' }, true, 0],
   ])('counts silence %s', (_what, more, isConnected, silentMs) => {
-    expect(silentMsAfter(record(more), isConnected, at(50), nowMs)).toBe(silentMs);
+    expect(accumulateSilentMs(record(more), isConnected, at(50), nowMs)).toBe(silentMs);
   });
 });
 
@@ -172,6 +177,6 @@ describe('the camera’s clock', () => {
     ['-05:30', '260131023000'],
     ['+14:00', '260131220000'],
   ])('at %s', (offset, expected) => {
-    expect(cameraClock(Date.UTC(2026, 0, 31, 8), offset)).toBe(expected);
+    expect(toCameraClock(Date.UTC(2026, 0, 31, 8), offset)).toBe(expected);
   });
 });

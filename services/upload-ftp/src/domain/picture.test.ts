@@ -1,14 +1,14 @@
 import { type BodyOf, type Edition, encodeBody, multimediaData } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
-import { clipBytes } from '../testing/world.ts';
-import { type Picture, readPicture } from './picture.ts';
+import { clipBytes } from '../testing/upload-harness.ts';
+import { type Picture, parsePicture } from './picture.ts';
 
 // The same each time: behind the place of a location one in some thousands of bytes of chance begins like a file of another kind.
 const jpeg = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), clipBytes(100, 1)]);
 const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), clipBytes(100, 2)]);
 const receivedAtMs = Date.UTC(2026, 0, 31, 8, 30);
 
-const located = (more: object = {}) => ({
+const createLocation = (more: object = {}) => ({
   alarm: 0,
   status: 3,
   latitudeDeg: 22.5,
@@ -21,7 +21,7 @@ const located = (more: object = {}) => ({
 });
 
 type Body = BodyOf<typeof multimediaData>;
-const bodyOf = (more: Partial<Body> = {}, edition: Edition = '2013'): Buffer =>
+const encodePictureBody = (more: Partial<Body> = {}, edition: Edition = '2013'): Buffer =>
   encodeBody(
     multimediaData,
     {
@@ -37,18 +37,18 @@ const bodyOf = (more: Partial<Body> = {}, edition: Edition = '2013'): Buffer =>
     edition,
   );
 const read = (body: Buffer, edition: Edition = '2013', atMs = receivedAtMs): Picture =>
-  readPicture({ imei: '13800000001', edition, body, receivedAtMs: atMs });
-function wanted(picture: Picture) {
+  parsePicture({ imei: '13800000001', edition, body, receivedAtMs: atMs });
+function assertPicture(picture: Picture) {
   if (typeof picture === 'string') throw new Error(picture);
   return picture;
 }
-const aboutOf = (more: Partial<Body> = {}) => wanted(read(bodyOf(more))).about;
+const readMetadata = (more: Partial<Body> = {}) => assertPicture(read(encodePictureBody(more))).metadata;
 
 describe('a picture (0x0801)', () => {
   it('is what its terminal says of it, with the place and time of its location block', () => {
-    const { data, about } = wanted(read(bodyOf({ location: located() })));
+    const { data, metadata } = assertPicture(read(encodePictureBody({ location: createLocation() })));
     expect(data.equals(jpeg)).toBe(true);
-    expect(about).toEqual({
+    expect(metadata).toEqual({
       imei: '13800000001',
       kind: 'image',
       mimeType: 'image/jpeg',
@@ -64,23 +64,23 @@ describe('a picture (0x0801)', () => {
   });
 
   it('in the south and west has a place there', () => {
-    const bytes = bodyOf({ location: located({ status: 0b1111 }) });
+    const bytes = encodePictureBody({ location: createLocation({ status: 0b1111 }) });
     bytes.writeUInt32BE(0b1111, 12);
-    expect(wanted(read(bytes)).about.place).toEqual({ latitude: -22.5, longitude: -114.25 });
+    expect(assertPicture(read(bytes)).metadata.place).toEqual({ latitude: -22.5, longitude: -114.25 });
   });
 
   it.each([
     ['zeros', { latitudeDeg: 0, longitudeDeg: 0 }],
     ['what is on no map', { latitudeDeg: 100, longitudeDeg: 20 }],
   ])('without a fix has no place: %s', (_case, more) => {
-    expect(aboutOf({ location: located(more) }).place).toBeNull();
+    expect(readMetadata({ location: createLocation(more) }).place).toBeNull();
   });
 
   it('whose clock is not set has no time', () => {
-    expect(aboutOf({ location: located({ time: null }) }).takenAt).toBeNull();
-    const bytes = bodyOf({ location: located() });
+    expect(readMetadata({ location: createLocation({ time: null }) }).takenAt).toBeNull();
+    const bytes = encodePictureBody({ location: createLocation() });
     bytes.fill(0xff, 30, 36);
-    expect(wanted(read(bytes)).about.takenAt).toBeNull();
+    expect(assertPicture(read(bytes)).metadata.takenAt).toBeNull();
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('a picture (0x0801)', () => {
     [7, 'alarm'],
     [200, 'alarm'],
   ])('with event code %d is of the source %s', (eventCode, source) => {
-    expect(aboutOf({ eventCode }).source).toBe(source);
+    expect(readMetadata({ eventCode }).source).toBe(source);
   });
 
   it.each([
@@ -99,40 +99,43 @@ describe('a picture (0x0801)', () => {
     ['2013', png, 'image/png'],
     ['2019', png, 'image/png'],
   ] as const)('of a unit that sends no location is whole (%s)', (edition, data, mimeType) => {
-    const picture = wanted(read(bodyOf({ data }, edition), edition));
+    const picture = assertPicture(read(encodePictureBody({ data }, edition), edition));
     expect(picture.data.equals(data)).toBe(true);
-    expect(picture.about).toMatchObject({ mimeType, place: null, takenAt: null });
+    expect(picture.metadata).toMatchObject({ mimeType, place: null, takenAt: null });
   });
 
   it('behind a location whose bytes look like a file is not taken for one that has none', () => {
-    const location = located({ alarm: 0x89504e47, status: 0x0d0a1a0a });
-    const picture = wanted(read(bodyOf({ location, data: jpeg })));
+    const location = createLocation({ alarm: 0x89504e47, status: 0x0d0a1a0a });
+    const picture = assertPicture(read(encodePictureBody({ location, data: jpeg })));
     expect(picture.data.equals(jpeg)).toBe(true);
-    expect(picture.about.takenAt).toBe('2026-01-31T16:29:58');
+    expect(picture.metadata.takenAt).toBe('2026-01-31T16:29:58');
   });
 
   it('that is really a film is told as one', () => {
     const film = Buffer.from('0000002066747970', 'hex');
-    expect(aboutOf({ data: film, location: located() })).toMatchObject({ kind: 'video', mimeType: 'video/mp4' });
+    expect(readMetadata({ data: film, location: createLocation() })).toMatchObject({
+      kind: 'video',
+      mimeType: 'video/mp4',
+    });
   });
 
-  it('that is cut short can not be read, and without data is empty', () => {
+  it('that is cut short cannot be read, and without data is empty', () => {
     expect(read(Buffer.alloc(0))).toBe('unreadable');
-    expect(read(bodyOf().subarray(0, 7))).toBe('unreadable');
-    expect(read(bodyOf({ data: Buffer.alloc(0) }))).toBe('empty');
-    expect(read(bodyOf({ data: Buffer.alloc(0), location: located() }))).toBe('empty');
+    expect(read(encodePictureBody().subarray(0, 7))).toBe('unreadable');
+    expect(read(encodePictureBody({ data: Buffer.alloc(0) }))).toBe('empty');
+    expect(read(encodePictureBody({ data: Buffer.alloc(0), location: createLocation() }))).toBe('empty');
   });
 
   it('sent again is the same one, and another that has the same bytes is not', () => {
     const seedAt = (atMs: number, more: Partial<Body> = {}) =>
-      wanted(read(bodyOf(more), '2013', atMs)).about.fileIdSeed;
+      assertPicture(read(encodePictureBody(more), '2013', atMs)).metadata.fileIdSeed;
     const day = 86_400_000;
-    const location = located();
+    const location = createLocation();
     expect(seedAt(receivedAtMs + day, { location })).toBe(seedAt(receivedAtMs, { location }));
     expect(seedAt(receivedAtMs + 60_000)).toBe(seedAt(receivedAtMs));
     const seeds = [
       seedAt(receivedAtMs, { location }),
-      seedAt(receivedAtMs, { location: located({ time: '2026-01-31T16:29:59' }) }),
+      seedAt(receivedAtMs, { location: createLocation({ time: '2026-01-31T16:29:59' }) }),
       seedAt(receivedAtMs, { location, multimediaId: 10 }),
       seedAt(receivedAtMs, { location, channel: 4 }),
       seedAt(receivedAtMs),

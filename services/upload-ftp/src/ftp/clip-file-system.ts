@@ -1,6 +1,6 @@
-import { type ClipPath, resolveClipPath, shownPath } from '../domain/clip-path.ts';
-import type { FileWriter } from '../receiving/file-writer.ts';
-import type { OpenUpload, WriteMode } from '../receiving/open-upload.ts';
+import { type ClipPath, formatPath, resolveClipPath } from '../domain/clip-path.ts';
+import type { ActiveUpload, WriteMode } from '../uploads/active-upload.ts';
+import type { FileWriter } from '../uploads/file-writer.ts';
 import { FtpError } from './ftp-error.ts';
 
 /** What ftp-srv asks of a file that SIZE and RNFR name. */
@@ -12,44 +12,44 @@ interface FileStat {
 
 /** What a camera sees: its upload's own directory as `/`, into which it can write, and of which it can read nothing but names and sizes it knows. */
 export class ClipFileSystem {
-  readonly #upload: OpenUpload;
+  readonly #upload: ActiveUpload;
   readonly #onTransfer: (writer: FileWriter) => void;
   #directory: ClipPath = [];
 
   /** `onTransfer` may refuse a transfer by throwing. */
-  constructor(upload: OpenUpload, onTransfer: (writer: FileWriter) => void) {
+  constructor(upload: ActiveUpload, onTransfer: (writer: FileWriter) => void) {
     this.#upload = upload;
     this.#onTransfer = onTransfer;
   }
 
   currentDirectory(): string {
-    return shownPath(this.#directory);
+    return formatPath(this.#directory);
   }
 
   async get(path: string | null): Promise<FileStat> {
-    const found = await this.#upload.look(this.#resolve(path));
-    if (found === null || found === 'directory') {
+    const entry = await this.#upload.findEntry(this.#resolve(path));
+    if (entry === null || entry === 'directory') {
       // RNFR may name a directory; SIZE of one says nothing.
-      if (found === 'directory') return { name: path ?? '.', size: 0, isDirectory: () => true };
+      if (entry === 'directory') return { name: path ?? '.', size: 0, isDirectory: () => true };
       throw new FtpError(550, 'No such file or directory');
     }
-    return { name: path ?? '', size: found, isDirectory: () => false };
+    return { name: path ?? '', size: entry, isDirectory: () => false };
   }
 
   async chdir(path: string | null): Promise<string> {
     const target = this.#resolve(path ?? '.');
-    if ((await this.#upload.look(target)) !== 'directory') throw new FtpError(550, 'No such directory');
+    if ((await this.#upload.findEntry(target)) !== 'directory') throw new FtpError(550, 'No such directory');
     this.#directory = target;
-    return shownPath(target);
+    return formatPath(target);
   }
 
   /** Making a directory that is there succeeds: cameras make theirs before each file. */
   async mkdir(path: string | null): Promise<string> {
     const target = this.#resolve(path);
-    const found = await this.#upload.look(target);
-    if (typeof found === 'number') throw new FtpError(550, 'There is a file of this name');
-    if (found === null) await this.#upload.makeDirectory(target);
-    return shownPath(target);
+    const entry = await this.#upload.findEntry(target);
+    if (typeof entry === 'number') throw new FtpError(550, 'There is a file of this name');
+    if (entry === null) await this.#upload.createDirectory(target);
+    return formatPath(target);
   }
 
   async rename(from: string | null, to: string | null): Promise<void> {
@@ -74,7 +74,7 @@ export class ClipFileSystem {
       await stream.whenClosed;
       throw error;
     }
-    return { stream, clientPath: shownPath(target) };
+    return { stream, clientPath: formatPath(target) };
   }
 
   #resolve(path: string | null): ClipPath {

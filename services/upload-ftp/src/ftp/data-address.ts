@@ -2,13 +2,13 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isLoopback } from '@fleet/service-kit';
 
-const plainAddress = (address: string): string => address.replace(/^::ffff:/i, '').toLowerCase();
+const normalizeAddress = (address: string): string => address.replace(/^::ffff:/i, '').toLowerCase();
 
 /** Ports below are services, not ports that a camera listens on for data. */
 const lowestPort = 1024;
 
 /** What PORT or EPRT name; null when they are not understood. */
-export function readDataAddress(directive: string, argument: string): { host: string; port: number } | null {
+export function parseDataAddress(directive: string, argument: string): { host: string; port: number } | null {
   if (directive === 'PORT') {
     if (!/^\d{1,3}(,\d{1,3}){5}$/.test(argument)) return null;
     const numbers = argument.split(',').map(Number);
@@ -21,20 +21,22 @@ export function readDataAddress(directive: string, argument: string): { host: st
 }
 
 /** Whether the server may dial an address: only the camera itself, else it could be sent against others. */
-export const isOwnAddress = (target: { host: string; port: number }, remoteAddress: string | undefined): boolean =>
-  remoteAddress !== undefined && target.port >= lowestPort && plainAddress(target.host) === plainAddress(remoteAddress);
+export const isClientAddress = (target: { host: string; port: number }, remoteAddress: string | undefined): boolean =>
+  remoteAddress !== undefined &&
+  target.port >= lowestPort &&
+  normalizeAddress(target.host) === normalizeAddress(remoteAddress);
 
-const resolvedForMs = 60_000;
+const dnsCacheTtlMs = 60_000;
 
 /** The address that PASV answers: IPv4 numbers, as its form has room for nothing else. A client of this machine is told this machine. */
-export function passiveAddress(publicHost: string): (clientAddress: string) => Promise<string> {
-  let known: { address: string; untilMs: number } | undefined;
+export function createPassiveAddressResolver(publicHost: string): (clientAddress: string) => Promise<string> {
+  let cached: { address: string; untilMs: number } | undefined;
   return async (clientAddress) => {
-    if (isLoopback(plainAddress(clientAddress))) return '127.0.0.1';
+    if (isLoopback(normalizeAddress(clientAddress))) return '127.0.0.1';
     if (isIP(publicHost) === 4) return publicHost;
-    if (known !== undefined && performance.now() < known.untilMs) return known.address;
+    if (cached !== undefined && performance.now() < cached.untilMs) return cached.address;
     const { address } = await lookup(publicHost, { family: 4 });
-    known = { address, untilMs: performance.now() + resolvedForMs };
+    cached = { address, untilMs: performance.now() + dnsCacheTtlMs };
     return address;
   };
 }

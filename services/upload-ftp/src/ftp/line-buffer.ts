@@ -4,20 +4,20 @@ const carriageReturn = 0x0d;
 /** Cuts the bytes of a control connection into command lines, however TCP has split or glued them; CRLF and a bare LF end a line. */
 export class LineBuffer {
   readonly #maxLineBytes: number;
-  #rest: Buffer = Buffer.alloc(0);
+  #partialLine: Buffer = Buffer.alloc(0);
 
   constructor(maxLineBytes: number) {
     this.#maxLineBytes = maxLineBytes;
   }
 
   /** True when the last line has not ended. */
-  get hasRest(): boolean {
-    return this.#rest.length > 0;
+  get hasPartialLine(): boolean {
+    return this.#partialLine.length > 0;
   }
 
   /** Takes what has arrived and answers the lines that are complete; null when a line is longer than any command. */
   push(chunk: Buffer): string[] | null {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const bytes = this.#partialLine.length === 0 ? chunk : Buffer.concat([this.#partialLine, chunk]);
     const lines: string[] = [];
     let start = 0;
     for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, start)) {
@@ -26,7 +26,7 @@ export class LineBuffer {
       if (last > start) lines.push(bytes.toString('utf8', start, last));
       start = end + 1;
     }
-    this.#rest = bytes.subarray(start);
-    return this.#rest.length > this.#maxLineBytes ? null : lines;
+    this.#partialLine = bytes.subarray(start);
+    return this.#partialLine.length > this.#maxLineBytes ? null : lines;
   }
 }

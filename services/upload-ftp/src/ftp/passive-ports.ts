@@ -2,10 +2,10 @@ import { createServer } from 'node:net';
 import { FtpError } from './ftp-error.ts';
 
 /** ftp-srv binds the port a moment after it was found free. */
-const reservedForMs = 2_000;
+const reservationTtlMs = 2_000;
 
 /** Finds a free passive port in the whole range, where ftp-srv's own search gives up after five. */
-export function passivePorts(
+export function createPassivePortFinder(
   host: string,
   range: { readonly min: number; readonly max: number },
   onExhausted: () => void,
@@ -13,13 +13,13 @@ export function passivePorts(
   const reserved = new Set<number>();
   let next = range.min;
   return async () => {
-    for (let tries = range.max - range.min + 1; tries > 0; tries -= 1) {
+    for (let attempts = range.max - range.min + 1; attempts > 0; attempts -= 1) {
       const port = next;
       next = port >= range.max ? range.min : port + 1;
       if (reserved.has(port)) continue;
       reserved.add(port);
       if (await isFree(host, port)) {
-        setTimeout(() => reserved.delete(port), reservedForMs).unref();
+        setTimeout(() => reserved.delete(port), reservationTtlMs).unref();
         return port;
       }
       reserved.delete(port);

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { FileWriter } from '../receiving/file-writer.ts';
-import type { Connection } from './internals.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { FileWriter } from '../uploads/file-writer.ts';
+import type { Connection } from './ftp-srv-internals.ts';
 import { Transfer } from './transfer.ts';
 
 // Real sockets on a machine that may be busy.
@@ -41,9 +41,9 @@ async function running() {
       close: async () => undefined,
     },
     position: 0,
-    room: () => 1_000_000,
+    getRemainingBytes: () => 1_000_000,
     onBytes: (count) => (bytes += count),
-    onWhole: async () => undefined,
+    onComplete: async () => undefined,
     onClosed: (error) => closed.push(error),
   });
   const connection = { connector: { dataSocket: socket, closeSocket: () => socket.destroy() } };
@@ -52,7 +52,7 @@ async function running() {
 }
 
 /** Nothing of this process goes on meanwhile. */
-function standStill(forMs: number): void {
+function blockEventLoop(forMs: number): void {
   const untilMs = performance.now() + forMs;
   while (performance.now() < untilMs);
 }
@@ -62,29 +62,29 @@ describe('a transfer whose control connection is gone', () => {
     const { camera, socket, writer, transfer, closed, bytes } = await running();
     camera.end(Buffer.alloc(1_000));
     await once(camera, 'finish');
-    transfer.outlive(20);
+    transfer.continueAfterControlLoss(20);
     socket.pipe(writer);
-    standStill(200);
-    await until(() => closed.length > 0);
+    blockEventLoop(200);
+    await waitFor(() => closed.length > 0);
     expect([closed, bytes(), transfer.failure]).toEqual([[null], 1_000, null]);
   });
 
   it('takes the bytes that came, and is cut off once no more do', async () => {
     const { camera, socket, writer, transfer, closed, bytes } = await running();
     socket.pipe(writer);
-    transfer.outlive(100);
+    transfer.continueAfterControlLoss(100);
     camera.write(Buffer.alloc(100));
-    standStill(200);
-    await until(() => closed.length > 0);
+    blockEventLoop(200);
+    await waitFor(() => closed.length > 0);
     expect([bytes(), transfer.failure?.message]).toEqual([100, '426 The control connection was lost']);
-    await until(() => socket.destroyed);
+    await waitFor(() => socket.destroyed);
   });
 
   it('is cut off where nothing comes', async () => {
     const { socket, writer, transfer, closed } = await running();
     socket.pipe(writer);
-    transfer.outlive(20);
-    await until(() => closed.length > 0);
+    transfer.continueAfterControlLoss(20);
+    await waitFor(() => closed.length > 0);
     expect(transfer.failure?.message).toBe('426 The control connection was lost');
   });
 });

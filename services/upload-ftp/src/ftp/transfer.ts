@@ -1,30 +1,30 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
-import type { FileWriter } from '../receiving/file-writer.ts';
+import type { FileWriter } from '../uploads/file-writer.ts';
 import { FtpError } from './ftp-error.ts';
-import type { Connection, Connector } from './internals.ts';
+import type { Connection, Connector } from './ftp-srv-internals.ts';
 
 const pollMs = 20;
 
 /**
- * Waits for the camera's data connection; ftp-srv's own wait polls on for ever when it does not come. Inside TLS the handshake is the camera's to begin, before
+ * Waits for the camera's data connection; ftp-srv's own wait polls on forever when it does not come. Inside TLS the handshake is the camera's to begin, before
  * or after the answer 150.
  */
-export async function dataConnection(
+export async function waitForDataConnection(
   connection: Connection,
-  limitMs: number,
+  timeoutMs: number,
   secureContext: SecureContext | null,
 ): Promise<Connector> {
   const { connector } = connection;
   if (connector.type === false) throw new FtpError(425, 'Say PASV, EPSV, PORT or EPRT first');
-  const untilMs = performance.now() + limitMs;
-  while (performance.now() < untilMs && connection.connector === connector && !connection.commandSocket.destroyed) {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (performance.now() < deadlineMs && connection.connector === connector && !connection.commandSocket.destroyed) {
     const socket = connector.dataSocket;
     if (socket?.destroyed === true || (socket === null && connector.dataServer === null)) break;
     if (socket !== null && (connector.type === 'passive' || socket.connected === true)) {
       if (connection.secure && secureContext !== null && !(socket instanceof TLSSocket))
-        connector.dataSocket = secured(socket, secureContext);
+        connector.dataSocket = wrapWithTls(socket, secureContext);
       if (connector.dataSocket !== null) connector.dataSocket.connected = true;
       return connector;
     }
@@ -37,22 +37,22 @@ export async function dataConnection(
 /** Ends of the handshakes of data connections. */
 const handshakes = new WeakMap<Socket, Promise<unknown>>();
 
-function secured(socket: Socket, secureContext: SecureContext): TLSSocket {
-  const inside = new TLSSocket(socket, { isServer: true, secureContext });
-  const handshake = once(inside, 'secure');
+function wrapWithTls(socket: Socket, secureContext: SecureContext): TLSSocket {
+  const tlsSocket = new TLSSocket(socket, { isServer: true, secureContext });
+  const handshake = once(tlsSocket, 'secure');
   // Its failure ends the transfer, which has a listener of its own.
   handshake.catch(() => undefined);
-  inside.on('error', () => undefined);
-  handshakes.set(inside, handshake);
-  return inside;
+  tlsSocket.on('error', () => undefined);
+  handshakes.set(tlsSocket, handshake);
+  return tlsSocket;
 }
 
 /** Ends a data connection without a byte, once the camera can see that. */
-export async function endEmpty(socket: Socket, limitMs: number): Promise<void> {
-  const limit = AbortSignal.timeout(limitMs);
+export async function endWithoutData(socket: Socket, timeoutMs: number): Promise<void> {
+  const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    await Promise.race([handshakes.get(socket), once(socket, 'close', { signal: limit })]);
-    const closed = socket.closed ? undefined : once(socket, 'close', { signal: limit });
+    await Promise.race([handshakes.get(socket), once(socket, 'close', { signal: timeout })]);
+    const closed = socket.closed ? undefined : once(socket, 'close', { signal: timeout });
     socket.resume().end();
     await closed;
   } catch {
@@ -70,14 +70,14 @@ export class Transfer {
   readonly #connector: Connector;
   #grace: NodeJS.Timeout | undefined;
 
-  /** Throws when the data connection is gone: ftp-srv would leave the file open for ever. */
-  constructor(connection: Connection, writer: FileWriter, idleLimitMs: number) {
+  /** Throws when the data connection is gone: ftp-srv would leave the file open forever. */
+  constructor(connection: Connection, writer: FileWriter, idleTimeoutMs: number) {
     const socket = connection.connector.dataSocket;
     if (socket === null || socket.destroyed) throw new FtpError(426, 'The data connection was lost');
     this.writer = writer;
     this.#socket = socket;
     this.#connector = connection.connector;
-    socket.setTimeout(idleLimitMs, () => this.fail(new FtpError(426, 'No data for too long')));
+    socket.setTimeout(idleTimeoutMs, () => this.fail(new FtpError(426, 'No data for too long')));
     // Before ftp-srv hears of it, which would end the file first.
     socket.once('error', (cause) => this.fail(new FtpError(426, 'The data connection was lost', { cause })));
     socket.once('close', () => {
@@ -103,19 +103,19 @@ export class Transfer {
    * The control connection is gone. What the camera has sent before it closed may still be on its way: it counts as long as it comes without a gap longer than the
    * grace, up to the end of the data connection as ever. ftp-srv would cut the data connection off at once.
    */
-  outlive(graceMs: number): void {
+  continueAfterControlLoss(graceMs: number): void {
     this.#connector.closeSocket = () => undefined;
-    this.#awaitMore(graceMs);
+    this.#waitForMoreData(graceMs);
   }
 
-  #awaitMore(graceMs: number): void {
-    const { bytesRead: before } = this.#socket;
+  #waitForMoreData(graceMs: number): void {
+    const { bytesRead: bytesReadBefore } = this.#socket;
     this.#grace = setTimeout(() => {
       // Behind what has come while this process paused for longer than the grace: timers run before sockets are read.
       setImmediate(() => {
         const { bytesRead, readableLength, readableEnded } = this.#socket;
         if (readableEnded || this.writer.closed) return;
-        if (bytesRead > before || readableLength > 0) this.#awaitMore(graceMs);
+        if (bytesRead > bytesReadBefore || readableLength > 0) this.#waitForMoreData(graceMs);
         else this.fail(new FtpError(426, 'The control connection was lost'));
       });
     }, graceMs);

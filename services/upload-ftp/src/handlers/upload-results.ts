@@ -1,43 +1,52 @@
-import { type Bus, eventSubject, RetryLater, readStoredEvent, StoredConsumer, type StoredMessage } from '@fleet/bus';
+import {
+  type Bus,
+  DurableConsumer,
+  eventSubject,
+  type JetStreamMessage,
+  parseTerminalEvent,
+  RetryLater,
+} from '@fleet/bus';
 import { fileUploadResult, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import type { UploadMetrics } from '../metrics.ts';
-import { applyResult, type ResultParts, type UploadResult } from '../use-cases/apply-result.ts';
+import { type ApplyResultDeps, applyResult, type UploadResult } from '../use-cases/apply-result.ts';
 
 /** A 0x1206 whose upload is not found for this long belongs to none. */
-const giveUpAfterMs = 24 * 3600 * 1000;
+const unmatchedTimeoutMs = 24 * 3600 * 1000;
 
 /** Reads every 0x1206 that the gateways have stored; each is acknowledged once its effect is in the record. */
 export function consumeUploadResults(
   bus: Bus,
-  { metrics, log, ...parts }: ResultParts & { readonly metrics: UploadMetrics; readonly log: Logger },
-): StoredConsumer {
-  return new StoredConsumer(bus, {
+  { metrics, log, ...deps }: ApplyResultDeps & { readonly metrics: UploadMetrics; readonly log: Logger },
+): DurableConsumer {
+  return new DurableConsumer(bus, {
     stream: 'EVENTS',
     durable: 'upload-ftp-results',
     subject: eventSubject('*', fileUploadResult.id),
     onError: (error) => log.warn({ err: error }, 'an upload result could not be applied yet'),
     handler: async (message) => {
-      const result = readResult(message);
+      const result = parseResult(message);
       if (result === null) {
         metrics.results.inc({ outcome: 'unreadable' });
-        log.warn({ subject: message.subject }, 'a 0x1206 can not be read');
+        log.warn({ subject: message.subject }, 'a 0x1206 cannot be read');
         return;
       }
       try {
-        const outcome = await applyResult(parts, result);
+        const outcome = await applyResult(deps, result);
         metrics.results.inc({ outcome });
         log.info({ ...result, outcome }, 'upload result');
       } catch (error) {
-        if (!(error instanceof RetryLater) || Date.now() - message.storedAtMs < giveUpAfterMs) throw error;
+        if (!(error instanceof RetryLater) || Date.now() - message.storedAtMs < unmatchedTimeoutMs) throw error;
         metrics.results.inc({ outcome: 'unmatched' });
       }
     },
   });
 }
 
-function readResult(message: StoredMessage): UploadResult | null {
-  const { imei, edition, body, receivedAtMs } = readStoredEvent(message);
-  const read = tryDecodeBody(fileUploadResult, body, edition);
-  return read.ok ? { imei, commandSerialNo: read.body.replySerial, code: read.body.result, receivedAtMs } : null;
+function parseResult(message: JetStreamMessage): UploadResult | null {
+  const { imei, edition, body, receivedAtMs } = parseTerminalEvent(message);
+  const decoded = tryDecodeBody(fileUploadResult, body, edition);
+  return decoded.ok
+    ? { imei, commandSerialNo: decoded.body.replySerial, code: decoded.body.result, receivedAtMs }
+    : null;
 }

@@ -1,8 +1,8 @@
-import { type Bus, grantUpload, listenFor, removeUploadFiles, serveUseCase, uploadRevoked } from '@fleet/bus';
+import { type Bus, grantUpload, removeUploadFiles, serveUseCase, subscribe, uploadRevoked } from '@fleet/bus';
 import type { Grant } from '../use-cases/grant-upload.ts';
 
 export interface UploadHandlers {
-  readonly grant: (uploadId: string) => Promise<Grant>;
+  readonly grantUpload: (uploadId: string) => Promise<Grant>;
   readonly removeFiles: (uploadId: string) => Promise<void>;
   readonly closeRevoked: (uploadId: string) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -12,7 +12,7 @@ export interface UploadHandlers {
 export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) {
   const { onError } = handlers;
   const grants = serveUseCase(bus, grantUpload, { queue: 'upload-ftp', onError }, ({ uploadId }) =>
-    handlers.grant(uploadId),
+    handlers.grantUpload(uploadId),
   );
   const removals = serveUseCase(
     bus,
@@ -23,7 +23,7 @@ export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) 
       return {};
     },
   );
-  const revoked = listenFor(bus, uploadRevoked, onError, ({ uploadId }) => {
+  const revocations = subscribe(bus, uploadRevoked, onError, ({ uploadId }) => {
     handlers.closeRevoked(uploadId).catch(onError);
   });
   return {
@@ -31,7 +31,7 @@ export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) 
     stopGrants: () => grants.stop(),
     stop: async () => {
       await Promise.all([grants.stop(), removals.stop()]);
-      revoked.stop();
+      revocations.stop();
     },
   };
 }

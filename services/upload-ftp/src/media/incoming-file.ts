@@ -35,12 +35,17 @@ export class IncomingFile {
   }
 
   /** Writes bytes to their place, in any order. */
-  async write(data: Uint8Array, atOffset: number): Promise<void> {
-    for (let done = 0; done < data.length; ) {
-      const { bytesWritten } = await this.#handle.write(data, done, data.length - done, atOffset + done);
-      done += bytesWritten;
+  async write(data: Uint8Array, offset: number): Promise<void> {
+    for (let writtenBytes = 0; writtenBytes < data.length; ) {
+      const { bytesWritten } = await this.#handle.write(
+        data,
+        writtenBytes,
+        data.length - writtenBytes,
+        offset + writtenBytes,
+      );
+      writtenBytes += bytesWritten;
       this.#bytesWritten += bytesWritten;
-      this.#sizeBytes = Math.max(this.#sizeBytes, atOffset + done);
+      this.#sizeBytes = Math.max(this.#sizeBytes, offset + writtenBytes);
     }
   }
 

@@ -4,25 +4,25 @@ import {
   type Bus,
   decodeJson,
   headers,
+  JetStreamPublisher,
   type MediaStored,
   mediaStored,
   mediaStoredSubject,
-  StoredPublisher,
 } from '@fleet/bus';
 import type { Logger } from '@fleet/service-kit';
-import { anyPod } from '../clips/clip-keeper.ts';
+import { anyPod } from '../clips/clip-archiver.ts';
 import type { MediaMetrics } from '../metrics.ts';
-import type { DiskCheck } from '../store/disk-check.ts';
-import type { MediaDirectory, MediaPlace } from '../store/media-directory.ts';
+import type { DiskHealth } from '../store/disk-health.ts';
+import { KeyedMutex } from '../store/keyed-mutex.ts';
+import type { MediaDirectory, MediaRef } from '../store/media-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { Turns } from '../store/turns.ts';
-import type { SweepTurn } from '../use-cases/turn-taker.ts';
+import type { JobSlice } from '../use-cases/resumable-job.ts';
 import { IncomingFile } from './incoming-file.ts';
 
 export { IncomingFile } from './incoming-file.ts';
 
 /** What is known of a file beside its bytes. */
-export type MediaAbout = Omit<MediaStored, 'fileId' | 'server' | 'sizeBytes'> & {
+export type MediaMetadata = Omit<MediaStored, 'fileId' | 'server' | 'sizeBytes'> & {
   /** What tells the file from another of the same terminal with the same bytes. */
   readonly fileIdSeed: string;
 };
@@ -32,50 +32,50 @@ export class NoSpaceError extends Error {
   override readonly name = 'NoSpaceError';
 }
 
-export interface MediaFilesParts {
+export interface MediaFilesDeps {
   readonly bus: Bus;
   readonly pod: string;
   readonly directory: MediaDirectory;
   /** Null where files stay in the directory. */
   readonly objects: ObjectStore | null;
-  readonly disk: Pick<DiskCheck, 'obstacle'>;
+  readonly disk: Pick<DiskHealth, 'findError'>;
   readonly metrics: MediaMetrics;
   readonly log: Logger;
 }
 
-type Untold = Omit<MediaStored, 'server'>;
+type PendingEvent = Omit<MediaStored, 'server'>;
 
 /** Whoever sends a file waits no longer for the broker. */
-const tellLimitMs = 10_000;
+const publishTimeoutMs = 10_000;
 /** Between noting that a file is to be told of and moving it to its place, where another pod of the volume may look. */
-const placingLimitMs = 600_000;
+const moveTimeoutMs = 600_000;
 
 const maxFailuresInRow = 3;
 
-export const mediaKey = ({ imei, fileId }: MediaPlace): string => `media/${imei}/${fileId}`;
+export const toObjectKey = ({ imei, fileId }: MediaRef): string => `media/${imei}/${fileId}`;
 
 /**
  * Files that terminals send: received, kept, and told of in the stream MEDIA. In an order that no crash can harm: a note on disk of what is to be told, the file's
  * place, object storage (where there is one), MEDIA, and only then the note goes. `sweep` does what was interrupted.
  */
 export class MediaFiles {
-  readonly #parts: MediaFilesParts;
-  readonly #publisher: StoredPublisher;
-  readonly #turns = new Turns();
+  readonly #deps: MediaFilesDeps;
+  readonly #publisher: JetStreamPublisher;
+  readonly #mutex = new KeyedMutex();
 
-  constructor(parts: MediaFilesParts) {
-    this.#parts = parts;
-    this.#publisher = new StoredPublisher(parts.bus, {
-      giveUpAfterMs: tellLimitMs,
-      onRefused: (detail) => parts.log.debug({ detail }, 'a file could not be told of yet'),
+  constructor(deps: MediaFilesDeps) {
+    this.#deps = deps;
+    this.#publisher = new JetStreamPublisher(deps.bus, {
+      timeoutMs: publishTimeoutMs,
+      onRejected: (detail) => deps.log.debug({ detail }, 'a file could not be told of yet'),
     });
   }
 
   /** Begins to receive a file; a NoSpaceError where the disk takes no more. */
   async open(imei: string): Promise<IncomingFile> {
-    const obstacle = await this.#parts.disk.obstacle();
-    if (obstacle !== null) throw new NoSpaceError(obstacle);
-    const { path, release } = this.#parts.directory.incoming();
+    const storageError = await this.#deps.disk.findError();
+    if (storageError !== null) throw new NoSpaceError(storageError);
+    const { path, release } = this.#deps.directory.reserveIncoming();
     try {
       return await IncomingFile.create(imei, path, release);
     } catch (error) {
@@ -85,26 +85,26 @@ export class MediaFiles {
   }
 
   /**
-   * Keeps a received file. Resolves once it can not be lost any more, neither the file nor the telling of it: both are on disk, and normally in object storage
+   * Keeps a received file. Resolves once it cannot be lost any more, neither the file nor the telling of it: both are on disk, and normally in object storage
    * (where there is one) and in MEDIA, too; what could not be reached is reached later. The same file again (imei, seed, bytes) is the same one.
    * Whether it succeeds or throws, the incoming file is gone afterwards.
    */
-  async keep(file: IncomingFile, { fileIdSeed, ...about }: MediaAbout): Promise<MediaStored> {
+  async store(file: IncomingFile, { fileIdSeed, ...metadata }: MediaMetadata): Promise<MediaStored> {
     try {
-      if (file.imei !== about.imei) throw new RangeError('a file of another terminal');
+      if (file.imei !== metadata.imei) throw new RangeError('a file of another terminal');
       const { sizeBytes } = file;
       await file.finish();
-      const fileId = fileIdOf(about.imei, fileIdSeed, await sha256Of(file.path));
-      const untold: Untold = { ...about, fileId, sizeBytes };
-      const stored = this.#storedOf(untold);
-      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file can not be told');
-      await this.#turns.take(fileId, async () => {
-        await this.#parts.directory.noteUntold(untold, JSON.stringify(untold));
-        await this.#parts.directory.take(file.path, untold);
-        await this.#settle(untold).catch((error: unknown) => this.#onError(error, fileId));
+      const fileId = createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));
+      const pendingEvent: PendingEvent = { ...metadata, fileId, sizeBytes };
+      const stored = this.#toStoredEvent(pendingEvent);
+      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file cannot be told');
+      await this.#mutex.runExclusive(fileId, async () => {
+        await this.#deps.directory.savePendingEvent(pendingEvent, JSON.stringify(pendingEvent));
+        await this.#deps.directory.moveIn(file.path, pendingEvent);
+        await this.#finalize(pendingEvent).catch((error: unknown) => this.#onError(error, fileId));
       });
-      this.#parts.metrics.kept.inc({ kind: about.kind, source: about.source });
-      this.#parts.metrics.keptBytes.inc(sizeBytes);
+      this.#deps.metrics.stored.inc({ kind: metadata.kind, source: metadata.source });
+      this.#deps.metrics.storedBytes.inc(sizeBytes);
       return stored;
     } finally {
       await file.discard();
@@ -112,28 +112,28 @@ export class MediaFiles {
   }
 
   /** Removes a file wherever it is, unless it came (again) at `storedBeforeMs` or later; removing what is not there succeeds. */
-  remove(place: MediaPlace, storedBeforeMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const { directory, objects } = this.#parts;
-    return this.#turns.take(place.fileId, async () => {
+  remove(ref: MediaRef, storedBeforeMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const { directory, objects } = this.#deps;
+    return this.#mutex.runExclusive(ref.fileId, async () => {
       // On its way to object storage it takes the place of what is there.
-      if (((await directory.storedAtMs(place)) ?? 0) >= storedBeforeMs) return;
-      await directory.noteTold(place);
-      if (objects !== null) await removeObject(objects, mediaKey(place), storedBeforeMs);
-      await directory.remove(place);
+      if (((await directory.findStoredAtMs(ref)) ?? 0) >= storedBeforeMs) return;
+      await directory.clearPendingEvent(ref);
+      if (objects !== null) await removeObject(objects, toObjectKey(ref), storedBeforeMs);
+      await directory.remove(ref);
     });
   }
 
   /** Does what a crash or an outage has left: files go to object storage and are told of. Answers null where all has been tried. */
-  async sweep({ isOver }: Pick<SweepTurn<'some'>, 'isOver'>): Promise<'some' | null> {
+  async sweep({ isOver }: Pick<JobSlice<'some'>, 'isOver'>): Promise<'some' | null> {
     let failuresInRow = 0;
     // In another order each time: files that always fail do not keep the others from being told of.
-    for (const place of shuffled(await this.#parts.directory.untoldPlaces())) {
+    for (const ref of shuffle(await this.#deps.directory.listPendingEvents())) {
       if (isOver()) return 'some';
       try {
-        await this.#turns.take(place.fileId, () => this.#sweepOne(place));
+        await this.#mutex.runExclusive(ref.fileId, () => this.#resume(ref));
         failuresInRow = 0;
       } catch (error) {
-        this.#onError(error, place.fileId);
+        this.#onError(error, ref.fileId);
         failuresInRow += 1;
         // Most likely a backend is away: the others would wait for it one after the other.
         if (failuresInRow === maxFailuresInRow) return 'some';
@@ -144,58 +144,58 @@ export class MediaFiles {
 
   /** Waits for what is under way. */
   async stop(): Promise<void> {
-    await this.#turns.whenIdle();
+    await this.#mutex.waitUntilIdle();
     this.#publisher.stop();
   }
 
-  async #sweepOne(place: MediaPlace): Promise<void> {
-    const { directory, log } = this.#parts;
-    const noted = await directory.untold(place);
-    if (noted === null) return;
-    const untold = readNote(noted.note);
-    if (untold === null) {
-      log.error(place, 'a note of a file can not be read');
-      return directory.noteTold(place);
+  async #resume(ref: MediaRef): Promise<void> {
+    const { directory, log } = this.#deps;
+    const saved = await directory.readPendingEvent(ref);
+    if (saved === null) return;
+    const pendingEvent = parsePendingEvent(saved.eventJson);
+    if (pendingEvent === null) {
+      log.error(ref, 'a note of a file cannot be read');
+      return directory.clearPendingEvent(ref);
     }
-    if (await this.#settle(untold)) return;
+    if (await this.#finalize(pendingEvent)) return;
     // It never came to its place: its sender was told so, or cut off.
-    if (noted.ageMs > placingLimitMs) await directory.noteTold(place);
+    if (saved.ageMs > moveTimeoutMs) await directory.clearPendingEvent(ref);
   }
 
   /** Brings a file from its place in the directory to where it stays, and tells of it; false when it is nowhere. */
-  async #settle(untold: Untold): Promise<boolean> {
-    const { directory, objects } = this.#parts;
-    const isHere = (await directory.sizeOf(untold)) !== null;
+  async #finalize(pendingEvent: PendingEvent): Promise<boolean> {
+    const { directory, objects } = this.#deps;
+    const isLocal = (await directory.sizeOf(pendingEvent)) !== null;
     if (objects !== null) {
-      const key = mediaKey(untold);
-      if (isHere) await objects.put(key, directory.path(untold), untold.mimeType);
+      const key = toObjectKey(pendingEvent);
+      if (isLocal) await objects.put(key, directory.path(pendingEvent), pendingEvent.mimeType);
       else if ((await objects.find(key)) === null) return false;
-    } else if (!isHere) return false;
-    await this.#tell(this.#storedOf(untold));
-    if (objects !== null) await directory.remove(untold);
-    await directory.noteTold(untold);
+    } else if (!isLocal) return false;
+    await this.#publish(this.#toStoredEvent(pendingEvent));
+    if (objects !== null) await directory.remove(pendingEvent);
+    await directory.clearPendingEvent(pendingEvent);
     return true;
   }
 
-  #tell(stored: MediaStored): Promise<void> {
-    const head = headers();
+  #publish(stored: MediaStored): Promise<void> {
+    const messageHeaders = headers();
     // What is told twice of one receiving is one message; a file that is sent again has to be told of, as its record may be gone by now.
-    head.set('Nats-Msg-Id', `${stored.fileId}-${stored.receivedAtMs}`);
+    messageHeaders.set('Nats-Msg-Id', `${stored.fileId}-${stored.receivedAtMs}`);
     const payload = Buffer.from(JSON.stringify(stored));
     return new Promise((resolve, reject) => {
       const done = (isStored: boolean): void =>
         isStored ? resolve() : reject(new Error('the broker has not stored that a file is there'));
-      if (!this.#publisher.publish(mediaStoredSubject(stored.imei), payload, done, head)) done(false);
+      if (!this.#publisher.publish(mediaStoredSubject(stored.imei), payload, done, messageHeaders)) done(false);
     });
   }
 
-  #storedOf(untold: Untold): MediaStored {
-    return { ...untold, server: this.#parts.objects === null ? this.#parts.pod : anyPod };
+  #toStoredEvent(pendingEvent: PendingEvent): MediaStored {
+    return { ...pendingEvent, server: this.#deps.objects === null ? this.#deps.pod : anyPod };
   }
 
   #onError(error: unknown, fileId: string): void {
-    this.#parts.metrics.delayed.inc();
-    this.#parts.log.warn({ err: error, fileId }, 'a file is on disk only, and told of later');
+    this.#deps.metrics.delayed.inc();
+    this.#deps.log.warn({ err: error, fileId }, 'a file is on disk only, and told of later');
   }
 }
 
@@ -205,25 +205,25 @@ async function removeObject(objects: ObjectStore, key: string, storedBeforeMs: n
   if (!isNewer) await objects.remove(key);
 }
 
-function readNote(note: string): Untold | null {
+function parsePendingEvent(eventJson: string): PendingEvent | null {
   try {
-    const read = decodeJson(Buffer.from(note)) as Untold;
-    return mediaStored.check({ ...read, server: anyPod }) ? read : null;
+    const event = decodeJson(Buffer.from(eventJson)) as PendingEvent;
+    return mediaStored.check({ ...event, server: anyPod }) ? event : null;
   } catch {
     // A disk that lost bytes.
     return null;
   }
 }
 
-function shuffled<T>(items: readonly T[]): T[] {
+function shuffle<T>(items: readonly T[]): T[] {
   const keyed = items.map((item) => ({ item, key: Math.random() }));
   return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
 }
 
-const fileIdOf = (...parts: readonly string[]): string =>
+const createFileId = (...parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
 
-async function sha256Of(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) hash.update(chunk as Buffer);
   return hash.digest('hex');

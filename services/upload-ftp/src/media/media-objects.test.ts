@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { ServerProcess, s3Keys, until } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { jpeg, MediaBroker, MediaWorld, newImei } from '../testing/media-world.ts';
+import { ServerProcess, s3Keys, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { createJpeg, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -33,13 +33,13 @@ afterAll(async () => {
   await server.remove();
 });
 
-let world: MediaWorld;
+let harness: MediaHarness;
 let imei: string;
 beforeEach(async () => {
-  imei = newImei();
-  world = await MediaWorld.open(broker, env);
+  imei = randomImei();
+  harness = await MediaHarness.open(broker, env);
 });
-afterEach(() => world.close());
+afterEach(() => harness.close());
 
 async function keys(): Promise<string[]> {
   const { Contents = [] } = await client.send(
@@ -49,22 +49,22 @@ async function keys(): Promise<string[]> {
 }
 
 describe('files of terminals in object storage', () => {
-  const content = jpeg(9_000_000);
+  const content = createJpeg(9_000_000);
 
   it('are there once they are kept, and nothing of them on disk; every pod hands them out', async () => {
-    const stored = await world.keep(imei, content);
+    const stored = await harness.storeFile(imei, content);
     expect(stored.server).toBe('any');
-    expect(await broker.told(imei)).toEqual([stored]);
+    expect(await broker.readStoredEvents(imei)).toEqual([stored]);
     const key = `clips/media/${imei}/${stored.fileId}`;
     expect(await keys()).toEqual([key]);
     const object = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
     expect([object.ContentType, object.ContentLength]).toEqual(['image/jpeg', content.length]);
-    expect([await world.files(imei), await world.files('.untold'), await world.files('.incoming')]).toEqual([
-      [],
-      [],
-      [],
-    ]);
-    const other = await MediaWorld.open(broker, env);
+    expect([
+      await harness.listFiles(imei),
+      await harness.listFiles('.untold'),
+      await harness.listFiles('.incoming'),
+    ]).toEqual([[], [], []]);
+    const other = await MediaHarness.open(broker, env);
     try {
       const whole = await other.get(stored);
       expect(whole.body.equals(content)).toBe(true);
@@ -78,96 +78,96 @@ describe('files of terminals in object storage', () => {
   });
 
   it('are the same object when they come again', async () => {
-    const stored = await world.keep(imei, content);
-    expect(await world.keep(imei, content)).toEqual(stored);
+    const stored = await harness.storeFile(imei, content);
+    expect(await harness.storeFile(imei, content)).toEqual(stored);
     expect(await keys()).toHaveLength(1);
-    expect(await broker.told(imei)).toHaveLength(1);
-    expect(await world.files(imei)).toEqual([]);
+    expect(await broker.readStoredEvents(imei)).toHaveLength(1);
+    expect(await harness.listFiles(imei)).toEqual([]);
   });
 
   it('are removed by any pod, also a second time', async () => {
-    const other = await MediaWorld.open(broker, env);
+    const other = await MediaHarness.open(broker, env);
     try {
-      const stored = await world.keep(imei, content);
-      const kept = await world.keep(imei, jpeg());
+      const stored = await harness.storeFile(imei, content);
+      const storedFile = await harness.storeFile(imei, createJpeg());
       expect(await other.remove('any', stored)).toEqual({});
-      expect(await world.remove(world.pod, stored)).toEqual({});
-      expect(await keys()).toEqual([`clips/media/${imei}/${kept.fileId}`]);
-      expect((await world.get(stored)).status).toBe(404);
+      expect(await harness.remove(harness.pod, stored)).toEqual({});
+      expect(await keys()).toEqual([`clips/media/${imei}/${storedFile.fileId}`]);
+      expect((await harness.get(stored)).status).toBe(404);
     } finally {
       await other.close();
     }
   });
 
   it('stay where their removal is of what was stored before them', async () => {
-    const stored = await world.keep(imei, content);
+    const stored = await harness.storeFile(imei, content);
     const { LastModified } = await client.send(
       new HeadObjectCommand({ Bucket: bucket, Key: `clips/media/${imei}/${stored.fileId}` }),
     );
     const storedAtMs = LastModified?.getTime() ?? 0;
-    expect(await world.remove('any', stored, { storedBeforeMs: storedAtMs })).toEqual({});
-    expect((await world.get(stored)).status).toBe(200);
-    expect(await world.remove('any', stored, { storedBeforeMs: storedAtMs + 1 })).toEqual({});
-    expect((await world.get(stored)).status).toBe(404);
+    expect(await harness.remove('any', stored, { storedBeforeMs: storedAtMs })).toEqual({});
+    expect((await harness.get(stored)).status).toBe(200);
+    expect(await harness.remove('any', stored, { storedBeforeMs: storedAtMs + 1 })).toEqual({});
+    expect((await harness.get(stored)).status).toBe(404);
   });
 
   it('wait on disk while it is away, are read there by nobody else, and are moved and told of when it is back', async () => {
-    const before = await world.keep(imei, jpeg());
+    const before = await harness.storeFile(imei, createJpeg());
     await server.kill();
     try {
-      const stored = await world.keep(imei, content);
-      expect(await world.files(imei)).toEqual([stored.fileId]);
-      expect(await broker.told(imei)).toEqual([before]);
-      expect((await world.get(stored)).body.equals(content)).toBe(true);
-      expect((await world.get(before)).status).toBe(500);
-      expect(await world.metric('upload_ftp_media_delayed_total')).not.toMatch(/ 0$/);
+      const stored = await harness.storeFile(imei, content);
+      expect(await harness.listFiles(imei)).toEqual([stored.fileId]);
+      expect(await broker.readStoredEvents(imei)).toEqual([before]);
+      expect((await harness.get(stored)).body.equals(content)).toBe(true);
+      expect((await harness.get(before)).status).toBe(500);
+      expect(await harness.metric('upload_ftp_media_delayed_total')).not.toMatch(/ 0$/);
     } finally {
       await server.start();
     }
-    await until(async () => (await broker.told(imei)).length === 2);
-    await until(async () => (await world.files(imei)).length === 0);
-    expect((await broker.told(imei))[1]?.server).toBe('any');
+    await waitFor(async () => (await broker.readStoredEvents(imei)).length === 2);
+    await waitFor(async () => (await harness.listFiles(imei)).length === 0);
+    expect((await broker.readStoredEvents(imei))[1]?.server).toBe('any');
     expect(await keys()).toHaveLength(2);
   });
 
   it('that a crash has left half way are moved and told of at the start', async () => {
-    const told = await world.keep(imei, content);
-    const { server: _server, ...about } = told;
-    const beforePut = { ...about, fileId: randomBytes(12).toString('hex') };
-    const folder = join(world.dir, '.media');
-    await world.end();
+    const storedEvent = await harness.storeFile(imei, content);
+    const { server: _server, ...metadata } = storedEvent;
+    const beforePut = { ...metadata, fileId: randomBytes(12).toString('hex') };
+    const folder = join(harness.dir, '.media');
+    await harness.end();
     await mkdir(join(folder, imei), { recursive: true });
     // Put and told of, but still here; and never put.
-    for (const each of [about, beforePut]) {
+    for (const each of [metadata, beforePut]) {
       await writeFile(join(folder, imei, each.fileId), content);
       await writeFile(join(folder, '.untold', `${imei}.${each.fileId}`), JSON.stringify(each));
     }
-    world = await MediaWorld.open(broker, env, world);
-    await until(async () => (await world.files('.untold')).length === 0);
-    expect(await world.files(imei)).toEqual([]);
-    expect(await broker.told(imei)).toEqual([told, { ...beforePut, server: 'any' }]);
+    harness = await MediaHarness.open(broker, env, harness);
+    await waitFor(async () => (await harness.listFiles('.untold')).length === 0);
+    expect(await harness.listFiles(imei)).toEqual([]);
+    expect(await broker.readStoredEvents(imei)).toEqual([storedEvent, { ...beforePut, server: 'any' }]);
     expect(await keys()).toHaveLength(2);
   });
 
   it('that a crash has left behind their move are told of from there', async () => {
-    const stored = await world.keep(imei, content);
-    const { server: _server, ...about } = stored;
-    await world.end();
-    await writeFile(join(world.dir, '.media', '.untold', `${imei}.${stored.fileId}`), JSON.stringify(about));
-    world = await MediaWorld.open(broker, env, world);
-    await until(async () => (await world.files('.untold')).length === 0);
-    expect(await broker.told(imei)).toEqual([stored]);
+    const stored = await harness.storeFile(imei, content);
+    const { server: _server, ...metadata } = stored;
+    await harness.end();
+    await writeFile(join(harness.dir, '.media', '.untold', `${imei}.${stored.fileId}`), JSON.stringify(metadata));
+    harness = await MediaHarness.open(broker, env, harness);
+    await waitFor(async () => (await harness.listFiles('.untold')).length === 0);
+    expect(await broker.readStoredEvents(imei)).toEqual([stored]);
   });
 
   it('are those that were kept since: older ones stay with their pod', async () => {
-    await world.end();
-    world = await MediaWorld.open(broker, {}, world);
-    const older = await world.keep(imei, content);
-    await world.end();
-    world = await MediaWorld.open(broker, env, world);
-    expect(older.server).toBe(world.pod);
-    expect((await world.get(older)).body.equals(content)).toBe(true);
-    expect(await world.remove(world.pod, older)).toEqual({});
-    expect((await world.get(older)).status).toBe(404);
+    await harness.end();
+    harness = await MediaHarness.open(broker, {}, harness);
+    const older = await harness.storeFile(imei, content);
+    await harness.end();
+    harness = await MediaHarness.open(broker, env, harness);
+    expect(older.server).toBe(harness.pod);
+    expect((await harness.get(older)).body.equals(content)).toBe(true);
+    expect(await harness.remove(harness.pod, older)).toEqual({});
+    expect((await harness.get(older)).status).toBe(404);
   });
 });

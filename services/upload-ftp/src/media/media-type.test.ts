@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { mediaTypeOf, mimeTypeOf, statedType } from './media-type.ts';
+import { detectMediaType, detectMimeType, toDeclaredType } from './media-type.ts';
 
 const hex = (text: string): Buffer => Buffer.concat([Buffer.from(text.replaceAll(' ', ''), 'hex'), Buffer.alloc(600)]);
 const ascii = (text: string): Buffer => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(600)]);
@@ -30,14 +30,14 @@ describe('the type of a file by its first bytes', () => {
     ['application/octet-stream', Buffer.alloc(0)],
     ['application/octet-stream', Buffer.from('ff', 'hex')],
   ])('%s', (type, bytes) => {
-    expect(mimeTypeOf(bytes)).toBe(type);
+    expect(detectMimeType(bytes)).toBe(type);
   });
 
   it('goes before what was said of it, and that counts where the bytes say nothing', () => {
     const stated = { kind: 'image', mimeType: 'image/jpeg' } as const;
-    expect(mediaTypeOf(ascii('\x89PNG\r\n\x1a\n'), stated)).toEqual({ kind: 'image', mimeType: 'image/png' });
-    expect(mediaTypeOf(ascii('\0\0\0\x20ftypisom'), stated)).toEqual({ kind: 'video', mimeType: 'video/mp4' });
-    expect(mediaTypeOf(ascii('anything'), stated)).toEqual(stated);
+    expect(detectMediaType(ascii('\x89PNG\r\n\x1a\n'), stated)).toEqual({ kind: 'image', mimeType: 'image/png' });
+    expect(detectMediaType(ascii('\0\0\0\x20ftypisom'), stated)).toEqual({ kind: 'video', mimeType: 'video/mp4' });
+    expect(detectMediaType(ascii('anything'), stated)).toEqual(stated);
   });
 });
 
@@ -53,7 +53,7 @@ describe('the type that a 0x0801 states (JT/T 808-2013 table 80)', () => {
     [9, 3, 'audio', 'audio/wav'],
     [9, 9, 'other', 'application/octet-stream'],
   ] as const)('type %d and format %d', (type, format, kind, mimeType) => {
-    expect(statedType(type, format)).toEqual({ kind, mimeType });
+    expect(toDeclaredType(type, format)).toEqual({ kind, mimeType });
   });
 
   it('is of the kinds that the service’s manual lists', () => {

@@ -1,5 +1,5 @@
 import type { MediaStored } from '@fleet/bus';
-import { typeByContent, unknownType } from '../clips/content-type.ts';
+import { detectTypeByContent, unknownType } from '../clips/content-type.ts';
 
 type Kind = MediaStored['kind'];
 
@@ -9,10 +9,10 @@ export interface MediaType {
   readonly mimeType: string;
 }
 
-const kindOf: Readonly<Record<string, Kind>> = { image: 'image', audio: 'audio', video: 'video' };
+const kindByPrefix: Readonly<Record<string, Kind>> = { image: 'image', audio: 'audio', video: 'video' };
 const asf = Buffer.from('3026b2758e66cf11', 'hex');
 
-const extensions: Readonly<Record<string, string>> = {
+const extensionByMimeType: Readonly<Record<string, string>> = {
   'image/jpeg': '.jpg',
   'image/png': '.png',
   'image/gif': '.gif',
@@ -35,33 +35,34 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 /** Extension of a file of this type, `.bin` where there is none. */
-export const extensionOf = (mimeType: string): string => extensions[mimeType] ?? '.bin';
+export const getExtension = (mimeType: string): string => extensionByMimeType[mimeType] ?? '.bin';
 
 /** What a file is by its first bytes; where they say nothing, what was said of it. */
-export function mediaTypeOf(beginning: Buffer, stated: MediaType): MediaType {
-  const mimeType = mimeTypeOf(beginning);
-  if (mimeType === unknownType) return stated;
-  return { kind: kindOf[mimeType.split('/')[0] ?? ''] ?? 'other', mimeType };
+export function detectMediaType(beginning: Buffer, declared: MediaType): MediaType {
+  const mimeType = detectMimeType(beginning);
+  if (mimeType === unknownType) return declared;
+  return { kind: kindByPrefix[mimeType.split('/')[0] ?? ''] ?? 'other', mimeType };
 }
 
 /** Mime type by the first bytes (`sniffedBytes` are enough). */
-export function mimeTypeOf(bytes: Buffer): string {
-  const at = (start: number, text: string): boolean => bytes.toString('latin1', start, start + text.length) === text;
-  if (at(0, '\xff\xd8\xff')) return 'image/jpeg';
-  if (at(0, '\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (at(0, 'GIF87a') || at(0, 'GIF89a')) return 'image/gif';
-  if (at(0, 'II*\0') || at(0, 'MM\0*')) return 'image/tiff';
-  if (at(0, 'BM') && bytes.length >= 10 && bytes.readUInt32LE(6) === 0) return 'image/bmp';
-  if (at(0, 'RIFF') && at(8, 'WEBP')) return 'image/webp';
-  if (at(0, 'RIFF') && at(8, 'WAVE')) return 'audio/wav';
-  if (at(0, '#!AMR')) return 'audio/amr';
-  if (at(0, 'ID3')) return 'audio/mpeg';
+export function detectMimeType(bytes: Buffer): string {
+  const startsWithAt = (start: number, text: string): boolean =>
+    bytes.toString('latin1', start, start + text.length) === text;
+  if (startsWithAt(0, '\xff\xd8\xff')) return 'image/jpeg';
+  if (startsWithAt(0, '\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (startsWithAt(0, 'GIF87a') || startsWithAt(0, 'GIF89a')) return 'image/gif';
+  if (startsWithAt(0, 'II*\0') || startsWithAt(0, 'MM\0*')) return 'image/tiff';
+  if (startsWithAt(0, 'BM') && bytes.length >= 10 && bytes.readUInt32LE(6) === 0) return 'image/bmp';
+  if (startsWithAt(0, 'RIFF') && startsWithAt(8, 'WEBP')) return 'image/webp';
+  if (startsWithAt(0, 'RIFF') && startsWithAt(8, 'WAVE')) return 'audio/wav';
+  if (startsWithAt(0, '#!AMR')) return 'audio/amr';
+  if (startsWithAt(0, 'ID3')) return 'audio/mpeg';
   if (bytes.subarray(0, asf.length).equals(asf)) return 'video/x-ms-wmv';
-  return audioFrameType(bytes) ?? typeByContent(bytes);
+  return detectAudioFrame(bytes) ?? detectTypeByContent(bytes);
 }
 
 /** An ADTS or MPEG audio frame: both begin with eleven ones, and the layer tells which. */
-function audioFrameType(bytes: Buffer): string | undefined {
+function detectAudioFrame(bytes: Buffer): string | undefined {
   if (bytes.length < 4) return undefined;
   const [first = 0, second = 0, third = 0] = bytes;
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
@@ -75,10 +76,10 @@ const formats = ['image/jpeg', 'image/tiff', 'audio/mpeg', 'audio/wav', 'video/x
 const kinds = ['image', 'audio', 'video'] as const;
 
 /** What a terminal says of a file in 0x0801; a format that is no format of the type is no help. */
-export function statedType(type: number, format: number): MediaType {
+export function toDeclaredType(type: number, format: number): MediaType {
   const kind = kinds[type];
   const mimeType = formats[format] ?? unknownType;
-  const kindOfFormat = kindOf[mimeType.split('/')[0] ?? ''];
+  const kindOfFormat = kindByPrefix[mimeType.split('/')[0] ?? ''];
   if (kind === undefined) return { kind: kindOfFormat ?? 'other', mimeType };
   return { kind, mimeType: kind === kindOfFormat ? mimeType : unknownType };
 }

@@ -1,21 +1,21 @@
 import { type Bus, removeMediaFile, serveUseCase } from '@fleet/bus';
-import { every, type Lifecycle, type Logger, type Route } from '@fleet/service-kit';
-import { anyPod } from '../clips/clip-keeper.ts';
+import { type Lifecycle, type Logger, type Route, runPeriodically } from '@fleet/service-kit';
+import { anyPod } from '../clips/clip-archiver.ts';
 import type { Config } from '../config.ts';
-import { Pictures } from '../handlers/pictures.ts';
+import { PictureConsumer } from '../handlers/picture-consumer.ts';
 import type { MediaMetrics } from '../metrics.ts';
 import { fileRoute } from '../routes/files.ts';
-import type { DiskCheck } from '../store/disk-check.ts';
+import type { DiskHealth } from '../store/disk-health.ts';
 import { MediaDirectory } from '../store/media-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { TurnTaker } from '../use-cases/turn-taker.ts';
+import { ResumableJob } from '../use-cases/resumable-job.ts';
 import { MediaFiles } from './media-files.ts';
 
-export interface MediaParts {
+export interface MediaDeps {
   readonly config: Pick<Config, 'CLIPS_DIR' | 'CLIPS_SIGNING_SECRET' | 'UPLOAD_SWEEP_MS' | 'UPLOAD_ORPHANS_MS'>;
   readonly pod: string;
   readonly objects: ObjectStore | null;
-  readonly disk: DiskCheck;
+  readonly disk: DiskHealth;
   readonly lifecycle: Lifecycle;
   readonly metrics: MediaMetrics;
   readonly log: Logger;
@@ -29,22 +29,22 @@ export interface Media {
 }
 
 /** Opens the place of the files; nothing is asked of object storage yet. */
-export async function openMedia(parts: MediaParts): Promise<Media> {
-  const { config, objects, metrics } = parts;
-  const directory = new MediaDirectory(config.CLIPS_DIR, parts.pod);
+export async function openMedia(deps: MediaDeps): Promise<Media> {
+  const { config, objects, metrics } = deps;
+  const directory = new MediaDirectory(config.CLIPS_DIR, deps.pod);
   await directory.prepare();
-  metrics.watchUntold(async () => (await directory.untoldPlaces()).length);
+  metrics.observePendingEvents(async () => (await directory.listPendingEvents()).length);
   return {
     routes: [fileRoute({ sources: { directory, objects }, signingSecret: config.CLIPS_SIGNING_SECRET })],
-    serve: (bus) => serveMedia(parts, bus, directory),
+    serve: (bus) => serveMedia(deps, bus, directory),
   };
 }
 
-function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): MediaFiles {
-  const { config, pod, lifecycle, log, objects } = parts;
+function serveMedia(deps: MediaDeps, bus: Bus, directory: MediaDirectory): MediaFiles {
+  const { config, pod, lifecycle, log, objects } = deps;
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'a task for files of terminals failed and is tried again');
-  const media = new MediaFiles({ ...parts, bus, directory });
+  const media = new MediaFiles({ ...deps, bus, directory });
   lifecycle.onStop('media files', () => media.stop());
   const pods = objects === null ? [pod] : [pod, anyPod];
   const removals = pods.map((each) =>
@@ -52,8 +52,8 @@ function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): Med
       bus,
       removeMediaFile(each),
       { queue: `upload-ftp-${each}`, onError },
-      async ({ storedBeforeMs, ...place }) => {
-        await media.remove(place, storedBeforeMs);
+      async ({ storedBeforeMs, ...ref }) => {
+        await media.remove(ref, storedBeforeMs);
         return {};
       },
     ),
@@ -61,15 +61,19 @@ function serveMedia(parts: MediaParts, bus: Bus, directory: MediaDirectory): Med
   lifecycle.onStop('removals of media files', async () => {
     await Promise.all(removals.map((server) => server.stop()));
   });
-  const sweep = new TurnTaker({ periodMs: config.UPLOAD_SWEEP_MS, takeTurn: (turn) => media.sweep(turn), onError });
-  lifecycle.onStop('media sweep', () => sweep.stop());
+  const sweepJob = new ResumableJob({
+    periodMs: config.UPLOAD_SWEEP_MS,
+    runSlice: (slice) => media.sweep(slice),
+    onError,
+  });
+  lifecycle.onStop('media sweep', () => sweepJob.stop());
   // What a crash has left is told at once, and not only after the first wait.
-  void sweep.now();
+  void sweepJob.runNow();
   lifecycle.onStop(
     'media leftovers',
-    every(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),
+    runPeriodically(config.UPLOAD_ORPHANS_MS, () => directory.removeLeftovers(), onError),
   );
-  const pictures = new Pictures(bus, { ...parts, media });
+  const pictures = new PictureConsumer(bus, { ...deps, media });
   lifecycle.onStop('pictures', () => pictures.stop());
   return media;
 }

@@ -6,36 +6,36 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { ClipWorld, fetchBytes } from '../testing/clip-world.ts';
-import { decode, makeSample } from '../testing/sample-clips.ts';
-import { clipBytes } from '../testing/world.ts';
+import { ClipHarness, fetchBytes } from '../testing/clip-harness.ts';
+import { createSample, decodeFile } from '../testing/sample-clips.ts';
+import { clipBytes } from '../testing/upload-harness.ts';
 
 // Real ffmpeg and a real database on a machine that may be busy.
 jest.setTimeout(120_000);
 
-let world: ClipWorld;
+let harness: ClipHarness;
 let folder: string;
 let avi: Buffer;
 beforeAll(async () => {
-  world = await ClipWorld.open();
+  harness = await ClipHarness.open();
   folder = await mkdtemp(join(tmpdir(), 'fleet-clip-samples-'));
-  avi = await readFile(await makeSample(folder, 'h264-pcma.avi'));
+  avi = await readFile(await createSample(folder, 'h264-pcma.avi'));
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-const errorOf = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
+const parseError = (body: Buffer): unknown => JSON.parse(body.toString('utf8'));
 
 describe('GET /clips/:uploadId/original', () => {
   const parts = [randomBytes(70_000), randomBytes(1), randomBytes(30_000)] as const;
   const whole = Buffer.concat(parts);
-  const threeFiles = () => world.upload({ 'b/2.mp4': parts[0], 'a.bin': parts[1], 'z 3.h264': parts[2] });
+  const threeFiles = () => harness.createUpload({ 'b/2.mp4': parts[0], 'a.bin': parts[1], 'z 3.h264': parts[2] });
 
   it('is the files one behind the other, as they arrived, under the name of the newest', async () => {
     const upload = await threeFiles();
-    const { status, headers, body } = await world.get(upload, 'original');
+    const { status, headers, body } = await harness.get(upload, 'original');
     expect(status).toBe(200);
     expect(body.equals(whole)).toBe(true);
     expect(headers).toMatchObject({
@@ -56,7 +56,7 @@ describe('GET /clips/:uploadId/original', () => {
     ['bytes=50000-', 50_000, 100_000],
     ['bytes=100000-999999999', 100_000, 100_000],
   ])('%s is that part, across the files', async (range, start, end) => {
-    const { status, headers, body } = await world.get(await threeFiles(), 'original', { range });
+    const { status, headers, body } = await harness.get(await threeFiles(), 'original', { range });
     expect(status).toBe(206);
     expect(headers['content-range']).toBe(`bytes ${start}-${end}/100001`);
     expect(headers['content-length']).toBe(String(end - start + 1));
@@ -66,38 +66,38 @@ describe('GET /clips/:uploadId/original', () => {
   it('is the whole for several ranges and for what is no range, 416 where nothing is there', async () => {
     const upload = await threeFiles();
     for (const range of ['bytes=0-1,4-5', 'bytes=9-1', 'rows=1-2', 'bytes=x']) {
-      const { status, body } = await world.get(upload, 'original', { range });
+      const { status, body } = await harness.get(upload, 'original', { range });
       expect([status, body.length]).toEqual([200, 100_001]);
     }
-    const { status, headers, body } = await world.get(upload, 'original', { range: 'bytes=100001-' });
+    const { status, headers, body } = await harness.get(upload, 'original', { range: 'bytes=100001-' });
     expect([status, headers['content-range']]).toEqual([416, 'bytes */100001']);
-    expect(errorOf(body)).toEqual({ status: 416, error: 'The file has 100001 bytes: none of the range is there.' });
+    expect(parseError(body)).toEqual({ status: 416, error: 'The file has 100001 bytes: none of the range is there.' });
   });
 
   it('gives a range only of the version that If-Range names', async () => {
     const upload = await threeFiles();
-    const etag = String((await world.get(upload, 'original', {}, 'HEAD')).headers['etag']);
-    const ask = async (ifRange: string) =>
-      (await world.get(upload, 'original', { range: 'bytes=1-2', 'if-range': ifRange })).status;
-    expect(await ask(etag)).toBe(206);
-    for (const other of ['"another"', `W/${etag}`, new Date().toUTCString()]) expect(await ask(other)).toBe(200);
+    const etag = String((await harness.get(upload, 'original', {}, 'HEAD')).headers['etag']);
+    const getRange = async (ifRange: string) =>
+      (await harness.get(upload, 'original', { range: 'bytes=1-2', 'if-range': ifRange })).status;
+    expect(await getRange(etag)).toBe(206);
+    for (const other of ['"another"', `W/${etag}`, new Date().toUTCString()]) expect(await getRange(other)).toBe(200);
   });
 
   it('answers HEAD as GET, without the bytes', async () => {
     const upload = await threeFiles();
-    const [get, head] = [await world.get(upload, 'original'), await world.get(upload, 'original', {}, 'HEAD')];
+    const [get, head] = [await harness.get(upload, 'original'), await harness.get(upload, 'original', {}, 'HEAD')];
     expect(head.body).toHaveLength(0);
     expect(head.status).toBe(200);
     for (const name of ['content-length', 'content-type', 'etag', 'content-disposition'])
       expect(head.headers[name]).toBe(get.headers[name]);
-    const part = await world.get(upload, 'original', { range: 'bytes=0-1' }, 'HEAD');
+    const part = await harness.get(upload, 'original', { range: 'bytes=0-1' }, 'HEAD');
     expect([part.status, part.headers['content-length']]).toEqual([206, '2']);
   });
 
   it('knows the type by the name or by the beginning, and says it of nothing that a browser would run', async () => {
     const typeOf = async (name: string, content: Buffer) => {
-      const upload = await world.upload({ [name]: content });
-      return (await world.get(upload, 'original')).headers['content-type'];
+      const upload = await harness.createUpload({ [name]: content });
+      return (await harness.get(upload, 'original')).headers['content-type'];
     };
     const startCode = (...bytes: number[]) => Buffer.from([0, 0, 0, 1, ...bytes, 0, 0]);
     expect(await typeOf('x.FLV', Buffer.from('?'))).toBe('video/x-flv');
@@ -115,62 +115,62 @@ describe('GET /clips/:uploadId/original', () => {
     ['\u202egpj.mp4', 'attachment; filename=_gpj.mp4'],
     ['..', 'attachment; filename=clip'],
   ])('%j is saved under a name that no header or file system stumbles over', async (filename, expected) => {
-    const upload = await world.upload({ 'x.mp4': Buffer.from('x') }, { filename });
-    expect((await world.get(upload, 'original')).headers['content-disposition']).toBe(expected);
+    const upload = await harness.createUpload({ 'x.mp4': Buffer.from('x') }, { filename });
+    expect((await harness.get(upload, 'original')).headers['content-disposition']).toBe(expected);
   });
 
   it('opens for a signed URL only, and only until it expires', async () => {
     const upload = await threeFiles();
-    const statusOf = async (url: string) => (await fetchBytes(url)).status;
-    const url = world.signed(upload, 'original');
-    expect(await statusOf(url)).toBe(200);
-    expect(await statusOf(url.split('?')[0] ?? '')).toBe(401);
-    expect(await statusOf(url.replace('/original?', '/mp4?'))).toBe(403);
-    expect(await statusOf(url.replace(/expires=\d+/, 'expires=9999999999'))).toBe(403);
-    expect(await statusOf(world.signed(upload, 'original', -5_000))).toBe(403);
-    expect(await statusOf(`${world.url}/clips/../x/original`)).toBe(404);
+    const fetchStatus = async (url: string) => (await fetchBytes(url)).status;
+    const url = harness.signUrl(upload, 'original');
+    expect(await fetchStatus(url)).toBe(200);
+    expect(await fetchStatus(url.split('?')[0] ?? '')).toBe(401);
+    expect(await fetchStatus(url.replace('/original?', '/mp4?'))).toBe(403);
+    expect(await fetchStatus(url.replace(/expires=\d+/, 'expires=9999999999'))).toBe(403);
+    expect(await fetchStatus(harness.signUrl(upload, 'original', -5_000))).toBe(403);
+    expect(await fetchStatus(`${harness.url}/clips/../x/original`)).toBe(404);
   });
 
-  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what can not be read', async () => {
+  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what cannot be read', async () => {
     const absent = { ...(await threeFiles()), _id: 'f'.repeat(24) };
-    expect((await world.get(absent, 'original')).status).toBe(404);
-    const reserved = await world.upload({}, { status: 'reserved' });
-    expect((await world.get(reserved, 'original')).status).toBe(404);
+    expect((await harness.get(absent, 'original')).status).toBe(404);
+    const reserved = await harness.createUpload({}, { status: 'reserved' });
+    expect((await harness.get(reserved, 'original')).status).toBe(404);
     for (const status of ['uploading', 'paused', 'failed', 'cancelled'] as const) {
-      const upload = await world.upload({ 'a.mp4': Buffer.from('x') }, { status });
-      const { status: answered, body } = await world.get(upload, 'original');
-      expect(answered).toBe(409);
-      expect(errorOf(body)).toMatchObject({ error: expect.stringContaining(status) });
+      const upload = await harness.createUpload({ 'a.mp4': Buffer.from('x') }, { status });
+      const { status: responseStatus, body } = await harness.get(upload, 'original');
+      expect(responseStatus).toBe(409);
+      expect(parseError(body)).toMatchObject({ error: expect.stringContaining(status) });
     }
-    const gone = await threeFiles();
-    await rm(world.pathOf(gone, 'a.bin'));
-    expect((await world.get(gone, 'original')).status).toBe(404);
+    const incompleteUpload = await threeFiles();
+    await rm(harness.filePath(incompleteUpload, 'a.bin'));
+    expect((await harness.get(incompleteUpload, 'original')).status).toBe(404);
     const unreadable = await threeFiles();
-    await rm(world.pathOf(unreadable, 'a.bin'));
-    await mkdir(world.pathOf(unreadable, 'a.bin'));
-    const { status, body } = await world.get(unreadable, 'original');
+    await rm(harness.filePath(unreadable, 'a.bin'));
+    await mkdir(harness.filePath(unreadable, 'a.bin'));
+    const { status, body } = await harness.get(unreadable, 'original');
     expect(status).toBe(500);
-    expect(body.toString()).not.toContain(world.directory.root);
+    expect(body.toString()).not.toContain(harness.directory.root);
   });
 
   it('cuts an answer whose file shrinks under it, and goes on serving', async () => {
     const big = Buffer.alloc(30_000_000, 1);
-    const upload = await world.upload({ 'big.mp4': big });
+    const upload = await harness.createUpload({ 'big.mp4': big });
     const response = await new Promise<IncomingMessage>((resolve) =>
-      httpGet(world.signed(upload, 'original'), resolve),
+      httpGet(harness.signUrl(upload, 'original'), resolve),
     );
     await once(response, 'readable');
-    await truncate(world.pathOf(upload, 'big.mp4'), 1_000_000);
+    await truncate(harness.filePath(upload, 'big.mp4'), 1_000_000);
     const cut = new Promise((resolve) => response.once('error', resolve));
     response.resume();
     expect(await cut).toMatchObject({ code: 'ECONNRESET' });
     expect(response.complete).toBe(false);
-    expect((await world.get(await threeFiles(), 'original')).status).toBe(200);
+    expect((await harness.get(await threeFiles(), 'original')).status).toBe(200);
   });
 
   it('reads no faster than the caller, and closes the file when it leaves', async () => {
-    const upload = await world.upload({ 'big.mp4': Buffer.alloc(1) });
-    await truncate(world.pathOf(upload, 'big.mp4'), 500_000_000);
+    const upload = await harness.createUpload({ 'big.mp4': Buffer.alloc(1) });
+    await truncate(harness.filePath(upload, 'big.mp4'), 500_000_000);
     const open = async (): Promise<number> => {
       const links = await readdir('/proc/self/fd').catch(() => []);
       const targets = await Promise.all(links.map((link) => readlinkOrNone(`/proc/self/fd/${link}`)));
@@ -178,7 +178,7 @@ describe('GET /clips/:uploadId/original', () => {
     };
     const before = process.memoryUsage().rss;
     const response = await new Promise<IncomingMessage>((resolve) =>
-      httpGet(world.signed(upload, 'original'), resolve),
+      httpGet(harness.signUrl(upload, 'original'), resolve),
     );
     await once(response, 'readable');
     expect(await open()).toBe(1);
@@ -190,8 +190,8 @@ describe('GET /clips/:uploadId/original', () => {
 
 describe('GET /clips/:uploadId/mp4', () => {
   it('is the clip as an MP4 with sound that browsers play, by range as well', async () => {
-    const upload = await world.upload({ 'clip.avi': avi });
-    const { status, headers, body } = await world.get(upload, 'mp4');
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    const { status, headers, body } = await harness.get(upload, 'mp4');
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'video/mp4',
@@ -200,11 +200,11 @@ describe('GET /clips/:uploadId/mp4', () => {
     });
     const file = join(folder, 'downloaded.mp4');
     await writeFile(file, body);
-    expect(await decode(file)).toMatchObject({ pictures: 30 });
-    const part = await world.get(upload, 'mp4', { range: 'bytes=10-99', 'if-range': String(headers['etag']) });
+    expect(await decodeFile(file)).toMatchObject({ pictures: 30 });
+    const part = await harness.get(upload, 'mp4', { range: 'bytes=10-99', 'if-range': String(headers['etag']) });
     expect(part.status).toBe(206);
     expect(part.body.equals(body.subarray(10, 100))).toBe(true);
-    expect((await world.get(upload, 'original')).body.equals(avi)).toBe(true);
+    expect((await harness.get(upload, 'original')).body.equals(avi)).toBe(true);
   });
 
   it('is made once, however many ask at once, and kept', async () => {
@@ -212,15 +212,15 @@ describe('GET /clips/:uploadId/mp4', () => {
     const counting = join(folder, 'counting-ffmpeg');
     const script = `#!/bin/sh\necho "$@" >> '${starts}'\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
     await writeFile(counting, script, { mode: 0o755 });
-    const other = await ClipWorld.open({ FFMPEG_PATH: counting });
+    const other = await ClipHarness.open({ FFMPEG_PATH: counting });
     try {
-      const upload = await other.upload({ 'clip.avi': avi });
-      const answers = await Promise.all(Array.from({ length: 20 }, () => other.get(upload, 'mp4')));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-      expect(new Set(answers.map(({ headers }) => headers['etag'])).size).toBe(1);
+      const upload = await other.createUpload({ 'clip.avi': avi });
+      const responses = await Promise.all(Array.from({ length: 20 }, () => other.get(upload, 'mp4')));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(responses.map(({ headers }) => headers['etag'])).size).toBe(1);
       const conversions = (await readFile(starts, 'utf8')).split('\n').filter((line) => line.includes('+faststart'));
       expect(conversions).toHaveLength(1);
-      expect((await other.get(upload, 'mp4')).headers['etag']).toBe(answers[0]?.headers['etag']);
+      expect((await other.get(upload, 'mp4')).headers['etag']).toBe(responses[0]?.headers['etag']);
       expect((await readFile(starts, 'utf8')).split('\n').filter((line) => line.includes('+faststart'))).toHaveLength(
         1,
       );
@@ -232,14 +232,14 @@ describe('GET /clips/:uploadId/mp4', () => {
 
   it('is 422 with a sentence where no MP4 can be made of it, and costs nothing but that', async () => {
     // The same each time: ffmpeg takes some bytes of chance for a film.
-    const noise = await world.upload({ 'clip.mp4': clipBytes(100_000) });
+    const noise = await harness.createUpload({ 'clip.mp4': clipBytes(100_000) });
     for (const _ of [1, 2]) {
-      const { status, body } = await world.get(noise, 'mp4');
+      const { status, body } = await harness.get(noise, 'mp4');
       expect(status).toBe(422);
-      expect(errorOf(body)).toEqual({ status: 422, error: 'The clip has no video that can be read.' });
+      expect(parseError(body)).toEqual({ status: 422, error: 'The clip has no video that can be read.' });
     }
-    expect((await world.get(noise, 'original')).status).toBe(200);
-    expect((await world.get(await world.upload({ 'clip.avi': avi }), 'mp4')).status).toBe(200);
+    expect((await harness.get(noise, 'original')).status).toBe(200);
+    expect((await harness.get(await harness.createUpload({ 'clip.avi': avi }), 'mp4')).status).toBe(200);
   });
 
   it('is 503 with Retry-After while it is being made for long, and there afterwards', async () => {
@@ -247,9 +247,9 @@ describe('GET /clips/:uploadId/mp4', () => {
     const go = join(folder, 'go');
     const script = `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.05; done\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
     await writeFile(slow, script, { mode: 0o755 });
-    const other = await ClipWorld.open({ FFMPEG_PATH: slow, MP4_WAIT_MS: '100' });
+    const other = await ClipHarness.open({ FFMPEG_PATH: slow, MP4_WAIT_MS: '100' });
     try {
-      const upload = await other.upload({ 'clip.avi': avi });
+      const upload = await other.createUpload({ 'clip.avi': avi });
       const { status, headers } = await other.get(upload, 'mp4');
       expect([status, headers['retry-after']]).toEqual([503, '5']);
       await writeFile(go, '');
@@ -267,9 +267,9 @@ describe('GET /clips/:uploadId/mp4', () => {
   ])('is no success when %s, and is tried again', async (_case, script, expected, env) => {
     const broken = join(folder, `broken-${expected}`);
     await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    const other = await ClipWorld.open({ FFMPEG_PATH: broken, ...env });
+    const other = await ClipHarness.open({ FFMPEG_PATH: broken, ...env });
     try {
-      const upload = await other.upload({ 'clip.avi': avi });
+      const upload = await other.createUpload({ 'clip.avi': avi });
       const { status, body } = await other.get(upload, 'mp4');
       expect(status).toBe(expected);
       expect(body.toString()).not.toContain(other.directory.root);
@@ -280,12 +280,12 @@ describe('GET /clips/:uploadId/mp4', () => {
   });
 
   it('goes with the upload', async () => {
-    const upload = await world.upload({ 'clip.avi': avi });
-    expect((await world.get(upload, 'mp4')).status).toBe(200);
-    const place = { imei: upload.clip.imei, id: upload._id };
-    await world.clips.remove(place);
-    expect((await world.get(upload, 'mp4')).status).toBe(404);
-    await expect(stat(world.directory.uploadDir(place))).rejects.toThrow(/ENOENT/);
+    const upload = await harness.createUpload({ 'clip.avi': avi });
+    expect((await harness.get(upload, 'mp4')).status).toBe(200);
+    const ref = { imei: upload.clip.imei, id: upload._id };
+    await harness.clips.remove(ref);
+    expect((await harness.get(upload, 'mp4')).status).toBe(404);
+    await expect(stat(harness.directory.uploadDir(ref))).rejects.toThrow(/ENOENT/);
   });
 });
 

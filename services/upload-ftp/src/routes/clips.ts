@@ -8,22 +8,22 @@ import {
   type RequestContext,
   verifyClipPath,
 } from '@fleet/service-kit';
-import type { UploadRecord, UploadRecords } from '@fleet/storage';
+import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import { Type } from 'typebox';
-import { type ClipContent, mp4Content, originalContent } from '../clips/clip-content.ts';
-import { ClipGoneError, type ClipStorage } from '../clips/clip-storage.ts';
-import type { Mp4Maker } from '../clips/mp4-maker.ts';
+import { type ClipContent, openMp4, openOriginal } from '../clips/clip-content.ts';
+import { ClipNotFoundError, type ClipStorage } from '../clips/clip-storage.ts';
+import type { Mp4Converter } from '../clips/mp4-converter.ts';
 import { sendContent } from '../clips/send-content.ts';
-import { authorise } from './signed.ts';
+import { authorize } from './authorize.ts';
 
 export interface ClipRouteDeps {
-  readonly records: Pick<UploadRecords, 'find'>;
+  readonly records: Pick<UploadRepository, 'find'>;
   /** Where an upload's files are now. */
-  readonly storageOf: (upload: UploadRecord) => ClipStorage;
-  readonly maker: Mp4Maker;
+  readonly findStorage: (upload: UploadRecord) => ClipStorage;
+  readonly converter: Mp4Converter;
   readonly signingSecret: string;
   /** How long a caller waits for an MP4 that is being made. */
-  readonly mp4WaitMs: number;
+  readonly mp4TimeoutMs: number;
 }
 
 const params = Type.Object({
@@ -45,7 +45,7 @@ export const clipRoute = (deps: ClipRouteDeps) =>
     params,
     query,
     contentType: 'application/octet-stream',
-    otherSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the range that was asked for' },
     errors: {
       401: 'no signature',
       403: 'bad signature',
@@ -57,31 +57,35 @@ export const clipRoute = (deps: ClipRouteDeps) =>
     },
     handle: async ({ params, query, context }) => {
       const path: ClipPath = { uploadId: params.uploadId, format: params.format };
-      authorise(verifyClipPath(deps.signingSecret, path, query), 'a clip');
-      await sendContent(await contentOf(deps, path, context), context);
+      authorize(verifyClipPath(deps.signingSecret, path, query), 'a clip');
+      await sendContent(await openContentWithRetry(deps, path, context), context);
     },
   });
 
 /** Between the look at the record and the look at the files they may have been moved to object storage: so it looks twice. */
-async function contentOf(deps: ClipRouteDeps, path: ClipPath, context: RequestContext): Promise<ClipContent> {
-  const upload = await completedUpload(deps, path.uploadId);
+async function openContentWithRetry(
+  deps: ClipRouteDeps,
+  path: ClipPath,
+  context: RequestContext,
+): Promise<ClipContent> {
+  const upload = await findCompletedUpload(deps, path.uploadId);
   try {
     return await openContent(deps, upload, path.format);
   } catch (error) {
-    if (!(error instanceof ClipGoneError)) throw error;
-    const again = await completedUpload(deps, path.uploadId);
-    if (again.server?.podId === upload.server?.podId) throw gone(error);
+    if (!(error instanceof ClipNotFoundError)) throw error;
+    const movedUpload = await findCompletedUpload(deps, path.uploadId);
+    if (movedUpload.server?.podId === upload.server?.podId) throw createNotFoundError(error);
     context.log.debug({ uploadId: path.uploadId }, 'a clip has moved meanwhile');
-    return openContent(deps, again, path.format).catch((cause: unknown) => {
-      throw cause instanceof ClipGoneError ? gone(cause) : cause;
+    return openContent(deps, movedUpload, path.format).catch((cause: unknown) => {
+      throw cause instanceof ClipNotFoundError ? createNotFoundError(cause) : cause;
     });
   }
 }
 
-const gone = (cause: ClipGoneError): AppError =>
+const createNotFoundError = (cause: ClipNotFoundError): AppError =>
   new AppError('not_found', 'The files of this upload are not there.', { cause });
 
-async function completedUpload(deps: ClipRouteDeps, id: string): Promise<UploadRecord> {
+async function findCompletedUpload(deps: ClipRouteDeps, id: string): Promise<UploadRecord> {
   const upload = await deps.records.find(id);
   if (upload === null || upload.status === 'reserved')
     throw new AppError('not_found', 'There is no upload with this video_id.');
@@ -91,18 +95,18 @@ async function completedUpload(deps: ClipRouteDeps, id: string): Promise<UploadR
 }
 
 async function openContent(deps: ClipRouteDeps, upload: UploadRecord, format: ClipFormat): Promise<ClipContent> {
-  const storage = deps.storageOf(upload);
-  if (format === 'original') return originalContent(upload, storage);
-  const wait = new AbortController();
-  const late = delay(deps.mp4WaitMs, undefined, { signal: wait.signal }).then(() => {
+  const storage = deps.findStorage(upload);
+  if (format === 'original') return openOriginal(upload, storage);
+  const timeoutAbort = new AbortController();
+  const timeout = delay(deps.mp4TimeoutMs, undefined, { signal: timeoutAbort.signal }).then(() => {
     throw new AppError('unavailable', 'The MP4 is being made and is not ready yet: ask again.', {
       headers: { 'Retry-After': '5' },
     });
   });
   try {
-    return mp4Content(upload, storage, await Promise.race([deps.maker.mp4Of(upload, storage), late]));
+    return openMp4(upload, storage, await Promise.race([deps.converter.getMp4(upload, storage), timeout]));
   } finally {
-    wait.abort();
-    late.catch(() => undefined);
+    timeoutAbort.abort();
+    timeout.catch(() => undefined);
   }
 }

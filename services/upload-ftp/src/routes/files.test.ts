@@ -3,31 +3,31 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { signClipPath } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { fetchBytes } from '../testing/clip-world.ts';
-import { jpeg, MediaBroker, MediaWorld, newImei } from '../testing/media-world.ts';
+import { fetchBytes } from '../testing/clip-harness.ts';
+import { createJpeg, MediaBroker, MediaHarness, randomImei } from '../testing/media-harness.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
 let broker: MediaBroker;
-let world: MediaWorld;
+let harness: MediaHarness;
 beforeAll(async () => {
   broker = await MediaBroker.start();
-  world = await MediaWorld.open(broker);
+  harness = await MediaHarness.open(broker);
 });
 afterAll(async () => {
-  await world.close();
+  await harness.close();
   await broker.stop();
 });
 
-const content = jpeg(50_000);
-const kept = (bytes = content) => world.keep(newImei(), bytes);
+const content = createJpeg(50_000);
+const storeFile = (bytes = content) => harness.storeFile(randomImei(), bytes);
 
 describe('GET /files/:imei/:fileId', () => {
   it('is the file, by GET and HEAD, and never a page', async () => {
-    const stored = await kept();
+    const stored = await storeFile();
     for (const method of ['GET', 'HEAD'] as const) {
-      const { status, headers, body } = await world.get(stored, {}, method);
+      const { status, headers, body } = await harness.get(stored, {}, method);
       expect(status).toBe(200);
       expect(body.equals(method === 'GET' ? content : Buffer.alloc(0))).toBe(true);
       expect(headers).toMatchObject({
@@ -49,24 +49,24 @@ describe('GET /files/:imei/:fileId', () => {
     ['bytes=49000-', 49_000, 49_999],
     ['bytes=49999-999999999', 49_999, 49_999],
   ])('%s is that part', async (range, start, end) => {
-    const stored = await kept();
-    const { status, headers, body } = await world.get(stored, { range, 'if-range': `"${stored.fileId}"` });
+    const stored = await storeFile();
+    const { status, headers, body } = await harness.get(stored, { range, 'if-range': `"${stored.fileId}"` });
     expect(status).toBe(206);
     expect(headers['content-range']).toBe(`bytes ${start}-${end}/50000`);
     expect(body.equals(content.subarray(start, end + 1))).toBe(true);
   });
 
   it('is the whole for a range of something else, and nothing for a range behind its end', async () => {
-    const stored = await kept();
-    expect((await world.get(stored, { range: 'bytes=0-9', 'if-range': '"another"' })).status).toBe(200);
-    const behind = await world.get(stored, { range: 'bytes=50000-' });
+    const stored = await storeFile();
+    expect((await harness.get(stored, { range: 'bytes=0-9', 'if-range': '"another"' })).status).toBe(200);
+    const behind = await harness.get(stored, { range: 'bytes=50000-' });
     expect([behind.status, behind.headers['content-range']]).toEqual([416, 'bytes */50000']);
   });
 
   it.each(['<html><script>alert(1)</script>', '<svg xmlns="http://www.w3.org/2000/svg"/>', '%PDF-1.7', 'a log\n'])(
     'says nothing of bytes that a browser might run, whatever the terminal has said of them: %s',
     async (text) => {
-      const { headers } = await world.get(await kept(Buffer.from(text)));
+      const { headers } = await harness.get(await storeFile(Buffer.from(text)));
       expect(headers['content-type']).toBe('application/octet-stream');
       expect(headers['content-disposition']).toMatch(/\.bin$/);
     },
@@ -74,37 +74,37 @@ describe('GET /files/:imei/:fileId', () => {
 
   it('has a type by its bytes', async () => {
     const film = Buffer.concat([Buffer.from('000000206674797069736f6d', 'hex'), randomBytes(100)]);
-    const { headers } = await world.get(await kept(film));
+    const { headers } = await harness.get(await storeFile(film));
     expect(headers['content-type']).toBe('video/mp4');
     expect(headers['content-disposition']).toMatch(/\.mp4$/);
   });
 
   it('is for nobody without a signature of this very file', async () => {
-    const { imei, fileId } = await kept();
-    const other = await kept();
-    const good = new URL(world.signed(imei, fileId));
+    const { imei, fileId } = await storeFile();
+    const other = await storeFile();
+    const good = new URL(harness.signUrl(imei, fileId));
     const wrong = [
-      `${world.url}/files/${imei}/${fileId}?expires=${good.searchParams.get('expires')}&signature=${'0'.repeat(64)}`,
-      `${world.url}/files/${other.imei}/${other.fileId}${good.search}`,
-      `${world.url}/files/${other.imei}/${fileId}${good.search}`,
-      world.signed(imei, fileId, -60_000),
+      `${harness.url}/files/${imei}/${fileId}?expires=${good.searchParams.get('expires')}&signature=${'0'.repeat(64)}`,
+      `${harness.url}/files/${other.imei}/${other.fileId}${good.search}`,
+      `${harness.url}/files/${other.imei}/${fileId}${good.search}`,
+      harness.signUrl(imei, fileId, -60_000),
       signClipPath('development-clips-signing-secret', {
-        baseUrl: world.url,
+        baseUrl: harness.url,
         uploadId: fileId,
         format: 'original',
         lifetimeMs: 60_000,
       }).replace(`/clips/${fileId}/original`, `/files/${imei}/${fileId}`),
     ];
     for (const url of wrong) expect((await fetchBytes(url)).status).toBe(403);
-    expect((await fetchBytes(`${world.url}/files/${imei}/${fileId}`)).status).toBe(401);
+    expect((await fetchBytes(`${harness.url}/files/${imei}/${fileId}`)).status).toBe(401);
   });
 
   it('is not found where there is none, and no path leads anywhere else', async () => {
-    const { imei, fileId } = await kept();
-    expect((await world.get({ imei: newImei(), fileId })).status).toBe(404);
-    expect((await world.get({ imei, fileId: '0'.repeat(24) })).status).toBe(404);
-    await writeFile(join(world.dir, '.media', '.untold', 'note'), 'x');
+    const { imei, fileId } = await storeFile();
+    expect((await harness.get({ imei: randomImei(), fileId })).status).toBe(404);
+    expect((await harness.get({ imei, fileId: '0'.repeat(24) })).status).toBe(404);
+    await writeFile(join(harness.dir, '.media', '.untold', 'note'), 'x');
     for (const path of ['.untold/note', '..%2F..%2Fetc/passwd', `${imei}/..%2F.untold%2Fnote`, `${imei}/${fileId}0`])
-      expect([400, 404]).toContain((await fetchBytes(`${world.url}/files/${path}`)).status);
+      expect([400, 404]).toContain((await fetchBytes(`${harness.url}/files/${path}`)).status);
   });
 });

@@ -1,9 +1,9 @@
 import { AppError, defineRoute, type FilePath, type RequestContext, verifyFilePath } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { ClipGoneError } from '../clips/clip-storage.ts';
+import { ClipNotFoundError } from '../clips/clip-storage.ts';
 import { sendContent } from '../clips/send-content.ts';
-import { type MediaSources, mediaContent } from '../media/media-content.ts';
-import { authorise } from './signed.ts';
+import { type MediaSources, openMediaContent } from '../media/media-content.ts';
+import { authorize } from './authorize.ts';
 
 export interface FileRouteDeps {
   readonly sources: MediaSources;
@@ -29,7 +29,7 @@ export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
     params,
     query,
     contentType: 'application/octet-stream',
-    otherSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the range that was asked for' },
     errors: {
       401: 'no signature',
       403: 'bad signature',
@@ -37,7 +37,7 @@ export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
       416: 'nothing of the range is there',
     },
     handle: async ({ params, query, context }) => {
-      authorise(verifyFilePath(signingSecret, params, query), 'a file');
+      authorize(verifyFilePath(signingSecret, params, query), 'a file');
       await sendFile(sources, params, context);
     },
   });
@@ -45,17 +45,17 @@ export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
 /** Between the look at a file and its first byte it may have moved to object storage: so it looks twice. */
 async function sendFile(sources: MediaSources, path: FilePath, context: RequestContext): Promise<void> {
   for (const isLast of [false, true]) {
-    const content = await mediaContent(sources, path).catch(orMoved(isLast));
+    const content = await openMediaContent(sources, path).catch(movedOrThrow(isLast));
     if (content === null) throw new AppError('not_found', 'There is no such file.');
-    const isSent = content !== 'moved' && (await sendContent(content, context).catch(orMoved(isLast))) !== 'moved';
+    const isSent = content !== 'moved' && (await sendContent(content, context).catch(movedOrThrow(isLast))) !== 'moved';
     if (isSent) return;
   }
 }
 
-const orMoved =
+const movedOrThrow =
   (isLast: boolean) =>
   (error: unknown): 'moved' => {
-    if (!(error instanceof ClipGoneError)) throw error;
+    if (!(error instanceof ClipNotFoundError)) throw error;
     if (isLast) throw new AppError('not_found', 'There is no such file.', { cause: error });
     return 'moved';
   };

@@ -3,23 +3,23 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:f
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ByteRange } from '../clips/byte-range.ts';
-import { isMissing } from './clip-directory.ts';
+import { isNotFoundError } from './clip-directory.ts';
 
 /** Which file of a terminal is meant. */
-export interface MediaPlace {
+export interface MediaRef {
   /** Canonical terminal number. */
   readonly imei: string;
   readonly fileId: string;
 }
 
-const imeiShape = /^[1-9][0-9A-F]{0,19}$/;
-const fileIdShape = /^[0-9a-f]{24}$/;
+const imeiPattern = /^[1-9][0-9A-F]{0,19}$/;
+const fileIdPattern = /^[0-9a-f]{24}$/;
 /** Names that no terminal number has. */
 const incomingName = '.incoming';
-const untoldName = '.untold';
+const pendingEventsName = '.untold';
 
 /** What another pod on the same volume has not touched for so long was left by it. */
-const foreignLeftoverMs = 24 * 3_600_000;
+const foreignLeftoverTtlMs = 24 * 3_600_000;
 
 /**
  * Where files that terminals send on their own lie: `<root>/<imei>/<fileId>`, beside the clips. Files that are being received lie in `.incoming`, under names
@@ -35,19 +35,19 @@ export class MediaDirectory {
     this.#pod = pod;
   }
 
-  path({ imei, fileId }: MediaPlace): string {
-    if (!imeiShape.test(imei) || !fileIdShape.test(fileId)) throw new RangeError('no place of a media file');
+  path({ imei, fileId }: MediaRef): string {
+    if (!imeiPattern.test(imei) || !fileIdPattern.test(fileId)) throw new RangeError('no place of a media file');
     return join(this.root, imei, fileId);
   }
 
   /** Makes the directories, and removes what this pod was receiving when it ended. */
   async prepare(): Promise<void> {
-    for (const name of [incomingName, untoldName]) await makeDir(join(this.root, name));
+    for (const name of [incomingName, pendingEventsName]) await createDir(join(this.root, name));
     await this.removeLeftovers();
   }
 
   /** A path for a file that is being received; `release` once that has ended. */
-  incoming(): { readonly path: string; readonly release: () => void } {
+  reserveIncoming(): { readonly path: string; readonly release: () => void } {
     const name = `${this.#pod}.${randomBytes(12).toString('hex')}`;
     this.#inUse.add(name);
     return { path: join(this.root, incomingName, name), release: () => this.#inUse.delete(name) };
@@ -59,14 +59,15 @@ export class MediaDirectory {
     for (const name of await readdir(dir)) {
       if (this.#inUse.has(name)) continue;
       const isMine = name.startsWith(`${this.#pod}.`);
-      if (isMine || (await ageMs(join(dir, name))) > foreignLeftoverMs) await rm(join(dir, name), { force: true });
+      if (isMine || (await readAgeMs(join(dir, name))) > foreignLeftoverTtlMs)
+        await rm(join(dir, name), { force: true });
     }
   }
 
   /** Moves a received file, whose bytes are on disk, to its place for good. */
-  async take(from: string, place: MediaPlace): Promise<void> {
-    const to = this.path(place);
-    await makeDir(dirname(to));
+  async moveIn(from: string, ref: MediaRef): Promise<void> {
+    const to = this.path(ref);
+    await createDir(dirname(to));
     const now = new Date();
     await utimes(from, now, now);
     await rename(from, to);
@@ -74,99 +75,99 @@ export class MediaDirectory {
   }
 
   /** Bytes of a file; null when it is not here. */
-  async sizeOf(place: MediaPlace): Promise<number | null> {
+  async sizeOf(ref: MediaRef): Promise<number | null> {
     try {
-      const found = await stat(this.path(place));
+      const found = await stat(this.path(ref));
       return found.isFile() ? found.size : null;
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
   /** Opens bytes of a file; null when it is not here. */
-  async read(place: MediaPlace, range: ByteRange): Promise<Readable | null> {
+  async read(ref: MediaRef, range: ByteRange): Promise<Readable | null> {
     try {
-      const file = await open(this.path(place));
+      const file = await open(this.path(ref));
       return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
   /** When a file came to its place; null when it is not here. */
-  async storedAtMs(place: MediaPlace): Promise<number | null> {
+  async findStoredAtMs(ref: MediaRef): Promise<number | null> {
     try {
-      return (await stat(this.path(place))).mtimeMs;
+      return (await stat(this.path(ref))).mtimeMs;
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
-  async remove(place: MediaPlace): Promise<void> {
-    await rm(this.path(place), { force: true });
+  async remove(ref: MediaRef): Promise<void> {
+    await rm(this.path(ref), { force: true });
   }
 
   /** Notes what has to be told of a file, so that no crash forgets it. */
-  async noteUntold(place: MediaPlace, note: string): Promise<void> {
-    const { path, release } = this.incoming();
+  async savePendingEvent(ref: MediaRef, eventJson: string): Promise<void> {
+    const { path, release } = this.reserveIncoming();
     try {
       const file = await open(path, 'wx', 0o640);
       try {
-        await file.writeFile(note);
+        await file.writeFile(eventJson);
         await file.sync();
       } finally {
         await file.close();
       }
-      await rename(path, this.#untoldPath(place));
-      await syncDir(join(this.root, untoldName));
+      await rename(path, this.#pendingEventPath(ref));
+      await syncDir(join(this.root, pendingEventsName));
     } finally {
       await rm(path, { force: true }).finally(release);
     }
   }
 
   /** What `noteUntold` has noted, and for how long; null when it is told. */
-  async untold(place: MediaPlace): Promise<{ readonly note: string; readonly ageMs: number } | null> {
-    const path = this.#untoldPath(place);
+  async readPendingEvent(ref: MediaRef): Promise<{ readonly eventJson: string; readonly ageMs: number } | null> {
+    const path = this.#pendingEventPath(ref);
     try {
-      return { note: await readFile(path, 'utf8'), ageMs: await ageMs(path) };
+      return { eventJson: await readFile(path, 'utf8'), ageMs: await readAgeMs(path) };
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
-  async noteTold(place: MediaPlace): Promise<void> {
-    await rm(this.#untoldPath(place), { force: true });
+  async clearPendingEvent(ref: MediaRef): Promise<void> {
+    await rm(this.#pendingEventPath(ref), { force: true });
   }
 
   /** Files of which something has to be told. */
-  async untoldPlaces(): Promise<MediaPlace[]> {
-    return (await readdir(join(this.root, untoldName))).flatMap((name) => {
+  async listPendingEvents(): Promise<MediaRef[]> {
+    return (await readdir(join(this.root, pendingEventsName))).flatMap((name) => {
       const [imei = '', fileId = ''] = name.split('.');
-      return imeiShape.test(imei) && fileIdShape.test(fileId) ? [{ imei, fileId }] : [];
+      return imeiPattern.test(imei) && fileIdPattern.test(fileId) ? [{ imei, fileId }] : [];
     });
   }
 
-  #untoldPath(place: MediaPlace): string {
-    this.path(place);
-    return join(this.root, untoldName, `${place.imei}.${place.fileId}`);
+  #pendingEventPath(ref: MediaRef): string {
+    this.path(ref);
+    return join(this.root, pendingEventsName, `${ref.imei}.${ref.fileId}`);
   }
 }
 
-async function ageMs(path: string): Promise<number> {
+async function readAgeMs(path: string): Promise<number> {
   try {
     return Date.now() - (await stat(path)).mtimeMs;
   } catch (error) {
-    if (isMissing(error)) return 0;
+    if (isNotFoundError(error)) return 0;
     throw error;
   }
 }
 
 /** Makes a directory that a crash does not take away again. */
-async function makeDir(dir: string): Promise<void> {
+async function createDir(dir: string): Promise<void> {
   const first = await mkdir(dir, { recursive: true, mode: 0o750 });
   if (first !== undefined) await syncDir(dirname(first));
 }

@@ -28,7 +28,7 @@ describe('object storage that takes connections and never answers', () => {
       bucket: 'silent',
       prefix: '',
       credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
-      silenceLimitMs: 200,
+      inactivityTimeoutMs: 200,
     });
   });
   afterEach(async () => {
@@ -43,7 +43,7 @@ describe('object storage that takes connections and never answers', () => {
     const file = join(dir, 'file');
     await writeFile(file, 'content');
     const range = { start: 0, end: 1 };
-    const asked = [
+    const requests = [
       objects.check(),
       objects.find('key'),
       objects.read('key', range),
@@ -51,9 +51,9 @@ describe('object storage that takes connections and never answers', () => {
       objects.put('key', file, 'image/jpeg'),
       objects.remove('key'),
     ];
-    const ended = await Promise.allSettled(asked);
+    const ended = await Promise.allSettled(requests);
     const timedOut = { status: 'rejected', reason: expect.objectContaining({ name: 'TimeoutError' }) };
-    expect(ended).toEqual(asked.map(() => timedOut));
+    expect(ended).toEqual(requests.map(() => timedOut));
     expect(connections.size).toBeGreaterThan(0);
   });
 });

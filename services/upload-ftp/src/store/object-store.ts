@@ -25,7 +25,7 @@ export interface ObjectStoreOptions {
   /** Absent: what the SDK finds (environment, role of the machine). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
   /** A server that neither takes nor gives anything for so long is given up; default 30 s. */
-  readonly silenceLimitMs?: number;
+  readonly inactivityTimeoutMs?: number;
 }
 
 export interface StoredObject {
@@ -38,20 +38,20 @@ export interface StoredObject {
 
 /** Memory of one transfer: parts of this size, two at a time. */
 const partSizeBytes = 8 * 1024 * 1024;
-const connectLimitMs = 5_000;
-const usualSilenceLimitMs = 30_000;
+const connectTimeoutMs = 5_000;
+const defaultInactivityTimeoutMs = 30_000;
 
 /** A bucket of S3-compatible object storage, which all pods share; keys are those behind the prefix. */
 export class ObjectStore {
   readonly #client: S3Client;
   /** For bytes that go to somebody who may take them slowly, or pause: only until an answer begins is silence the server's fault. */
-  readonly #patientClient: S3Client;
+  readonly #streamingClient: S3Client;
   readonly #options: ObjectStoreOptions;
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
-    const silenceLimitMs = options.silenceLimitMs ?? usualSilenceLimitMs;
-    const connectionTimeout = connectLimitMs;
+    const inactivityTimeoutMs = options.inactivityTimeoutMs ?? defaultInactivityTimeoutMs;
+    const connectionTimeout = connectTimeoutMs;
     const settings: S3ClientConfig = {
       region: options.region,
       // Servers other than AWS seldom have a name for each bucket.
@@ -62,14 +62,17 @@ export class ObjectStore {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     };
-    this.#client = new S3Client({ ...settings, requestHandler: { connectionTimeout, socketTimeout: silenceLimitMs } });
-    this.#patientClient = new S3Client({
+    this.#client = new S3Client({
       ...settings,
-      requestHandler: { connectionTimeout, requestTimeout: silenceLimitMs, throwOnRequestTimeout: true },
+      requestHandler: { connectionTimeout, socketTimeout: inactivityTimeoutMs },
+    });
+    this.#streamingClient = new S3Client({
+      ...settings,
+      requestHandler: { connectionTimeout, requestTimeout: inactivityTimeoutMs, throwOnRequestTimeout: true },
     });
   }
 
-  /** Fails where the bucket can not be reached or is not there. */
+  /** Fails where the bucket cannot be reached or is not there. */
   async check(): Promise<void> {
     await this.#client.send(new HeadBucketCommand({ Bucket: this.#options.bucket }));
   }
@@ -81,14 +84,14 @@ export class ObjectStore {
       const storedAtMs = found.LastModified?.getTime() ?? 0;
       return { sizeBytes: found.ContentLength ?? 0, version: found.ETag ?? '', storedAtMs };
     } catch (error) {
-      if (isAbsent(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
   /** Opens bytes of an object for somebody who may take them slowly; null when it is not there. */
   read(key: string, range: ByteRange): Promise<Readable | null> {
-    return this.#read(this.#patientClient, key, range);
+    return this.#read(this.#streamingClient, key, range);
   }
 
   /** Opens bytes of an object for somebody who takes them at once; null when it is not there. */
@@ -103,7 +106,7 @@ export class ObjectStore {
       if (Body instanceof Readable) return Body;
       throw new Error('the object storage answered without a body');
     } catch (error) {
-      if (isAbsent(error)) return null;
+      if (isNotFoundError(error)) return null;
       throw error;
     }
   }
@@ -139,7 +142,7 @@ export class ObjectStore {
 
   close(): void {
     this.#client.destroy();
-    this.#patientClient.destroy();
+    this.#streamingClient.destroy();
   }
 
   async #delete(keys: readonly string[]): Promise<void> {
@@ -154,7 +157,7 @@ export class ObjectStore {
 }
 
 /** HEAD has no body that could say more than 404. */
-const isAbsent = (error: unknown): boolean =>
+const isNotFoundError = (error: unknown): boolean =>
   error instanceof NoSuchKey ||
   error instanceof NotFound ||
   (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404 && error.name !== 'NoSuchBucket');

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, every } from '@fleet/service-kit';
-import { errorCode, isMissing } from './clip-directory.ts';
-import { makeOnce } from './make-once.ts';
+import { ConfigError, runPeriodically } from '@fleet/service-kit';
+import { getErrorCode, isNotFoundError } from './clip-directory.ts';
+import { createFileExclusive } from './create-exclusive.ts';
 
 interface Holder {
   readonly token: string;
@@ -21,12 +21,12 @@ export interface VolumeLockOptions {
   readonly onError: (error: unknown) => void;
   readonly heartbeatMs?: number;
   /** A holder that has not shown for so long that it lives is gone. */
-  readonly patienceMs?: number;
+  readonly holderTimeoutMs?: number;
 }
 
-interface Times {
+interface LockTimings {
   readonly heartbeatMs: number;
-  readonly patienceMs: number;
+  readonly holderTimeoutMs: number;
 }
 
 /** A volume that one process may have at a time. */
@@ -35,93 +35,93 @@ export interface VolumeLock {
 }
 
 /** Locks of this process: what another process would have to show by its heartbeat is known here. */
-const heldHere = new Set<string>();
+const heldTokens = new Set<string>();
 
 /**
  * Takes a lock that lies at `path`; a ConfigError where a living process has it, be it on another machine. The file system's clock is compared with itself only.
  */
 export async function lockVolume(path: string, options: VolumeLockOptions): Promise<VolumeLock> {
-  const { heartbeatMs = 2_000, patienceMs = 10_000 } = options;
-  const holder = await thisProcess();
+  const { heartbeatMs = 2_000, holderTimeoutMs = 10_000 } = options;
+  const holder = await describeThisProcess();
   // Before anybody can see the lock: whoever sees it in this process has to know that it lives.
-  heldHere.add(holder.token);
+  heldTokens.add(holder.token);
   try {
-    await takeLock(path, holder, { heartbeatMs, patienceMs });
+    await acquireLock(path, holder, { heartbeatMs, holderTimeoutMs });
   } catch (error) {
-    heldHere.delete(holder.token);
+    heldTokens.delete(holder.token);
     throw error;
   }
-  const stop = every(heartbeatMs, () => beat(path, holder, options.onLost), options.onError);
+  const stop = runPeriodically(heartbeatMs, () => heartbeat(path, holder, options.onLost), options.onError);
   return {
     release: async () => {
       await stop();
-      if (heldHere.delete(holder.token) && (await readHolder(path))?.token === holder.token)
+      if (heldTokens.delete(holder.token) && (await readHolder(path))?.token === holder.token)
         await rm(path, { force: true });
     },
   };
 }
 
-async function takeLock(path: string, holder: Holder, times: Times): Promise<void> {
+async function acquireLock(path: string, holder: Holder, timings: LockTimings): Promise<void> {
   const content = JSON.stringify(holder);
-  if (await makeOnce(path, content)) return;
-  await untilFree(path, times);
+  if (await createFileExclusive(path, content)) return;
+  await waitUntilFree(path, timings);
   // Of several that take it over the last one has it; the others see that by their heartbeats.
   await writeFile(`${path}-${holder.token}`, content, { mode: 0o640 });
   await rename(`${path}-${holder.token}`, path);
 }
 
-async function beat(path: string, holder: Holder, onLost: () => void): Promise<void> {
-  if (!heldHere.has(holder.token)) return;
-  const found = await readHolder(path);
-  if (found !== null && found.token !== holder.token) {
-    heldHere.delete(holder.token);
+async function heartbeat(path: string, holder: Holder, onLost: () => void): Promise<void> {
+  if (!heldTokens.has(holder.token)) return;
+  const currentHolder = await readHolder(path);
+  if (currentHolder !== null && currentHolder.token !== holder.token) {
+    heldTokens.delete(holder.token);
     return onLost();
   }
   const now = new Date();
-  if (found === null) await makeOnce(path, JSON.stringify(holder));
-  else await utimes(path, now, now).catch(unlessMissing);
+  if (currentHolder === null) await createFileExclusive(path, JSON.stringify(holder));
+  else await utimes(path, now, now).catch(ignoreNotFound);
 }
 
 /** Resolves once the holder is seen to be gone; refuses as soon as it is seen to live. */
-async function untilFree(path: string, times: Times): Promise<void> {
-  const first = await readHolder(path);
-  if (first !== null && heldHere.has(first.token)) throw inUse(path, first);
-  if (first !== null && (await isKnownDead(first))) return;
-  const seen = await mark(path);
-  for (let waitedMs = 0; waitedMs < times.patienceMs; waitedMs += times.heartbeatMs / 2) {
-    await delay(times.heartbeatMs / 2);
-    const now = await mark(path);
-    if (now === null) return;
-    if (now !== seen) throw inUse(path, await readHolder(path));
+async function waitUntilFree(path: string, timings: LockTimings): Promise<void> {
+  const initialHolder = await readHolder(path);
+  if (initialHolder !== null && heldTokens.has(initialHolder.token)) throw createInUseError(path, initialHolder);
+  if (initialHolder !== null && (await isKnownDead(initialHolder))) return;
+  const initialMark = await readHolderMark(path);
+  for (let waitedMs = 0; waitedMs < timings.holderTimeoutMs; waitedMs += timings.heartbeatMs / 2) {
+    await delay(timings.heartbeatMs / 2);
+    const currentMark = await readHolderMark(path);
+    if (currentMark === null) return;
+    if (currentMark !== initialMark) throw createInUseError(path, await readHolder(path));
   }
 }
 
-const inUse = (path: string, holder: Holder | null): ConfigError =>
+const createInUseError = (path: string, holder: Holder | null): ConfigError =>
   new ConfigError(
     `CLIPS_DIR is in use by another pod (host ${holder?.host ?? 'unknown'}, process ${holder?.processId ?? 'unknown'}; ${path}): each pod needs a directory of its own, or a POD_ID.`,
   );
 
 async function isKnownDead({ processSpace, processId }: Holder): Promise<boolean> {
-  if (processSpace === null || processSpace !== (await ownProcessSpace())) return false;
+  if (processSpace === null || processSpace !== (await readProcessSpace())) return false;
   // An id is used again: whoever has it now is not the holder.
   if (processId === process.pid) return true;
   try {
     process.kill(processId, 0);
     return false;
   } catch (error) {
-    return errorCode(error) === 'ESRCH';
+    return getErrorCode(error) === 'ESRCH';
   }
 }
 
-const thisProcess = async (): Promise<Holder> => ({
+const describeThisProcess = async (): Promise<Holder> => ({
   token: randomBytes(12).toString('hex'),
   host: hostname(),
   processId: process.pid,
-  processSpace: await ownProcessSpace(),
+  processSpace: await readProcessSpace(),
 });
 
 /** Containers may share a host name, and each has a process 1: the kernel's own names tell them apart. */
-async function ownProcessSpace(): Promise<string | null> {
+async function readProcessSpace(): Promise<string | null> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     return `${boot.trim()}/${await readlink('/proc/self/ns/pid')}`;
@@ -136,23 +136,23 @@ async function readHolder(path: string): Promise<Holder | null> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Holder;
   } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return null;
+    if (isNotFoundError(error) || error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
 /** Another one whenever the holder has shown that it lives. */
-async function mark(path: string): Promise<string | null> {
+async function readHolderMark(path: string): Promise<string | null> {
   try {
     const { mtimeNs, ino } = await stat(path, { bigint: true });
     return `${ino}/${mtimeNs}`;
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isNotFoundError(error)) return null;
     throw error;
   }
 }
 
 /** Somebody has removed it just now: the next heartbeat makes it again. */
-function unlessMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
+function ignoreNotFound(error: unknown): void {
+  if (!isNotFoundError(error)) throw error;
 }

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
   alarmAttachmentInfo,
-  attachmentFileDone,
-  attachmentFileDoneResponse,
   attachmentFileInfo,
+  attachmentUploadComplete,
+  attachmentUploadCompleteResponse,
   type BodyOf,
   decodeBody,
   type Edition,
@@ -16,9 +16,9 @@ import {
   type MessageDefinition,
   Reassembler,
 } from '@fleet/jt808';
-import { until } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 
-interface Answer {
+interface ReceivedMessage {
   readonly messageId: number;
   readonly phone: string;
   readonly body: Buffer;
@@ -31,7 +31,7 @@ export class AttachmentClient {
   readonly socket: Socket;
   readonly phone: string;
   readonly edition: Edition;
-  readonly answers: Answer[] = [];
+  readonly received: ReceivedMessage[] = [];
   readonly #reassembler = new Reassembler({ now: () => performance.now() });
   #serial = 7;
 
@@ -40,7 +40,7 @@ export class AttachmentClient {
     this.phone = phone;
     this.edition = edition;
     const splitter = new FrameSplitter();
-    socket.on('data', (chunk: Buffer) => splitter.push(chunk, (frame) => this.#take(frame)));
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk, (frame) => this.#receive(frame)));
     socket.on('error', () => socket.destroy());
   }
 
@@ -56,11 +56,11 @@ export class AttachmentClient {
   }
 
   /** Frames of a message; their last serial is `lastSerial`. */
-  frames<D extends MessageDefinition>(definition: D, body: BodyOf<D>, maxBodyBytes = 1_023): Buffer {
-    return this.rawFrames(definition.id, encodeBody(definition, body, this.edition), maxBodyBytes);
+  encodeFrames<D extends MessageDefinition>(definition: D, body: BodyOf<D>, maxBodyBytes = 1_023): Buffer {
+    return this.encodeRawFrames(definition.id, encodeBody(definition, body, this.edition), maxBodyBytes);
   }
 
-  rawFrames(messageId: number, body: Uint8Array, maxBodyBytes = 1_023): Buffer {
+  encodeRawFrames(messageId: number, body: Uint8Array, maxBodyBytes = 1_023): Buffer {
     const header = { edition: this.edition, phone: this.phone, serial: this.#serial, maxBodyBytes };
     const frames = encodeRawMessage(messageId, body, header);
     this.#serial += frames.length;
@@ -72,12 +72,12 @@ export class AttachmentClient {
   }
 
   /** Sends bytes of a message and gives the result of its 0x8001. */
-  async result(messageId: number, bytes: Buffer): Promise<number> {
+  async sendAndWaitForResult(messageId: number, bytes: Buffer): Promise<number> {
     this.socket.write(bytes);
     const serial = this.lastSerial;
-    let found: Answer | undefined;
-    await until(() => {
-      found = this.answers.find(
+    let found: ReceivedMessage | undefined;
+    await waitFor(() => {
+      found = this.received.find(
         ({ messageId: id, body }) =>
           id === 0x8001 && body.readUInt16BE(0) === serial && body.readUInt16BE(2) === messageId,
       );
@@ -87,7 +87,7 @@ export class AttachmentClient {
   }
 
   /** 0x1210; its result. */
-  list(
+  sendAlarmInfo(
     alarmNo: string,
     files: Record<string, number>,
     more: { infoType?: number; maxBodyBytes?: number } = {},
@@ -106,39 +106,43 @@ export class AttachmentClient {
       infoType: more.infoType ?? 0,
       files: Object.entries(files).map(([name, size]) => ({ name, size })),
     };
-    return this.result(0x1210, this.frames(alarmAttachmentInfo, body, more.maxBodyBytes));
+    return this.sendAndWaitForResult(0x1210, this.encodeFrames(alarmAttachmentInfo, body, more.maxBodyBytes));
   }
 
   /** 0x1211; its result. */
-  info(name: string, size: number, type = 0): Promise<number> {
-    return this.result(0x1211, this.frames(attachmentFileInfo, { name, type, size }));
+  sendFileInfo(name: string, size: number, type = 0): Promise<number> {
+    return this.sendAndWaitForResult(0x1211, this.encodeFrames(attachmentFileInfo, { name, type, size }));
   }
 
-  data(name: string, offset: number, bytes: Uint8Array): void {
+  sendData(name: string, offset: number, bytes: Uint8Array): void {
     this.socket.write(encodeAttachmentPacket(name, offset, bytes));
   }
 
   /** 0x1212; the next 0x9212, or null where the connection ends before it. */
-  async done(name: string, size: number, type = 0): Promise<BodyOf<typeof attachmentFileDoneResponse> | null> {
-    const before = this.answers.length;
-    this.socket.write(this.frames(attachmentFileDone, { name, type, size }));
-    const find = () => this.answers.slice(before).find(({ messageId }) => messageId === 0x9212);
-    await until(() => find() !== undefined || this.isClosed);
-    const answer = find();
-    return answer === undefined ? null : decodeBody(attachmentFileDoneResponse, answer.body);
+  async sendFileComplete(
+    name: string,
+    size: number,
+    type = 0,
+  ): Promise<BodyOf<typeof attachmentUploadCompleteResponse> | null> {
+    const receivedBefore = this.received.length;
+    this.socket.write(this.encodeFrames(attachmentUploadComplete, { name, type, size }));
+    const find = () => this.received.slice(receivedBefore).find(({ messageId }) => messageId === 0x9212);
+    await waitFor(() => find() !== undefined || this.isClosed);
+    const response = find();
+    return response === undefined ? null : decodeBody(attachmentUploadCompleteResponse, response.body);
   }
 
-  async closed(): Promise<void> {
-    await until(() => this.isClosed);
+  async waitForClose(): Promise<void> {
+    await waitFor(() => this.isClosed);
   }
 
-  #take(frame: Frame): void {
+  #receive(frame: Frame): void {
     const { messageId, phone } = frame;
     if (frame.subpackage === null) {
-      this.answers.push({ messageId, phone, body: Buffer.from(frame.body) });
+      this.received.push({ messageId, phone, body: Buffer.from(frame.body) });
       return;
     }
     const outcome = this.#reassembler.push('server', frame);
-    if (outcome.kind === 'complete') this.answers.push({ messageId, phone, body: outcome.message.body });
+    if (outcome.kind === 'complete') this.received.push({ messageId, phone, body: outcome.message.body });
   }
 }

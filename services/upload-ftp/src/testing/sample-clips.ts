@@ -28,41 +28,41 @@ const recipes = {
 export type SampleName = keyof typeof recipes;
 
 /** Makes a file into a folder; its path. */
-export async function makeSample(folder: string, name: SampleName): Promise<string> {
+export async function createSample(folder: string, name: SampleName): Promise<string> {
   const path = join(folder, name);
   const inputs = ['-f', 'lavfi', '-i', 'testsrc=s=176x144:r=15:d=2', '-f', 'lavfi', '-i', 'sine=f=440:r=8000:d=2'];
-  await ffmpeg([...inputs, '-pix_fmt', 'yuv420p', '-g', '15', '-ac', '1', ...recipes[name], path]);
+  await runFfmpeg([...inputs, '-pix_fmt', 'yuv420p', '-g', '15', '-ac', '1', ...recipes[name], path]);
   return path;
 }
 
-export async function ffmpeg(args: readonly string[]): Promise<string> {
+export async function runFfmpeg(args: readonly string[]): Promise<string> {
   return (await run(testEnv('FFMPEG_PATH'), ['-v', 'error', '-nostdin', '-y', ...args])).stderr;
 }
 
 /** What a file really decodes to: pictures and their hash, and how long the picture and the sound last. */
-export interface Decoded {
+export interface DecodedFile {
   readonly pictures: number;
   readonly pictureHash: string;
   readonly videoSeconds: number;
   readonly soundSeconds: number;
 }
 
-export async function decode(path: string): Promise<Decoded> {
+export async function decodeFile(path: string): Promise<DecodedFile> {
   const args = '-map 0:v? -map 0:a? -fps_mode passthrough -ar 16000 -f framemd5 -'.split(' ');
   const { stdout } = await run(testEnv('FFMPEG_PATH'), ['-v', 'error', '-nostdin', '-i', path, ...args]);
   const lines = stdout.split('\n').filter((line) => /^\d/.test(line));
   const bases = [...stdout.matchAll(/#tb (\d+): (\d+)\/(\d+)/g)].map((base) => Number(base[2]) / Number(base[3]));
   const kinds = [...stdout.matchAll(/#media_type \d+: (\w+)/g)].map((kind) => kind[1]);
   const rows = lines.map((line) => line.split(',').map((cell) => cell.trim()));
-  const of = (kind: string): string[][] => rows.filter((row) => kinds[Number(row[0])] === kind);
+  const rowsOf = (kind: string): string[][] => rows.filter((row) => kinds[Number(row[0])] === kind);
   const endOf = (kind: string): number => {
-    const last = of(kind).at(-1);
+    const last = rowsOf(kind).at(-1);
     const base = bases[kinds.indexOf(kind)] ?? 0;
     return last === undefined ? 0 : (Number(last[2]) + Number(last[3])) * base;
   };
   return {
-    pictures: of('video').length,
-    pictureHash: of('video')
+    pictures: rowsOf('video').length,
+    pictureHash: rowsOf('video')
       .map((row) => row[5])
       .join(' '),
     videoSeconds: endOf('video'),
@@ -77,7 +77,7 @@ export async function isFastStart(path: string): Promise<boolean> {
 }
 
 /** Codecs of a file's streams, as ffmpeg names them. */
-export async function codecsOf(path: string): Promise<string[]> {
+export async function readCodecs(path: string): Promise<string[]> {
   const args = ['-hide_banner', '-nostdin', '-i', path, '-t', '0', '-c', 'copy', '-f', 'null', '-'];
   const { stderr } = await run(testEnv('FFMPEG_PATH'), args);
   return [...(stderr.split('Output #0')[0] ?? '').matchAll(/Stream #0:\d+.*?: (?:Video|Audio): (\w+)/g)].map(

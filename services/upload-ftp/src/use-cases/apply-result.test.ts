@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { RetryLater } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
-import { type Database, newReservation, openDatabase, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type Database, openDatabase, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { applyResult } from './apply-result.ts';
-import { Settler } from './settler.ts';
+import { UploadFinalizer } from './upload-finalizer.ts';
 
 // A real database on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -13,7 +13,7 @@ jest.setTimeout(60_000);
 const commandSerialNo = 7;
 
 /** Accepts a reservation right after one of the reads that look for the upload of a 0x1206. */
-class RacingRecords extends UploadRecords {
+class RacingRecords extends UploadRepository {
   readonly #accepted: UploadRecord;
   readonly #after: 'listOf' | 'findReservation';
 
@@ -23,8 +23,8 @@ class RacingRecords extends UploadRecords {
     this.#after = after;
   }
 
-  override async listOf(imei: string): Promise<UploadRecord[]> {
-    const found = await super.listOf(imei);
+  override async listByDevice(imei: string): Promise<UploadRecord[]> {
+    const found = await super.listByDevice(imei);
     await this.#accept('listOf');
     return found;
   }
@@ -54,7 +54,7 @@ afterAll(async () => {
 async function reserved(): Promise<UploadRecord> {
   const imei = String(1 + Math.trunc(Math.random() * 1e11));
   const kind = { mediaType: 3, streamType: 0, storageType: 0, alarmFlags: '0' };
-  const record = newReservation(
+  const record = createReservation(
     { imei, channel: 1, startMs: 0, endMs: 60_000, ...kind },
     {
       shownImei: imei,
@@ -64,13 +64,13 @@ async function reserved(): Promise<UploadRecord> {
       mobileNetwork: true,
     },
   );
-  await new UploadRecords(database).reserve(record);
+  await new UploadRepository(database).reserve(record);
   return record;
 }
 
 /** A settler that decides and publishes nowhere. */
-const settlerOf = (records: UploadRecords): Settler =>
-  new Settler({
+const createFinalizer = (records: UploadRepository): UploadFinalizer =>
+  new UploadFinalizer({
     records,
     bus: { nc: { isClosed: () => true }, isUp: () => true },
     publisher: {
@@ -79,12 +79,17 @@ const settlerOf = (records: UploadRecords): Settler =>
         return true;
       },
     },
-    patience: { silenceMs: 60_000, patienceMs: 60_000, pausedMs: 60_000, unconfirmedMs: 60_000 },
-    metrics: { settled: { inc: () => undefined } },
+    timeouts: {
+      silenceTimeoutMs: 60_000,
+      firstByteTimeoutMs: 60_000,
+      pausedTimeoutMs: 60_000,
+      confirmationTimeoutMs: 60_000,
+    },
+    metrics: { finalized: { inc: () => undefined } },
     log: createLogger('apply-result-test', 'silent'),
-    listedBytes: async () => null,
+    queryListedBytes: async () => null,
     removeSuperseded: async () => undefined,
-  } as unknown as ConstructorParameters<typeof Settler>[0]);
+  } as unknown as ConstructorParameters<typeof UploadFinalizer>[0]);
 
 describe('a 0x1206 right behind the reply to its 0x9206', () => {
   it.each(['listOf', 'findReservation'] as const)(
@@ -93,11 +98,11 @@ describe('a 0x1206 right behind the reply to its 0x9206', () => {
       const reservation = await reserved();
       const records = new RacingRecords(database, reservation, after);
       const result = { imei: reservation.clip.imei, commandSerialNo, code: 1, receivedAtMs: Date.now() };
-      const parts = { records, settler: settlerOf(records) };
+      const deps = { records, finalizer: createFinalizer(records) };
       // As the consumer does: a result that asks for a later attempt is delivered again.
-      const outcome = await applyResult(parts, result).catch((error: unknown) => {
+      const outcome = await applyResult(deps, result).catch((error: unknown) => {
         if (!(error instanceof RetryLater)) throw error;
-        return applyResult(parts, result);
+        return applyResult(deps, result);
       });
       expect(outcome).toBe('applied');
       expect((await records.find(reservation._id))?.status).toBe('failed');

@@ -1,14 +1,14 @@
 import { AppError } from '@fleet/service-kit';
-import { type UploadRecords, uploadUserName } from '@fleet/storage';
-import { newPassword, sha256Hex } from '../domain/credential.ts';
+import { type UploadRepository, uploadUserName } from '@fleet/storage';
+import { generatePassword, sha256Hex } from '../domain/credential.ts';
 
-export interface GrantParts {
-  readonly records: UploadRecords;
+export interface GrantDeps {
+  readonly records: UploadRepository;
   readonly server: () => { readonly podId: string; readonly httpUrl: string };
   readonly address: () => { readonly host: string; readonly port: number };
-  readonly credentialMs: number;
+  readonly credentialTtlMs: number;
   /** Why no upload can be taken now, if so. */
-  readonly obstacle: () => Promise<string | null>;
+  readonly findStorageError: () => Promise<string | null>;
 }
 
 export interface Grant {
@@ -20,14 +20,14 @@ export interface Grant {
 }
 
 /** Makes the credential of a reserved upload; only its hash is stored, so it is known to the asker and the camera alone. */
-export async function grant(parts: GrantParts, uploadId: string): Promise<Grant> {
-  const obstacle = await parts.obstacle();
-  if (obstacle !== null) throw new AppError('unavailable', obstacle);
-  const password = newPassword();
-  const stored = await parts.records.set(uploadId, ['reserved'], {
-    credential: { passwordSha256: sha256Hex(password), expiresAtMs: Date.now() + parts.credentialMs },
-    server: parts.server(),
+export async function grantUpload(deps: GrantDeps, uploadId: string): Promise<Grant> {
+  const storageError = await deps.findStorageError();
+  if (storageError !== null) throw new AppError('unavailable', storageError);
+  const password = generatePassword();
+  const stored = await deps.records.set(uploadId, ['reserved'], {
+    credential: { passwordSha256: sha256Hex(password), expiresAtMs: Date.now() + deps.credentialTtlMs },
+    server: deps.server(),
   });
   if (stored === null) throw new AppError('not_found', 'There is no reservation of this upload.');
-  return { ...parts.address(), username: uploadUserName(uploadId), password, path: '/' };
+  return { ...deps.address(), username: uploadUserName(uploadId), password, path: '/' };
 }

@@ -1,16 +1,16 @@
-import type { UploadRecords } from '@fleet/storage';
-import type { OpenUploads } from '../receiving/open-uploads.ts';
-import type { UploadPlace } from '../store/clip-directory.ts';
+import type { UploadRepository } from '@fleet/storage';
+import type { UploadRef } from '../store/clip-directory.ts';
+import type { ActiveUploads } from '../uploads/active-uploads.ts';
 
-export interface RemoveParts {
-  readonly records: UploadRecords;
-  readonly uploads: OpenUploads;
+export interface RemoveFilesDeps {
+  readonly records: UploadRepository;
+  readonly uploads: ActiveUploads;
   /** Removes everything that is stored of an upload, all or nothing. */
-  readonly remove: (place: UploadPlace) => Promise<void>;
+  readonly remove: (ref: UploadRef) => Promise<void>;
 }
 
-/** Removes everything that an upload has here, all or nothing; throws when it can not. */
-export async function removeFiles({ records, uploads, remove }: RemoveParts, uploadId: string): Promise<void> {
+/** Removes everything that an upload has here, all or nothing; throws when it cannot. */
+export async function removeFiles({ records, uploads, remove }: RemoveFilesDeps, uploadId: string): Promise<void> {
   const record = await records.find(uploadId);
   await uploads.end(uploadId);
   // Without a record there is no way to its directory: the search for orphans finds that.
@@ -19,13 +19,13 @@ export async function removeFiles({ records, uploads, remove }: RemoveParts, upl
 
 /** An upload has ended somewhere: its camera has nothing to do here any more, and nothing is kept of a cancelled one. */
 export async function closeRevoked(
-  parts: RemoveParts & { readonly onCompleted?: (place: UploadPlace) => Promise<void> },
+  deps: RemoveFilesDeps & { readonly onCompleted?: (ref: UploadRef) => Promise<void> },
   uploadId: string,
 ): Promise<void> {
-  await parts.uploads.end(uploadId);
-  const record = await parts.records.find(uploadId);
+  await deps.uploads.end(uploadId);
+  const record = await deps.records.find(uploadId);
   if (record === null) return;
-  const place = { imei: record.clip.imei, id: uploadId };
-  if (record.status === 'cancelled') await parts.remove(place);
-  if (record.status === 'completed') await parts.onCompleted?.(place);
+  const ref = { imei: record.clip.imei, id: uploadId };
+  if (record.status === 'cancelled') await deps.remove(ref);
+  if (record.status === 'completed') await deps.onCompleted?.(ref);
 }

@@ -1,48 +1,45 @@
-import type { ClipDirectory, UploadPlace } from '../store/clip-directory.ts';
-import type { RemoveParts } from './remove-files.ts';
-import type { SweepTurn } from './turn-taker.ts';
+import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
+import type { RemoveFilesDeps } from './remove-files.ts';
+import type { JobSlice } from './resumable-job.ts';
 
 /** Records that are asked for in one go; behind them it is seen whether the turn is over. */
 const batchSize = 200;
-const beforeAll: UploadPlace = { imei: '', id: '' };
+const firstRef: UploadRef = { imei: '', id: '' };
 const maxFailuresInRow = 3;
 
-type Parts = RemoveParts & { readonly clips: ClipDirectory; readonly onError: (error: unknown) => void };
+type Deps = RemoveFilesDeps & { readonly clips: ClipDirectory; readonly onError: (error: unknown) => void };
 
 /** Removes the directories of this pod that no upload has use for: its record is gone, or it was cancelled. Answers the last one that was looked at, or null where that were all. */
-export async function removeOrphans(
-  parts: Parts,
-  { from, isOver }: SweepTurn<UploadPlace>,
-): Promise<UploadPlace | null> {
-  if (!(await parts.clips.emptyRemoved(isOver, parts.onError))) return from ?? beforeAll;
-  let batch: UploadPlace[] = [];
-  for await (const place of parts.clips.places(from)) {
-    batch.push(place);
+export async function removeOrphans(deps: Deps, { cursor, isOver }: JobSlice<UploadRef>): Promise<UploadRef | null> {
+  if (!(await deps.clips.emptyTrash(isOver, deps.onError))) return cursor ?? firstRef;
+  let batch: UploadRef[] = [];
+  for await (const ref of deps.clips.listUploads(cursor)) {
+    batch.push(ref);
     if (batch.length < batchSize) continue;
-    const last = await removeUnused(parts, batch, isOver);
-    if (isOver() || last !== place) return last;
+    const last = await removeUnused(deps, batch, isOver);
+    if (isOver() || last !== ref) return last;
     batch = [];
   }
-  const last = await removeUnused(parts, batch, isOver);
+  const last = await removeUnused(deps, batch, isOver);
   return last === batch.at(-1) ? null : last;
 }
 
-/** Answers the last one that was looked at. What can not be removed keeps nothing behind it from being removed; the next sweep tries it again. */
+/** Answers the last one that was looked at. What cannot be removed keeps nothing behind it from being removed; the next sweep tries it again. */
 async function removeUnused(
-  { records, uploads, remove, onError }: Parts,
-  places: readonly UploadPlace[],
+  { records, uploads, remove, onError }: Deps,
+  refs: readonly UploadRef[],
   isOver: () => boolean,
-): Promise<UploadPlace | null> {
-  const statuses = await records.statusesOf(places.map(({ id }) => id));
-  let last: UploadPlace | null = null;
+): Promise<UploadRef | null> {
+  const statuses = await records.findStatuses(refs.map(({ id }) => id));
+  let last: UploadRef | null = null;
   let failuresInRow = 0;
-  for (const place of places) {
-    const status = statuses.get(place.id);
-    last = place;
+  for (const ref of refs) {
+    const status = statuses.get(ref.id);
+    last = ref;
     if (status !== undefined && status !== 'cancelled') continue;
     try {
-      await uploads.end(place.id);
-      await remove(place);
+      await uploads.end(ref.id);
+      await remove(ref);
       failuresInRow = 0;
     } catch (error) {
       onError(error);

@@ -1,8 +1,8 @@
-import { createLogger, every } from '@fleet/service-kit';
+import { createLogger, runPeriodically } from '@fleet/service-kit';
 import type { UploadedFile, UploadRecord } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { isSilent, judge, type Patience } from '../domain/settlement.ts';
-import { type SweepParts, sweep } from './sweep.ts';
+import { evaluateUpload, isSilent, type UploadTimeouts } from '../domain/upload-decision.ts';
+import { type SweepDeps, sweep } from './sweep.ts';
 
 // All in virtual time: a real camera would be silent for ten minutes.
 beforeEach(() => void jest.useFakeTimers());
@@ -11,11 +11,11 @@ afterEach(() => void jest.useRealTimers());
 const minuteMs = 60_000;
 const sweepMs = 30_000;
 const replyTimeoutMs = 90_000;
-const patience: Patience = {
-  silenceMs: 10 * minuteMs,
-  patienceMs: 24 * 60 * minuteMs,
-  pausedMs: 24 * 60 * minuteMs,
-  unconfirmedMs: minuteMs,
+const timeouts: UploadTimeouts = {
+  silenceTimeoutMs: 10 * minuteMs,
+  firstByteTimeoutMs: 24 * 60 * minuteMs,
+  pausedTimeoutMs: 24 * 60 * minuteMs,
+  confirmationTimeoutMs: minuteMs,
 };
 
 const upload = (id: string, state: UploadedFile['state']): UploadRecord => ({
@@ -56,33 +56,33 @@ const upload = (id: string, state: UploadedFile['state']): UploadRecord => ({
 class SilentFleet {
   readonly endedAfterMs = new Map<string, number>();
   readonly #uploads: Map<string, UploadRecord>;
-  #look: { atMs: number; untilMs: number } | undefined;
+  #lastRun: { atMs: number; untilMs: number } | undefined;
 
   constructor(uploads: readonly UploadRecord[]) {
     this.#uploads = new Map(uploads.map((record) => [record._id, record]));
   }
 
-  parts(): SweepParts {
+  createDeps(): SweepDeps {
     return {
       records: {
-        listIn: async (statuses) => [...this.#uploads.values()].filter(({ status }) => statuses.includes(status)),
-        conclude: async (seen, fields) => this.#store({ ...seen, ...fields }),
+        listByStatus: async (statuses) => [...this.#uploads.values()].filter(({ status }) => statuses.includes(status)),
+        finalize: async (record, fields) => this.#store({ ...record, ...fields }),
         remove: async () => false,
-        returnCamera: async () => undefined,
-        returnIdleCameras: async () => 0,
+        unlockCamera: async () => undefined,
+        unlockIdleCameras: async () => 0,
       },
-      settler: { settleByTime: (record) => this.#settle(record) },
-      lock: {
-        take: async () => true,
-        noteLook: async (atMs, untilNextMs) => {
-          const before = this.#look;
-          this.#look = { atMs, untilMs: atMs + untilNextMs };
+      finalizer: { finalizeOnTimeout: (record) => this.#finalize(record) },
+      lease: {
+        acquire: async () => true,
+        recordRun: async (atMs, untilNextMs) => {
+          const before = this.#lastRun;
+          this.#lastRun = { atMs, untilMs: atMs + untilNextMs };
           return before !== undefined && atMs <= before.untilMs ? before.atMs : null;
         },
       },
       isConnected: async () => true,
       isStopping: () => false,
-      sweepMs,
+      sweepIntervalMs: sweepMs,
       replyTimeoutMs,
       staleTransferMs: 10 * minuteMs,
       log: createLogger('sweep-test', 'silent'),
@@ -90,10 +90,10 @@ class SilentFleet {
   }
 
   /** As the settler does, of a camera that does not answer what it lists. */
-  async #settle(record: UploadRecord): Promise<UploadRecord> {
-    const verdict = judge(record, patience, Date.now());
-    if (verdict.kind === 'prove') await new Promise((resolve) => setTimeout(resolve, replyTimeoutMs));
-    if (verdict.kind !== 'failed' && !(verdict.kind === 'prove' && isSilent(record, patience))) return record;
+  async #finalize(record: UploadRecord): Promise<UploadRecord> {
+    const decision = evaluateUpload(record, timeouts, Date.now());
+    if (decision.kind === 'prove') await new Promise((resolve) => setTimeout(resolve, replyTimeoutMs));
+    if (decision.kind !== 'failed' && !(decision.kind === 'prove' && isSilent(record, timeouts))) return record;
     this.endedAfterMs.set(record._id, Date.now() - (record.lastByteAtMs ?? 0));
     return this.#store({ ...record, status: 'failed' });
   }
@@ -114,11 +114,11 @@ describe('the clock of silence', () => {
   ])(
     'goes on, and as fast as all clocks, with %i connected cameras that do not answer',
     async (count, limitMinutes) => {
-      const asked = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
-      const fleet = new SilentFleet([upload('first', 'broken'), ...asked, upload('last', 'broken')]);
+      const listedUploads = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
+      const fleet = new SilentFleet([upload('first', 'broken'), ...listedUploads, upload('last', 'broken')]);
       const errors: unknown[] = [];
-      const parts = fleet.parts();
-      const stop = every(
+      const parts = fleet.createDeps();
+      const stop = runPeriodically(
         sweepMs,
         () => sweep(parts),
         (error) => errors.push(error),
@@ -129,7 +129,7 @@ describe('the clock of silence', () => {
       await stopped;
       expect(errors).toEqual([]);
       expect(fleet.endedAfterMs.size).toBe(count + 2);
-      expect(Math.min(...fleet.endedAfterMs.values())).toBeGreaterThanOrEqual(patience.silenceMs);
+      expect(Math.min(...fleet.endedAfterMs.values())).toBeGreaterThanOrEqual(timeouts.silenceTimeoutMs);
       expect(Math.max(...fleet.endedAfterMs.values())).toBeLessThanOrEqual(limitMinutes * minuteMs);
     },
   );

@@ -1,20 +1,20 @@
 import type { WebhookHealth, WebhookNotice } from '@fleet/storage';
 
-/** What attempts have shown of a webhook since its health was written last. */
-export interface Findings {
+/** Results of a webhook's attempts since its health was saved last. */
+export interface HealthDelta {
   readonly lastSuccessAtMs: number | null;
   readonly lastFailureAtMs: number | null;
   /** Since the last success, or all. */
   readonly failures: number;
-  /** The first of those failures. */
+  /** Time of the first of those failures. */
   readonly failingSinceMs: number | null;
-  /** The receiver has said 410. */
+  /** The receiver responded with 410. */
   readonly isGone: boolean;
-  /** Of the last delivery that failed. */
+  /** Vehicle of the last failed delivery. */
   readonly vehicleId: number | null;
 }
 
-export const noFindings: Findings = {
+export const emptyDelta: HealthDelta = {
   lastSuccessAtMs: null,
   lastFailureAtMs: null,
   failures: 0,
@@ -23,9 +23,9 @@ export const noFindings: Findings = {
   vehicleId: null,
 };
 
-export const foundSuccess = (atMs: number): Findings => ({ ...noFindings, lastSuccessAtMs: atMs });
+export const successDelta = (atMs: number): HealthDelta => ({ ...emptyDelta, lastSuccessAtMs: atMs });
 
-export const foundFailure = (atMs: number, isGone: boolean, vehicleId: number): Findings => ({
+export const failureDelta = (atMs: number, isGone: boolean, vehicleId: number): HealthDelta => ({
   lastSuccessAtMs: null,
   lastFailureAtMs: atMs,
   failures: 1,
@@ -34,63 +34,63 @@ export const foundFailure = (atMs: number, isGone: boolean, vehicleId: number): 
   vehicleId,
 });
 
-/** What was found first, and what was found then, as one. */
-export function merged(first: Findings, then: Findings): Findings {
-  const lastFailureAtMs = then.lastFailureAtMs ?? first.lastFailureAtMs;
-  if (then.lastSuccessAtMs !== null) return { ...then, lastFailureAtMs };
+/** Merges earlier and later results. */
+export function mergeDeltas(earlier: HealthDelta, later: HealthDelta): HealthDelta {
+  const lastFailureAtMs = later.lastFailureAtMs ?? earlier.lastFailureAtMs;
+  if (later.lastSuccessAtMs !== null) return { ...later, lastFailureAtMs };
   return {
-    lastSuccessAtMs: first.lastSuccessAtMs,
+    lastSuccessAtMs: earlier.lastSuccessAtMs,
     lastFailureAtMs,
-    failures: first.failures + then.failures,
-    failingSinceMs: first.failingSinceMs ?? then.failingSinceMs,
-    isGone: first.isGone || then.isGone,
-    vehicleId: then.vehicleId ?? first.vehicleId,
+    failures: earlier.failures + later.failures,
+    failingSinceMs: earlier.failingSinceMs ?? later.failingSinceMs,
+    isGone: earlier.isGone || later.isGone,
+    vehicleId: later.vehicleId ?? earlier.vehicleId,
   };
 }
 
-const steps = [50, 90, 100] as const;
-const date = (ms: number | null, before: Date | null): Date | null => (ms === null ? before : new Date(ms));
-const latest = (ms: number | null, before: Date | null): Date | null =>
-  ms === null || (before !== null && before.getTime() > ms) ? before : new Date(ms);
-/** Failures of which another dispatcher has noted a later success already. */
-const areOver = ({ lastSuccessAtMs, lastFailureAtMs }: Findings, { lastSuccessAt }: WebhookHealth): boolean =>
+const noticeSteps = [50, 90, 100] as const;
+const toDate = (ms: number | null, previous: Date | null): Date | null => (ms === null ? previous : new Date(ms));
+const laterDate = (ms: number | null, previous: Date | null): Date | null =>
+  ms === null || (previous !== null && previous.getTime() > ms) ? previous : new Date(ms);
+/** Returns the failures after the last success that another dispatcher recorded. */
+const isOutdated = ({ lastSuccessAtMs, lastFailureAtMs }: HealthDelta, { lastSuccessAt }: WebhookHealth): boolean =>
   lastSuccessAtMs === null &&
   lastFailureAtMs !== null &&
   lastSuccessAt !== null &&
   lastFailureAtMs < lastSuccessAt.getTime();
 
 /**
- * A webhook's health after what was found (platform-contract.md, section 15.3, "Disabling"). Notices come one at a time, each with a failure of its own: nobody is disabled
- * who was not told before.
+ * Returns a webhook's health after new results. Notices come one at a time, each with a failure of its own: no webhook
+ * is disabled before its owner was notified.
  */
-export function healthAfter(before: WebhookHealth, findings: Findings, disableAfterMs: number): WebhookHealth {
-  if (!findings.isGone && areOver(findings, before))
-    return { ...before, lastFailureAt: latest(findings.lastFailureAtMs, before.lastFailureAt) };
-  const hasRecovered = findings.lastSuccessAtMs !== null;
-  const failing = hasRecovered
+export function applyDelta(before: WebhookHealth, delta: HealthDelta, disableAfterMs: number): WebhookHealth {
+  if (!delta.isGone && isOutdated(delta, before))
+    return { ...before, lastFailureAt: laterDate(delta.lastFailureAtMs, before.lastFailureAt) };
+  const hasRecovered = delta.lastSuccessAtMs !== null;
+  const failureReset = hasRecovered
     ? { failingSince: null, consecutiveFailures: 0, noticedPercent: 0, dueNotice: null }
     : {};
-  const seen = { ...before, ...failing };
+  const base = { ...before, ...failureReset };
   const health: WebhookHealth = {
-    ...seen,
-    failingSince: seen.failingSince ?? date(findings.failingSinceMs, null),
-    consecutiveFailures: seen.consecutiveFailures + findings.failures,
-    lastSuccessAt: latest(findings.lastSuccessAtMs, before.lastSuccessAt),
-    lastFailureAt: latest(findings.lastFailureAtMs, before.lastFailureAt),
+    ...base,
+    failingSince: base.failingSince ?? toDate(delta.failingSinceMs, null),
+    consecutiveFailures: base.consecutiveFailures + delta.failures,
+    lastSuccessAt: laterDate(delta.lastSuccessAtMs, before.lastSuccessAt),
+    lastFailureAt: laterDate(delta.lastFailureAtMs, before.lastFailureAt),
   };
   const { failingSince, disabledReason } = health;
-  if (findings.failures === 0 || failingSince === null || disabledReason !== null) return health;
-  const atMs = findings.lastFailureAtMs ?? 0;
-  const about = { failingSinceMs: failingSince.getTime(), atMs, vehicleId: findings.vehicleId ?? 0 };
-  if (findings.isGone) return disabled(health, { percent: 100, reason: 'gone', ...about });
-  const step = steps.find((percent) => percent > health.noticedPercent);
-  const failingMs = atMs - about.failingSinceMs;
+  if (delta.failures === 0 || failingSince === null || disabledReason !== null) return health;
+  const atMs = delta.lastFailureAtMs ?? 0;
+  const noticeFields = { failingSinceMs: failingSince.getTime(), atMs, vehicleId: delta.vehicleId ?? 0 };
+  if (delta.isGone) return disable(health, { percent: 100, reason: 'gone', ...noticeFields });
+  const step = noticeSteps.find((percent) => percent > health.noticedPercent);
+  const failingMs = atMs - noticeFields.failingSinceMs;
   if (step === undefined || failingMs < (disableAfterMs * step) / 100) return health;
-  const notice = { percent: step, reason: 'failing', ...about } as const;
-  return step === 100 ? disabled(health, notice) : { ...health, noticedPercent: step, dueNotice: notice };
+  const notice = { percent: step, reason: 'failing', ...noticeFields } as const;
+  return step === 100 ? disable(health, notice) : { ...health, noticedPercent: step, dueNotice: notice };
 }
 
-const disabled = (health: WebhookHealth, notice: WebhookNotice): WebhookHealth => ({
+const disable = (health: WebhookHealth, notice: WebhookNotice): WebhookHealth => ({
   ...health,
   disabledReason: notice.reason,
   noticedPercent: 100,

@@ -5,33 +5,33 @@ import type { CustomHeader } from '@fleet/storage';
 const userAgent = 'FleetPlatform-Webhooks/1.0';
 const jsonType = 'application/json; charset=utf-8';
 
-/** What is sent at an attempt: the request's headers in their order, and its body. */
+/** Request of an attempt: headers in their order, and body. */
 export interface Message {
   readonly headers: readonly CustomHeader[];
   readonly body: string;
 }
 
-/** What a message is made of. */
-export interface MessageParts {
+/** Input of a message. */
+export interface MessageInput {
   readonly url: URL;
-  /** `msg_` and the delivery's id: the same at every attempt. */
+  /** `msg_` and the delivery's id: equal at every attempt. */
   readonly messageId: string;
   readonly attempt: number;
   /** The notification, as text. */
   readonly body: string;
   readonly customHeaders: readonly CustomHeader[];
-  /** What `X-Webhook-Secret` carries. */
+  /** Value of `X-Webhook-Secret`. */
   readonly secret: string;
-  /** Those that sign: during a rotation two. */
+  /** Signing secrets: two during a rotation. */
   readonly signingSecrets: readonly string[];
   readonly nowMs: number;
 }
 
-/** The request of an attempt (interface.md, "Webhook delivery"; platform-contract.md, section 15.2). */
-export function messageOf(parts: MessageParts): Message {
-  const { url, messageId, attempt, body, customHeaders, secret, nowMs } = parts;
+/** Builds the request of an attempt. */
+export function createMessage(input: MessageInput): Message {
+  const { url, messageId, attempt, body, customHeaders, secret, nowMs } = input;
   const timestamp = String(Math.floor(nowMs / 1_000));
-  const listed: CustomHeader[] = [
+  const signedHeaders: CustomHeader[] = [
     { name: 'X-Webhook-Secret', value: secret },
     { name: 'Content-Type', value: jsonType },
     { name: 'User-Agent', value: userAgent },
@@ -40,20 +40,22 @@ export function messageOf(parts: MessageParts): Message {
     ...customHeaders,
   ];
   const contentLength = Buffer.byteLength(body);
-  const shown = [...listed, { name: 'Content-Length', value: String(contentLength) }];
+  const envelopeHeaders = [...signedHeaders, { name: 'Content-Length', value: String(contentLength) }];
   const envelope = JSON.stringify({
     date: nowMs,
-    headers: Object.fromEntries(shown.map(({ name, value }) => [name, [value]])),
+    headers: Object.fromEntries(envelopeHeaders.map(({ name, value }) => [name, [value]])),
     content_length: contentLength,
     body,
     method: 'POST',
     path: url.pathname,
     query: url.search.slice(1),
   });
-  const signatures = parts.signingSecrets.map((each) => signatureOf(each, messageId, timestamp, envelope));
+  const signatures = input.signingSecrets.map((signingSecret) =>
+    computeSignature(signingSecret, messageId, timestamp, envelope),
+  );
   return {
     headers: [
-      ...listed,
+      ...signedHeaders,
       { name: 'Webhook-Attempt', value: String(attempt) },
       { name: 'Webhook-Signature', value: signatures.join(' ') },
       { name: 'Content-Length', value: String(Buffer.byteLength(envelope)) },
@@ -62,21 +64,23 @@ export function messageOf(parts: MessageParts): Message {
   };
 }
 
-/** A signature as Standard Webhooks has it. */
-export const signatureOf = (secret: string, id: string, timestamp: string, body: string): string =>
-  `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+/** Returns a Standard Webhooks signature. */
+export const computeSignature = (secret: string, id: string, timestamp: string, body: string): string =>
+  `v1,${createHmac('sha256', decodeSecret(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 
-const prefix = 'whsec_';
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const secretPrefix = 'whsec_';
+const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The decoded part behind `whsec_`, else the secret's own bytes. */
-function keyOf(secret: string): Buffer {
-  const coded = secret.slice(prefix.length);
-  return secret.startsWith(prefix) && base64.test(coded) ? Buffer.from(coded, 'base64') : Buffer.from(secret);
+/** Returns the decoded part after `whsec_`, else the secret's own bytes. */
+function decodeSecret(secret: string): Buffer {
+  const encoded = secret.slice(secretPrefix.length);
+  return secret.startsWith(secretPrefix) && base64Pattern.test(encoded)
+    ? Buffer.from(encoded, 'base64')
+    : Buffer.from(secret);
 }
 
-/** The inner body: the notification as the interface shows it, and the user that owns the vehicle. */
-export function bodyOf({
+/** Returns the inner body: the notification and the user that owns the vehicle. */
+export function createBody({
   notification,
   ownerUserId,
 }: Pick<NotificationRaised, 'notification' | 'ownerUserId'>): string {
@@ -100,8 +104,8 @@ export function bodyOf({
   });
 }
 
-/** The inner body of a test, which is about no vehicle. */
-export const testBodyOf = (notificationType: string, userId: number, nowMs: number): string =>
+/** Returns the inner body of a test, without a vehicle. */
+export const createTestBody = (notificationType: string, userId: number, nowMs: number): string =>
   JSON.stringify({
     notification: {
       title: 'Test',

@@ -1,42 +1,42 @@
 import type { AttemptError } from '@fleet/storage';
 
-/** What the waits between attempts are. */
+/** Back-off settings. */
 export interface RetryPlan {
   readonly waitsMs: readonly number[];
-  /** Least wait where the receiver has too much to do. */
+  /** Shortest back-off for an overloaded receiver. */
   readonly overloadWaitMs: number;
 }
 
-/** How an attempt ended that was no success. */
+/** Result of a failed attempt. */
 export interface Failure {
   readonly statusCode: number | null;
   readonly errorCode: AttemptError | null;
-  /** What the receiver asked for. */
+  /** Wait that the receiver requested. */
   readonly retryAfterMs: number | null;
 }
 
-const spread = 0.2;
-/** The longest wait that a receiver can ask for. */
+const jitter = 0.2;
+/** Longest wait that a receiver can request. */
 const maxRetryAfterMs = 3_600_000;
-const overloaded: readonly unknown[] = [429, 503, 'timeout', 'connect_timeout'];
+const overloadSignals: readonly unknown[] = [429, 503, 'timeout', 'connect_timeout'];
 
 /**
- * How long to wait after the failure that is the given one of its round, from 1; null when that was the last attempt (platform-contract.md, section 15.3). `random` is from
- * 0 to 1: attempts that fail together do not come back together.
+ * Returns the back-off after the given failure of a round, from 1; null after the last attempt. `random` is from 0 to
+ * 1, so that attempts that fail together are not retried together.
  */
 export function nextWaitMs(failures: number, failure: Failure, plan: RetryPlan, random = Math.random()): number | null {
   const waitMs = plan.waitsMs[failures - 1];
   if (waitMs === undefined) return null;
-  const spreadMs = Math.round(waitMs * (1 - spread + 2 * spread * random));
+  const jitteredMs = Math.round(waitMs * (1 - jitter + 2 * jitter * random));
   const { statusCode, errorCode, retryAfterMs } = failure;
-  const isOverloaded = overloaded.includes(statusCode) || overloaded.includes(errorCode);
-  if (!isOverloaded && retryAfterMs === null) return spreadMs;
-  const leastMs = Math.max(isOverloaded ? plan.overloadWaitMs : 0, Math.min(retryAfterMs ?? 0, maxRetryAfterMs));
-  return Math.max(spreadMs, Math.round(leastMs * (1 + (spread / 2) * random)));
+  const isOverloaded = overloadSignals.includes(statusCode) || overloadSignals.includes(errorCode);
+  if (!isOverloaded && retryAfterMs === null) return jitteredMs;
+  const minWaitMs = Math.max(isOverloaded ? plan.overloadWaitMs : 0, Math.min(retryAfterMs ?? 0, maxRetryAfterMs));
+  return Math.max(jitteredMs, Math.round(minWaitMs * (1 + (jitter / 2) * random)));
 }
 
-/** Reads `Retry-After`: seconds, or a date; null for anything else. */
-export function readRetryAfter(text: string | undefined, nowMs: number): number | null {
+/** Parses `Retry-After`: seconds, or a date; null for anything else. */
+export function parseRetryAfter(text: string | undefined, nowMs: number): number | null {
   if (text === undefined) return null;
   if (/^\d+$/.test(text.trim())) return Number(text) * 1_000;
   const atMs = Date.parse(text);

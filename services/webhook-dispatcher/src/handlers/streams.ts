@@ -1,10 +1,10 @@
-import { decodeJson, deliveryDue, notificationRaised, StoredConsumer } from '@fleet/bus';
+import { DurableConsumer, decodeJson, deliveryDue, notificationRaised } from '@fleet/bus';
 import type { Static } from 'typebox';
 import type { Attempts } from '../use-cases/attempts.ts';
-import { type FanOutParts, fanOut } from '../use-cases/fan-out.ts';
+import { type FanOutDeps, fanOut } from '../use-cases/fan-out.ts';
 
-/** What the streams are read with. */
-export interface StreamParts extends FanOutParts {
+/** Dependencies of the stream consumers. */
+export interface StreamDeps extends FanOutDeps {
   readonly attempts: Attempts;
   readonly maxInFlight: number;
   readonly ackWaitMs: number;
@@ -13,41 +13,41 @@ export interface StreamParts extends FanOutParts {
 
 const notificationsInFlight = 256;
 
-/** Notifications become deliveries: acknowledged once each delivery is stored and its first attempt is in the work queue. */
-export const consumeNotifications = (parts: StreamParts): StoredConsumer =>
-  new StoredConsumer(parts.bus, {
+/** Consumes notifications: each is acknowledged once its deliveries are stored and their first attempts are queued. */
+export const consumeNotifications = (deps: StreamDeps): DurableConsumer =>
+  new DurableConsumer(deps.bus, {
     stream: 'NOTIFICATIONS',
     durable: 'webhook-dispatcher',
     subject: notificationRaised.subject,
     maxInFlight: notificationsInFlight,
-    ackWaitMs: parts.ackWaitMs,
-    onError: parts.onError,
+    ackWaitMs: deps.ackWaitMs,
+    onError: deps.onError,
     handler: async ({ data, subject }) => {
-      const raised = read(notificationRaised, data);
-      parts.metrics.notifications.inc({ outcome: raised === null ? 'unreadable' : 'taken' });
-      // It would never become readable.
-      if (raised === null) parts.onError(new Error(`a notification on ${subject} can not be read`));
-      else await fanOut(parts, raised);
+      const event = decode(notificationRaised, data);
+      deps.metrics.notifications.inc({ outcome: event === null ? 'unreadable' : 'taken' });
+      // It would never become valid.
+      if (event === null) deps.onError(new Error(`invalid notification on ${subject}`));
+      else await fanOut(deps, event);
     },
   });
 
-/** First attempts: acknowledged once they were made, or stand in the database with their time. */
-export const consumeDue = (parts: StreamParts): StoredConsumer =>
-  new StoredConsumer(parts.bus, {
+/** Consumes first attempts: each is acknowledged once it was made, or is scheduled in the database. */
+export const consumeDue = (deps: StreamDeps): DurableConsumer =>
+  new DurableConsumer(deps.bus, {
     stream: 'WEBHOOKS',
     durable: 'webhook-dispatcher-due',
     subject: deliveryDue.subject,
-    maxInFlight: parts.maxInFlight,
-    ackWaitMs: parts.ackWaitMs,
-    onError: parts.onError,
+    maxInFlight: deps.maxInFlight,
+    ackWaitMs: deps.ackWaitMs,
+    onError: deps.onError,
     handler: async ({ data, subject }) => {
-      const due = read(deliveryDue, data);
-      if (due === null) parts.onError(new Error(`what is due on ${subject} can not be read`));
-      else await parts.attempts.first(due.deliveryId, due.webhookId);
+      const due = decode(deliveryDue, data);
+      if (due === null) deps.onError(new Error(`invalid due delivery on ${subject}`));
+      else await deps.attempts.runFirst(due.deliveryId, due.webhookId);
     },
   });
 
-function read<T extends typeof notificationRaised | typeof deliveryDue>(
+function decode<T extends typeof notificationRaised | typeof deliveryDue>(
   { check }: T,
   data: Uint8Array,
 ): Static<T['schema']> | null {

@@ -7,7 +7,7 @@ const url = new URL('https://hooks.fleet.example/');
 const addresses = (...of: string[]): ResolvedAddress[] => of.map((address) => ({ address, family: 4 }));
 
 describe('the connections to a receiver', () => {
-  it('are made anew where its addresses are others than before', () => {
+  it('are replaced when its addresses change', () => {
     const connections = new Connections(undefined);
     const first = connections.agentFor(url, addresses('8.8.8.8', '9.9.9.9'), 5_000);
     expect(connections.agentFor(url, addresses('9.9.9.9', '8.8.8.8'), 5_000)).toBe(first);
@@ -15,7 +15,7 @@ describe('the connections to a receiver', () => {
     connections.close();
   });
 
-  it('share the time to connect among the addresses, and are always verified', () => {
+  it('share the connect time-out among the addresses, and are always verified', () => {
     const optionsFor = (count: number) => {
       const connections = new Connections(undefined);
       const agent = connections.agentFor(
@@ -24,10 +24,10 @@ describe('the connections to a receiver', () => {
         5_000,
       );
       expect(agent).toBeInstanceOf(HttpsAgent);
-      // What every connection is made with; the types of Node leave it out.
+      // Options of every connection; the types of Node.js omit them.
       return (agent as unknown as { readonly options: object }).options;
     };
-    // The first address is across an ocean, and the second can not be reached from here.
+    // The first address is distant, and the second cannot be reached from here.
     expect(optionsFor(2)).toMatchObject({ autoSelectFamilyAttemptTimeout: 1_666, rejectUnauthorized: true });
     expect(optionsFor(60)).toMatchObject({ autoSelectFamilyAttemptTimeout: 250 });
   });

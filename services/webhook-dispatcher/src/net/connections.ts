@@ -4,20 +4,29 @@ import { Agent as HttpsAgent } from 'node:https';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { ResolvedAddress } from '@fleet/service-kit';
 
-/** How long an idle connection is kept. */
-const idleMs = 8_000;
-/** Idle connections to a receiver. With fewer than its slots (`WEBHOOK_CONCURRENCY`), deliveries in quick succession would open new ones. */
+/** How long an idle connection stays open. */
+const idleTimeoutMs = 8_000;
+/**
+ * Idle connections to a receiver. With fewer than `WEBHOOK_CONCURRENCY`, deliveries in quick succession would open new
+ * ones.
+ */
 const maxIdle = 20;
-/** How long one of several addresses is tried, at least. */
-const leastTryMs = 250;
+/** Shortest time-out of one of several addresses. */
+const minAttemptMs = 250;
 
-/** What verifies receivers: the public authorities, and those of a PEM file. Made once, as it is costly. */
-export function trustOf(caFile: string | undefined): SecureContext | undefined {
+/**
+ * Creates the trust store of receivers: the public authorities, and those of a PEM file. Created once, as it is
+ * expensive.
+ */
+export function createTrustStore(caFile: string | undefined): SecureContext | undefined {
   if (caFile === undefined) return undefined;
   return createSecureContext({ ca: [...rootCertificates, readFileSync(caFile, 'utf8')] });
 }
 
-/** The kept connections to one receiver. They lead to the addresses that were checked last: when those change, the others are not used any more. */
+/**
+ * Connection pool of one receiver. It uses the addresses that were checked last; when they change, the other
+ * connections are not used any more.
+ */
 export class Connections {
   readonly #trust: SecureContext | undefined;
   #key = '';
@@ -30,25 +39,25 @@ export class Connections {
   agentFor({ protocol }: URL, addresses: readonly ResolvedAddress[], connectTimeoutMs: number): HttpAgent | HttpsAgent {
     const key = [protocol, ...addresses.map(({ address }) => address).toSorted()].join(' ');
     if (this.#agent !== undefined && this.#key === key) return this.#agent;
-    // Connections that are in use end by themselves.
+    // Connections in use end by themselves.
     this.close();
     const options = {
       keepAlive: true,
       maxFreeSockets: maxIdle,
-      timeout: idleMs,
+      timeout: idleTimeoutMs,
       scheduling: 'lifo' as const,
-      // Node would give each address but the last one 250 ms, which is too little for a receiver on the other side of the earth.
-      autoSelectFamilyAttemptTimeout: Math.max(leastTryMs, Math.floor(connectTimeoutMs / (addresses.length + 1))),
+      // Node.js would allow 250 ms for each address except the last, which is too short for a distant receiver.
+      autoSelectFamilyAttemptTimeout: Math.max(minAttemptMs, Math.floor(connectTimeoutMs / (addresses.length + 1))),
     };
     const trust = this.#trust === undefined ? {} : { secureContext: this.#trust };
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    // Independent of NODE_TLS_REJECT_UNAUTHORIZED.
     const tls = { rejectUnauthorized: true, ...trust };
     this.#agent = protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#key = key;
     return this.#agent;
   }
 
-  /** Closes what is idle, and keeps nothing any more. */
+  /** Closes idle connections and keeps no more open. */
   close(): void {
     const agent = this.#agent;
     this.#agent = undefined;

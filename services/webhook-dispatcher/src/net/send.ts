@@ -3,116 +3,124 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import type { AttemptError } from '@fleet/storage';
 import type { Message } from '../domain/message.ts';
-import { type AttemptEnd, errorCodeOf, type Phase } from './attempt-end.ts';
+import { type AttemptResult, type Phase, toErrorCode } from './attempt-result.ts';
 
-/** Where a message goes, and how long that may take. */
+/** Destination of a message, with its time-outs. */
 export interface Target {
   readonly url: URL;
-  /** Knows the checked addresses alone. */
+  /** Returns only the checked addresses. */
   readonly lookup: LookupFunction;
   readonly agent: HttpAgent | HttpsAgent;
   readonly connectTimeoutMs: number;
-  /** What is left of the attempt's time. */
+  /** Remaining time of the attempt. */
   readonly timeoutMs: number;
 }
 
-/** How much of an answer is read, and kept. */
-const readLimitBytes = 64 * 1024;
-const keptBytes = 4 * 1024;
-const staleWithinMs = 1_000;
+/** Bytes of a response that are read, and stored. */
+const maxReadBytes = 64 * 1024;
+const maxStoredBytes = 4 * 1024;
+const staleTimeoutMs = 1_000;
 
-/** Sends a message and answers how that ended; never throws. A kept connection that the receiver has closed meanwhile is replaced by a new one. */
-export async function sendMessage(target: Target, message: Message): Promise<AttemptEnd> {
-  const started = performance.now();
-  const first = await sendOnce(target, message);
-  const elapsedMs = performance.now() - started;
-  // One that was closed meanwhile says so at once; one that fails later has been heard.
-  if (first.isStaleConnection !== true || elapsedMs > staleWithinMs) return first;
+/** Sends a message and returns the result; never throws. Replaces a pooled connection that the receiver has closed. */
+export async function sendMessage(target: Target, message: Message): Promise<AttemptResult> {
+  const startedAtMs = performance.now();
+  const result = await sendOnce(target, message);
+  const elapsedMs = performance.now() - startedAtMs;
+  // A closed connection fails immediately; a later failure means that the receiver got the request.
+  if (result.isStaleConnection !== true || elapsedMs > staleTimeoutMs) return result;
   return sendOnce({ ...target, timeoutMs: target.timeoutMs - elapsedMs }, message);
 }
 
-function sendOnce(target: Target, message: Message): Promise<AttemptEnd & { isStaleConnection?: boolean }> {
+function sendOnce(target: Target, message: Message): Promise<AttemptResult & { isStaleConnection?: boolean }> {
   const { url, lookup, agent } = target;
   const isTls = url.protocol === 'https:';
   const headers = Object.fromEntries(message.headers.map(({ name, value }) => [name, value]));
   return new Promise((resolve) => {
     const request = (isTls ? httpsRequest : httpRequest)(url, { method: 'POST', agent, lookup, headers });
-    const watch = watchConnection(request, target, isTls);
+    const connection = watchConnection(request, target, isTls);
     const fail = (error: unknown): void => {
-      watch.clear();
-      const errorCode = watch.endedAs() ?? errorCodeOf(error, watch.phase());
+      connection.clear();
+      const errorCode = connection.failure() ?? toErrorCode(error, connection.phase());
       const isStaleConnection = request.reusedSocket && errorCode === 'connection_reset';
       resolve({ statusCode: null, errorCode, responseBody: null, retryAfter: undefined, isStaleConnection });
     };
-    // What ends without an answer and without an error: a change of protocol, for one.
-    const closed = (): void => fail(new Error('closed'));
+    // A request that ends without a response or an error, such as a change of protocol.
+    const onClosed = (): void => fail(new Error('closed'));
     request.once('error', fail);
-    request.once('close', closed);
+    request.once('close', onClosed);
     request.once('response', (response) => {
       request.off('error', fail);
-      request.off('close', closed);
-      readAnswer(request, response, (end) => {
-        watch.clear();
-        resolve({ ...end, errorCode: watch.endedAs() ?? end.errorCode });
+      request.off('close', onClosed);
+      readResponse(request, response, (result) => {
+        connection.clear();
+        resolve({ ...result, errorCode: connection.failure() ?? result.errorCode });
       });
     });
     request.end(message.body);
   });
 }
 
-/** Follows a request's connection, and ends what takes too long. */
+/** Observes the connection of a request and destroys it after the time-out. */
 function watchConnection(request: ClientRequest, { connectTimeoutMs, timeoutMs }: Target, isTls: boolean) {
   let phase: Phase = 'connecting';
-  let endedAs: AttemptError | null = null;
-  const endAs = (code: AttemptError) => () => {
-    endedAs = code;
+  let failure: AttemptError | null = null;
+  const abortWith = (code: AttemptError) => () => {
+    failure = code;
     request.destroy(new Error(code));
   };
-  const whole = setTimeout(endAs('timeout'), Math.max(1, timeoutMs));
-  const connecting = setTimeout(endAs('connect_timeout'), connectTimeoutMs);
-  const established = (): void => {
+  const totalTimer = setTimeout(abortWith('timeout'), Math.max(1, timeoutMs));
+  const connectTimer = setTimeout(abortWith('connect_timeout'), connectTimeoutMs);
+  const onEstablished = (): void => {
     phase = 'established';
-    clearTimeout(connecting);
+    clearTimeout(connectTimer);
   };
   request.once('socket', (socket: Socket) => {
-    if (request.reusedSocket) return established();
+    if (request.reusedSocket) return onEstablished();
     socket.once('connect', () => {
       if (isTls) phase = 'securing';
-      else established();
+      else onEstablished();
     });
-    if (isTls) socket.once('secureConnect', established);
+    if (isTls) socket.once('secureConnect', onEstablished);
   });
   return {
     phase: () => phase,
-    endedAs: () => endedAs,
+    failure: () => failure,
     clear: () => {
-      clearTimeout(whole);
-      clearTimeout(connecting);
+      clearTimeout(totalTimer);
+      clearTimeout(connectTimer);
     },
   };
 }
 
-/** Reads an answer up to the limit. What was cut off is no success, whatever its status says; what is too large is one. */
-function readAnswer(request: ClientRequest, response: IncomingMessage, end: (answer: AttemptEnd) => void): void {
+/**
+ * Reads a response up to the limit. An interrupted response is a failure, whatever its status; one above the limit is
+ * not.
+ */
+function readResponse(
+  request: ClientRequest,
+  response: IncomingMessage,
+  onResult: (result: AttemptResult) => void,
+): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const statusCode = response.statusCode ?? 0;
   const retryAfter = response.headers['retry-after'];
   const finish = (errorCode: AttemptError | null): void =>
-    end({ statusCode, errorCode, responseBody: textOf(chunks), retryAfter });
+    onResult({ statusCode, errorCode, responseBody: decodeText(chunks), retryAfter });
   response.on('data', (chunk: Buffer) => {
-    if (bytes < keptBytes) chunks.push(chunk.subarray(0, keptBytes - bytes));
+    if (bytes < maxStoredBytes) chunks.push(chunk.subarray(0, maxStoredBytes - bytes));
     bytes += chunk.length;
-    if (bytes <= readLimitBytes) return;
+    if (bytes <= maxReadBytes) return;
     finish(statusCode >= 200 && statusCode < 300 ? null : 'response_too_large');
     request.destroy();
   });
   response.once('end', () => finish(response.complete ? null : 'connection_reset'));
-  const cut = (): void => finish('connection_reset');
-  response.once('error', cut);
-  request.on('error', cut);
-  response.once('close', cut);
+  const onCut = (): void => finish('connection_reset');
+  response.once('error', onCut);
+  request.on('error', onCut);
+  response.once('close', onCut);
 }
 
 /** Databases do not store NUL. */
-const textOf = (chunks: readonly Buffer[]): string => Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
+const decodeText = (chunks: readonly Buffer[]): string =>
+  Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');

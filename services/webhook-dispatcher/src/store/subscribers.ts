@@ -1,58 +1,59 @@
-import { type Bus, fleetChanged, listenFor } from '@fleet/bus';
-import { ShortCache } from '@fleet/service-kit';
-import { currentHealth, type WebhookHealth, type WebhookRecord, type WebhookRecords } from '@fleet/storage';
+import { type Bus, fleetChanged, subscribe } from '@fleet/bus';
+import { TtlCache } from '@fleet/service-kit';
+import { currentHealth, type WebhookHealth, type WebhookRecord, type WebhookRepository } from '@fleet/storage';
 
-/** A webhook, and how it goes. */
+/** A webhook and its health. */
 export interface Subscriber {
   readonly webhook: WebhookRecord;
   readonly health: WebhookHealth;
 }
 
-/** What is known of a webhook may be this old when nobody has told of its change. */
-const keepMs = 5_000;
+/** Cache time-to-live without a change event. */
+const cacheTtlMs = 5_000;
 
-/** Whether deliveries are made at the moment, or kept as `skipped`. */
-export const isOn = ({ webhook, health }: Subscriber): boolean => webhook.enabled && health.disabledReason === null;
+/** Returns whether deliveries are made now, or stored as `skipped`. */
+export const isEnabled = ({ webhook, health }: Subscriber): boolean =>
+  webhook.enabled && health.disabledReason === null;
 
-/** Webhooks by their user and by their id, remembered for seconds. */
+/** Caches webhooks by user and by id for seconds. */
 export class Subscribers {
-  readonly #records: WebhookRecords;
-  readonly #ofUser = new ShortCache<readonly Subscriber[]>({ keepMs });
-  readonly #byId = new ShortCache<Subscriber | null>({ keepMs });
-  readonly #listener: { stop(): void };
+  readonly #records: WebhookRepository;
+  readonly #byUser = new TtlCache<readonly Subscriber[]>({ ttlMs: cacheTtlMs });
+  readonly #byId = new TtlCache<Subscriber | null>({ ttlMs: cacheTtlMs });
+  readonly #subscription: { stop(): void };
 
-  constructor(records: WebhookRecords, bus: Bus, onError: (error: unknown) => void) {
+  constructor(records: WebhookRepository, bus: Bus, onError: (error: unknown) => void) {
     this.#records = records;
-    this.#listener = listenFor(bus, fleetChanged, onError, ({ kind }) => {
-      if (kind === 'webhooks') this.forget();
+    this.#subscription = subscribe(bus, fleetChanged, onError, ({ kind }) => {
+      if (kind === 'webhooks') this.invalidate();
     });
   }
 
-  ofUser(userId: number): Promise<readonly Subscriber[]> {
-    return this.#ofUser.get(String(userId), async () => {
-      const webhooks = await this.#records.webhooksOf(userId);
-      const health = await this.#records.healthOf(webhooks.map(({ _id }) => _id));
+  findByUser(userId: number): Promise<readonly Subscriber[]> {
+    return this.#byUser.get(String(userId), async () => {
+      const webhooks = await this.#records.findWebhooksByUser(userId);
+      const health = await this.#records.findHealthByIds(webhooks.map(({ _id }) => _id));
       return webhooks.map((webhook) => ({ webhook, health: currentHealth(webhook, health.get(webhook._id)) }));
     });
   }
 
-  byId(webhookId: number): Promise<Subscriber | null> {
-    return this.#byId.get(String(webhookId), () => this.read(webhookId));
+  findById(webhookId: number): Promise<Subscriber | null> {
+    return this.#byId.get(String(webhookId), () => this.readCurrent(webhookId));
   }
 
-  /** A webhook as it is now. */
-  async read(webhookId: number): Promise<Subscriber | null> {
-    const webhook = await this.#records.webhook(webhookId);
+  /** Returns the current state of a webhook. */
+  async readCurrent(webhookId: number): Promise<Subscriber | null> {
+    const webhook = await this.#records.findWebhook(webhookId);
     if (webhook === null) return null;
-    return { webhook, health: currentHealth(webhook, await this.#records.health(webhookId)) };
+    return { webhook, health: currentHealth(webhook, await this.#records.findHealth(webhookId)) };
   }
 
-  forget(): void {
-    this.#ofUser.forgetAll();
-    this.#byId.forgetAll();
+  invalidate(): void {
+    this.#byUser.clear();
+    this.#byId.clear();
   }
 
   stop(): void {
-    this.#listener.stop();
+    this.#subscription.stop();
   }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Encryption } from '@fleet/service-kit';
-import { type Database, openDatabase, WebhookRecords } from '@fleet/storage';
+import { type Database, openDatabase, WebhookRepository } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
-import { dispatcherMetrics } from '../metrics.ts';
-import { Lanes } from '../net/lane.ts';
-import { type AttemptParts, Attempts } from './attempts.ts';
+import { createDispatcherMetrics } from '../metrics.ts';
+import { EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
+import { type AttemptDeps, Attempts } from './attempts.ts';
 
 const webhookId = 4;
 const attempt = {
@@ -19,42 +19,47 @@ const attempt = {
 } as const;
 
 let database: Database;
-let records: WebhookRecords;
-let lanes: Lanes;
-let parts: AttemptParts;
+let records: WebhookRepository;
+let bulkheads: EndpointBulkheads;
+let deps: AttemptDeps;
 let attempts: Attempts;
 let notificationId = 0;
 beforeAll(() => {
   const url = new URL(testEnv('MONGODB_URL'));
   url.pathname = `/attempts_${randomBytes(6).toString('hex')}`;
   database = openDatabase(url.href, { appName: 'attempts-test' });
-  records = new WebhookRecords(database);
+  records = new WebhookRepository(database);
 });
 afterAll(async () => {
-  lanes.close();
+  bulkheads.close();
   await database.db.dropDatabase();
   await database.close();
 });
 beforeEach(() => {
-  lanes = new Lanes({ concurrency: 20, breakerOpenMs: 60_000, trust: undefined, onFree: () => undefined });
-  const never = {} as Pick<AttemptParts, 'subscribers' | 'health'>;
-  parts = {
+  bulkheads = new EndpointBulkheads({
+    concurrency: 20,
+    breakerOpenMs: 60_000,
+    trust: undefined,
+    onFree: () => undefined,
+  });
+  const never = {} as Pick<AttemptDeps, 'subscribers' | 'health'>;
+  deps = {
     ...never,
     records,
-    lanes,
+    bulkheads: bulkheads,
     send: {
-      guard: {} as AttemptParts['send']['guard'],
+      guard: {} as AttemptDeps['send']['guard'],
       encryption: new Encryption('a-key-of-the-test-that-is-long-enough'),
       connectTimeoutMs: 1,
       attemptTimeoutMs: 1,
     },
     plan: { waitsMs: [1], overloadWaitMs: 1 },
-    metrics: dispatcherMetrics(),
+    metrics: createDispatcherMetrics(),
     onError: (error) => {
       throw error;
     },
   };
-  attempts = new Attempts(parts);
+  attempts = new Attempts(deps);
 });
 
 async function delivery(): Promise<string> {
@@ -79,29 +84,36 @@ async function found(id: string) {
   return stored;
 }
 
-describe('a first attempt while the webhook gets nothing', () => {
+describe('a first attempt of a paused webhook', () => {
   beforeEach(async () => {
-    const lane = lanes.of(webhookId);
-    for (let count = 1; count <= 10; count += 1) await lane.fire(async () => false);
-    expect(lane.closedUntilMs).not.toBeNull();
+    const bulkhead = bulkheads.get(webhookId);
+    for (let count = 1; count <= 10; count += 1) await bulkhead.execute(async () => false);
+    expect(bulkhead.blockedUntilMs).not.toBeNull();
   });
 
   it('is put off', async () => {
     const id = await delivery();
-    await attempts.first(id, webhookId);
-    expect((await found(id)).nextAttemptAtMs).toBe(lanes.of(webhookId).closedUntilMs);
+    await attempts.runFirst(id, webhookId);
+    expect((await found(id)).nextAttemptAtMs).toBe(bulkheads.get(webhookId).blockedUntilMs);
   });
 
-  it('is none where the delivery has ended, and its message comes again because its dispatcher has died', async () => {
+  it('is skipped if the delivery has ended and its message is redelivered after a crash', async () => {
     const id = await delivery();
-    await records.record(await found(id), { status: 'succeeded', attempt, request: null, nextAttemptAtMs: null });
+    await records.recordAttempt(await found(id), {
+      status: 'succeeded',
+      attempt,
+      request: null,
+      nextAttemptAtMs: null,
+    });
     const before = await found(id);
-    await attempts.first(id, webhookId);
+    await attempts.runFirst(id, webhookId);
     expect(await found(id)).toEqual(before);
-    expect(await records.due([], 10, Number.MAX_SAFE_INTEGER)).not.toContainEqual(expect.objectContaining({ _id: id }));
+    expect(await records.findDue([], 10, Number.MAX_SAFE_INTEGER)).not.toContainEqual(
+      expect.objectContaining({ _id: id }),
+    );
   });
 
-  it('does not come before the time for which the next one is planned', async () => {
+  it('is not made before the scheduled time of the next one', async () => {
     const id = await delivery();
     const nextAttemptAtMs = Date.now() + 3_600_000;
     const outcome = {
@@ -110,22 +122,22 @@ describe('a first attempt while the webhook gets nothing', () => {
       request: null,
       nextAttemptAtMs,
     } as const;
-    await records.record(await found(id), outcome);
-    await attempts.first(id, webhookId);
+    await records.recordAttempt(await found(id), outcome);
+    await attempts.runFirst(id, webhookId);
     expect((await found(id)).nextAttemptAtMs).toBe(nextAttemptAtMs);
   });
 });
 
-it('an attempt that fails for a fault here is told of, also where it can not be planned anew', async () => {
-  const told: unknown[] = [];
+it('an attempt that fails internally is reported, also if it cannot be scheduled again', async () => {
+  const errors: unknown[] = [];
   const broken = {
     claim: async () => true,
     release: async () => undefined,
     find: async () => Promise.reject(new Error('the fault')),
     schedule: async () => Promise.reject(new Error('what follows')),
-  } as unknown as WebhookRecords;
-  const failing = new Attempts({ ...parts, records: broken, onError: (error) => told.push(error) });
-  // Its message comes again.
-  await expect(failing.first('of-no-matter', webhookId)).rejects.toThrow('what follows');
-  expect(told).toEqual([new Error('the fault')]);
+  } as unknown as WebhookRepository;
+  const failing = new Attempts({ ...deps, records: broken, onError: (error) => errors.push(error) });
+  // Its message is redelivered.
+  await expect(failing.runFirst('of-no-matter', webhookId)).rejects.toThrow('what follows');
+  expect(errors).toEqual([new Error('the fault')]);
 });

@@ -1,29 +1,32 @@
 import { type Bus, deliveryDueSubject, encodeJson, type NotificationRaised } from '@fleet/bus';
-import type { WebhookRecords } from '@fleet/storage';
-import { bodyOf } from '../domain/message.ts';
+import type { WebhookRepository } from '@fleet/storage';
+import { createBody } from '../domain/message.ts';
 import type { DispatcherMetrics } from '../metrics.ts';
-import { isOn, type Subscriber, type Subscribers } from '../store/subscribers.ts';
+import { isEnabled, type Subscriber, type Subscribers } from '../store/subscribers.ts';
 
-/** What notifications become deliveries with. */
-export interface FanOutParts {
+/** Dependencies of the fan-out. */
+export interface FanOutDeps {
   readonly bus: Bus;
-  readonly records: WebhookRecords;
+  readonly records: WebhookRepository;
   readonly subscribers: Subscribers;
   readonly metrics: DispatcherMetrics;
 }
 
-const publishLimitMs = 5_000;
+const publishTimeoutMs = 5_000;
 
-/** Makes a delivery for each webhook of the owning user that wants the notification. Repeated, it makes the same ones. */
-export async function fanOut(parts: FanOutParts, raised: NotificationRaised): Promise<void> {
-  if (!raised.wantedByOwner) return;
-  const subscribers = await parts.subscribers.ofUser(raised.ownerUserId);
-  const wanting = subscribers.filter(({ webhook }) => wants(webhook, raised.notification));
-  const body = bodyOf(raised);
-  await Promise.all(wanting.map((subscriber) => deliver(parts, raised, subscriber, body)));
+/**
+ * Creates a delivery for each webhook of the owning user that selects the notification. A repetition creates the same
+ * ones.
+ */
+export async function fanOut(deps: FanOutDeps, event: NotificationRaised): Promise<void> {
+  if (!event.wantedByOwner) return;
+  const subscribers = await deps.subscribers.findByUser(event.ownerUserId);
+  const matching = subscribers.filter(({ webhook }) => matchesFilter(webhook, event.notification));
+  const body = createBody(event);
+  await Promise.all(matching.map((subscriber) => deliver(deps, event, subscriber, body)));
 }
 
-const wants = (
+const matchesFilter = (
   { notificationTypes, vehicleIds }: Subscriber['webhook'],
   { notification_type, vehicle_id }: NotificationRaised['notification'],
 ): boolean =>
@@ -31,13 +34,13 @@ const wants = (
   (vehicleIds.length === 0 || vehicleIds.includes(vehicle_id));
 
 async function deliver(
-  { bus, records, metrics }: FanOutParts,
+  { bus, records, metrics }: FanOutDeps,
   { accountId, ownerUserId, notification }: NotificationRaised,
   subscriber: Subscriber,
   body: string,
 ): Promise<void> {
   const webhookId = subscriber.webhook._id;
-  const status = isOn(subscriber) ? 'pending' : 'skipped';
+  const status = isEnabled(subscriber) ? 'pending' : 'skipped';
   const deliveryId = await records.add({
     webhookId,
     accountId,
@@ -55,5 +58,5 @@ async function deliver(
     return;
   }
   const payload = encodeJson({ deliveryId, webhookId });
-  await bus.js.publish(deliveryDueSubject(webhookId), payload, { msgID: deliveryId, timeout: publishLimitMs });
+  await bus.js.publish(deliveryDueSubject(webhookId), payload, { msgID: deliveryId, timeout: publishTimeoutMs });
 }

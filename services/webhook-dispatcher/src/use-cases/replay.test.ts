@@ -1,44 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
-import { queueReplay, type ReplayParts } from './replay.ts';
+import { queueReplay, type ReplayDeps } from './replay.ts';
 
-type Records = ReplayParts['records'];
+type Records = ReplayDeps['records'];
 
-/** Records with so many deliveries that fit. */
-function recordsOf(count: number) {
-  const asked: number[] = [];
-  const parts: Parameters<Records['addReplay']>[0][number][] = [];
+/** Records with this many matching deliveries. */
+function createFakeRepository(count: number) {
+  const requestedLimits: number[] = [];
+  const batches: Parameters<Records['insertReplay']>[0][number][] = [];
   const records: Records = {
-    idsOf: async (_webhookId, _span, limit) => {
-      asked.push(limit);
+    findIds: async (_webhookId, _span, limit) => {
+      requestedLimits.push(limit);
       return Array.from({ length: Math.min(count, limit) }, (_unused, at) => `d${at}`);
     },
-    addReplay: async (added) => void parts.push(...added),
+    insertReplay: async (added) => void batches.push(...added),
   };
-  return { records, asked, parts };
+  return { records, asked: requestedLimits, parts: batches };
 }
 
-describe('a replay (platform-contract.md, section 15.1)', () => {
+describe('a replay (docs/reference/webhooks.md)', () => {
   const replay = { webhookId: 3, sinceMs: 0, untilMs: null, statuses: ['failed', 'skipped'] as const };
 
-  it('is of 10,000 at most, ten a second, in the order in which they were made', async () => {
-    const { records, asked, parts } = recordsOf(10_004);
+  it('covers at most 10,000 deliveries, ten a second, in order of creation', async () => {
+    const { records, asked: requestedLimits, parts: batches } = createFakeRepository(10_004);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(10_000);
-    expect(asked).toEqual([10_000]);
-    expect(parts).toHaveLength(1_000);
-    expect(parts.every(({ deliveryIds }) => deliveryIds.length === 10)).toBe(true);
-    expect(parts.flatMap(({ deliveryIds }) => deliveryIds)).toEqual(
+    expect(requestedLimits).toEqual([10_000]);
+    expect(batches).toHaveLength(1_000);
+    expect(batches.every(({ deliveryIds }) => deliveryIds.length === 10)).toBe(true);
+    expect(batches.flatMap(({ deliveryIds }) => deliveryIds)).toEqual(
       Array.from({ length: 10_000 }, (_unused, at) => `d${at}`),
     );
-    const [first] = parts;
-    expect(parts.map(({ dueAtMs }) => dueAtMs - (first?.dueAtMs ?? 0))).toEqual(
+    const [first] = batches;
+    expect(batches.map(({ dueAtMs }) => dueAtMs - (first?.dueAtMs ?? 0))).toEqual(
       Array.from({ length: 1_000 }, (_unused, at) => at * 1_000),
     );
-    expect(new Set(parts.map(({ _id }) => _id)).size).toBe(1_000);
+    expect(new Set(batches.map(({ _id }) => _id)).size).toBe(1_000);
   });
 
-  it('of nothing stores nothing', async () => {
-    const { records, parts } = recordsOf(0);
+  it('stores nothing without matching deliveries', async () => {
+    const { records, parts: batches } = createFakeRepository(0);
     expect(await queueReplay({ records, replayPerSecond: 10 }, replay)).toBe(0);
-    expect(parts).toEqual([]);
+    expect(batches).toEqual([]);
   });
 });

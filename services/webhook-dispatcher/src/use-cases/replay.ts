@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { WebhookRecords } from '@fleet/storage';
+import type { WebhookRepository } from '@fleet/storage';
 
-/** What a span is replayed with. */
-export interface ReplayParts {
-  readonly records: Pick<WebhookRecords, 'idsOf' | 'addReplay'>;
+/** Dependencies of a replay. */
+export interface ReplayDeps {
+  readonly records: Pick<WebhookRepository, 'findIds' | 'insertReplay'>;
   readonly replayPerSecond: number;
 }
 
-/** What is replayed. */
+/** Filter of a replay. */
 export interface Replay {
   readonly webhookId: number;
   readonly sinceMs: number;
@@ -15,22 +15,25 @@ export interface Replay {
   readonly statuses: readonly ('failed' | 'skipped')[];
 }
 
-/** Deliveries of one replay, at most. */
+/** Largest number of deliveries in one replay. */
 const maxDeliveries = 10_000;
 
-/** Queues deliveries of a span again, the oldest first, so many a second; answers how many. They are stored before the answer: a crash loses none. */
-export async function queueReplay({ records, replayPerSecond }: ReplayParts, replay: Replay): Promise<number> {
-  const ids = await records.idsOf(replay.webhookId, replay, maxDeliveries);
+/**
+ * Requeues deliveries of a time span, oldest first, at a fixed rate; returns their number. They are stored before the
+ * response, so that a crash loses none.
+ */
+export async function queueReplay({ records, replayPerSecond }: ReplayDeps, replay: Replay): Promise<number> {
+  const ids = await records.findIds(replay.webhookId, replay, maxDeliveries);
   const id = randomBytes(12).toString('hex');
   const nowMs = Date.now();
-  // A document for each second.
-  const partSize = replayPerSecond;
-  const parts = Array.from({ length: Math.ceil(ids.length / partSize) }, (_unused, at) => ({
-    _id: `${id}:${at}`,
+  // One document for each second.
+  const batchSize = replayPerSecond;
+  const batches = Array.from({ length: Math.ceil(ids.length / batchSize) }, (_unused, batchIndex) => ({
+    _id: `${id}:${batchIndex}`,
     webhookId: replay.webhookId,
-    deliveryIds: ids.slice(at * partSize, (at + 1) * partSize),
-    dueAtMs: nowMs + at * 1_000,
+    deliveryIds: ids.slice(batchIndex * batchSize, (batchIndex + 1) * batchSize),
+    dueAtMs: nowMs + batchIndex * 1_000,
   }));
-  await records.addReplay(parts);
+  await records.insertReplay(batches);
   return ids.length;
 }

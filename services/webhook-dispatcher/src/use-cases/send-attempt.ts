@@ -1,4 +1,4 @@
-import type { AddressGuard, Encryption } from '@fleet/service-kit';
+import type { Encryption, SsrfGuard } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   type AttemptTrigger,
@@ -6,22 +6,22 @@ import {
   type WebhookRecord,
   webhookSecretPurpose,
 } from '@fleet/storage';
-import { type MessageParts, messageOf } from '../domain/message.ts';
-import { readRetryAfter } from '../domain/retry.ts';
-import { type AttemptEnd, isSuccess } from '../net/attempt-end.ts';
+import { createMessage, type MessageInput } from '../domain/message.ts';
+import { parseRetryAfter } from '../domain/retry.ts';
+import { type AttemptResult, isSuccess } from '../net/attempt-result.ts';
 import type { Connections } from '../net/connections.ts';
 import { sendMessage } from '../net/send.ts';
 
-/** What attempts are made with. */
-export interface SendParts {
-  readonly guard: AddressGuard;
+/** Dependencies of attempts. */
+export interface SendDeps {
+  readonly guard: SsrfGuard;
   readonly encryption: Encryption;
   readonly connectTimeoutMs: number;
   readonly attemptTimeoutMs: number;
 }
 
-/** What is to be sent to a webhook. */
-export interface Sending {
+/** Message for a webhook. */
+export interface AttemptRequest {
   readonly messageId: string;
   readonly number: number;
   readonly trigger: AttemptTrigger;
@@ -29,29 +29,33 @@ export interface Sending {
   readonly connections: Connections;
 }
 
-/** How an attempt went. */
-export interface Sent {
+/** Outcome of an attempt. */
+export interface AttemptOutcome {
   readonly isSuccess: boolean;
   readonly attempt: AttemptRecord;
   readonly request: DeliveryRecord['request'];
   readonly retryAfterMs: number | null;
 }
 
-const failed = (errorCode: AttemptRecord['errorCode']): AttemptEnd => ({
+const failedResult = (errorCode: AttemptRecord['errorCode']): AttemptResult => ({
   statusCode: null,
   errorCode,
   responseBody: null,
   retryAfter: undefined,
 });
 
-/** Makes one attempt, whatever it is for: the address is checked, and the connection goes to the address that was checked. */
-export async function sendAttempt(parts: SendParts, webhook: WebhookRecord, sending: Sending): Promise<Sent> {
-  const { number, trigger, messageId, body } = sending;
+/** Makes one attempt: checks the address and connects to the checked address. */
+export async function sendAttempt(
+  deps: SendDeps,
+  webhook: WebhookRecord,
+  attemptRequest: AttemptRequest,
+): Promise<AttemptOutcome> {
+  const { number, trigger, messageId, body } = attemptRequest;
   const startedAtMs = Date.now();
   const started = performance.now();
-  const secrets = secretsOf(parts.encryption, webhook, startedAtMs);
-  const message: MessageParts = {
-    // A URL was checked when it was saved; what the guard refuses is not sent.
+  const secrets = openSecrets(deps.encryption, webhook, startedAtMs);
+  const message: MessageInput = {
+    // A URL was checked when it was saved; what the guard rejects now is not sent.
     url: new URL(webhook.url),
     messageId,
     attempt: number,
@@ -60,42 +64,47 @@ export async function sendAttempt(parts: SendParts, webhook: WebhookRecord, send
     ...secrets,
     nowMs: startedAtMs,
   };
-  const end = await deliver(parts, message, sending.connections, started);
-  const masked = messageOf({ ...message, secret: mask(secrets.secret), signingSecrets: [] });
+  const result = await deliver(deps, message, attemptRequest.connections, started);
+  const masked = createMessage({ ...message, secret: maskSecret(secrets.secret), signingSecrets: [] });
   const attempt = {
     number,
     trigger,
     startedAtMs,
     durationMs: Math.round(performance.now() - started),
-    statusCode: end.statusCode,
-    errorCode: end.errorCode,
-    responseBody: end.responseBody,
+    statusCode: result.statusCode,
+    errorCode: result.errorCode,
+    responseBody: result.responseBody,
   };
   const request = { headers: masked.headers.filter(({ name }) => name !== 'Webhook-Signature'), body: masked.body };
-  return { isSuccess: isSuccess(end), attempt, request, retryAfterMs: readRetryAfter(end.retryAfter, Date.now()) };
+  return {
+    isSuccess: isSuccess(result),
+    attempt,
+    request,
+    retryAfterMs: parseRetryAfter(result.retryAfter, Date.now()),
+  };
 }
 
 async function deliver(
-  { guard, connectTimeoutMs, attemptTimeoutMs }: SendParts,
-  message: MessageParts,
+  { guard, connectTimeoutMs, attemptTimeoutMs }: SendDeps,
+  message: MessageInput,
   connections: Connections,
   started: number,
-): Promise<AttemptEnd> {
+): Promise<AttemptResult> {
   const verdict = await guard.check(message.url.href);
-  if (verdict.kind === 'unresolved') return failed('dns_error');
-  if (verdict.kind !== 'allowed') return failed('blocked_address');
+  if (verdict.kind === 'unresolved') return failedResult('dns_error');
+  if (verdict.kind !== 'allowed') return failedResult('blocked_address');
   const { url, addresses, lookup } = verdict;
   const agent = connections.agentFor(url, addresses, connectTimeoutMs);
   const timeoutMs = attemptTimeoutMs - (performance.now() - started);
-  return sendMessage({ url, lookup, agent, connectTimeoutMs, timeoutMs }, messageOf(message));
+  return sendMessage({ url, lookup, agent, connectTimeoutMs, timeoutMs }, createMessage(message));
 }
 
-/** During a rotation the old secret is sent, and both sign. */
-function secretsOf(
+/** Sends the old secret during a rotation, with signatures of both. */
+function openSecrets(
   encryption: Encryption,
   { userId, sealedSecret, sealedOldSecret, graceUntil }: WebhookRecord,
   nowMs: number,
-): Pick<MessageParts, 'secret' | 'signingSecrets'> {
+): Pick<MessageInput, 'secret' | 'signingSecrets'> {
   const open = (sealed: string): string => encryption.open(sealed, webhookSecretPurpose(userId));
   const secret = open(sealedSecret);
   if (sealedOldSecret === null || graceUntil === null || graceUntil.getTime() <= nowMs)
@@ -104,4 +113,4 @@ function secretsOf(
   return { secret: old, signingSecrets: [secret, old] };
 }
 
-const mask = (secret: string): string => `****${secret.slice(-4)}`;
+const maskSecret = (secret: string): string => `****${secret.slice(-4)}`;

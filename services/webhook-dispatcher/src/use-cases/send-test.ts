@@ -1,36 +1,39 @@
 import { randomBytes } from 'node:crypto';
 import type { SecureContext } from 'node:tls';
 import type { AttemptRecord } from '@fleet/storage';
-import { testBodyOf } from '../domain/message.ts';
+import { createTestBody } from '../domain/message.ts';
 import { Connections } from '../net/connections.ts';
 import type { Subscribers } from '../store/subscribers.ts';
-import { type SendParts, sendAttempt } from './send-attempt.ts';
+import { type SendDeps, sendAttempt } from './send-attempt.ts';
 
-/** What a test is sent with. */
-export interface TestParts {
+/** Dependencies of tests. */
+export interface TestDeps {
   readonly subscribers: Subscribers;
-  readonly send: SendParts;
+  readonly send: SendDeps;
   readonly trust: SecureContext | undefined;
 }
 
-/** Sends a test to a webhook, whatever its state, and answers how that went; null where there is none. Nothing is kept of it, and nothing counts. */
+/**
+ * Sends a test to a webhook in any state and returns the result; null without a webhook. It is neither stored nor
+ * counted.
+ */
 export async function sendTest(
-  { subscribers, send, trust }: TestParts,
+  { subscribers, send, trust }: TestDeps,
   { webhookId, notificationType }: { webhookId: number; notificationType: string },
 ): Promise<AttemptRecord | null> {
-  const subscriber = await subscribers.read(webhookId);
+  const subscriber = await subscribers.readCurrent(webhookId);
   if (subscriber === null) return null;
   const { webhook } = subscriber;
   const connections = new Connections(trust);
   try {
-    const sent = await sendAttempt(send, webhook, {
+    const outcome = await sendAttempt(send, webhook, {
       messageId: `msg_${randomBytes(12).toString('hex')}`,
       number: 1,
       trigger: 'test',
-      body: testBodyOf(notificationType, webhook.userId, Date.now()),
+      body: createTestBody(notificationType, webhook.userId, Date.now()),
       connections,
     });
-    return sent.attempt;
+    return outcome.attempt;
   } finally {
     connections.close();
   }

@@ -1,123 +1,131 @@
-import type { DueDelivery, WebhookRecords } from '@fleet/storage';
-import type { Lane, Lanes } from '../net/lane.ts';
+import type { DueDelivery, WebhookRepository } from '@fleet/storage';
+import type { EndpointBulkhead, EndpointBulkheads } from '../net/endpoint-bulkhead.ts';
 import type { Attempts } from './attempts.ts';
 
-/** What later attempts are looked for with. */
-export interface SweepParts {
-  readonly records: Pick<WebhookRecords, 'due' | 'takeReplays' | 'renew' | 'schedule' | 'endReplay'>;
-  readonly attempts: Pick<Attempts, 'later' | 'leaseUntilMs'>;
-  readonly lanes: Lanes;
+/** Dependencies of the poll. */
+export interface SweepDeps {
+  readonly records: Pick<WebhookRepository, 'findDue' | 'claimReplays' | 'restart' | 'schedule' | 'deleteReplay'>;
+  readonly attempts: Pick<Attempts, 'runScheduled' | 'leaseUntilMs'>;
+  readonly bulkheads: EndpointBulkheads;
   readonly replayPerSecond: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Attempts that are read at once, and those of one webhook that wait in memory for its slots. */
-const readLimit = 2_000;
-const queueLimit = 200;
+/** Attempts of one poll, and attempts of one webhook that wait in memory for its slots. */
+const readBatchSize = 2_000;
+const maxQueued = 200;
 
-/** Begins the attempts that are due, by the free slots of each webhook: what waits behind them stays in the database, and costs others nothing. */
+/**
+ * Starts due attempts, up to the free slots of each webhook: the rest stays in the database and delays no other
+ * webhook.
+ */
 export class Sweep {
-  readonly #parts: SweepParts;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #deps: SweepDeps;
+  readonly #inFlight = new Set<Promise<void>>();
   /** By webhook. */
   readonly #queues = new Map<number, DueDelivery[]>();
-  /** In a queue, or under way. */
-  readonly #known = new Set<string>();
-  /** When the next second of each webhook's replays begins, by this process's clock: parts that are late, as behind an outage, follow one another all the same. */
+  /** Queued or in progress. */
+  readonly #queuedIds = new Set<string>();
+  /**
+   * Start of the next second of each webhook's replays, by this process's clock: late parts, as after an outage, still
+   * follow one another.
+   */
   readonly #nextReplayMs = new Map<number, number>();
   #isStopped = false;
 
-  constructor(parts: SweepParts) {
-    this.#parts = parts;
+  constructor(deps: SweepDeps) {
+    this.#deps = deps;
   }
 
-  /** Looks at all webhooks once. */
+  /** Polls all webhooks once. */
   async run(): Promise<void> {
-    const { records, lanes } = this.#parts;
+    const { records, bulkheads } = this.#deps;
     await this.#replay();
-    this.#goOn();
+    this.#resumeQueues();
     for (let isMore = true; isMore && !this.#isStopped; ) {
-      const except = new Set([...lanes.withoutSlots, ...this.#queues.keys()]);
-      const due = await records.due([...except], readLimit);
-      const added = due.filter((each) => this.#queue(each));
-      for (const webhookId of new Set(added.map((each) => each.webhookId))) this.drain(lanes.of(webhookId));
-      isMore = due.length === readLimit && added.length > 0;
+      const excluded = new Set([...bulkheads.withoutSlots, ...this.#queues.keys()]);
+      const due = await records.findDue([...excluded], readBatchSize);
+      const added = due.filter((each) => this.#enqueue(each));
+      for (const webhookId of new Set(added.map((each) => each.webhookId))) this.drain(bulkheads.get(webhookId));
+      isMore = due.length === readBatchSize && added.length > 0;
     }
-    lanes.forgetIdle();
+    bulkheads.evictIdle();
   }
 
-  /** Begins an attempt as soon as there is a slot, without waiting for the next look. */
-  begin(due: DueDelivery): void {
-    if (this.#queue(due)) this.drain(this.#parts.lanes.of(due.webhookId));
+  /** Starts an attempt as soon as a slot is free, without waiting for the next poll. */
+  start(due: DueDelivery): void {
+    if (this.#enqueue(due)) this.drain(this.#deps.bulkheads.get(due.webhookId));
   }
 
-  /** Begins what waits for the slots of one webhook, as far as there are any. */
-  drain(lane: Lane): void {
-    const queue = this.#queues.get(lane.webhookId) ?? [];
-    while (!this.#isStopped && lane.freeSlots > 0) {
+  /** Starts queued attempts of one webhook, up to its free slots. */
+  drain(bulkhead: EndpointBulkhead): void {
+    const queue = this.#queues.get(bulkhead.webhookId) ?? [];
+    while (!this.#isStopped && bulkhead.freeSlots > 0) {
       const due = queue.shift();
       if (due === undefined) break;
-      this.#attempt(lane, due);
+      this.#start(bulkhead, due);
     }
-    if (queue.length === 0) this.#queues.delete(lane.webhookId);
+    if (queue.length === 0) this.#queues.delete(bulkhead.webhookId);
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Starts no more attempts and waits for those in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inFlight);
   }
 
-  #queue(due: DueDelivery): boolean {
+  #enqueue(due: DueDelivery): boolean {
     const queue = this.#queues.get(due.webhookId) ?? [];
-    if (this.#known.has(due._id) || queue.length >= queueLimit) return false;
+    if (this.#queuedIds.has(due._id) || queue.length >= maxQueued) return false;
     this.#queues.set(due.webhookId, queue);
-    this.#known.add(due._id);
+    this.#queuedIds.add(due._id);
     queue.push(due);
     return true;
   }
 
-  /** What waits for a webhook that gets nothing now is found again when it does; one that may be tried again is. */
-  #goOn(): void {
+  /** Dequeues attempts of a paused webhook: they are found again when it resumes. */
+  #resumeQueues(): void {
     for (const [webhookId, queue] of this.#queues) {
-      const lane = this.#parts.lanes.of(webhookId);
-      if (lane.closedUntilMs === null) {
-        this.drain(lane);
+      const bulkhead = this.#deps.bulkheads.get(webhookId);
+      if (bulkhead.blockedUntilMs === null) {
+        this.drain(bulkhead);
         continue;
       }
-      for (const { _id } of queue) this.#known.delete(_id);
+      for (const { _id } of queue) this.#queuedIds.delete(_id);
       this.#queues.delete(webhookId);
     }
   }
 
-  #attempt(lane: Lane, due: DueDelivery): void {
-    const work = this.#parts.attempts
-      .later(lane, due)
-      .catch((error: unknown) => this.#parts.onError(error))
+  #start(bulkhead: EndpointBulkhead, due: DueDelivery): void {
+    const attempt = this.#deps.attempts
+      .runScheduled(bulkhead, due)
+      .catch((error: unknown) => this.#deps.onError(error))
       .finally(() => {
-        this.#known.delete(due._id);
-        this.#underWay.delete(work);
+        this.#queuedIds.delete(due._id);
+        this.#inFlight.delete(attempt);
       });
-    this.#underWay.add(work);
+    this.#inFlight.add(attempt);
   }
 
-  /** Spreads those of a replay's second over it. Begun again after a crash, it finds most of them renewed already. */
+  /**
+   * Spreads the deliveries of one replay second over it. Repeated after a crash, it finds most of them retried already.
+   */
   async #replay(): Promise<void> {
-    const { records, attempts, replayPerSecond } = this.#parts;
-    for (const { _id, webhookId, deliveryIds } of await records.takeReplays(attempts.leaseUntilMs())) {
-      const beginMs = Date.now() + this.#takeSecond(webhookId);
+    const { records, attempts, replayPerSecond } = this.#deps;
+    for (const { _id, webhookId, deliveryIds } of await records.claimReplays(attempts.leaseUntilMs())) {
+      const beginMs = Date.now() + this.#reserveSecond(webhookId);
       for (const [at, id] of deliveryIds.entries()) {
         const dueAtMs = beginMs + Math.floor((at * 1_000) / replayPerSecond);
-        // Pending before it is due, as with a retry: the sweep of another replica may come upon it at once.
-        await records.renew(id, ['failed', 'skipped'], 'replay', dueAtMs);
+        // Pending before it is due, as with a retry: the poll of another replica may find it immediately.
+        await records.restart(id, ['failed', 'skipped'], 'replay', dueAtMs);
         await records.schedule({ _id: id, webhookId, dueAtMs });
       }
-      await records.endReplay(_id);
+      await records.deleteReplay(_id);
     }
   }
 
-  /** How long until a second that no other part of the webhook's replays has, of those that this process takes. */
-  #takeSecond(webhookId: number): number {
+  /** Returns the delay until a second without other replay parts of the webhook in this process. */
+  #reserveSecond(webhookId: number): number {
     const nowMs = performance.now();
     for (const [id, nextMs] of this.#nextReplayMs) if (nextMs <= nowMs) this.#nextReplayMs.delete(id);
     const beginMs = this.#nextReplayMs.get(webhookId) ?? nowMs;

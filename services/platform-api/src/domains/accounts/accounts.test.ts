@@ -1,110 +1,110 @@
 import { randomInt } from 'node:crypto';
-import { call, verifyKey } from '@fleet/bus';
+import { request, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../../testing/platform-world.ts';
-import { keyHash } from '../api-keys/rules.ts';
-import { newAccount } from './rules.ts';
-import { maxDepth } from './standing.ts';
+import { hashKey } from '../api-keys/rules.ts';
+import { maxAccountDepth } from './account-status.ts';
+import { createAccountFields } from './rules.ts';
 import { insertAccount } from './store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let staff: TestUser;
 let dealers: Tenant;
 let dealer: TestUser;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  staff = await world.user('superadmin', await world.tenant('Operator'));
-  dealers = await world.tenant('Dealer');
-  dealer = await world.user('dealer', dealers);
+  harness = await PlatformWorld.open();
+  staff = await harness.user('superadmin', await harness.tenant('Operator'));
+  dealers = await harness.tenant('Dealer');
+  dealer = await harness.user('dealer', dealers);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
-const open = async (by: TestUser, name: string, role?: string, email = newEmail()) => {
+const createAccount = async (by: TestUser, name: string, role?: string, email = newEmail()) => {
   const owner = { name: 'O', email, password: testPassword, ...(role === undefined ? {} : { role }) };
-  const answer = await world.as(by).post('/api/accounts', { name, owner });
-  return { answer, email };
+  const response = await harness.as(by).post('/api/accounts', { name, owner });
+  return { answer: response, email };
 };
-const tokenOf = async (identifier: string): Promise<string> => {
-  const answer = await world.anonymous.post('/api/auth/login', { identifier, password: testPassword });
-  return String(answer.data['access_token']);
+const logInToken = async (identifier: string): Promise<string> => {
+  const response = await harness.anonymous.post('/api/auth/login', { identifier, password: testPassword });
+  return String(response.data['access_token']);
 };
 
 describe('accounts', () => {
   it('are opened by dealers and the operator, with an owner who can log in', async () => {
-    const { answer, email } = await open(dealer, 'Customer');
-    expect(answer.status).toBe(201);
-    expect(answer.data).toMatchObject({
+    const { answer: response, email } = await createAccount(dealer, 'Customer');
+    expect(response.status).toBe(201);
+    expect(response.data).toMatchObject({
       name: 'Customer',
       status: 'active',
       dealer_account_id: dealers.accountId,
       timezone: 'UTC',
       version: 1,
     });
-    const me = await world.with({ authorization: `Bearer ${await tokenOf(email)}` }).get('/api/auth/me');
-    expect(me.data).toMatchObject({ role: 'owner', account_id: answer.data.id });
-    expect((await open(staff, 'By staff')).answer.data).toMatchObject({ dealer_account_id: null });
-    expect((await open(world.ours.owner, 'By an owner')).answer.status).toBe(403);
-    const taken = await open(dealer, 'Taken', 'owner', world.ours.owner.email);
+    const me = await harness.with({ authorization: `Bearer ${await logInToken(email)}` }).get('/api/auth/me');
+    expect(me.data).toMatchObject({ role: 'owner', account_id: response.data.id });
+    expect((await createAccount(staff, 'By staff')).answer.data).toMatchObject({ dealer_account_id: null });
+    expect((await createAccount(harness.ours.owner, 'By an owner')).answer.status).toBe(403);
+    const taken = await createAccount(dealer, 'Taken', 'owner', harness.ours.owner.email);
     expect(taken.answer.body).toMatchObject({ status: 409, code: 'duplicate' });
   });
 
   it('are seen from above: own and below, those of sub-dealers too; for all others they are 404', async () => {
-    const customer = (await open(dealer, 'Direct')).answer.data.id;
-    const sub = await open(dealer, 'Sub-dealer', 'dealer');
-    const subToken = await tokenOf(sub.email);
-    const subDealer = world.with({ authorization: `Bearer ${subToken}` });
+    const customer = (await createAccount(dealer, 'Direct')).answer.data.id;
+    const sub = await createAccount(dealer, 'Sub-dealer', 'dealer');
+    const subToken = await logInToken(sub.email);
+    const subDealer = harness.with({ authorization: `Bearer ${subToken}` });
     const { data: me } = await subDealer.get('/api/auth/me');
     expect(me).toMatchObject({ role: 'dealer', account: { dealer_account_id: dealers.accountId } });
     const as = { ...dealer, token: subToken, apiKey: String(me['dashboard_api_key']) };
     const origin = { origin: 'http://127.0.0.1:8080' };
-    const opened = await world
+    const opened = await harness
       .as(as)
       .post('/api/accounts', { name: 'Deep', owner: { name: 'O', email: newEmail() } }, origin);
     const deep = opened.data.id;
     for (const id of [customer, sub.answer.data.id, deep, dealers.accountId])
-      expect((await world.as(dealer).get(`/api/accounts/${id}`)).status).toBe(200);
-    expect((await world.as(as).get(`/api/accounts/${customer}`, origin)).status).toBe(404);
-    expect((await world.as(dealer).get(`/api/accounts/${world.ours.accountId}`)).status).toBe(404);
-    expect((await world.as(world.ours.owner).get(`/api/accounts/${world.theirs.accountId}`)).status).toBe(404);
-    expect((await world.as(world.ours.owner).get(`/api/accounts/${world.ours.accountId}`)).status).toBe(200);
-    const list = await world.as(dealer).get('/api/accounts?sort=id&limit=200');
+      expect((await harness.as(dealer).get(`/api/accounts/${id}`)).status).toBe(200);
+    expect((await harness.as(as).get(`/api/accounts/${customer}`, origin)).status).toBe(404);
+    expect((await harness.as(dealer).get(`/api/accounts/${harness.ours.accountId}`)).status).toBe(404);
+    expect((await harness.as(harness.ours.owner).get(`/api/accounts/${harness.theirs.accountId}`)).status).toBe(404);
+    expect((await harness.as(harness.ours.owner).get(`/api/accounts/${harness.ours.accountId}`)).status).toBe(200);
+    const list = await harness.as(dealer).get('/api/accounts?sort=id&limit=200');
     expect(list.items.map(({ id }) => id)).toEqual(expect.arrayContaining([customer, sub.answer.data.id, deep]));
-    expect(list.items.map(({ id }) => id)).not.toContain(world.ours.accountId);
-    expect((await world.as(dealer).get('/api/accounts?query=DEEP')).items).toMatchObject([{ id: deep }]);
-    expect((await world.as(staff).get('/api/accounts?limit=200')).items.map(({ id }) => id)).toContain(
-      world.ours.accountId,
+    expect(list.items.map(({ id }) => id)).not.toContain(harness.ours.accountId);
+    expect((await harness.as(dealer).get('/api/accounts?query=DEEP')).items).toMatchObject([{ id: deep }]);
+    expect((await harness.as(staff).get('/api/accounts?limit=200')).items.map(({ id }) => id)).toContain(
+      harness.ours.accountId,
     );
-    expect((await world.as(world.ours.owner).get('/api/accounts')).status).toBe(403);
+    expect((await harness.as(harness.ours.owner).get('/api/accounts')).status).toBe(403);
   });
 
   it('are suspended from above: users, keys and tokens end, and come back', async () => {
-    const { answer, email } = await open(dealer, 'Suspended');
-    const path = `/api/accounts/${answer.data.id}`;
-    const token = await tokenOf(email);
-    const client = world.with({ authorization: `Bearer ${token}` });
-    const made = await client.post('/api/api-keys', { name: 'k' });
+    const { answer: response, email } = await createAccount(dealer, 'Suspended');
+    const path = `/api/accounts/${response.data.id}`;
+    const token = await logInToken(email);
+    const client = harness.with({ authorization: `Bearer ${token}` });
+    const created = await client.post('/api/api-keys', { name: 'k' });
     const verdict = () =>
-      call(world.bus, verifyKey, { keySha256: keyHash(String(made.data['key'])) }, { timeoutMs: 5_000 });
+      request(harness.bus, verifyKey, { keySha256: hashKey(String(created.data['key'])) }, { timeoutMs: 5_000 });
     expect(await verdict()).toMatchObject({ valid: true });
-    expect((await world.as(dealer).put(path, { status: 'suspended' })).data).toMatchObject({ status: 'suspended' });
-    await until(async () => (await client.get('/api/auth/me')).status === 403);
+    expect((await harness.as(dealer).put(path, { status: 'suspended' })).data).toMatchObject({ status: 'suspended' });
+    await waitFor(async () => (await client.get('/api/auth/me')).status === 403);
     expect((await client.get('/api/auth/me')).body).toMatchObject({ code: 'account_suspended' });
     expect(await verdict()).toEqual({ valid: false });
-    expect((await world.as(dealer).put(path, { status: 'active' })).status).toBe(200);
-    await until(async () => (await client.get('/api/auth/me')).status === 200);
+    expect((await harness.as(dealer).put(path, { status: 'active' })).status).toBe(200);
+    await waitFor(async () => (await client.get('/api/auth/me')).status === 200);
     expect(await verdict()).toMatchObject({ valid: true });
   });
 
   it('are suspended with the dealers above them, down to the last, and let in with them', async () => {
-    const sub = await open(dealer, 'Sub-dealer to be suspended', 'dealer');
-    const subToken = await tokenOf(sub.email);
-    const me = await world.with({ authorization: `Bearer ${subToken}` }).get('/api/auth/me');
-    const subDealer = world.with({
+    const sub = await createAccount(dealer, 'Sub-dealer to be suspended', 'dealer');
+    const subToken = await logInToken(sub.email);
+    const me = await harness.with({ authorization: `Bearer ${subToken}` }).get('/api/auth/me');
+    const subDealer = harness.with({
       authorization: `Bearer ${subToken}`,
       'x-api-key': String(me.data['dashboard_api_key']),
       origin: 'http://127.0.0.1:8080',
@@ -112,100 +112,103 @@ describe('accounts', () => {
     const email = newEmail();
     const owner = { name: 'O', email, password: testPassword };
     const customer = (await subDealer.post('/api/accounts', { name: 'Customer of the sub-dealer', owner })).data;
-    const login = await world.anonymous.post('/api/auth/login', { identifier: email, password: testPassword });
-    const client = world.with({ authorization: `Bearer ${String(login.data['access_token'])}` });
+    const login = await harness.anonymous.post('/api/auth/login', { identifier: email, password: testPassword });
+    const client = harness.with({ authorization: `Bearer ${String(login.data['access_token'])}` });
     const scopes = ['read', 'write', 'command'];
-    const made = await client.post('/api/api-keys', { name: 'k', scopes, can_mint_tokens: true });
-    const key = String(made.data['key']);
-    const both = world.with({ authorization: `Bearer ${String(login.data['access_token'])}`, 'x-api-key': key });
-    const refresh = () => world.anonymous.post('/api/auth/refresh', { refresh_token: login.data['refresh_token'] });
-    const verdict = () => call(world.bus, verifyKey, { keySha256: keyHash(key) }, { timeoutMs: 5_000 });
+    const created = await client.post('/api/api-keys', { name: 'k', scopes, can_mint_tokens: true });
+    const key = String(created.data['key']);
+    const both = harness.with({ authorization: `Bearer ${String(login.data['access_token'])}`, 'x-api-key': key });
+    const refresh = () => harness.anonymous.post('/api/auth/refresh', { refresh_token: login.data['refresh_token'] });
+    const verdict = () => request(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
     expect((await both.get('/api/vehicles')).status).toBe(200);
     expect(await verdict()).toMatchObject({ valid: true });
 
     const above = `/api/accounts/${dealers.accountId}`;
-    expect((await world.as(staff).put(above, { status: 'suspended' })).status).toBe(200);
-    await until(async () => (await both.get('/api/vehicles')).status === 403);
+    expect((await harness.as(staff).put(above, { status: 'suspended' })).status).toBe(200);
+    await waitFor(async () => (await both.get('/api/vehicles')).status === 403);
     const refused = [
       await both.get('/api/vehicles'),
       await client.get('/api/auth/me'),
       await subDealer.get('/api/accounts'),
-      await world.as(dealer).get('/api/accounts'),
+      await harness.as(dealer).get('/api/accounts'),
       await refresh(),
-      await world.anonymous.post('/api/auth/login', { identifier: email, password: testPassword }),
-      await world.with({ 'x-api-key': key }).post('/api/auth/api-token'),
+      await harness.anonymous.post('/api/auth/login', { identifier: email, password: testPassword }),
+      await harness.with({ 'x-api-key': key }).post('/api/auth/api-token'),
     ];
     for (const { body } of refused) expect(body).toMatchObject({ status: 403, code: 'account_suspended' });
     expect(await verdict()).toEqual({ valid: false });
     // Nobody but the dealer is marked: who is below is let in with it, unless suspended too.
-    expect((await world.as(staff).get(`/api/accounts/${customer.id}`)).data).toMatchObject({ status: 'active' });
-    expect((await world.as(staff).put(above, { status: 'active' })).status).toBe(200);
-    await until(async () => (await both.get('/api/vehicles')).status === 200);
+    expect((await harness.as(staff).get(`/api/accounts/${customer.id}`)).data).toMatchObject({ status: 'active' });
+    expect((await harness.as(staff).put(above, { status: 'active' })).status).toBe(200);
+    await waitFor(async () => (await both.get('/api/vehicles')).status === 200);
     expect(await verdict()).toMatchObject({ valid: true });
-    expect(await tokenOf(email)).not.toBe('undefined');
+    expect(await logInToken(email)).not.toBe('undefined');
   });
 
   it('change their own name, never their own status', async () => {
-    const tenant = await world.tenant('Old name');
+    const tenant = await harness.tenant('Old name');
     const path = `/api/accounts/${tenant.accountId}`;
-    const owner = world.as(tenant.owner);
+    const owner = harness.as(tenant.owner);
     const changed = await owner.put(path, { name: 'New name', timezone: 'Asia/Kolkata' });
     expect(changed.data).toMatchObject({ name: 'New name', timezone: 'Asia/Kolkata', version: 2 });
     expect((await owner.put(path, { name: 'X' }, { 'if-match': '"1"' })).status).toBe(412);
     expect((await owner.put(path, { status: 'suspended' })).status).toBe(403);
-    expect((await world.as(await world.user('manager', tenant)).put(path, { name: 'X' })).status).toBe(403);
-    expect((await world.as(dealer).put(`/api/accounts/${dealers.accountId}`, { status: 'suspended' })).status).toBe(
+    expect((await harness.as(await harness.user('manager', tenant)).put(path, { name: 'X' })).status).toBe(403);
+    expect((await harness.as(dealer).put(`/api/accounts/${dealers.accountId}`, { status: 'suspended' })).status).toBe(
       403,
     );
-    expect((await world.as(world.ours.owner).put(path, { name: 'X' })).status).toBe(404);
+    expect((await harness.as(harness.ours.owner).put(path, { name: 'X' })).status).toBe(404);
   });
 });
 
 describe('X-Account-Id', () => {
   it('lets staff act anywhere and dealers read below theirs; to others there is no other account', async () => {
-    const customer = String((await open(dealer, 'Acted in')).answer.data.id);
+    const customer = String((await createAccount(dealer, 'Acted in')).answer.data.id);
     const inAccount = (id: number | string) => ({ 'x-account-id': String(id) });
-    const made = await world
+    const created = await harness
       .as(staff)
       .post('/api/users', { name: 'By staff', email: newEmail(), role: 'viewer' }, inAccount(customer));
-    expect(made.data).toMatchObject({ account_id: Number(customer) });
+    expect(created.data).toMatchObject({ account_id: Number(customer) });
     // Staff are no users of the account: what they make is its first owner's.
-    const vehicle = await world.as(staff).post('/api/vehicles', { vehicle_no: 'BY STAFF' }, inAccount(customer));
-    const users = await world.as(staff).get('/api/users?role=owner', inAccount(customer));
+    const vehicle = await harness.as(staff).post('/api/vehicles', { vehicle_no: 'BY STAFF' }, inAccount(customer));
+    const users = await harness.as(staff).get('/api/users?role=owner', inAccount(customer));
     expect(vehicle.data).toMatchObject({ account_id: Number(customer), owner_user_id: users.items[0]?.id });
-    expect((await world.as(staff).get('/api/audit-log', inAccount(customer))).items.length).toBeGreaterThan(0);
-    expect((await world.as(dealer).get(`/api/accounts/${customer}`, inAccount(customer))).status).toBe(200);
+    expect((await harness.as(staff).get('/api/audit-log', inAccount(customer))).items.length).toBeGreaterThan(0);
+    expect((await harness.as(dealer).get(`/api/accounts/${customer}`, inAccount(customer))).status).toBe(200);
     for (const [user, id] of [
-      [dealer, world.ours.accountId],
-      [world.ours.owner, world.theirs.accountId],
+      [dealer, harness.ours.accountId],
+      [harness.ours.owner, harness.theirs.accountId],
       [staff, 999_999],
       [staff, 'x'],
     ] as const)
-      expect((await world.as(user).get(`/api/accounts/${customer}`, inAccount(id))).body).toMatchObject({
+      expect((await harness.as(user).get(`/api/accounts/${customer}`, inAccount(id))).body).toMatchObject({
         status: 404,
         code: 'not_found',
       });
-    const change = await world.as(dealer).put(`/api/accounts/${customer}`, { name: 'X' }, inAccount(customer));
+    const change = await harness.as(dealer).put(`/api/accounts/${customer}`, { name: 'X' }, inAccount(customer));
     expect(change.status).toBe(403);
   });
 });
 
 describe('dealers above one another', () => {
   it('are so many that all of them are looked at when one is suspended', async () => {
-    const accounts = world.deps.database.collection<{ _id: number }>('accounts');
+    const accounts = harness.deps.database.collection<{ _id: number }>('accounts');
     const above: number[] = [];
-    for (let depth = 0; depth < maxDepth; depth += 1) {
-      const fields = newAccount({ name: `Above ${depth}`, dealerAccountId: above.at(-1) ?? null });
-      above.push((await insertAccount(world.records, fields))._id);
+    for (let depth = 0; depth < maxAccountDepth; depth += 1) {
+      const fields = createAccountFields({ name: `Above ${depth}`, dealerAccountId: above.at(-1) ?? null });
+      above.push((await insertAccount(harness.records, fields))._id);
     }
-    const dealerBelow = async (name: string, dealerAccountId: number | undefined) => {
-      const tenant = await world.tenant(name);
+    const createSubDealer = async (name: string, dealerAccountId: number | undefined) => {
+      const tenant = await harness.tenant(name);
       await accounts.updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId } });
-      return world.user('dealer', tenant);
+      return harness.user('dealer', tenant);
     };
-    const deepest = await dealerBelow('Deepest', above.at(-1));
-    expect((await open(deepest, 'Too deep')).answer.body).toMatchObject({ status: 409, code: 'limit_reached' });
-    const lastButOne = await dealerBelow('Last but one', above.at(-2));
-    expect((await open(lastButOne, 'Deep')).answer.status).toBe(201);
+    const deepest = await createSubDealer('Deepest', above.at(-1));
+    expect((await createAccount(deepest, 'Too deep')).answer.body).toMatchObject({
+      status: 409,
+      code: 'limit_reached',
+    });
+    const lastButOne = await createSubDealer('Last but one', above.at(-2));
+    expect((await createAccount(lastButOne, 'Deep')).answer.status).toBe(201);
   });
 });

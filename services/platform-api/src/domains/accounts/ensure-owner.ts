@@ -1,20 +1,20 @@
-import type { Records } from '../../store/records.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { newUser, normalEmail } from '../users/rules.ts';
 import type { User } from '../users/schema.ts';
 import { findByEmail, recordFirstOwner } from '../users/use-cases.ts';
-import { newAccount } from './rules.ts';
-import { insertAccountOf } from './store.ts';
+import { createAccountFields } from './rules.ts';
+import { insertAccountForOwner } from './store.ts';
 
 /** Makes an account and its owner unless the e-mail has a user already, whose password stays as it is. */
 export async function ensureOwner(
-  records: Records,
+  records: RecordStore,
   owner: { email: string; password: string; accountName: string; role?: 'owner' | 'dealer' | 'superadmin' },
 ): Promise<{ user: User; created: boolean }> {
   const email = normalEmail(owner.email);
-  const known = await findByEmail(records, email);
-  if (known !== null) return { user: known, created: false };
-  const account = await insertAccountOf(records, email, newAccount({ name: owner.accountName }));
+  const existing = await findByEmail(records, email);
+  if (existing !== null) return { user: existing, created: false };
+  const account = await insertAccountForOwner(records, email, createAccountFields({ name: owner.accountName }));
   const { record, created } = await recordFirstOwner(records, account.record._id, {
     ...newUser({ name: email, email, role: owner.role ?? 'owner' }),
     passwordHash: await hashPassword(owner.password),

@@ -1,66 +1,73 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { trimmedText } from '../../fields.ts';
-import { idParams, nameOf, nullable } from '../../schemas.ts';
-import { matching } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { trimmedText } from '../../platform/fields.ts';
+import { idParams, nameEnum, nullable } from '../../platform/schemas.ts';
+import { substringFilter } from '../../store/account-repository.ts';
 import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, password, personName, phoneNumber, timezone } from '../users/fields.ts';
-import { deleteAccount } from './deletion.ts';
-import { editAccount, listBelow, openCustomerAccount, visibleAccount } from './manage.ts';
+import {
+  createCustomerAccount,
+  findVisibleAccount,
+  listAccessibleAccounts,
+  updateAccountAsCaller,
+} from './commands.ts';
+import { accountSchema, createdAccountSchema, toAccountResponse } from './responses.ts';
 import { type Account, accountStatuses } from './schema.ts';
-import { accountSchema, openedAccountSchema, shownAccount } from './shown.ts';
 import { sendTestMail, testMailSchema } from './test-mail.ts';
 
 const tags = ['Accounts'];
 const access = { permission: 'accounts' } as const;
 
 /** Where a company is, as it says. */
-const place = {
+const accountProperties = {
   city: Type.Optional(nullable(trimmedText(1, 100, { examples: ['Kochi'] }))),
   country: Type.Optional(nullable(trimmedText(2, 100, { examples: ['India'] }))),
 };
 
-const openBody = Type.Object({
+const createBody = Type.Object({
   name: personName,
   timezone: Type.Optional(timezone),
-  ...place,
+  ...accountProperties,
   owner: Type.Object({
     name: personName,
     email: Type.Optional(nullable(email)),
     phone_number: Type.Optional(nullable(phoneNumber)),
     password: Type.Optional(password),
-    role: Type.Optional(nameOf(['owner', 'dealer'])),
+    role: Type.Optional(nameEnum(['owner', 'dealer'])),
   }),
 });
 
 const changeBody = Type.Object({
   name: Type.Optional(personName),
   timezone: Type.Optional(timezone),
-  ...place,
-  status: Type.Optional(nameOf(accountStatuses)),
+  ...accountProperties,
+  status: Type.Optional(nameEnum(accountStatuses)),
 });
 
-const found = (account: Account | null) => {
+const toFoundResponse = (account: Account | null) => {
   if (account === null) throw new AppError('not_found', 'There is no such account.');
-  return { data: shownAccount(account) };
+  return { data: toAccountResponse(account) };
 };
 
-export const accountRoutes = (deps: Deps): PlatformRoute[] => [
+/** Deletes an account with all that other domains store of it; returns null if there is none. */
+export type DeleteAccount = (caller: Caller, id: number, expectedVersion?: number) => Promise<Account | null>;
+
+export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): PlatformRoute[] => [
   platformRoute({
     method: 'post',
     path: '/accounts',
@@ -69,15 +76,15 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     isIdempotent: true,
-    body: openBody,
-    response: oneOf(openedAccountSchema),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the account.' },
+    body: createBody,
+    response: singleSchema(createdAccountSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the account.' },
     errors: { 409: 'The e-mail or phone number is taken, or too many dealers stand above one another.' },
     handle: async ({ body, context }) => {
-      const { account, user } = await openCustomerAccount(deps, callerOf(context), body);
+      const { account, user } = await createCustomerAccount(deps, getCaller(context), body);
       const invited: { invitation?: Invitation } =
         user.passwordHash === null ? { invitation: await sendInvitation(deps, user) } : {};
-      const data = { ...shownAccount(account), ...invited };
+      const data = { ...toAccountResponse(account), ...invited };
       return new Reply(201, { data }, { Location: `/api/accounts/${account._id}` });
     },
   }),
@@ -89,9 +96,9 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     description: 'Tried once, at once. Ten an hour for each account.',
     tags,
     access: { permission: 'administration' },
-    response: oneOf(testMailSchema),
+    response: singleSchema(testMailSchema),
     errors: { 409: 'The caller has no e-mail address.' },
-    handle: async ({ context }) => ({ data: await sendTestMail(deps, callerOf(context), context) }),
+    handle: async ({ context }) => ({ data: await sendTestMail(deps, getCaller(context), context) }),
   }),
   platformRoute({
     method: 'get',
@@ -101,21 +108,21 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'name']),
       query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, city or country.' })),
-      status: Type.Optional(nameOf(accountStatuses)),
+      status: Type.Optional(nameEnum(accountStatuses)),
     }),
-    response: pageOf(accountSchema),
+    response: pageSchema(accountSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const where = {
-        ...matching(query.query, ['name', 'city', 'country']),
+        ...substringFilter(query.query, ['name', 'city', 'country']),
         ...(query.status === undefined ? {} : { status: query.status }),
       };
-      const part = { where, sorting: readSorting(query.sort), paging };
-      const { items, total } = await listBelow(deps.records, callerOf(context), part);
-      return pageEnvelope({ items: items.map(shownAccount), total }, paging);
+      const listOptions = { where, sorting: parseSort(query.sort), paging };
+      const { items, total } = await listAccessibleAccounts(deps.records, getCaller(context), listOptions);
+      return pageResponse({ items: items.map(toAccountResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -125,8 +132,9 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'The own account, or one below',
     tags,
     params: idParams,
-    response: oneOf(accountSchema),
-    handle: async ({ params, context }) => found(await visibleAccount(deps.records, callerOf(context), params.id)),
+    response: singleSchema(accountSchema),
+    handle: async ({ params, context }) =>
+      toFoundResponse(await findVisibleAccount(deps.records, getCaller(context), params.id)),
   }),
   platformRoute({
     method: 'put',
@@ -137,10 +145,10 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     params: idParams,
     body: changeBody,
-    response: oneOf(accountSchema),
-    errors: otherVersion,
+    response: singleSchema(accountSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) =>
-      found(await editAccount(deps, callerOf(context), params.id, body, expectedVersion(context))),
+      toFoundResponse(await updateAccountAsCaller(deps, getCaller(context), params.id, body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -152,10 +160,10 @@ export const accountRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'accountDeletion' },
     params: idParams,
-    body: Type.Object({ confirm: nameOf(['DELETE']) }),
-    response: oneOf(accountSchema),
-    errors: { 409: 'There are accounts below this one.', ...otherVersion },
+    body: Type.Object({ confirm: nameEnum(['DELETE']) }),
+    response: singleSchema(accountSchema),
+    errors: { 409: 'There are accounts below this one.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      found(await deleteAccount(deps, callerOf(context), params.id, expectedVersion(context))),
+      toFoundResponse(await deleteAccount(getCaller(context), params.id, parseIfMatch(context))),
   }),
 ];

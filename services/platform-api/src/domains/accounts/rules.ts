@@ -1,8 +1,8 @@
-import type { NewRecord } from '../../store/records.ts';
+import type { NewRecord } from '../../store/record-store.ts';
 import type { Account } from './schema.ts';
 
 /** A new account as it is stored. */
-export const newAccount = (fields: Partial<NewRecord<Account>> & { name: string }): NewRecord<Account> => ({
+export const createAccountFields = (fields: Partial<NewRecord<Account>> & { name: string }): NewRecord<Account> => ({
   status: 'active',
   dealerAccountId: null,
   timezone: 'UTC',

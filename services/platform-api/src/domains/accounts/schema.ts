@@ -1,4 +1,4 @@
-import type { RecordFields } from '../../store/records.ts';
+import type { RecordFields } from '../../store/record-store.ts';
 
 export const accountStatuses = ['active', 'suspended'] as const;
 

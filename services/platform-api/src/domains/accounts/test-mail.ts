@@ -1,20 +1,20 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
 import { mailFailureReasons } from '../../mail/failures.ts';
-import { nameOf } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { nameEnum } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import { findUser } from '../users/use-cases.ts';
 
 export const testMailSchema = Type.Object(
   {
-    status: nameOf(['sent', 'failed', 'not_configured'], {
+    status: nameEnum(['sent', 'failed', 'not_configured'], {
       description: 'sent: the mail server has taken it. not_configured: the installation has nothing to send it with.',
     }),
     to: Type.String({ examples: ['ann@fleet.example'] }),
     reason: Type.Optional(
-      nameOf(mailFailureReasons, { description: 'Why it failed; the log of the service has more.' }),
+      nameEnum(mailFailureReasons, { description: 'Why it failed; the log of the service has more.' }),
     ),
   },
   { title: 'TestMail' },
@@ -30,12 +30,12 @@ export async function sendTestMail(
   const to = user?.email ?? null;
   if (to === null) throw new AppError('state_conflict', 'A test mail needs an e-mail address on your own user.');
   await deps.limits.consume('testMail', `account:${caller.accountId}`, context);
-  const result = await deliver(deps, to);
+  const result = await sendDirectly(deps, to);
   await audit(deps, caller, 'accounts.test-mail', { type: 'users', id: caller.userId }, result);
   return { ...result, to };
 }
 
-async function deliver(deps: Pick<Deps, 'messages' | 'mails'>, to: string) {
+async function sendDirectly(deps: Pick<Deps, 'messages' | 'mails'>, to: string) {
   if (!deps.messages.delivers('mail')) return { status: 'not_configured' as const };
   const text = 'This is a test mail of the fleet platform. Mails from it reach you.';
   const reason = await deps.mails.sendOnce({ to, subject: 'Test mail of the fleet platform', text });

@@ -1,20 +1,20 @@
 import { removeUploadFiles, serveUseCase } from '@fleet/bus';
-import { newReservation, type UploadRecord, UploadRecords } from '@fleet/storage';
+import { createReservation, type UploadRecord, UploadRepository } from '@fleet/storage';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
-import { sweepDeletedAccounts } from './deletion.ts';
 import type { Account } from './schema.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
-let world: PlatformWorld;
-let records: UploadRecords;
+let harness: PlatformWorld;
+let records: UploadRepository;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  records = new UploadRecords(world.deps.database);
+  harness = await PlatformWorld.open();
+  records = new UploadRepository(harness.deps.database);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const podId = `pod-${process.pid}-erasure`;
 let lastStartMs = 0;
@@ -24,7 +24,7 @@ async function clip(accountId: number | null, more: Partial<UploadRecord> = {}):
   const imei = '100000000001';
   const times = { startMs: lastStartMs, endMs: lastStartMs + 1_000 };
   const record: UploadRecord = {
-    ...newReservation(
+    ...createReservation(
       { imei, channel: 1, ...times, mediaType: 0, streamType: 0, storageType: 0, alarmFlags: '0' },
       {
         accountId,
@@ -44,24 +44,24 @@ async function clip(accountId: number | null, more: Partial<UploadRecord> = {}):
 }
 
 it('the clips of a deleted account are removed with their files, once their server answers', async () => {
-  const { accountId } = await world.tenant('Clips');
-  const kept = [await clip(world.ours.accountId), await clip(null)];
+  const { accountId } = await harness.tenant('Clips');
+  const stored = [await clip(harness.ours.accountId), await clip(null)];
   const withFiles = [await clip(accountId), await clip(accountId, { status: 'paused' })];
   const without = await clip(accountId, { status: 'failed', server: null });
-  const accounts = world.records.collection<Account>('accounts');
+  const accounts = harness.records.collection<Account>('accounts');
   await accounts.updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), isEnded: false } });
-  await sweepDeletedAccounts(world.deps);
-  const later = new Date(Date.now() + world.deps.config.ERASURE_DAYS * 86_400_000);
+  await processDeletedAccounts(harness.deps);
+  const afterErasure = new Date(Date.now() + harness.deps.config.ERASURE_DAYS * 86_400_000);
 
   // The pod is away: nothing of its files may be forgotten.
-  await sweepDeletedAccounts(world.deps, later);
+  await processDeletedAccounts(harness.deps, afterErasure);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ name: 'Deleted account', erasedAt: null });
   expect(await records.find(without)).toBeNull();
-  expect((await records.statusesOf(withFiles)).size).toBe(2);
+  expect((await records.findStatuses(withFiles)).size).toBe(2);
 
   const removed: string[] = [];
   const pod = serveUseCase(
-    world.bus,
+    harness.bus,
     removeUploadFiles(podId),
     { queue: podId, onError: () => undefined },
     async ({ uploadId }) => {
@@ -69,13 +69,13 @@ it('the clips of a deleted account are removed with their files, once their serv
       return {};
     },
   );
-  await world.bus.nc.flush();
+  await harness.bus.nc.flush();
   try {
-    await sweepDeletedAccounts(world.deps, later);
+    await processDeletedAccounts(harness.deps, afterErasure);
   } finally {
     await pod.stop();
   }
   expect(removed.toSorted()).toEqual(withFiles.toSorted());
-  expect((await records.statusesOf([...withFiles, ...kept])).size).toBe(kept.length);
+  expect((await records.findStatuses([...withFiles, ...stored])).size).toBe(stored.length);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ erasedAt: expect.any(Date) });
 });

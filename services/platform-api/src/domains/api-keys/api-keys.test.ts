@@ -1,28 +1,28 @@
-import { call, keyRevoked, listenFor, verifyKey } from '@fleet/bus';
+import { keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
-import { keyHash } from './rules.ts';
+import { hashKey } from './rules.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformWorld.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
-const bearer = (user: TestUser) => world.with({ authorization: `Bearer ${user.token}` });
-const verdict = (key: string) => call(world.bus, verifyKey, { keySha256: keyHash(key) }, { timeoutMs: 5_000 });
+const bearer = (user: TestUser) => harness.with({ authorization: `Bearer ${user.token}` });
+const verdict = (key: string) => request(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
 
 describe('POST /api/api-keys', () => {
   it('makes a key with the bearer token alone, shown once', async () => {
-    const { owner } = world.ours;
-    const made = await bearer(owner).post('/api/api-keys', { name: 'first' });
-    expect(made.status).toBe(201);
-    const key = String(made.data['key']);
-    expect(made.data).toMatchObject({
+    const { owner } = harness.ours;
+    const created = await bearer(owner).post('/api/api-keys', { name: 'first' });
+    expect(created.status).toBe(201);
+    const key = String(created.data['key']);
+    expect(created.data).toMatchObject({
       key: expect.stringMatching(/^fk_[\w-]{43}$/),
       name: 'first',
       key_hint: key.slice(-4),
@@ -33,17 +33,17 @@ describe('POST /api/api-keys', () => {
       created_by: owner.id,
     });
     expect(
-      (await world.with({ 'x-api-key': key, authorization: `Bearer ${owner.token}` }).get('/api/users')).status,
+      (await harness.with({ 'x-api-key': key, authorization: `Bearer ${owner.token}` }).get('/api/users')).status,
     ).toBe(200);
     const list = await bearer(owner).get('/api/api-keys?sort=name');
     expect(list.items.map(({ name }) => name)).toContain('first');
     expect(JSON.stringify(list.body)).not.toContain(key);
-    const stored = await world.deps.database.collection('api_keys').find().toArray();
+    const stored = await harness.deps.database.collection('api_keys').find().toArray();
     expect(JSON.stringify(stored)).not.toContain(key);
   });
 
-  it('is honoured once for an Idempotency-Key; the replay has null in the place of the key', async () => {
-    const client = bearer(world.ours.owner);
+  it('is honoured once for an Idempotency-Key; the replay has null instead of the key', async () => {
+    const client = bearer(harness.ours.owner);
     const headers = { 'idempotency-key': 'one key, please' };
     const [first, again] = [
       await client.post('/api/api-keys', { name: 'once' }, headers),
@@ -57,7 +57,7 @@ describe('POST /api/api-keys', () => {
       status: 422,
       code: 'idempotency_key_reused',
     });
-    const keys = world.deps.database.collection('idempotency_keys');
+    const keys = harness.deps.database.collection('idempotency_keys');
     expect(JSON.stringify(await keys.find().toArray())).not.toContain(String(first.data['key']));
   });
 
@@ -71,8 +71,8 @@ describe('POST /api/api-keys', () => {
     [{ expires_at: 'tomorrow' }, '/expires_at'],
     [{ can_mint_tokens: 1 }, '/can_mint_tokens'],
   ])('%j is 400 with the fault at %s', async (fields, path) => {
-    const answer = await bearer(world.ours.owner).post('/api/api-keys', { name: 'x', ...fields });
-    expect(answer.body).toMatchObject({
+    const response = await bearer(harness.ours.owner).post('/api/api-keys', { name: 'x', ...fields });
+    expect(response.body).toMatchObject({
       status: 400,
       code: 'validation_failed',
       details: expect.arrayContaining([expect.objectContaining({ path })]),
@@ -80,7 +80,7 @@ describe('POST /api/api-keys', () => {
   });
 
   it('an account may have 20; the dashboard has one beside them', async () => {
-    const tenant = await world.tenant('Many keys');
+    const tenant = await harness.tenant('Many keys');
     const client = bearer(tenant.owner);
     await client.get('/api/auth/me');
     for (let no = 1; no < 20; no += 1) expect((await client.post('/api/api-keys', { name: 'n' })).status).toBe(201);
@@ -100,32 +100,32 @@ describe('POST /api/api-keys', () => {
       ['manager', 403],
       ['viewer', 403],
     ] as const)
-      expect((await bearer(await world.user(role)).post('/api/api-keys', { name: role })).status).toBe(status);
+      expect((await bearer(await harness.user(role)).post('/api/api-keys', { name: role })).status).toBe(status);
   });
 });
 
 describe('DELETE /api/api-keys/:id', () => {
   it('revokes a key everywhere', async () => {
-    const { owner } = world.ours;
-    const made = await bearer(owner).post('/api/api-keys', { name: 'to be revoked' });
-    const key = String(made.data['key']);
+    const { owner } = harness.ours;
+    const created = await bearer(owner).post('/api/api-keys', { name: 'to be revoked' });
+    const key = String(created.data['key']);
     expect(await verdict(key)).toMatchObject({ valid: true });
-    const told: string[] = [];
-    const heard = listenFor(
-      world.bus,
+    const published: string[] = [];
+    const received = subscribe(
+      harness.bus,
       keyRevoked,
       () => undefined,
-      ({ keySha256 }) => told.push(keySha256),
+      ({ keySha256 }) => published.push(keySha256),
     );
-    const path = `/api/api-keys/${made.data.id}`;
-    expect((await bearer(world.theirs.owner).delete(path)).status).toBe(404);
-    expect((await bearer(owner).delete(path)).data).toMatchObject({ id: made.data.id, name: 'to be revoked' });
-    await until(() => told.includes(keyHash(key)));
-    heard.stop();
+    const path = `/api/api-keys/${created.data.id}`;
+    expect((await bearer(harness.theirs.owner).delete(path)).status).toBe(404);
+    expect((await bearer(owner).delete(path)).data).toMatchObject({ id: created.data.id, name: 'to be revoked' });
+    await waitFor(() => published.includes(hashKey(key)));
+    received.stop();
     expect(await verdict(key)).toEqual({ valid: false });
     expect((await bearer(owner).delete(path)).status).toBe(404);
-    const log = await world.as(owner).get('/api/audit-log?action=api-keys.revoke');
-    expect(log.items[0]).toMatchObject({ user_id: owner.id, target: { type: 'api_keys', id: made.data.id } });
+    const log = await harness.as(owner).get('/api/audit-log?action=api-keys.revoke');
+    expect(log.items[0]).toMatchObject({ user_id: owner.id, target: { type: 'api_keys', id: created.data.id } });
   });
 });
 
@@ -133,10 +133,10 @@ describe('the key of the dashboard', () => {
   const origin = 'http://127.0.0.1:8080';
 
   it('is valid with a session and an allowed origin alone', async () => {
-    const { owner } = world.ours;
+    const { owner } = harness.ours;
     const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
     const get = (headers: Record<string, string>, token = owner.token) =>
-      world.with({ 'x-api-key': key, authorization: `Bearer ${token}`, ...headers }).get('/api/users');
+      harness.with({ 'x-api-key': key, authorization: `Bearer ${token}`, ...headers }).get('/api/users');
     for (const headers of [
       { origin },
       { origin: 'http://localhost:8080' },
@@ -160,18 +160,18 @@ describe('the key of the dashboard', () => {
       sessionId: null,
       mintedByKeyId: 1,
     };
-    expect((await get({ origin }, await world.deps.tokens.issue(claims))).body).toMatchObject({
+    expect((await get({ origin }, await harness.deps.tokens.issue(claims))).body).toMatchObject({
       status: 403,
       code: 'permission_denied',
     });
   });
 
-  it('stands in no list, can not be revoked, and opens nothing beyond this API', async () => {
-    const { owner } = world.theirs;
+  it('stands in no list, cannot be revoked, and opens nothing beyond this API', async () => {
+    const { owner } = harness.theirs;
     const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
     const { items } = await bearer(owner).get('/api/api-keys');
     expect(items.some(({ key_hint: hint }) => hint === key.slice(-4))).toBe(false);
-    const stored = await world.deps.database.collection<{ _id: number }>('api_keys').findOne({ hint: key.slice(-4) });
+    const stored = await harness.deps.database.collection<{ _id: number }>('api_keys').findOne({ hint: key.slice(-4) });
     expect((await bearer(owner).delete(`/api/api-keys/${stored?._id}`)).status).toBe(404);
     expect(await verdict(key)).toEqual({ valid: false });
     expect(JSON.stringify(stored)).not.toContain(key);

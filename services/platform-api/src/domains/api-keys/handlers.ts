@@ -1,17 +1,17 @@
 import { type Bus, revokeKey as revokeRequest, serve, verifyKey as verifyRequest } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
-import type { Records } from '../../store/records.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { revokeKey, verifyKey } from './use-cases.ts';
 
 /** Serves `platform-api.verify-key` and `platform-api.revoke-key`. A store that fails is an error to the asker, never "invalid". */
-export function serveApiKeys(bus: Bus, records: Records, onError: (error: unknown) => void): Running[] {
+export function serveApiKeys(bus: Bus, records: RecordStore, onError: (error: unknown) => void): Running[] {
   const options = { queue: 'platform-api', onError };
   return [
     serve(bus, verifyRequest, options, async ({ keySha256 }) => {
       const key = await verifyKey(records, keySha256);
       // The key of a dashboard is worth nothing without a session, which is not asked for elsewhere.
-      if (key === null || key.sealedDashboardKey !== null || !(await isLetIn(records, key.accountId)))
+      if (key === null || key.sealedDashboardKey !== null || !(await isAccountActive(records, key.accountId)))
         return { valid: false as const };
       return {
         valid: true as const,

@@ -1,24 +1,24 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { toApiKeyResponse } from './responses.ts';
 import { createKeyBody, keySchema, newKeySchema } from './schema.ts';
-import { shownKey } from './shown.ts';
-import { endKey, listKeys, makeKey } from './use-cases.ts';
+import { createKeyAsCaller, listKeys, revokeKeyById } from './use-cases.ts';
 
 // The bearer token alone, so that the first key can be made.
 const access = { credentials: 'bearer', permission: 'administration' } as const;
@@ -34,14 +34,14 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     access,
     isIdempotent: true,
     body: createKeyBody,
-    response: oneOf(newKeySchema),
-    otherSuccesses: { 201: 'Made; `key` is shown only now.' },
+    response: singleSchema(newKeySchema),
+    extraSuccesses: { 201: 'Made; `key` is shown only now.' },
     errors: { 409: 'The account has 20 keys.' },
     handle: async ({ body, context }) => {
-      const { key, record } = await makeKey(deps, callerOf(context), body);
+      const { key, record } = await createKeyAsCaller(deps, getCaller(context), body);
       return new Reply(
         201,
-        { data: { ...shownKey(record), key } },
+        { data: { ...toApiKeyResponse(record), key } },
         { Location: `/api/api-keys/${record._id}`, 'Cache-Control': 'no-store' },
       );
     },
@@ -53,15 +53,15 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     summary: 'The API keys of the account that are not revoked',
     tags,
     access,
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name']) }),
-    response: pageOf(keySchema),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name']) }),
+    response: pageSchema(keySchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listKeys(deps.records, callerOf(context), {
-        sorting: readSorting(query.sort),
+      const paging = parsePagination(query);
+      const { items, total } = await listKeys(deps.records, getCaller(context), {
+        sorting: parseSort(query.sort),
         paging,
       });
-      return pageEnvelope({ items: items.map(shownKey), total }, paging);
+      return pageResponse({ items: items.map(toApiKeyResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -72,12 +72,12 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     tags,
     access,
     params: idParams,
-    response: oneOf(keySchema),
-    errors: otherVersion,
+    response: singleSchema(keySchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const key = await endKey(deps, callerOf(context), params.id, expectedVersion(context));
+      const key = await revokeKeyById(deps, getCaller(context), params.id, parseIfMatch(context));
       if (key === null) throw new AppError('not_found', 'There is no such API key.');
-      return { data: shownKey(key) };
+      return { data: toApiKeyResponse(key) };
     },
   }),
 ];

@@ -5,11 +5,11 @@ import type { ApiKey, Scope } from './schema.ts';
 export const defaultScopes: readonly Scope[] = ['read', 'write', 'command', 'video', 'webhook'];
 
 /** `fk_` and 43 base64url characters: 256 random bits, which is why a plain SHA-256 is enough at rest. */
-export const newKey = (): string => `fk_${randomBytes(32).toString('base64url')}`;
+export const generateKey = (): string => `fk_${randomBytes(32).toString('base64url')}`;
 
-export const keyHash = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-export const isValid = (key: ApiKey, keySha256: string, now: Date): boolean =>
+export const isKeyValid = (key: ApiKey, keySha256: string, now: Date): boolean =>
   timingSafeEqual(Buffer.from(key.keySha256, 'hex'), Buffer.from(keySha256, 'hex')) &&
   key.revokedAt === null &&
   (key.expiresAt === null || key.expiresAt > now);

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { trimmedText } from '../../fields.ts';
-import { nameOf, nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { trimmedText } from '../../platform/fields.ts';
+import { nameEnum, nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What an API key may do (platform-contract.md, section 2.3). */
+/** What an API key may do (docs/reference/access.md). */
 export const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
 
 /** One of `keyScopes`. */
@@ -29,7 +29,7 @@ export interface ApiKey extends AccountRecord {
   readonly sealedDashboardKey: string | null;
 }
 
-const scope = nameOf(keyScopes);
+const scope = nameEnum(keyScopes);
 
 export const createKeyBody = Type.Object({
   name: trimmedText(1, 100),
@@ -48,7 +48,7 @@ export const createKeyBody = Type.Object({
 });
 
 const keyFields = {
-  ...recordShape,
+  ...recordProperties,
   name: Type.String(),
   key_hint: Type.String({ description: 'The last 4 characters.' }),
   scopes: Type.Array(scope),

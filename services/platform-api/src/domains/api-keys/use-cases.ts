@@ -1,32 +1,32 @@
-import { announce, type Bus, keyRevoked } from '@fleet/bus';
+import { type Bus, keyRevoked, publish } from '@fleet/bus';
 import {
   AppError,
-  invalid,
-  isNetwork,
-  type PageItems,
-  type Paging,
-  requireVersion,
-  type Sorting,
+  assertVersion,
+  isCidr,
+  type Page,
+  type Pagination,
+  type Sort,
+  validationError,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import type { Scope as AccountScope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
-import type { Records } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope as AccountScope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { audit } from '../audit/use-cases.ts';
-import { defaultScopes, isValid, keyHash, newKey } from './rules.ts';
+import { defaultScopes, generateKey, hashKey, isKeyValid } from './rules.ts';
 import type { ApiKey, Scope } from './schema.ts';
-import { findDashboardKeys, findKey, insertKey, keysIn, listOwnKeys, markRevoked } from './store.ts';
+import { apiKeyCollection, findDashboardKeys, findKey, insertKey, listOwnKeys, markRevoked } from './store.ts';
 
 /** Keys that an account may have beside that of the dashboard. */
-const keyLimit = 20;
+const maxKeys = 20;
 
 type KeyOptions = Pick<ApiKey, 'accountId' | 'name'> &
   Partial<Pick<ApiKey, 'scopes' | 'ipAllowlist' | 'expiresAt' | 'userId' | 'canMintTokens' | 'sealedDashboardKey'>>;
 
 /** Puts a key on record by its hash, unless it is there: a revoked one stays revoked. */
-export const recordKey = (
-  records: Records,
+export const ensureKey = (
+  records: RecordStore,
   key: string,
   options: KeyOptions,
 ): Promise<{ record: ApiKey; created: boolean }> =>
@@ -38,23 +38,23 @@ export const recordKey = (
     canMintTokens: false,
     sealedDashboardKey: null,
     ...options,
-    keySha256: keyHash(key),
+    keySha256: hashKey(key),
     hint: key.slice(-4),
     revokedAt: null,
   });
 
 /** Makes a key; the answer is the only place where it is ever seen. */
-export async function createKey(records: Records, options: KeyOptions): Promise<string> {
-  const key = newKey();
-  await recordKey(records, key, options);
+export async function createKey(records: RecordStore, options: KeyOptions): Promise<string> {
+  const key = generateKey();
+  await ensureKey(records, key, options);
   return key;
 }
 
 /** Makes a key as a caller asks for it. */
-export async function makeKey(
+export async function createKeyAsCaller(
   deps: Pick<Deps, 'records' | 'database' | 'log'>,
   caller: Caller,
-  given: {
+  input: {
     name: string;
     scopes?: readonly Scope[] | undefined;
     ip_allowlist?: readonly string[] | undefined;
@@ -62,36 +62,36 @@ export async function makeKey(
     can_mint_tokens?: boolean | undefined;
   },
 ): Promise<{ key: string; record: ApiKey }> {
-  const expiresAt = given.expires_at === undefined || given.expires_at === null ? null : new Date(given.expires_at);
+  const expiresAt = input.expires_at === undefined || input.expires_at === null ? null : new Date(input.expires_at);
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
-    throw invalid([{ path: '/expires_at', message: 'must be in the future' }]);
-  const faults = (given.ip_allowlist ?? []).flatMap((network, at) =>
-    isNetwork(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
+    throw validationError([{ path: '/expires_at', message: 'must be in the future' }]);
+  const faults = (input.ip_allowlist ?? []).flatMap((network, at) =>
+    isCidr(network) ? [] : [{ path: `/ip_allowlist/${at}`, message: 'must be an address or a network' }],
   );
-  if (faults.length > 0) throw invalid(faults);
-  const scopes = given.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));
-  const more = scopes.find((scope) => !caller.scopes.includes(scope));
-  if (more !== undefined)
-    throw new AppError('permission_denied', `The API key that minted the token has no scope ${more} to give.`);
-  const key = newKey();
+  if (faults.length > 0) throw validationError(faults);
+  const scopes = input.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));
+  const missingScope = scopes.find((scope) => !caller.scopes.includes(scope));
+  if (missingScope !== undefined)
+    throw new AppError('permission_denied', `The API key that minted the token has no scope ${missingScope} to give.`);
+  const key = generateKey();
   const options = {
     accountId: caller.accountId,
     userId: caller.userId,
-    name: given.name,
+    name: input.name,
     scopes,
-    ipAllowlist: given.ip_allowlist ?? [],
+    ipAllowlist: input.ip_allowlist ?? [],
     expiresAt,
-    canMintTokens: given.can_mint_tokens ?? false,
+    canMintTokens: input.can_mint_tokens ?? false,
   };
-  const { record } = await insertWithin(
+  const { record } = await insertWithinQuota(
     deps.database,
     {
       name: `keys of account ${caller.accountId}`,
-      limit: keyLimit,
-      message: `An account may have ${keyLimit} API keys.`,
+      limit: maxKeys,
+      message: `An account may have ${maxKeys} API keys.`,
     },
     async () => (await listOwnKeys(deps.records, caller, { paging: { limit: 1, offset: 0, page: 1 } })).total,
-    () => recordKey(deps.records, key, options),
+    () => ensureKey(deps.records, key, options),
   );
   await audit(deps, caller, 'api-keys.create', { type: 'api_keys', id: record._id }, { name: record.name });
   return { key, record };
@@ -99,15 +99,15 @@ export async function makeKey(
 
 /** The keys of an account that are not revoked, without that of the dashboard. */
 export const listKeys = (
-  records: Records,
+  records: RecordStore,
   scope: AccountScope,
-  part: { sorting: Sorting; paging: Paging },
-): Promise<PageItems<ApiKey>> => listOwnKeys(records, scope, part);
+  listOptions: { sorting: Sort; paging: Pagination },
+): Promise<Page<ApiKey>> => listOwnKeys(records, scope, listOptions);
 
 /** The key with this hash when it may be used now, else null. */
-export async function verifyKey(records: Records, keySha256: string, now = new Date()): Promise<ApiKey | null> {
+export async function verifyKey(records: RecordStore, keySha256: string, now = new Date()): Promise<ApiKey | null> {
   const key = await findKey(records, keySha256);
-  return key !== null && isValid(key, keySha256, now) ? key : null;
+  return key !== null && isKeyValid(key, keySha256, now) ? key : null;
 }
 
 /** Ends a key for good, everywhere; false when there is no such key. Revoking again is no fault. */
@@ -119,71 +119,77 @@ export async function revokeKey(
   const key = await findKey(records, keySha256);
   if (key === null) return false;
   await markRevoked(records, key._id, now);
-  tellRevoked(bus, key);
+  publishRevoked(bus, key);
   return true;
 }
 
 /** Ends a key of an account, everywhere within five seconds; the key as it was, or null. */
-export async function endKey(
+export async function revokeKeyById(
   deps: Pick<Deps, 'records' | 'bus' | 'log'>,
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
 ): Promise<ApiKey | null> {
-  const key = await keysIn(deps.records).find(caller, id);
+  const key = await apiKeyCollection(deps.records).find(caller, id);
   if (key === null || key.sealedDashboardKey !== null || key.revokedAt !== null) return null;
   // Nothing but its end changes a key.
-  requireVersion(key, expectedVersion);
+  assertVersion(key, expectedVersion);
   if (!(await markRevoked(deps.records, id, new Date()))) return null;
-  tellRevoked(deps.bus, key);
+  publishRevoked(deps.bus, key);
   await audit(deps, caller, 'api-keys.revoke', { type: 'api_keys', id }, { name: key.name });
   return key;
 }
 
-const tellRevoked = (bus: Bus, { keySha256, _id: keyId }: ApiKey): void =>
-  announce(bus, keyRevoked, { keySha256, keyId });
+const publishRevoked = (bus: Bus, { keySha256, _id: keyId }: ApiKey): void =>
+  publish(bus, keyRevoked, { keySha256, keyId });
 
 /** Makes everybody look again at the keys of an account: it was suspended, or let in again. */
-export async function recheckKeys({ records, bus }: Pick<Deps, 'records' | 'bus'>, scope: AccountScope): Promise<void> {
-  for (const key of await keysIn(records).all(scope, { revokedAt: null })) tellRevoked(bus, key);
+export async function invalidateKeys(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  scope: AccountScope,
+): Promise<void> {
+  for (const key of await apiKeyCollection(records).all(scope, { revokedAt: null })) publishRevoked(bus, key);
 }
 
 /** Ends all keys of an account that is deleted, that of its dashboard too. */
-export async function endKeysOf({ records, bus }: Pick<Deps, 'records' | 'bus'>, scope: AccountScope): Promise<void> {
-  for (const key of await keysIn(records).all(scope, { revokedAt: null })) {
+export async function revokeAllKeys(
+  { records, bus }: Pick<Deps, 'records' | 'bus'>,
+  scope: AccountScope,
+): Promise<void> {
+  for (const key of await apiKeyCollection(records).all(scope, { revokedAt: null })) {
     await markRevoked(records, key._id, new Date());
-    tellRevoked(bus, key);
+    publishRevoked(bus, key);
   }
 }
 
 /** The key of an account by id when it may be used now, else null. */
 export async function findKeyById(
-  records: Records,
+  records: RecordStore,
   scope: AccountScope,
   id: number,
   now = new Date(),
 ): Promise<ApiKey | null> {
-  const key = await keysIn(records).find(scope, id);
-  return key !== null && isValid(key, key.keySha256, now) ? key : null;
+  const key = await apiKeyCollection(records).find(scope, id);
+  return key !== null && isKeyValid(key, key.keySha256, now) ? key : null;
 }
 
 /** The key of the account's dashboard; made on first use. */
-export async function dashboardKey(
+export async function getDashboardKey(
   { records, encryption }: Pick<Deps, 'records' | 'encryption'>,
   { accountId }: AccountScope,
 ): Promise<string> {
   const purpose = `dashboard key of account ${accountId}`;
-  const open = async (): Promise<string | null> => {
+  const findUsable = async (): Promise<string | null> => {
     for (const { sealedDashboardKey } of await findDashboardKeys(records, { accountId })) {
       const key = encryption.tryOpen(sealedDashboardKey ?? '', purpose);
       if (key !== null) return key;
     }
     return null;
   };
-  const known = await open();
-  if (known !== null) return known;
-  const key = newKey();
+  const existing = await findUsable();
+  if (existing !== null) return existing;
+  const key = generateKey();
   const sealedDashboardKey = encryption.seal(key, purpose);
-  await recordKey(records, key, { accountId, name: 'dashboard', sealedDashboardKey });
-  return (await open()) ?? key;
+  await ensureKey(records, key, { accountId, name: 'dashboard', sealedDashboardKey });
+  return (await findUsable()) ?? key;
 }

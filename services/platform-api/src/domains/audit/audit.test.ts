@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, type DeviceUse, deviceUsed, encodeJson, ensureStreams, headers } from '@fleet/bus';
+import { type Bus, type DeviceAccessEvent, deviceAccessed, encodeJson, ensureStreams, headers } from '@fleet/bus';
 import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { create, type PlatformApi } from '../../service.ts';
-import { sweepTurn } from '../../store/sweep-turn.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { create, type PlatformApi } from '../../assembly/service.ts';
+import { createJobSlice } from '../../jobs/job-slice.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { wayOf } from '../../testing/tenant-data.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
-import { serveAudit } from './handlers.ts';
+import { serveAuditLog } from './handlers.ts';
 import type { AuditEntry } from './schema.ts';
-import { insertTold, sweepEntries, sweepTold } from './store.ts';
+import { insertOnce, purgeDedupe, purgeEntries } from './store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
@@ -22,27 +22,27 @@ const running = new AbortController().signal;
 
 describe('what the Device API tells the audit log', () => {
   /** Without the role that reads what was told, until readers are started. */
-  let world: PlatformWorld;
+  let harness: PlatformWorld;
   let readers: PlatformApi[] = [];
   beforeAll(async () => {
-    world = await PlatformWorld.open({ PLATFORM_ROLES: 'websocket' });
-    await ensureStreams(await world.bus.jetstreamManager(), { replicas: 1 });
+    harness = await PlatformWorld.open({ PLATFORM_ROLES: 'websocket' });
+    await ensureStreams(await harness.bus.jetstreamManager(), { replicas: 1 });
   });
   afterAll(async () => {
     await Promise.all(readers.map((reader) => reader.stop()));
-    await world.close();
+    await harness.close();
   });
 
   const startReaders = async (): Promise<void> => {
-    const config = { ...world.deps.config, PLATFORM_ROLES: 'api', HTTP_PORT: 0 };
-    const replica = () => create(config, { log, isSweeping: false });
+    const config = { ...harness.deps.config, PLATFORM_ROLES: 'api', HTTP_PORT: 0 };
+    const replica = () => create(config, { log, runsJobs: false });
     readers = await Promise.all([replica(), replica()]);
   };
-  const newUse = (imei: string, more: Partial<DeviceUse> = {}): DeviceUse => ({
+  const createAccess = (imei: string, more: Partial<DeviceAccessEvent> = {}): DeviceAccessEvent => ({
     id: randomBytes(16).toString('hex'),
     atMs: Date.now() - 3_600_000,
     keyId: 5,
-    accountId: world.ours.accountId,
+    accountId: harness.ours.accountId,
     imei,
     address: '203.0.113.9',
     kind: 'command',
@@ -50,20 +50,20 @@ describe('what the Device API tells the audit log', () => {
     ...more,
   });
   /** Under a message id of its own each time: JetStream remembers those for an hour alone. */
-  const tell = async (...uses: readonly object[]): Promise<void> => {
+  const publishAccesses = async (...uses: readonly object[]): Promise<void> => {
     for (const use of uses) {
       const head = headers();
       head.set('Nats-Msg-Id', randomBytes(16).toString('hex'));
-      await world.bus.js.publish(deviceUsed.subject, encodeJson(use), { headers: head });
+      await harness.bus.js.publish(deviceAccessed.subject, encodeJson(use), { headers: head });
     }
   };
-  const untilRead = (): Promise<void> =>
-    until(async () => {
-      const { streams } = await world.bus.jetstreamManager();
+  const waitUntilRead = (): Promise<void> =>
+    waitFor(async () => {
+      const { streams } = await harness.bus.jetstreamManager();
       return (await streams.info('AUDIT')).state.messages === 0;
     });
-  const entries = () => world.records.collection<AuditEntry>('audit_log');
-  const entriesOf = (imei: string) =>
+  const entries = () => harness.records.collection<AuditEntry>('audit_log');
+  const findEntries = (imei: string) =>
     entries()
       .find({ 'detail.imei': imei } as object)
       .sort({ createdAt: 1 })
@@ -71,80 +71,80 @@ describe('what the Device API tells the audit log', () => {
 
   /** Had the terminal for a day. */
   async function newVehicle(imei: string, hadForMs = 86_400_000): Promise<number> {
-    const vehicle = { accountId: world.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
-    const { record } = await recordVehicle(world.records, vehicle);
+    const vehicle = { accountId: harness.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
+    const { record } = await recordVehicle(harness.records, vehicle);
     const terminalSinceMs = Date.now() - hadForMs;
-    await world.records.collection<Vehicle>('vehicles').updateOne({ _id: record._id }, { $set: { terminalSinceMs } });
+    await harness.records.collection<Vehicle>('vehicles').updateOne({ _id: record._id }, { $set: { terminalSinceMs } });
     return record._id;
   }
 
   describe('by replicas that start behind the first of it', () => {
     const imei = newImei();
     let vehicleId: number;
-    let command: DeviceUse;
+    let command: DeviceAccessEvent;
     beforeAll(async () => {
       vehicleId = await newVehicle(imei);
-      command = newUse(imei, { command: 4 });
+      command = createAccess(imei, { command: 4 });
       const watched = { kind: 'view', operation: 'watchRealtimeStream', channel: 2, seconds: 30 } as const;
-      const view = newUse(imei, { ...watched, accountId: world.theirs.accountId, atMs: command.atMs + 1 });
-      const deletion = newUse(imei, { kind: 'deletion', operation: 'deleteUpload', atMs: command.atMs + 2 });
-      await tell(command, { nonsense: true }, view, deletion);
+      const view = createAccess(imei, { ...watched, accountId: harness.theirs.accountId, atMs: command.atMs + 1 });
+      const deletion = createAccess(imei, { kind: 'deletion', operation: 'deleteUpload', atMs: command.atMs + 2 });
+      await publishAccesses(command, { nonsense: true }, view, deletion);
       await startReaders();
     });
 
     it('is on record as of when it was done, once for all replicas', async () => {
-      await untilRead();
+      await waitUntilRead();
       const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
-      const { accountId } = world.ours;
+      const { accountId } = harness.ours;
       const target = { type: 'vehicles', id: vehicleId };
-      const shown = { imei, operation: 'sendControlCommand', command: 4 };
+      const response = { imei, operation: 'sendControlCommand', command: 4 };
       // To another account the vehicle is nobody's.
-      const stranger = { accountId: world.theirs.accountId, target: { type: 'devices', id: imei } };
-      expect(await entriesOf(imei)).toMatchObject([
-        { ...by, accountId, target, action: 'devices.command', detail: shown, createdAt: new Date(command.atMs) },
+      const stranger = { accountId: harness.theirs.accountId, target: { type: 'devices', id: imei } };
+      expect(await findEntries(imei)).toMatchObject([
+        { ...by, accountId, target, action: 'devices.command', detail: response, createdAt: new Date(command.atMs) },
         { ...by, ...stranger, action: 'video.view', detail: { channel_id: 2, seconds: 30 } },
         { ...by, accountId, target, action: 'videos.delete' },
       ]);
     });
 
     it('is of the device where that has come into its vehicle since', async () => {
-      const late = newImei();
-      await newVehicle(late, 60_000);
-      await tell(newUse(late));
-      await untilRead();
-      expect(await entriesOf(late)).toMatchObject([{ target: { type: 'devices', id: late } }]);
+      const lateImei = newImei();
+      await newVehicle(lateImei, 60_000);
+      await publishAccesses(createAccess(lateImei));
+      await waitUntilRead();
+      expect(await findEntries(lateImei)).toMatchObject([{ target: { type: 'devices', id: lateImei } }]);
     });
 
     it('adds no entry when it is told again, at the same time or later', async () => {
       const imei = newImei();
-      const uses = Array.from({ length: 20 }, (_, command) => newUse(imei, { command }));
-      await tell(...uses.flatMap((use) => [use, use, use]));
-      await untilRead();
-      await tell(...uses);
-      await untilRead();
-      const commands = (await entriesOf(imei)).map(({ detail }) => Number(detail['command']));
+      const uses = Array.from({ length: 20 }, (_, command) => createAccess(imei, { command }));
+      await publishAccesses(...uses.flatMap((use) => [use, use, use]));
+      await waitUntilRead();
+      await publishAccesses(...uses);
+      await waitUntilRead();
+      const commands = (await findEntries(imei)).map(({ detail }) => Number(detail['command']));
       expect(commands.toSorted((a, b) => a - b)).toEqual(uses.map((_use, at) => at));
     });
 
     it('is completed where a process has died between the id and the entry', async () => {
       const imei = newImei();
-      const use = newUse(imei);
-      const recordId = await world.records.nextId('audit_log');
-      const told = world.deps.database.collection<{ _id: string }>('audit_told');
-      await told.insertOne({ _id: use.id, recordId, takenAt: new Date() } as { _id: string });
-      await tell(use, use);
-      await untilRead();
-      expect(await entriesOf(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
+      const use = createAccess(imei);
+      const recordId = await harness.records.nextId('audit_log');
+      const published = harness.deps.database.collection<{ _id: string }>('audit_told');
+      await published.insertOne({ _id: use.id, recordId, takenAt: new Date() } as { _id: string });
+      await publishAccesses(use, use);
+      await waitUntilRead();
+      expect(await findEntries(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
     });
 
     it('has nothing personal where the account has been erased since', async () => {
       const imei = newImei();
-      const { accountId } = await world.tenant('Erased');
-      await world.records
+      const { accountId } = await harness.tenant('Erased');
+      await harness.records
         .collection('accounts')
         .updateOne({ _id: accountId }, { $set: { deletedAt: new Date(), erasedAt: new Date() } });
-      await tell(newUse(imei, { accountId }));
-      await untilRead();
+      await publishAccesses(createAccess(imei, { accountId }));
+      await waitUntilRead();
       expect(await entries().find({ accountId }).toArray()).toMatchObject([
         { action: 'devices.command', ip: null, detail: {} },
       ]);
@@ -152,67 +152,71 @@ describe('what the Device API tells the audit log', () => {
   });
 
   it('has its stream made when the broker is back, though that has no answers at once', async () => {
-    let [asked, unanswered] = [0, 0];
-    let comeBack: () => void = () => undefined;
+    let [requested, withoutResponse] = [0, 0];
+    let restoreBroker: () => void = () => undefined;
     const bus: Bus = {
-      ...world.bus,
+      ...harness.bus,
       onReconnect: (listener) => {
-        comeBack = listener;
+        restoreBroker = listener;
         return () => undefined;
       },
       jetstreamManager: async () => {
-        asked += 1;
-        if (unanswered === 0) return world.bus.jetstreamManager();
-        unanswered -= 1;
+        requested += 1;
+        if (withoutResponse === 0) return harness.bus.jetstreamManager();
+        withoutResponse -= 1;
         throw new Error('no leader yet');
       },
     };
-    const reader = serveAudit({ ...world.deps, bus });
+    const reader = serveAuditLog({ ...harness.deps, bus });
     // For its stream, and for its place there.
-    await until(() => asked >= 2);
-    unanswered = 2;
-    comeBack();
-    await until(() => unanswered === 0);
+    await waitFor(() => requested >= 2);
+    withoutResponse = 2;
+    restoreBroker();
+    await waitFor(() => withoutResponse === 0);
     await reader.stop();
-    expect(unanswered).toBe(0);
+    expect(withoutResponse).toBe(0);
   });
 
-  it('is forgotten as told once JetStream can not have it any more; the entry stays', async () => {
+  it('is forgotten as told once JetStream cannot have it any more; the entry stays', async () => {
     const imei = newImei();
     const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
-    const told = { id: randomBytes(16).toString('hex'), accountId: world.ours.accountId, at: new Date() };
-    await insertTold(world.records, told, fields);
+    const published = { id: randomBytes(16).toString('hex'), accountId: harness.ours.accountId, at: new Date() };
+    await insertOnce(harness.records, published, fields);
     const isKnown = async (): Promise<boolean> =>
-      (await world.deps.database.collection<{ _id: string }>('audit_told').findOne({ _id: told.id })) !== null;
-    const { database } = world.deps;
-    expect(await sweepTold(database, sweepTurn(1, running), Date.now() + 7 * 86_400_000)).toBeNull();
+      (await harness.deps.database.collection<{ _id: string }>('audit_told').findOne({ _id: published.id })) !== null;
+    const { database } = harness.deps;
+    expect(await purgeDedupe(database, createJobSlice(1, running), Date.now() + 7 * 86_400_000)).toBeNull();
     expect(await isKnown()).toBe(true);
-    expect(await sweepTold(database, sweepTurn(1, running), Date.now() + 9 * 86_400_000)).toBeNull();
+    expect(await purgeDedupe(database, createJobSlice(1, running), Date.now() + 9 * 86_400_000)).toBeNull();
     expect(await isKnown()).toBe(false);
-    expect(await entriesOf(imei)).toHaveLength(1);
+    expect(await findEntries(imei)).toHaveLength(1);
   });
 
   it('is kept for a year', async () => {
     const imei = newImei();
     const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     for (const days of [364, 366]) {
-      const told = { id: randomBytes(16).toString('hex'), accountId, at: new Date(Date.now() - days * 86_400_000) };
-      await insertTold(world.records, told, { ...fields, detail: { imei, days } });
+      const published = {
+        id: randomBytes(16).toString('hex'),
+        accountId,
+        at: new Date(Date.now() - days * 86_400_000),
+      };
+      await insertOnce(harness.records, published, { ...fields, detail: { imei, days } });
     }
-    expect(await sweepEntries(world.records, sweepTurn(1, running))).toBeNull();
-    expect((await entriesOf(imei)).map(({ detail }) => detail['days'])).toEqual([364]);
+    expect(await purgeEntries(harness.records, createJobSlice(1, running))).toBeNull();
+    expect((await findEntries(imei)).map(({ detail }) => detail['days'])).toEqual([364]);
   });
 });
 
 describe('the audit log of changes by users', () => {
-  let world: PlatformWorld;
+  let harness: PlatformWorld;
   let owner: Client;
   beforeAll(async () => {
-    world = await PlatformWorld.open();
-    owner = world.as(world.ours.owner);
+    harness = await PlatformWorld.open();
+    owner = harness.as(harness.ours.owner);
   });
-  afterAll(() => world.close());
+  afterAll(() => harness.close());
 
   const entriesAfter = async (id: number): Promise<Data[]> =>
     (await owner.get('/api/audit-log?sort=id&limit=200')).items.filter((entry) => entry.id > id);
@@ -231,7 +235,7 @@ describe('the audit log of changes by users', () => {
     const fields = path === 'drivers' ? { name: 'Other' } : change;
     expect((await owner.put(`/api/${path}/${id}`, fields)).status).toBe(200);
     expect((await owner.delete(`/api/${path}/${id}`)).status).toBe(200);
-    const by = { user_id: world.ours.owner.id, target: { type, id } };
+    const by = { user_id: harness.ours.owner.id, target: { type, id } };
     const entries = await entriesAfter(before);
     expect(entries).toMatchObject([
       { ...by, action: `${path}.create`, detail: created },
@@ -242,15 +246,15 @@ describe('the audit log of changes by users', () => {
   });
 
   it('has an entry for each change of preferences, by the user who changed them', async () => {
-    const viewer = await world.user('viewer');
+    const viewer = await harness.user('viewer');
     const vehicle = (await owner.post('/api/vehicles', { vehicle_no: `P${newImei()}` })).data;
     const before = await newestId();
-    expect((await world.as(viewer).put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
+    expect((await harness.as(viewer).put('/api/user-preferences/me', { language: 'es' })).status).toBe(200);
     const path = `/api/notifications/update-preferences/${vehicle.id}`;
     expect((await owner.post(path, { notification_types: ['sos'] })).status).toBe(200);
     expect(await entriesAfter(before)).toMatchObject([
       { user_id: viewer.id, action: 'user_preferences.update', detail: { parts: ['language'] } },
-      { user_id: world.ours.owner.id, action: 'notification_preferences.update', target: { id: vehicle.id } },
+      { user_id: harness.ours.owner.id, action: 'notification_preferences.update', target: { id: vehicle.id } },
     ]);
   });
 

@@ -1,14 +1,21 @@
-import { pageEnvelope, pageOf, pagingQuery, readPaging, readSorting, sortParameter } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parsePagination,
+  parseSort,
+  sortParameter,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { recordId, shownTime } from '../../schemas.ts';
-import { readMoment, timeParameter } from '../../times.ts';
-import { type AuditEntry, shownAuditEntry } from './schema.ts';
-import { entriesIn } from './store.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { formatTime, recordId } from '../../platform/schemas.ts';
+import { parseTimestamp, timeParameter } from '../../platform/timestamps.ts';
+import { type AuditEntry, auditEntryResponse } from './schema.ts';
+import { auditEntryCollection } from './store.ts';
 
-const shown = (entry: AuditEntry) => ({
+const toAuditEntryResponse = (entry: AuditEntry) => ({
   id: entry._id,
   user_id: entry.userId,
   api_key_id: entry.keyId,
@@ -16,7 +23,7 @@ const shown = (entry: AuditEntry) => ({
   target: entry.target,
   detail: entry.detail,
   ip: entry.ip,
-  created_at: shownTime(entry.createdAt),
+  created_at: formatTime(entry.createdAt),
 });
 
 export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[] => [
@@ -28,20 +35,20 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
     tags: ['Account'],
     access: { permission: 'administration' },
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'created_at']),
       action: Type.Optional(Type.String({ maxLength: 100, description: 'Only this action, such as `auth.login`.' })),
       user_id: Type.Optional(recordId),
       from: Type.Optional(timeParameter),
       to: Type.Optional(timeParameter),
     }),
-    response: pageOf(shownAuditEntry),
+    response: pageSchema(auditEntryResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { field, direction } = readSorting(query.sort);
-      const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+      const paging = parsePagination(query);
+      const { field, direction } = parseSort(query.sort);
+      const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
       const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
-      const { items, total } = await entriesIn(records).list(callerOf(context), {
+      const { items, total } = await auditEntryCollection(records).list(getCaller(context), {
         where: {
           ...(query.action === undefined ? {} : { action: query.action }),
           ...(query.user_id === undefined ? {} : { userId: query.user_id }),
@@ -50,7 +57,7 @@ export const auditRoutes = ({ records }: Pick<Deps, 'records'>): PlatformRoute[]
         sorting: { field: field === 'created_at' ? 'createdAt' : field, direction },
         paging,
       });
-      return pageEnvelope({ items: items.map(shown), total }, paging);
+      return pageResponse({ items: items.map(toAuditEntryResponse), total }, paging);
     },
   }),
 ];

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { nullable, recordId, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** What was done, by whom, to what. */
 export interface AuditEntry extends AccountRecord {
@@ -16,7 +16,7 @@ export interface AuditEntry extends AccountRecord {
   readonly ip: string | null;
 }
 
-export const shownAuditEntry = Type.Object(
+export const auditEntryResponse = Type.Object(
   {
     id: recordId,
     user_id: nullable(recordId),

@@ -1,32 +1,34 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
-import { AccountRecords, type NewAccountRecord } from '../../store/account-records.ts';
-import { removeGently, writeGently } from '../../store/gentle-writes.ts';
-import type { Records } from '../../store/records.ts';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import type { JobSlice } from '../../jobs/job-slice.ts';
+import { AccountRepository, type NewAccountRecord } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { AuditEntry } from './schema.ts';
 
 const collectionName = 'audit_log';
 
 /** Which entry something is that another service has told of: told again it is the same one. */
-interface ToldEntry {
+interface DedupeEntry {
   /** By which it is told. */
   readonly _id: string;
   readonly recordId: number;
   readonly takenAt: Date;
 }
 
-const toldIn = (database: Database): Collection<ToldEntry> => database.collection<ToldEntry>('audit_told');
+const dedupeCollection = (database: Database): Collection<DedupeEntry> =>
+  database.collection<DedupeEntry>('audit_told');
 
-export const entriesIn = (records: Records): AccountRecords<AuditEntry> => new AccountRecords(records, collectionName);
+export const auditEntryCollection = (records: RecordStore): AccountRepository<AuditEntry> =>
+  new AccountRepository(records, collectionName);
 
 /** Puts on record, once, what was told under an id: done again after a crash it completes what is there. */
-export async function insertTold(
-  records: Records,
-  told: { readonly id: string; readonly accountId: number; readonly at: Date },
+export async function insertOnce(
+  records: RecordStore,
+  source: { readonly id: string; readonly accountId: number; readonly at: Date },
   fields: NewAccountRecord<AuditEntry>,
 ): Promise<void> {
-  const { id, accountId, at } = told;
-  const recordId = await claim(records, id);
+  const { id, accountId, at } = source;
+  const recordId = await claimRecordId(records, id);
   const times = { createdAt: at, updatedAt: at, version: 1 };
   try {
     await records.collection<AuditEntry>(collectionName).insertOne({ _id: recordId, ...fields, accountId, ...times });
@@ -35,57 +37,57 @@ export async function insertTold(
   }
 }
 
-async function claim(records: Records, id: string): Promise<number> {
-  const told = toldIn(records.database);
+async function claimRecordId(records: RecordStore, id: string): Promise<number> {
+  const dedupe = dedupeCollection(records.database);
   const recordId = await records.nextId(collectionName);
   try {
-    await told.insertOne({ _id: id, recordId, takenAt: new Date() });
+    await dedupe.insertOne({ _id: id, recordId, takenAt: new Date() });
     return recordId;
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }
-  const known = await told.findOne({ _id: id });
-  if (known === null) throw new Error(`the entry ${id} of the audit log was forgotten while it was told again`);
-  return known.recordId;
+  const existing = await dedupe.findOne({ _id: id });
+  if (existing === null) throw new Error(`the entry ${id} of the audit log was forgotten while it was told again`);
+  return existing.recordId;
 }
 
 /** Longer than the stream AUDIT keeps what may be told once more. */
-const keepToldMs = 8 * 86_400_000;
-const removedAtOnce = 1_000;
+const dedupeRetentionMs = 8 * 86_400_000;
+const batchSize = 1_000;
 
-/** Forgets what can not be told again any more; answers where to go on, or null where all is done. */
-export const sweepTold = (database: Database, turn: SweepTurn, nowMs = Date.now()): Promise<number | null> =>
-  sweepOld(database, toldIn(database), { takenAt: { $lt: new Date(nowMs - keepToldMs) } }, turn);
+/** Forgets what cannot be told again any more; answers where to go on, or null where all is done. */
+export const purgeDedupe = (database: Database, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
+  purgeOld(database, dedupeCollection(database), { takenAt: { $lt: new Date(nowMs - dedupeRetentionMs) } }, slice);
 
-const keepEntriesMs = 365 * 86_400_000;
+const entryRetentionMs = 365 * 86_400_000;
 
 /** Removes entries that are older than a year; answers where to go on, or null where all is done. */
-export const sweepEntries = (records: Records, turn: SweepTurn, nowMs = Date.now()): Promise<number | null> =>
-  sweepOld(
+export const purgeEntries = (records: RecordStore, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
+  purgeOld(
     records.database,
     records.collection<AuditEntry>(collectionName),
-    { createdAt: { $lt: new Date(nowMs - keepEntriesMs) } },
-    turn,
+    { createdAt: { $lt: new Date(nowMs - entryRetentionMs) } },
+    slice,
   );
 
 /** What was removed is found no more: the next turn goes on by itself. */
-async function sweepOld<T extends { readonly _id: string | number }>(
+async function purgeOld<T extends { readonly _id: string | number }>(
   database: Database,
   collection: Collection<T>,
-  isOld: object,
-  { from, isOver }: SweepTurn,
+  condition: object,
+  { from, isOver }: JobSlice,
 ): Promise<number | null> {
   const find = () =>
     collection
-      .find(isOld, { projection: { _id: 1 } })
-      .limit(removedAtOnce)
+      .find(condition, { projection: { _id: 1 } })
+      .limit(batchSize)
       .toArray();
-  const remove = (some: Awaited<ReturnType<typeof find>>): Promise<void> => {
-    const removals = some.map(({ _id }) => {
+  const deleteBatch = (batch: Awaited<ReturnType<typeof find>>): Promise<void> => {
+    const removals = batch.map(({ _id }) => {
       const filter: object = { _id };
       return { deleteOne: { filter } };
     });
-    return writeGently(database, collection, removals, () => false);
+    return writeThrottled(database, collection, removals, () => false);
   };
-  return (await removeGently(find, (some) => remove([...some]), isOver)) ? null : from;
+  return (await deleteInBatches(find, (some) => deleteBatch([...some]), isOver)) ? null : from;
 }

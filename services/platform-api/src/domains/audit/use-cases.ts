@@ -1,33 +1,33 @@
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { AuditEntry } from './schema.ts';
-import { entriesIn } from './store.ts';
+import { auditEntryCollection } from './store.ts';
 
 /** Who did something: the caller of a request, or, where there is none (a log-in, the system itself), the account alone. */
-export type Doer = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
+export type Actor = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
 
 /**
- * Notes who did what to what (platform-contract.md, section 26): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
- * done already stays done where the note can not be written; that is logged.
+ * Notes who did what to what (docs/reference/operations.md): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
+ * done already stays done where the note cannot be written; that is logged.
  */
 export async function audit(
   { records, log }: Pick<Deps, 'records' | 'log'>,
-  doer: Doer,
+  actor: Actor,
   action: string,
   target: AuditEntry['target'],
   detail: AuditEntry['detail'] = {},
 ): Promise<void> {
-  const { userId = null, mintedByKeyId = null, ip = null } = doer;
-  const keyId = doer.keyId ?? mintedByKeyId;
+  const { userId = null, mintedByKeyId = null, ip = null } = actor;
+  const keyId = actor.keyId ?? mintedByKeyId;
   try {
-    await entriesIn(records).insert(doer, { userId, keyId, action, target, detail, ip });
+    await auditEntryCollection(records).insert(actor, { userId, keyId, action, target, detail, ip });
   } catch (error) {
     log.error({ err: error, action, target }, 'an entry of the audit log could not be written');
   }
 }
 
 /** Removes the addresses that a user came from, whose personal fields are removed. */
-export const forgetAddresses = (records: Records, scope: Scope, userId: number): Promise<number> =>
-  entriesIn(records).updateMany(scope, { userId }, { $set: { ip: null } });
+export const eraseIpAddresses = (records: RecordStore, scope: Scope, userId: number): Promise<number> =>
+  auditEntryCollection(records).updateMany(scope, { userId }, { $set: { ip: null } });

@@ -1,29 +1,29 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, PlatformWorld, type TestUser, testPassword } from '../../testing/platform-world.ts';
 import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
-import { stepOf, totpCode } from './totp.ts';
+import { computeTotpCode, toTotpStep } from './totp.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformWorld.open();
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 
 const newPhone = (): string => `+9198${String(randomInt(1e8)).padStart(8, '0')}`;
 const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
 const post = (path: string, body: unknown, headers?: Record<string, string>) =>
-  world.anonymous.post(`/api/auth/${path}`, body, headers);
+  harness.anonymous.post(`/api/auth/${path}`, body, headers);
 const login = (identifier: string, password = testPassword, more: object = {}) =>
   post('login', { identifier, password, ...more });
-const tokenOf = (answer: Answer): string => String(answer.data['access_token']);
-const refreshOf = (answer: Answer): string => String(answer.data['refresh_token']);
-const withToken = (token: string) => world.with({ authorization: `Bearer ${token}` });
+const getAccessToken = (response: Answer): string => String(response.data['access_token']);
+const getRefreshToken = (response: Answer): string => String(response.data['refresh_token']);
+const withToken = (token: string) => harness.with({ authorization: `Bearer ${token}` });
 const me = (token: string) => withToken(token).get('/api/auth/me');
 const tokenSet = {
   token_type: 'Bearer',
@@ -36,17 +36,17 @@ const tokenSet = {
 describe('POST /api/auth/register', () => {
   it('opens an account with its owner and logs in', async () => {
     const phone = newPhone();
-    const answer = await post('register', {
+    const response = await post('register', {
       name: 'Ann',
       email: ` ${newEmail().toUpperCase()}`.trim(),
       phone_number: phone.replace('+91', '+91 (').replace(/(.{9})/, '$1) '),
       password: testPassword,
       account_name: 'Ann & Sons',
     });
-    expect(answer.status).toBe(201);
-    expect(answer.data).toMatchObject(tokenSet);
-    expect(answer.headers.get('location')).toBe('/api/auth/me');
-    expect(answer.data['user']).toMatchObject({
+    expect(response.status).toBe(201);
+    expect(response.data).toMatchObject(tokenSet);
+    expect(response.headers.get('location')).toBe('/api/auth/me');
+    expect(response.data['user']).toMatchObject({
       name: 'Ann',
       email: expect.stringMatching(/^person-\d+@fleet\.example$/),
       phone_number: phone,
@@ -56,21 +56,21 @@ describe('POST /api/auth/register', () => {
       last_login_at: expect.any(String),
       version: 1,
     });
-    const own = await me(tokenOf(answer));
+    const own = await me(getAccessToken(response));
     expect(own.data).toMatchObject({
       account: { name: 'Ann & Sons', status: 'active' },
       permissions: expect.arrayContaining(['fleet', 'administration', 'billing']),
       dashboard_api_key: expect.stringMatching(/^fk_[\w-]{43}$/),
     });
-    expect((await me(tokenOf(answer))).data['dashboard_api_key']).toBe(own.data['dashboard_api_key']);
+    expect((await me(getAccessToken(response))).data['dashboard_api_key']).toBe(own.data['dashboard_api_key']);
     expect((await login(phone)).status).toBe(200);
   });
 
   it('a taken e-mail or phone number is 409 and leaves no account', async () => {
-    const { email } = world.ours.owner;
+    const { email } = harness.ours.owner;
     const phone = newPhone();
-    await world.user('viewer', world.theirs, { phoneNumber: phone });
-    const accounts = () => world.deps.database.collection('accounts').countDocuments();
+    await harness.user('viewer', harness.theirs, { phoneNumber: phone });
+    const accounts = () => harness.deps.database.collection('accounts').countDocuments();
     const before = await accounts();
     for (const contact of [{ email: email.toUpperCase() }, { phone_number: phone, email: newEmail() }])
       expect(
@@ -87,8 +87,8 @@ describe('POST /api/auth/register', () => {
     [{ email: 'a@b', name: ' ' }, '/name'],
     [{ email: 'a@b', account_name: 7 }, '/account_name'],
   ])('%j is 400 with the fault at %s', async (fields, path) => {
-    const answer = await post('register', { name: 'A', password: testPassword, account_name: 'A', ...fields });
-    expect(answer.body).toMatchObject({
+    const response = await post('register', { name: 'A', password: testPassword, account_name: 'A', ...fields });
+    expect(response.body).toMatchObject({
       status: 400,
       code: 'validation_failed',
       details: expect.arrayContaining([expect.objectContaining({ path })]),
@@ -112,19 +112,19 @@ describe('POST /api/auth/register', () => {
 describe('POST /api/auth/login', () => {
   it('takes e-mail in any case and a phone number in any spelling', async () => {
     const phone = newPhone();
-    const user = await world.user('viewer', world.ours, { phoneNumber: phone });
+    const user = await harness.user('viewer', harness.ours, { phoneNumber: phone });
     for (const identifier of [user.email, ` ${user.email.toUpperCase()} `, phone, phone.replace('+91', '+91-')]) {
-      const answer = await login(identifier);
-      expect(answer.status).toBe(200);
-      expect(answer.data).toMatchObject({ ...tokenSet, user: { id: user.id, role: 'viewer' } });
+      const response = await login(identifier);
+      expect(response.status).toBe(200);
+      expect(response.data).toMatchObject({ ...tokenSet, user: { id: user.id, role: 'viewer' } });
     }
   });
 
   it('is the same 401 for a wrong password, an unknown identifier, a disabled user and one without a password', async () => {
-    const user = await world.user('viewer');
-    const disabled = await world.user('viewer', world.ours, { disabled: true });
-    const invited = await world.user('viewer', world.ours, { passwordHash: null });
-    const answers = [
+    const user = await harness.user('viewer');
+    const disabled = await harness.user('viewer', harness.ours, { disabled: true });
+    const invited = await harness.user('viewer', harness.ours, { passwordHash: null });
+    const responses = [
       await login(user.email, 'wrong password'),
       await login(newEmail()),
       await login(newPhone()),
@@ -132,31 +132,31 @@ describe('POST /api/auth/login', () => {
       await login(disabled.email),
       await login(invited.email),
     ];
-    const bodies = answers.map(({ body }) => ({ ...(body as object), request_id: '' }));
+    const bodies = responses.map(({ body }) => ({ ...(body as object), request_id: '' }));
     expect(bodies[0]).toMatchObject({ status: 401, code: 'invalid_credentials' });
     for (const body of bodies) expect(body).toEqual(bodies[0]);
   });
 
   it('takes about as long for an unknown identifier as for a known one', async () => {
-    const user = await world.user('viewer');
-    const timeOf = async (identifier: string): Promise<number> => {
+    const user = await harness.user('viewer');
+    const measureLogIn = async (identifier: string): Promise<number> => {
       const startedAt = performance.now();
       await login(identifier, 'wrong password');
       return performance.now() - startedAt;
     };
-    await timeOf(newEmail());
+    await measureLogIn(newEmail());
     const known: number[] = [];
     const unknown: number[] = [];
     for (let no = 0; no < 4; no += 1) {
-      known.push(await timeOf(user.email));
-      unknown.push(await timeOf(newEmail()));
+      known.push(await measureLogIn(user.email));
+      unknown.push(await measureLogIn(newEmail()));
     }
     // The hash alone takes longer than all the rest: without it the least time would be a small part.
     expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 3);
   });
 
   it('five failures lock the identifier for 15 minutes, known or not, also for the right password', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     for (const identifier of [user.email, newEmail()]) {
       for (let no = 0; no < 5; no += 1) expect((await login(identifier, 'wrong password')).status).toBe(401);
       const locked = await login(identifier.toUpperCase());
@@ -164,13 +164,13 @@ describe('POST /api/auth/login', () => {
       expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(800);
       expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(900);
     }
-    const failures = world.deps.database.collection('log_in_failures');
+    const failures = harness.deps.database.collection('log_in_failures');
     await failures.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } });
     expect((await login(user.email)).status).toBe(200);
   });
 
   it('many attempts at the same time are no way around the lock; a success clears the count', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     for (let round = 0; round < 2; round += 1) {
       for (let no = 0; no < 4; no += 1) expect((await login(user.email, 'wrong password')).status).toBe(401);
       expect((await login(user.email)).status).toBe(200);
@@ -181,10 +181,10 @@ describe('POST /api/auth/login', () => {
   });
 
   it('is written to the audit log', async () => {
-    const tenant = await world.tenant('Audited');
-    const readLog = () => world.as(tenant.owner).get('/api/audit-log');
+    const tenant = await harness.tenant('Audited');
+    const readLog = () => harness.as(tenant.owner).get('/api/audit-log');
     await login(tenant.owner.email, 'wrong password');
-    await until(async () => (await readLog()).items.length === 1);
+    await waitFor(async () => (await readLog()).items.length === 1);
     await login(tenant.owner.email);
     const log = await readLog();
     expect(log.items).toMatchObject([
@@ -194,53 +194,53 @@ describe('POST /api/auth/login', () => {
   });
 
   it('a user of a suspended account logs in to nothing', async () => {
-    const tenant = await world.tenant('Suspended');
-    const accounts = world.deps.database.collection<{ _id: number }>('accounts');
+    const tenant = await harness.tenant('Suspended');
+    const accounts = harness.deps.database.collection<{ _id: number }>('accounts');
     await accounts.updateOne({ _id: tenant.accountId }, { $set: { status: 'suspended' } });
     expect((await login(tenant.owner.email)).body).toMatchObject({ status: 403, code: 'account_suspended' });
   });
 });
 
 describe('one-time codes', () => {
-  const codeIn = (phone: string): string | undefined =>
-    /\b\d{6}\b/.exec(world.sent.findLast(({ to }) => to === phone)?.text ?? '')?.[0];
+  const findSentCode = (phone: string): string | undefined =>
+    /\b\d{6}\b/.exec(harness.sent.findLast(({ to }) => to === phone)?.text ?? '')?.[0];
   const send = async (phone: string): Promise<string> => {
-    const before = world.sent.length;
+    const before = harness.sent.length;
     expect((await post('otp/send', { phone_number: phone })).status).toBe(202);
-    await until(() => world.sent.length > before);
-    return codeIn(phone) ?? '';
+    await waitFor(() => harness.sent.length > before);
+    return findSentCode(phone) ?? '';
   };
   const verify = (phone: string, code: string, more: object = {}) =>
     post('otp/verify', { phone_number: phone, code, ...more });
 
   it('log a user in, once', async () => {
     const phone = newPhone();
-    const user = await world.user('viewer', world.ours, { phoneNumber: phone });
+    const user = await harness.user('viewer', harness.ours, { phoneNumber: phone });
     const code = await send(phone);
-    const answer = await verify(phone.replace('+91', '+91 '), code);
-    expect(answer.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
+    const response = await verify(phone.replace('+91', '+91 '), code);
+    expect(response.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
     expect((await verify(phone, code)).body).toMatchObject({ status: 401, code: 'invalid_credentials' });
   });
 
   it('answers the same for a number that nobody has, and sends nothing', async () => {
     const phone = newPhone();
-    const answer = await post('otp/send', { phone_number: phone });
-    expect([answer.status, answer.data]).toEqual([202, { phone_number: phone, expires_in: 300 }]);
-    await send(await world.user('viewer', world.ours, { phoneNumber: newPhone() }).then(phoneOf));
-    expect(world.sent.some(({ to }) => to === phone)).toBe(false);
+    const response = await post('otp/send', { phone_number: phone });
+    expect([response.status, response.data]).toEqual([202, { phone_number: phone, expires_in: 300 }]);
+    await send(await harness.user('viewer', harness.ours, { phoneNumber: newPhone() }).then(phoneOf));
+    expect(harness.sent.some(({ to }) => to === phone)).toBe(false);
     expect((await verify(phone, '123456')).status).toBe(401);
   });
   const phoneOf = async ({ id }: TestUser): Promise<string> =>
-    (await world.deps.database.collection<User>('users').findOne({ _id: id }))?.phoneNumber ?? '';
+    (await harness.deps.database.collection<User>('users').findOne({ _id: id }))?.phoneNumber ?? '';
 
   it('a code has five tries, five minutes, and gives way to the next one', async () => {
     const phone = newPhone();
-    await world.user('viewer', world.ours, { phoneNumber: phone });
+    await harness.user('viewer', harness.ours, { phoneNumber: phone });
     const first = await send(phone);
     const wrong = first === '000000' ? '000001' : '000000';
     for (let no = 0; no < 4; no += 1) expect((await verify(phone, wrong)).status).toBe(401);
     expect((await verify(phone, first)).status).toBe(200);
-    const codes = world.deps.database.collection<{ _id: string }>('one_time_codes');
+    const codes = harness.deps.database.collection<{ _id: string }>('one_time_codes');
     const late = await send(phone);
     await codes.updateOne({ _id: phone }, { $set: { expiresAt: new Date(Date.now() - 1) } });
     expect((await verify(phone, late)).status).toBe(401);
@@ -249,11 +249,11 @@ describe('one-time codes', () => {
     // One time in a million both are the same.
     expect(replaced === last || (await verify(phone, replaced)).status === 401).toBe(true);
     expect((await verify(phone, last)).status).toBe(200);
-    const shown = await send(phone);
+    const response = await send(phone);
     // Six digits may well stand within a hash or a number by chance.
     const stored = Object.values((await codes.findOne({ _id: phone })) ?? {}).map(String);
     expect(stored).toContain(phone);
-    expect(stored).not.toContain(shown);
+    expect(stored).not.toContain(response);
   });
 
   it('five an hour are sent to a number', async () => {
@@ -271,7 +271,7 @@ describe('one-time codes', () => {
       for (let no = 0; no < 7; no += 1) await forgot(no % 2 === 0 ? flooded : flooded.toUpperCase());
       await forgot(other);
       const sentTo = (to: string): number => limited.sent.filter((message) => message.to === to).length;
-      await until(() => sentTo(other) === 1 && sentTo(flooded) === 5);
+      await waitFor(() => sentTo(other) === 1 && sentTo(flooded) === 5);
     } finally {
       await limited.close();
     }
@@ -282,71 +282,71 @@ describe('refresh and log-out', () => {
   const refresh = (token: string) => post('refresh', { refresh_token: token });
 
   it('each refresh token works once and gives the next', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const first = await refresh(user.refreshToken);
     expect(first.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
-    const second = await refresh(refreshOf(first));
+    const second = await refresh(getRefreshToken(first));
     expect(second.status).toBe(200);
-    expect((await me(tokenOf(second))).status).toBe(200);
+    expect((await me(getAccessToken(second))).status).toBe(200);
   });
 
   it('a spent one ends the session, its access tokens with it; a made-up one does not', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const next = await refresh(user.refreshToken);
-    const madeUp = refreshOf(next).replace(/\.[\w-]{32}\./, `.${'A'.repeat(32)}.`);
-    for (const token of [madeUp, 'rt_1', 'x', `rt_999999.${'A'.repeat(32)}.${'A'.repeat(32)}`])
+    const forged = getRefreshToken(next).replace(/\.[\w-]{32}\./, `.${'A'.repeat(32)}.`);
+    for (const token of [forged, 'rt_1', 'x', `rt_999999.${'A'.repeat(32)}.${'A'.repeat(32)}`])
       expect((await refresh(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
     expect((await me(user.token)).status).toBe(200);
     expect((await refresh(user.refreshToken)).body).toMatchObject({ status: 401, code: 'token_invalid' });
-    await until(async () => (await me(user.token)).status === 401);
-    expect((await me(tokenOf(next))).status).toBe(401);
-    expect((await refresh(refreshOf(next))).status).toBe(401);
+    await waitFor(async () => (await me(user.token)).status === 401);
+    expect((await me(getAccessToken(next))).status).toBe(401);
+    expect((await refresh(getRefreshToken(next))).status).toBe(401);
   });
 
   it('of two at the same time one is the reuse', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const both = await Promise.all([refresh(user.refreshToken), refresh(user.refreshToken)]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
   });
 
   it('log-out ends the session and its tokens everywhere', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     expect((await me(user.token)).status).toBe(200);
     expect((await withToken(user.token).post('/api/auth/logout')).status).toBe(200);
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
     expect((await refresh(user.refreshToken)).status).toBe(401);
-    const log = await world.as(world.ours.owner).get(`/api/audit-log?action=auth.logout&user_id=${user.id}`);
+    const log = await harness.as(harness.ours.owner).get(`/api/audit-log?action=auth.logout&user_id=${user.id}`);
     expect(log.items).toMatchObject([{ target: { type: 'sessions', id: user.sessionId } }]);
   });
 });
 
 describe('POST /api/auth/api-token', () => {
-  const mint = (key: string) => world.with({ 'x-api-key': key }).post('/api/auth/api-token');
+  const mint = (key: string) => harness.with({ 'x-api-key': key }).post('/api/auth/api-token');
 
   it('mints tokens for keys that may, without a refresh token; they end with the key', async () => {
-    const { owner } = world.ours;
-    const made = await withToken(owner.token).post('/api/api-keys', { name: 'server', can_mint_tokens: true });
-    const key = String(made.data['key']);
+    const { owner } = harness.ours;
+    const created = await withToken(owner.token).post('/api/api-keys', { name: 'server', can_mint_tokens: true });
+    const key = String(created.data['key']);
     const minted = await mint(key);
     expect(minted.data).toMatchObject({ ...tokenSet, refresh_token: null, user: { id: owner.id } });
-    const server = world.with({ 'x-api-key': key, authorization: `Bearer ${tokenOf(minted)}` });
+    const server = harness.with({ 'x-api-key': key, authorization: `Bearer ${getAccessToken(minted)}` });
     expect((await server.get('/api/audit-log')).status).toBe(200);
-    expect((await me(tokenOf(minted))).data['dashboard_api_key']).toBeNull();
-    expect((await withToken(tokenOf(minted)).post('/api/auth/logout')).status).toBe(409);
-    await withToken(owner.token).delete(`/api/api-keys/${made.data.id}`);
-    await until(async () => (await me(tokenOf(minted))).status === 401);
+    expect((await me(getAccessToken(minted))).data['dashboard_api_key']).toBeNull();
+    expect((await withToken(getAccessToken(minted)).post('/api/auth/logout')).status).toBe(409);
+    await withToken(owner.token).delete(`/api/api-keys/${created.data.id}`);
+    await waitFor(async () => (await me(getAccessToken(minted))).status === 401);
     expect((await mint(key)).status).toBe(401);
   });
 
   it('a token alone may what the key may that minted it, and makes no key that may more', async () => {
     const scopes = ['write', 'video'];
-    const made = await withToken(world.ours.owner.token).post('/api/api-keys', {
+    const created = await withToken(harness.ours.owner.token).post('/api/api-keys', {
       name: 'server',
       scopes,
       can_mint_tokens: true,
     });
-    const minted = withToken(tokenOf(await mint(String(made.data['key']))));
+    const minted = withToken(getAccessToken(await mint(String(created.data['key']))));
     const refused = { status: 403, code: 'permission_denied' };
     expect((await minted.get('/api/api-keys')).body).toMatchObject(refused);
     expect((await minted.post('/api/api-keys', { name: 'more', scopes: ['video', 'read'] })).body).toMatchObject(
@@ -354,28 +354,28 @@ describe('POST /api/auth/api-token', () => {
     );
     expect((await minted.post('/api/api-keys', { name: 'same' })).data).toMatchObject({ scopes });
     expect((await minted.get('/api/auth/me')).status).toBe(200);
-    const log = await world.as(world.ours.owner).get('/api/audit-log?action=api-keys.create&limit=1');
-    expect(log.items[0]).toMatchObject({ api_key_id: made.data.id, ip: expect.stringContaining('127.0.0.1') });
+    const log = await harness.as(harness.ours.owner).get('/api/audit-log?action=api-keys.create&limit=1');
+    expect(log.items[0]).toMatchObject({ api_key_id: created.data.id, ip: expect.stringContaining('127.0.0.1') });
   });
 
   it('refuses other keys, and the key of the dashboard', async () => {
-    const key = await createKey(world.records, { accountId: world.ours.accountId, name: 'plain' });
+    const key = await createKey(harness.records, { accountId: harness.ours.accountId, name: 'plain' });
     expect((await mint(key)).body).toMatchObject({ status: 403, code: 'permission_denied' });
-    const own = await me(world.ours.owner.token);
+    const own = await me(harness.ours.owner.token);
     expect((await mint(String(own.data['dashboard_api_key']))).status).toBe(403);
   });
 });
 
 describe('a new password', () => {
   const tokenFor = async (to: string, ask: () => Promise<Answer>): Promise<string> => {
-    const before = world.sent.length;
+    const before = harness.sent.length;
     expect([201, 202]).toContain((await ask()).status);
-    await until(() => world.sent.slice(before).some((message) => message.to === to));
-    return /token=(pr_[\w-]{43})/.exec(world.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
+    await waitFor(() => harness.sent.slice(before).some((message) => message.to === to));
+    return /token=(pr_[\w-]{43})/.exec(harness.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
   };
 
   it('is set with the token of the mail, once, and ends all sessions', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const token = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email.toUpperCase() }));
     const other = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email }));
     const password = 'another long password';
@@ -384,7 +384,7 @@ describe('a new password', () => {
     expect((await post('password/reset', { token, password })).data).toMatchObject({ id: user.id });
     for (const spent of [token, other])
       expect((await post('password/reset', { token: spent, password })).body).toMatchObject({ code: 'token_invalid' });
-    await until(async () => (await me(user.token)).status === 401);
+    await waitFor(async () => (await me(user.token)).status === 401);
     expect((await login(user.email)).status).toBe(401);
     expect((await login(user.email, password)).status).toBe(200);
   });
@@ -392,16 +392,16 @@ describe('a new password', () => {
   it('is 202 for an identifier that nobody has; the link is not valid after an hour', async () => {
     expect((await post('password/forgot', { identifier: newEmail() })).status).toBe(202);
     const phone = newPhone();
-    await world.user('viewer', world.ours, { phoneNumber: phone, email: null });
+    await harness.user('viewer', harness.ours, { phoneNumber: phone, email: null });
     const token = await tokenFor(phone, () => post('password/forgot', { identifier: phone }));
-    const tokens = world.deps.database.collection('reset_tokens');
+    const tokens = harness.deps.database.collection('reset_tokens');
     await tokens.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } });
     expect((await post('password/reset', { token, password: testPassword })).status).toBe(401);
   });
 
   it('accepts an invitation', async () => {
     const email = newEmail();
-    const invite = () => world.as(world.ours.owner).post('/api/users/invite', { email, role: 'manager' });
+    const invite = () => harness.as(harness.ours.owner).post('/api/users/invite', { email, role: 'manager' });
     const token = await tokenFor(email, invite);
     expect((await post('password/reset', { token, password: testPassword })).data).toMatchObject({ role: 'manager' });
     expect((await login(email)).status).toBe(200);
@@ -409,10 +409,10 @@ describe('a new password', () => {
 });
 
 describe('two-factor log-in', () => {
-  const codeOf = (secret: string, ahead = 0): string => totpCode(secret, stepOf(new Date()) + ahead);
+  const currentCode = (secret: string, ahead = 0): string => computeTotpCode(secret, toTotpStep(new Date()) + ahead);
 
   it('is turned on with a code, asked for at log-in, each code once, and turned off with a code', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const client = withToken(user.token);
     const prepared = await client.post('/api/auth/totp');
     expect(prepared.data).toEqual({
@@ -423,43 +423,43 @@ describe('two-factor log-in', () => {
     expect((await login(user.email)).status).toBe(200);
     expect((await client.post('/api/auth/totp', { code: '000000' })).status).toBe(400);
     // The code of the step before counts until this step ends: not to ask in its last moments.
-    await until(() => Date.now() % 30_000 < 20_000);
-    const first = codeOf(secret, -1);
+    await waitFor(() => Date.now() % 30_000 < 20_000);
+    const first = currentCode(secret, -1);
     expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({ two_factor_enabled: true });
     expect((await client.post('/api/auth/totp')).status).toBe(409);
     expect((await login(user.email)).body).toMatchObject({ status: 401, code: 'two_factor_required' });
     expect((await login(user.email, testPassword, { code: first })).status).toBe(401);
-    expect((await login(user.email, 'wrong password', { code: codeOf(secret) })).body).toMatchObject({
+    expect((await login(user.email, 'wrong password', { code: currentCode(secret) })).body).toMatchObject({
       code: 'invalid_credentials',
     });
-    const second = codeOf(secret);
+    const second = currentCode(secret);
     expect((await login(user.email, testPassword, { code: second })).status).toBe(200);
     expect((await login(user.email, testPassword, { code: second })).status).toBe(401);
     expect((await client.delete('/api/auth/totp', {}, { code: second })).status).toBe(400);
-    expect((await client.delete('/api/auth/totp', {}, { code: codeOf(secret, 1) })).data).toMatchObject({
+    expect((await client.delete('/api/auth/totp', {}, { code: currentCode(secret, 1) })).data).toMatchObject({
       two_factor_enabled: false,
     });
     expect((await login(user.email)).status).toBe(200);
-    const stored = await world.deps.database.collection('users').find().toArray();
+    const stored = await harness.deps.database.collection('users').find().toArray();
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
   it('wrong codes lock as wrong passwords do; asking without one does not', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const secret = String((await withToken(user.token).post('/api/auth/totp')).data['secret']);
-    await withToken(user.token).post('/api/auth/totp', { code: codeOf(secret) });
+    await withToken(user.token).post('/api/auth/totp', { code: currentCode(secret) });
     for (let no = 0; no < 7; no += 1) expect((await login(user.email)).status).toBe(401);
     for (let no = 0; no < 5; no += 1)
       expect((await login(user.email, testPassword, { code: '1' })).body).toMatchObject({
         code: 'two_factor_required',
       });
-    expect((await login(user.email, testPassword, { code: codeOf(secret, 1) })).status).toBe(429);
+    expect((await login(user.email, testPassword, { code: currentCode(secret, 1) })).status).toBe(429);
   });
 });
 
 describe('GET and DELETE /api/auth/sessions', () => {
   it('shows the own open ones and ends one', async () => {
-    const user = await world.user('viewer');
+    const user = await harness.user('viewer');
     const other = await login(user.email);
     const list = await withToken(user.token).get('/api/auth/sessions');
     expect(list.items).toHaveLength(2);
@@ -474,10 +474,10 @@ describe('GET and DELETE /api/auth/sessions', () => {
       expect((await withToken(user.token).get(`/api/auth/sessions?sort=${sort}`)).items.map(({ id }) => id)).toEqual(
         ids,
       );
-    expect((await withToken(world.ours.owner.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
+    expect((await withToken(harness.ours.owner.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
     const ended = await withToken(user.token).delete(`/api/auth/sessions/${otherId}`);
     expect(ended.data).toMatchObject({ id: otherId });
-    await until(async () => (await me(tokenOf(other))).status === 401);
+    await waitFor(async () => (await me(getAccessToken(other))).status === 401);
     expect((await withToken(user.token).delete(`/api/auth/sessions/${otherId}`)).status).toBe(404);
     expect((await withToken(user.token).get('/api/auth/sessions')).items).toHaveLength(1);
   });

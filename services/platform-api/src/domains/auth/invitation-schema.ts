@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import { nameOf, nullable } from '../../schemas.ts';
+import { nameEnum, nullable } from '../../platform/schemas.ts';
 
 /** What became of an invitation, as responses have it. */
 export const invitationSchema = Type.Object(
   {
-    status: nameOf(['sent', 'queued', 'failed', 'not_configured'], {
+    status: nameEnum(['sent', 'queued', 'failed', 'not_configured'], {
       description:
-        'sent: the mail server has taken it. queued: it is tried again, for seven days. failed: it can not be sent. not_configured: the installation has nothing to send it with.',
+        'sent: the mail server has taken it. queued: it is tried again, for seven days. failed: it cannot be sent. not_configured: the installation has nothing to send it with.',
     }),
     url: Type.Optional(
       nullable(

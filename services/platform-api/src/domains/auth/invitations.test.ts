@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MailServer } from '../../testing/mail-server.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 
 jest.setTimeout(60_000);
 
 let server: MailServer;
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let owner: Client;
 let silent: PlatformWorld;
 beforeAll(async () => {
@@ -19,8 +19,8 @@ beforeAll(async () => {
     SMTP_PASSWORD: 'smtp-secret',
   };
   const settings = { ...smtp, MAIL_FROM: 'Fleet <fleet@platform.example>' };
-  world = await PlatformWorld.open(settings, { hasProviders: true });
-  owner = world.as(world.ours.owner);
+  harness = await PlatformWorld.open(settings, { hasProviders: true });
+  owner = harness.as(harness.ours.owner);
   silent = await PlatformWorld.open({}, { hasProviders: true });
 });
 beforeEach(() => {
@@ -28,77 +28,81 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await silent?.close();
-  await world?.close();
+  await harness?.close();
   await server.close();
 });
 
 const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
 const password = 'another long password';
-const tokenIn = (text: string): string => /token=(?:3D)?(pr_[\w-]{43})/.exec(text.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
+const extractToken = (text: string): string =>
+  /token=(?:3D)?(pr_[\w-]{43})/.exec(text.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 const mailsTo = (email: string) => server.received.filter(({ to }) => to.includes(email));
-const reset = (token: string, at = world) => at.anonymous.post('/api/auth/password/reset', { token, password });
+const reset = (token: string, at = harness) => at.anonymous.post('/api/auth/password/reset', { token, password });
 const invite = (email: string, client = owner, headers = {}) =>
   client.post('/api/users/invite', { email, role: 'viewer' }, headers);
-const invitationOf = ({ data }: { data: Data }) => data['invitation'] as { status: string; url?: string | null };
+const getInvitation = ({ data }: { data: Data }) => data['invitation'] as { status: string; url?: string | null };
 
 describe('an invitation', () => {
   it('is sent by the mail server, and its link is in the mail alone', async () => {
     const email = newEmail();
-    const made = await invite(email);
-    expect(made).toMatchObject({ status: 201, data: { email } });
-    expect(invitationOf(made)).toEqual({ status: 'sent' });
+    const created = await invite(email);
+    expect(created).toMatchObject({ status: 201, data: { email } });
+    expect(getInvitation(created)).toEqual({ status: 'sent' });
     const [mail] = mailsTo(email);
     expect(mail).toMatchObject({ from: 'fleet@platform.example', user: 'fleet' });
-    expect(await reset(tokenIn(mail?.content ?? ''))).toMatchObject({ status: 200 });
+    expect(await reset(extractToken(mail?.content ?? ''))).toMatchObject({ status: 200 });
   });
 
   it('is queued while the mail server does not take it, and sent later', async () => {
     const email = newEmail();
     server.onRecipient = () => 451;
-    expect(invitationOf(await invite(email))).toEqual({ status: 'queued' });
+    expect(getInvitation(await invite(email))).toEqual({ status: 'queued' });
     server.onRecipient = () => null;
-    const mails = world.deps.database.collection<{ nextAt: Date }>('mails');
+    const mails = harness.deps.database.collection<{ nextAt: Date }>('mails');
     await mails.updateMany({}, { $set: { nextAt: new Date() } });
-    await until(() => mailsTo(email).length === 1);
+    await waitFor(() => mailsTo(email).length === 1);
   });
 
   it.each(['/api/users/invite', '/api/users'])(
-    'has the link for the inviter where it can not be sent: %s',
+    'has the link for the inviter where it cannot be sent: %s',
     async (path) => {
       const email = newEmail();
       server.onRecipient = () => 550;
-      const made = await owner.post(path, { name: 'Ann', email, role: 'viewer' });
-      const { status, url } = invitationOf(made);
-      expect([made.status, status]).toEqual([201, 'failed']);
-      expect(await reset(tokenIn(url ?? ''))).toMatchObject({ status: 200, data: { email } });
+      const created = await owner.post(path, { name: 'Ann', email, role: 'viewer' });
+      const { status, url } = getInvitation(created);
+      expect([created.status, status]).toEqual([201, 'failed']);
+      expect(await reset(extractToken(url ?? ''))).toMatchObject({ status: 200, data: { email } });
     },
   );
 
   it('has the link for the inviter where nothing is configured to send it with', async () => {
-    const made = await invite(newEmail(), silent.as(silent.ours.owner));
-    const { status, url } = invitationOf(made);
-    expect([made.status, status]).toEqual([201, 'not_configured']);
-    expect(await reset(tokenIn(url ?? ''), silent)).toMatchObject({ status: 200 });
+    const created = await invite(newEmail(), silent.as(silent.ours.owner));
+    const { status, url } = getInvitation(created);
+    expect([created.status, status]).toEqual([201, 'not_configured']);
+    expect(await reset(extractToken(url ?? ''), silent)).toMatchObject({ status: 200 });
     const phone = `+9198${String(randomInt(1e8)).padStart(8, '0')}`;
     const fields = { name: 'Ben', phone_number: phone, role: 'viewer' };
     const byPhone = await silent.as(silent.ours.owner).post('/api/users', fields);
-    expect(invitationOf(byPhone)).toMatchObject({
+    expect(getInvitation(byPhone)).toMatchObject({
       status: 'not_configured',
       url: expect.stringContaining('token=pr_'),
     });
   });
 
   it('is not there for a user who has a password', async () => {
-    const made = await owner.post('/api/users', { name: 'Ann', email: newEmail(), role: 'viewer', password });
-    expect(made.status).toBe(201);
-    expect(made.data).not.toHaveProperty('invitation');
+    const created = await owner.post('/api/users', { name: 'Ann', email: newEmail(), role: 'viewer', password });
+    expect(created.status).toBe(201);
+    expect(created.data).not.toHaveProperty('invitation');
   });
 
   it('of a customer is in the response that opens the account', async () => {
     const operator = silent.as(await silent.user('superadmin'));
     const opened = await operator.post('/api/accounts', { name: 'New', owner: { name: 'Ann', email: newEmail() } });
     expect(opened.status).toBe(201);
-    expect(invitationOf(opened)).toMatchObject({ status: 'not_configured', url: expect.stringContaining('token=pr_') });
+    expect(getInvitation(opened)).toMatchObject({
+      status: 'not_configured',
+      url: expect.stringContaining('token=pr_'),
+    });
   });
 
   it('is not stored with an Idempotency-Key: a replay has no link', async () => {
@@ -107,8 +111,8 @@ describe('an invitation', () => {
     const first = await invite(email, client, headers);
     const again = await invite(email, client, headers);
     expect(again.data).toMatchObject({ id: first.data.id, invitation: { status: 'not_configured', url: null } });
-    const kept = await silent.deps.database.collection('idempotency_keys').find({}).toArray();
-    expect(JSON.stringify(kept)).not.toContain('token=pr_');
+    const stored = await silent.deps.database.collection('idempotency_keys').find({}).toArray();
+    expect(JSON.stringify(stored)).not.toContain('token=pr_');
   });
 
   it('is sent again, and the one before is no longer valid', async () => {
@@ -116,7 +120,7 @@ describe('an invitation', () => {
     const { data } = await invite(email);
     const again = await owner.post(`/api/users/${data.id}/invite`);
     expect(again).toMatchObject({ status: 200, data: { id: data.id, invitation: { status: 'sent' } } });
-    const [first, second] = mailsTo(email).map(({ content }) => tokenIn(content));
+    const [first, second] = mailsTo(email).map(({ content }) => extractToken(content));
     expect(await reset(first ?? '')).toMatchObject({ status: 401 });
     expect(await reset(second ?? '')).toMatchObject({ status: 200 });
     const accepted = await owner.post(`/api/users/${data.id}/invite`);
@@ -127,11 +131,11 @@ describe('an invitation', () => {
   it('is sent again by those alone who may invite to the role, within the account', async () => {
     const { data } = await owner.post('/api/users/invite', { email: newEmail(), role: 'owner' });
     const path = `/api/users/${data.id}/invite`;
-    expect(await world.as(await world.user('admin')).post(path)).toMatchObject({ status: 403 });
-    expect(await world.as(await world.user('manager')).post(path)).toMatchObject({ status: 403 });
-    expect(await world.as(world.theirs.owner).post(path)).toMatchObject({ status: 404 });
+    expect(await harness.as(await harness.user('admin')).post(path)).toMatchObject({ status: 403 });
+    expect(await harness.as(await harness.user('manager')).post(path)).toMatchObject({ status: 403 });
+    expect(await harness.as(harness.theirs.owner).post(path)).toMatchObject({ status: 404 });
     // Somebody logs in by a code, and has no password.
-    const user = await world.user('viewer', world.ours, { passwordHash: null, lastLoginAt: new Date() });
+    const user = await harness.user('viewer', harness.ours, { passwordHash: null, lastLoginAt: new Date() });
     expect(await owner.post(`/api/users/${user.id}/invite`)).toMatchObject({ status: 409 });
   });
 
@@ -140,17 +144,17 @@ describe('an invitation', () => {
     const [wrong, right] = [newEmail(), newEmail()];
     const { data } = await invite(wrong);
     expect((await owner.put(`/api/users/${data.id}`, { email: right })).status).toBe(200);
-    const mails = world.deps.database.collection<{ userId: number }>('mails');
+    const mails = harness.deps.database.collection<{ userId: number }>('mails');
     expect(await mails.countDocuments({ userId: data.id })).toBe(0);
   });
 });
 
 describe('a link to a new password', () => {
   it('is sent by the same queue', async () => {
-    const user = await world.user('viewer');
-    await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
-    await until(() => mailsTo(user.email).length === 1);
-    expect(await reset(tokenIn(mailsTo(user.email)[0]?.content ?? ''))).toMatchObject({ status: 200 });
+    const user = await harness.user('viewer');
+    await harness.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
+    await waitFor(() => mailsTo(user.email).length === 1);
+    expect(await reset(extractToken(mailsTo(user.email)[0]?.content ?? ''))).toMatchObject({ status: 200 });
   });
 });
 
@@ -158,7 +162,7 @@ describe('POST /api/account/test-mail', () => {
   const path = '/api/account/test-mail';
 
   it('sends a mail to the own address, and says what became of it', async () => {
-    const { email } = world.ours.owner;
+    const { email } = harness.ours.owner;
     expect(await owner.post(path)).toMatchObject({ status: 200, data: { status: 'sent', to: email } });
     expect(mailsTo(email)).toHaveLength(1);
     server.onRecipient = () => 550;
@@ -172,10 +176,10 @@ describe('POST /api/account/test-mail', () => {
   });
 
   it('is for administrators with an address', async () => {
-    expect(await world.as(await world.user('manager')).post(path)).toMatchObject({ status: 403 });
+    expect(await harness.as(await harness.user('manager')).post(path)).toMatchObject({ status: 403 });
     const phoneNumber = `+9198${String(randomInt(1e8)).padStart(8, '0')}`;
-    const user = await world.user('admin', world.ours, { email: null, phoneNumber });
-    expect(await world.as(user).post(path)).toMatchObject({ status: 409 });
+    const user = await harness.user('admin', harness.ours, { email: null, phoneNumber });
+    expect(await harness.as(user).post(path)).toMatchObject({ status: 409 });
   });
 
   it('is limited for each account', async () => {

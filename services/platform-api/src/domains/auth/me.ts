@@ -1,13 +1,13 @@
 import { AppError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import { may, type Permission, permissions } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { nameOf, nullable } from '../../schemas.ts';
-import { accountSchema, shownAccount } from '../accounts/shown.ts';
-import { accountOf } from '../accounts/use-cases.ts';
-import { dashboardKey } from '../api-keys/use-cases.ts';
-import { shownUser, userFields } from '../users/shown.ts';
+import { isPermitted, type Permission, permissions } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { nameEnum, nullable } from '../../platform/schemas.ts';
+import { accountSchema, toAccountResponse } from '../accounts/responses.ts';
+import { getAccount } from '../accounts/use-cases.ts';
+import { getDashboardKey } from '../api-keys/use-cases.ts';
+import { toUserResponse, userFields } from '../users/responses.ts';
 import { findUser } from '../users/use-cases.ts';
 
 const permissionNames = Object.keys(permissions) as Permission[];
@@ -16,7 +16,7 @@ export const meSchema = Type.Object(
   {
     ...userFields,
     account: accountSchema,
-    permissions: Type.Array(nameOf(permissionNames), {
+    permissions: Type.Array(nameEnum(permissionNames), {
       description: 'What the role may.',
     }),
     /** Valid with a session and an allowed origin alone; null without a session. */
@@ -26,18 +26,18 @@ export const meSchema = Type.Object(
 );
 
 /** The caller, and what a page needs to call the rest of the API. */
-export async function describeMe(
+export async function getMe(
   deps: Pick<Deps, 'records' | 'encryption'>,
   caller: Caller,
 ): Promise<Static<typeof meSchema>> {
   const user = await findUser(deps.records, caller, caller.userId);
-  const account = await accountOf(deps.records, caller.accountId);
+  const account = await getAccount(deps.records, caller.accountId);
   if (user === null || account === null) throw new AppError('token_invalid', 'The user is not there any more.');
-  const allowed = permissionNames.filter((name) => may(user.role, name));
+  const allowed = permissionNames.filter((name) => isPermitted(user.role, name));
   return {
-    ...shownUser(user),
-    account: shownAccount(account),
+    ...toUserResponse(user),
+    account: toAccountResponse(account),
     permissions: allowed.filter((name) => name !== 'video' || user.role !== 'viewer' || user.canViewVideo),
-    dashboard_api_key: caller.sessionId === null ? null : await dashboardKey(deps, caller),
+    dashboard_api_key: caller.sessionId === null ? null : await getDashboardKey(deps, caller),
   };
 }

@@ -1,19 +1,19 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import type { Session } from '../sessions/schema.ts';
 import { refreshSession } from '../sessions/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import { findUser } from '../users/use-cases.ts';
-import { originOf, shownTokens } from './token-set.ts';
+import { requestOrigin, toTokenSetResponse } from './token-set.ts';
 
-type Parts = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>;
+type RefreshDeps = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>;
 
 /** The next tokens of a session; a refresh token that was spent before ends it. */
-export async function refreshTokens(deps: Parts, refreshToken: string, context: RequestContext) {
-  const { ip } = originOf(context);
-  const refreshed = await refreshSession(deps, refreshToken, ip, (session) => tokenFor(deps, session));
+export async function refreshTokens(deps: RefreshDeps, refreshToken: string, context: RequestContext) {
+  const { ip } = requestOrigin(context);
+  const refreshed = await refreshSession(deps, refreshToken, ip, (session) => issueAccessToken(deps, session));
   if (refreshed.kind === 'reused') {
     const { accountId, userId, _id: id } = refreshed.session;
     await audit(deps, { accountId, userId, ip }, 'auth.refresh-reused', { type: 'sessions', id });
@@ -21,14 +21,14 @@ export async function refreshTokens(deps: Parts, refreshToken: string, context: 
   if (refreshed.kind === 'expired') throw new AppError('token_expired', 'The session has ended.');
   if (refreshed.kind !== 'refreshed') throw new AppError('token_invalid', 'The refresh token is not valid.');
   const { accessToken, user } = refreshed.result;
-  return shownTokens(accessToken, refreshed.refreshToken, user);
+  return toTokenSetResponse(accessToken, refreshed.refreshToken, user);
 }
 
 /** The access token of a session whose user is let in. */
-async function tokenFor(deps: Parts, session: Session): Promise<{ accessToken: string; user: User }> {
+async function issueAccessToken(deps: RefreshDeps, session: Session): Promise<{ accessToken: string; user: User }> {
   const user = await findUser(deps.records, session, session.userId);
   if (user === null || user.disabled) throw new AppError('token_invalid', 'The user is not there any more.');
-  if (!(await isLetIn(deps.records, session.accountId)))
+  if (!(await isAccountActive(deps.records, session.accountId)))
     throw new AppError('account_suspended', 'The account is suspended.');
   const claims = { userId: user._id, accountId: user.accountId, role: user.role, mintedByKeyId: null };
   return { accessToken: await deps.tokens.issue({ ...claims, sessionId: session._id }), user };

@@ -1,16 +1,16 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import { openAccount } from '../accounts/use-cases.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { createAccount } from '../accounts/use-cases.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { readContact } from '../users/rules.ts';
-import { logUserIn } from './token-set.ts';
+import { createTokenSet } from './token-set.ts';
 
-type Parts = Pick<Deps, 'records' | 'bus' | 'config' | 'tokens' | 'log'>;
+type RegisterDeps = Pick<Deps, 'records' | 'bus' | 'config' | 'tokens' | 'log'>;
 
 /** Opens an account with its first owner, and logs the owner in. */
 export async function register(
-  deps: Parts,
-  given: {
+  deps: RegisterDeps,
+  input: {
     name: string;
     email?: string | undefined;
     phone_number?: string | undefined;
@@ -21,9 +21,9 @@ export async function register(
 ) {
   if (!deps.config.SIGNUP_ENABLED)
     throw new AppError('permission_denied', 'Accounts are opened by the operator here: ask there.');
-  const contact = readContact(given);
-  const passwordHash = await hashPassword(given.password);
-  const owner = { name: given.name, ...contact, passwordHash };
-  const { user } = await openAccount(deps.records, { name: given.account_name }, owner);
-  return logUserIn(deps, user, 'registration', context);
+  const contact = readContact(input);
+  const passwordHash = await hashPassword(input.password);
+  const owner = { name: input.name, ...contact, passwordHash };
+  const { user } = await createAccount(deps.records, { name: input.account_name }, owner);
+  return createTokenSet(deps, user, 'registration', context);
 }

@@ -1,24 +1,24 @@
-import { AppError, oneOf, Reply } from '@fleet/service-kit';
+import { AppError, Reply, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeSession } from '../sessions/use-cases.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import { logIn } from './log-in.ts';
-import { describeMe, meSchema } from './me.ts';
+import { getMe, meSchema } from './me.ts';
 import { mintToken } from './mint-token.ts';
-import { codeSeconds, phoneOf, sendCode, verifyCode } from './one-time-codes.ts';
+import { codeSeconds, parsePhone, sendCode, verifyCode } from './one-time-codes.ts';
 import { forgotPassword, resetPassword } from './passwords.ts';
 import { refreshTokens } from './refresh.ts';
 import { register } from './register.ts';
 import { forgotBody, loginBody, refreshBody, registerBody, resetBody, sendCodeBody, verifyCodeBody } from './schema.ts';
-import { tokenSet } from './token-set.ts';
+import { tokenSetSchema } from './token-set.ts';
 
 const tags = ['Log-in'];
-const open = { credentials: 'none' } as const;
-const wrong = 'What was given is wrong, or no longer valid.';
+const publicAccess = { credentials: 'none' } as const;
+const credentialErrors = 'What was given is wrong, or no longer valid.';
 const suspended = 'The account is suspended.';
 
 const logInRoutes = (deps: Deps): PlatformRoute[] => [
@@ -29,12 +29,12 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Open an account with its first owner, and log in',
     description: '`email`, `phone_number` or both.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     isIdempotent: true,
     body: registerBody,
-    response: oneOf(tokenSet),
-    otherSuccesses: { 201: 'The account is open, and the owner logged in.' },
+    response: singleSchema(tokenSetSchema),
+    extraSuccesses: { 201: 'The account is open, and the owner logged in.' },
     errors: { 403: 'Accounts are opened by the operator here.', 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) =>
       new Reply(201, { data: await register(deps, body, context) }, { Location: '/api/auth/me' }),
@@ -47,11 +47,11 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Five failures lock an identifier for 15 minutes. 401 `invalid_credentials` where identifier and password do not match, `two_factor_required` where a `code` of the authenticator app is due.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: loginBody,
-    response: oneOf(tokenSet),
-    errors: { 401: wrong, 403: suspended },
+    response: singleSchema(tokenSetSchema),
+    errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => ({ data: await logIn(deps, body, context) }),
   }),
   platformRoute({
@@ -61,13 +61,13 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Send a code for a log-in to a phone number that has a user',
     description: 'The answer is the same where nobody has the number.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: sendCodeBody,
-    otherSuccesses: { 202: 'It is sent where there is such a user.' },
-    response: oneOf(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
+    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: singleSchema(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
     handle: async ({ body, context }) => {
-      const phone = phoneOf(body.phone_number);
+      const phone = parsePhone(body.phone_number);
       await sendCode(deps, phone, context);
       return new Reply(202, { data: { phone_number: phone, expires_in: codeSeconds } });
     },
@@ -78,14 +78,14 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'verifyOneTimeCode',
     summary: 'Log in with a code that was sent',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: verifyCodeBody,
-    response: oneOf(tokenSet),
-    errors: { 401: wrong, 403: suspended },
+    response: singleSchema(tokenSetSchema),
+    errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => {
-      const given = { phoneNumber: phoneOf(body.phone_number), code: body.code, totpCode: body.totp_code };
-      return { data: await verifyCode(deps, given, context) };
+      const input = { phoneNumber: parsePhone(body.phone_number), code: body.code, totpCode: body.totp_code };
+      return { data: await verifyCode(deps, input, context) };
     },
   }),
 ];
@@ -98,11 +98,11 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Send what opens the setting of a new password',
     description: 'The answer is the same where there is no such user.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: forgotBody,
-    otherSuccesses: { 202: 'It is sent where there is such a user.' },
-    response: oneOf(Type.Object({})),
+    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    response: singleSchema(Type.Object({})),
     handle: async ({ body, context }) => {
       await forgotPassword(deps, body.identifier, context);
       return new Reply(202, { data: {} });
@@ -115,12 +115,12 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Set a new password with the token that was sent; also accepts an invitation',
     description: 'All sessions of the user end.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: resetBody,
-    response: oneOf(userSchema),
-    errors: { 401: wrong },
-    handle: async ({ body, context }) => ({ data: shownUser(await resetPassword(deps, body, context)) }),
+    response: singleSchema(userSchema),
+    errors: { 401: credentialErrors },
+    handle: async ({ body, context }) => ({ data: toUserResponse(await resetPassword(deps, body, context)) }),
   }),
 ];
 
@@ -132,11 +132,11 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'The next tokens of a session',
     description: 'The refresh token is spent by that; showing a spent one ends the session.',
     tags,
-    access: open,
+    access: publicAccess,
     bucket: 'login',
     body: refreshBody,
-    response: oneOf(tokenSet),
-    errors: { 401: wrong, 403: suspended },
+    response: singleSchema(tokenSetSchema),
+    errors: { 401: credentialErrors, 403: suspended },
     handle: async ({ body, context }) => ({ data: await refreshTokens(deps, body.refresh_token, context) }),
   }),
   platformRoute({
@@ -148,8 +148,8 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { credentials: 'key', permission: 'self', scope: null },
     bucket: 'login',
-    response: oneOf(tokenSet),
-    handle: async ({ context }) => ({ data: await mintToken(deps, callerOf(context)) }),
+    response: singleSchema(tokenSetSchema),
+    handle: async ({ context }) => ({ data: await mintToken(deps, getCaller(context)) }),
   }),
   platformRoute({
     method: 'post',
@@ -158,10 +158,10 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'End the session of the token, within five seconds everywhere',
     tags,
     access: { credentials: 'bearer', permission: 'self' },
-    response: oneOf(Type.Object({})),
+    response: singleSchema(Type.Object({})),
     errors: { 409: 'The token was minted by an API key: it has no session.' },
     handle: async ({ context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       if (caller.sessionId === null)
         throw new AppError('state_conflict', 'The token was minted by an API key: it has no session.');
       const id = caller.sessionId;
@@ -177,8 +177,8 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'The caller, with account and permissions',
     tags,
     access: { credentials: 'bearer', permission: 'self', scope: null },
-    response: oneOf(meSchema),
-    handle: async ({ context }) => ({ data: await describeMe(deps, callerOf(context)) }),
+    response: singleSchema(meSchema),
+    handle: async ({ context }) => ({ data: await getMe(deps, getCaller(context)) }),
   }),
 ];
 

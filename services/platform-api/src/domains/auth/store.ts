@@ -1,7 +1,7 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
 /** Failed log-ins with an identifier; `_id` is its SHA-256. */
-interface Failures {
+interface FailureCount {
   readonly _id: string;
   readonly count: number;
   readonly expiresAt: Date;
@@ -24,9 +24,9 @@ export interface ResetToken {
   readonly expiresAt: Date;
 }
 
-const failuresIn = (database: Database): Collection<Failures> => database.collection('log_in_failures');
-const codesIn = (database: Database): Collection<SentCode> => database.collection('one_time_codes');
-const resetTokensIn = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
+const failureCollection = (database: Database): Collection<FailureCount> => database.collection('log_in_failures');
+const oneTimeCodeCollection = (database: Database): Collection<SentCode> => database.collection('one_time_codes');
+const resetTokenCollection = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
 
 /** Counts an attempt and answers how many there are, and until when they count. */
 export async function countAttempt(
@@ -36,12 +36,13 @@ export async function countAttempt(
   limit: number,
   now: Date,
 ): Promise<{ count: number; expiresAt: Date }> {
-  const failures = failuresIn(database);
+  const failures = failureCollection(database);
   for (;;) {
     await failures.deleteOne({ _id: id, expiresAt: { $lte: now } });
-    const known = await failures.findOne({ _id: id });
+    const existing = await failures.findOne({ _id: id });
     // A lock ends when it ends: trying on does not prolong it.
-    if (known !== null && known.count >= limit) return { count: known.count + 1, expiresAt: known.expiresAt };
+    if (existing !== null && existing.count >= limit)
+      return { count: existing.count + 1, expiresAt: existing.expiresAt };
     try {
       const counted = await failures.findOneAndUpdate(
         { _id: id },
@@ -56,49 +57,49 @@ export async function countAttempt(
 }
 
 /** An attempt that was no failure. */
-export async function uncountAttempt(database: Database, id: string): Promise<void> {
-  await failuresIn(database).updateOne({ _id: id, count: { $gt: 0 } }, { $inc: { count: -1 } });
+export async function revertAttempt(database: Database, id: string): Promise<void> {
+  await failureCollection(database).updateOne({ _id: id, count: { $gt: 0 } }, { $inc: { count: -1 } });
 }
 
-export async function forgetAttempts(database: Database, id: string): Promise<void> {
-  await failuresIn(database).deleteOne({ _id: id });
+export async function deleteAttempts(database: Database, id: string): Promise<void> {
+  await failureCollection(database).deleteOne({ _id: id });
 }
 
 /** The newest code to a number is the only one. */
 export async function saveCode(database: Database, { _id, ...code }: SentCode): Promise<void> {
-  await codesIn(database).replaceOne({ _id }, code, { upsert: true });
+  await oneTimeCodeCollection(database).replaceOne({ _id }, code, { upsert: true });
 }
 
 /** Takes one of the tries; null where there is no code, or none left. */
-export const takeTry = (database: Database, phoneNumber: string, now: Date): Promise<SentCode | null> =>
-  codesIn(database).findOneAndUpdate(
+export const consumeAttempt = (database: Database, phoneNumber: string, now: Date): Promise<SentCode | null> =>
+  oneTimeCodeCollection(database).findOneAndUpdate(
     { _id: phoneNumber, triesLeft: { $gt: 0 }, expiresAt: { $gt: now } },
     { $inc: { triesLeft: -1 } },
     { returnDocument: 'after' },
   );
 
 /** False where another request has used the code up. */
-export async function useUpCode(database: Database, { _id, sealedCode }: SentCode): Promise<boolean> {
-  return (await codesIn(database).deleteOne({ _id, sealedCode })).deletedCount === 1;
+export async function consumeCode(database: Database, { _id, sealedCode }: SentCode): Promise<boolean> {
+  return (await oneTimeCodeCollection(database).deleteOne({ _id, sealedCode })).deletedCount === 1;
 }
 
 export async function insertResetToken(database: Database, token: ResetToken): Promise<void> {
-  await resetTokensIn(database).insertOne(token);
+  await resetTokenCollection(database).insertOne(token);
 }
 
 /** The token, which is used up by that. */
-export const takeResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
-  resetTokensIn(database).findOneAndDelete({ _id: id, expiresAt: { $gt: now } });
+export const consumeResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
+  resetTokenCollection(database).findOneAndDelete({ _id: id, expiresAt: { $gt: now } });
 
 /** The other tokens of a user, once one of them was used. */
 export async function removeResetTokens(database: Database, userId: number): Promise<void> {
-  await resetTokensIn(database).deleteMany({ userId });
+  await resetTokenCollection(database).deleteMany({ userId });
 }
 
 /** Removes what has expired. */
-export async function sweepAuth(database: Database, now = new Date()): Promise<void> {
+export async function purgeExpiredAuth(database: Database, now = new Date()): Promise<void> {
   const expired = { expiresAt: { $lt: now } };
-  await failuresIn(database).deleteMany(expired);
-  await codesIn(database).deleteMany(expired);
-  await resetTokensIn(database).deleteMany(expired);
+  await failureCollection(database).deleteMany(expired);
+  await oneTimeCodeCollection(database).deleteMany(expired);
+  await resetTokenCollection(database).deleteMany(expired);
 }

@@ -1,17 +1,17 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import { accessTokenSeconds } from '../../access/access-tokens.ts';
-import type { Deps } from '../../deps.ts';
-import { nullable } from '../../schemas.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { nullable } from '../../platform/schemas.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { refreshSeconds } from '../sessions/rules.ts';
 import { openSession, revokeSession } from '../sessions/use-cases.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
 import { findUser, noteLogIn } from '../users/use-cases.ts';
 
-export const tokenSet = Type.Object(
+export const tokenSetSchema = Type.Object(
   {
     token_type: Type.Literal('Bearer'),
     access_token: Type.String(),
@@ -23,31 +23,35 @@ export const tokenSet = Type.Object(
   { title: 'TokenSet' },
 );
 
-export const shownTokens = (accessToken: string, refreshToken: string | null, user: User): Static<typeof tokenSet> => ({
+export const toTokenSetResponse = (
+  accessToken: string,
+  refreshToken: string | null,
+  user: User,
+): Static<typeof tokenSetSchema> => ({
   token_type: 'Bearer',
   access_token: accessToken,
   expires_in: accessTokenSeconds,
   refresh_token: refreshToken,
   refresh_expires_in: refreshSeconds,
-  user: shownUser(user),
+  user: toUserResponse(user),
 });
 
 /** Where a request comes from. */
-export const originOf = ({ request }: Pick<RequestContext, 'request'>) => ({
+export const requestOrigin = ({ request }: Pick<RequestContext, 'request'>) => ({
   ip: request.ip ?? '',
   userAgent: request.get('user-agent')?.slice(0, 300) ?? null,
 });
 
 /** Logs a user in, who has shown who it is: a session, and its first tokens. */
-export async function logUserIn(
+export async function createTokenSet(
   deps: Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>,
   user: User,
   by: 'registration' | 'password' | 'code',
   context: Pick<RequestContext, 'request'>,
-): Promise<Static<typeof tokenSet>> {
-  if (!(await isLetIn(deps.records, user.accountId)))
+): Promise<Static<typeof tokenSetSchema>> {
+  if (!(await isAccountActive(deps.records, user.accountId)))
     throw new AppError('account_suspended', 'The account is suspended.');
-  const origin = originOf(context);
+  const origin = requestOrigin(context);
   const { session, refreshToken } = await openSession(deps.records, user, origin);
   // A new password ends the sessions that are there when it is set: one that the old password opens at that moment ends itself.
   const now = await findUser(deps.records, user, user._id);
@@ -58,7 +62,7 @@ export async function logUserIn(
   const lastLoginAt = await noteLogIn(deps.records, user._id);
   const { accountId, _id: userId, role } = user;
   const accessToken = await deps.tokens.issue({ userId, accountId, role, sessionId: session._id, mintedByKeyId: null });
-  const doer = { accountId, userId, ip: origin.ip };
-  await audit(deps, doer, 'auth.login', { type: 'sessions', id: session._id }, { by });
-  return shownTokens(accessToken, refreshToken, { ...user, lastLoginAt });
+  const actor = { accountId, userId, ip: origin.ip };
+  await audit(deps, actor, 'auth.login', { type: 'sessions', id: session._id }, { by });
+  return toTokenSetResponse(accessToken, refreshToken, { ...user, lastLoginAt });
 }

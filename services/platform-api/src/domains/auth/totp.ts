@@ -1,49 +1,32 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { HOTP, Secret, TOTP } from 'otpauth';
 
-/** Time-based one-time passwords: RFC 6238 with SHA-1, 30 seconds, 6 digits, which is what all authenticator apps take. */
+/** Time-based one-time passwords (RFC 6238) with SHA-1, 30 seconds and 6 digits, which all authenticator apps support. */
 const stepSeconds = 30;
-const digits = 6;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+const secretBytes = 20;
+const issuer = 'Fleet platform';
 
-/** A secret of 160 bits (RFC 4226, section 4), in base32. */
-export const newTotpSecret = (): string => base32(randomBytes(20));
+/** Returns a secret of 160 bits (RFC 4226, section 4) in base32. */
+export const generateTotpSecret = (): string => new Secret({ size: secretBytes }).base32;
 
-export function base32(bytes: Buffer): string {
-  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]).join('');
-}
+/** Returns the code of one step (RFC 4226, section 5.3). */
+export const computeTotpCode = (secret: string, step: number, digits = 6): string =>
+  HOTP.generate({ secret: Secret.fromBase32(secret), counter: step, digits });
 
-export function fromBase32(text: string): Buffer {
-  const bits = text
-    .split('')
-    .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0'))
-    .join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
-}
-
-/** The code of one step (RFC 4226, section 5.3). */
-export function totpCode(secret: string, step: number, length = digits): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(step));
-  const mac = createHmac('sha1', fromBase32(secret)).update(counter).digest();
-  const offset = (mac.at(-1) ?? 0) & 0x0f;
-  return String((mac.readUInt32BE(offset) & 0x7fff_ffff) % 10 ** length).padStart(length, '0');
-}
-
-export const stepOf = (now: Date): number => Math.floor(now.getTime() / 1000 / stepSeconds);
+export const toTotpStep = (now: Date): number => Math.floor(now.getTime() / 1000 / stepSeconds);
 
 /**
- * The step that a code is of, or null. A step of tolerance both ways for clocks and slow fingers (RFC 6238, section 5.2); steps up to `lastStep` are spent: a
- * code works once.
+ * Returns the step of a code, or null. Accepts one step before and after the current one (RFC 6238, section 5.2). Steps up to
+ * `lastStep` are used up: a code works once.
  */
 export function matchTotp(secret: string, code: string, now: Date, lastStep: number): number | null {
   if (!/^\d{6}$/.test(code)) return null;
-  const current = stepOf(now);
+  const current = toTotpStep(now);
+  const key = Secret.fromBase32(secret);
   for (const step of [current, current - 1, current + 1])
-    if (step > lastStep && timingSafeEqual(Buffer.from(totpCode(secret, step)), Buffer.from(code))) return step;
+    if (step > lastStep && HOTP.validate({ token: code, secret: key, counter: step, window: 0 }) === 0) return step;
   return null;
 }
 
-/** What authenticator apps read from a QR code. */
-export const otpauthUrl = (secret: string, account: string): string =>
-  `otpauth://totp/${encodeURIComponent(`Fleet platform:${account}`)}?secret=${secret}&issuer=${encodeURIComponent('Fleet platform')}`;
+/** Returns the URL that authenticator apps read from a QR code. */
+export const createOtpauthUrl = (secret: string, account: string): string =>
+  new TOTP({ issuer, label: account, secret: Secret.fromBase32(secret), period: stepSeconds }).toString();

@@ -1,31 +1,35 @@
-import { AppError, oneOf } from '@fleet/service-kit';
+import { AppError, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { type Caller, callerOf } from '../../access/caller.ts';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { toUserResponse, userSchema } from '../users/responses.ts';
 import type { User } from '../users/schema.ts';
-import { shownUser, userSchema } from '../users/shown.ts';
 import { findUser } from '../users/use-cases.ts';
-import { Attempts } from './attempts.ts';
+import { LoginThrottle } from './login-throttle.ts';
 import { endTotpBody, totpBody } from './schema.ts';
-import { confirmTwoFactor, endTwoFactor, prepareTwoFactor } from './two-factor.ts';
+import { confirmTwoFactor, disableTwoFactor, enrollTwoFactor } from './two-factor.ts';
 
 const tags = ['Log-in'];
 const access = { credentials: 'bearer', permission: 'self' } as const;
-const secret = Type.Object({ secret: Type.String(), otpauth_url: Type.String() }, { title: 'TotpSecret' });
+const totpSecretSchema = Type.Object({ secret: Type.String(), otpauth_url: Type.String() }, { title: 'TotpSecret' });
 
 export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
-  const userOf = async (caller: Caller): Promise<User> => {
+  const loadUser = async (caller: Caller): Promise<User> => {
     const user = await findUser(deps.records, caller, caller.userId);
     if (user === null) throw new AppError('token_invalid', 'The user is not there any more.');
     return user;
   };
   /** Guessing codes is limited as guessing passwords is. */
-  const withCode = async (caller: Caller, action: string, change: (user: User) => Promise<User>): Promise<User> => {
-    const attempts = await Attempts.begin(deps, `two-factor of user ${caller.userId}`);
-    const user = await change(await userOf(caller));
-    await attempts.succeeded();
+  const changeWithCode = async (
+    caller: Caller,
+    action: string,
+    change: (user: User) => Promise<User>,
+  ): Promise<User> => {
+    const throttle = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
+    const user = await change(await loadUser(caller));
+    await throttle.reset();
     await audit(deps, caller, action, { type: 'users', id: caller.userId });
     return user;
   };
@@ -41,14 +45,14 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
       bucket: 'login',
       body: totpBody,
       bodyIsOptional: true,
-      response: oneOf(Type.Union([secret, userSchema])),
+      response: singleSchema(Type.Union([totpSecretSchema, userSchema])),
       errors: conflict,
       handle: async ({ body, context }) => {
-        const caller = callerOf(context);
+        const caller = getCaller(context);
         const { code } = body;
-        if (code === undefined || code === null) return { data: await prepareTwoFactor(deps, await userOf(caller)) };
-        const user = await withCode(caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
-        return { data: shownUser(user) };
+        if (code === undefined || code === null) return { data: await enrollTwoFactor(deps, await loadUser(caller)) };
+        const user = await changeWithCode(caller, 'auth.two-factor-on', (one) => confirmTwoFactor(deps, one, code));
+        return { data: toUserResponse(user) };
       },
     }),
     platformRoute({
@@ -60,12 +64,14 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
       access,
       bucket: 'login',
       body: endTotpBody,
-      response: oneOf(userSchema),
+      response: singleSchema(userSchema),
       errors: conflict,
       handle: async ({ body, context }) => {
-        const caller = callerOf(context);
-        const user = await withCode(caller, 'auth.two-factor-off', (one) => endTwoFactor(deps, one, body.code));
-        return { data: shownUser(user) };
+        const caller = getCaller(context);
+        const user = await changeWithCode(caller, 'auth.two-factor-off', (one) =>
+          disableTwoFactor(deps, one, body.code),
+        );
+        return { data: toUserResponse(user) };
       },
     }),
   ];

@@ -3,57 +3,62 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Stripe } from 'stripe';
 import { GatewayStub } from '../../testing/gateway-stub.ts';
 import { type Answer, type Data, PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
-import { checkSubscriptions, subscriptionsOf } from './subscriptions.ts';
-import { sweepOrders } from './use-cases.ts';
+import { assertSubscriptions, findSubscriptions } from './subscriptions.ts';
+import { processOrders } from './use-cases.ts';
 
 jest.setTimeout(60_000);
 
 let serial = 0;
-async function vehicleOf(world: PlatformWorld, tenant: Tenant = world.ours): Promise<number> {
+async function createVehicle(harness: PlatformWorld, tenant: Tenant = harness.ours): Promise<number> {
   serial += 1;
-  const answer = await world.as(tenant.owner).post('/api/vehicles', { vehicle_no: `PAY ${serial}` });
-  expect(answer.status).toBe(201);
-  return answer.data.id;
+  const response = await harness.as(tenant.owner).post('/api/vehicles', { vehicle_no: `PAY ${serial}` });
+  expect(response.status).toBe(201);
+  return response.data.id;
 }
 
-async function order(world: PlatformWorld, more: Record<string, unknown> = {}): Promise<Answer> {
-  const body = { plan: 'basic', vehicle_ids: [await vehicleOf(world)], months: 1, ...more };
-  return world.as(world.ours.owner).post('/api/subscription/create-gateway-order', body);
+async function order(harness: PlatformWorld, more: Record<string, unknown> = {}): Promise<Answer> {
+  const body = { plan: 'basic', vehicle_ids: [await createVehicle(harness)], months: 1, ...more };
+  return harness.as(harness.ours.owner).post('/api/subscription/create-gateway-order', body);
 }
 
-const read = async (world: PlatformWorld, id: number): Promise<Data> =>
-  (await world.as(world.ours.owner).get(`/api/subscription/orders/${id}`)).data;
+const read = async (harness: PlatformWorld, id: number): Promise<Data> =>
+  (await harness.as(harness.ours.owner).get(`/api/subscription/orders/${id}`)).data;
 
-const statusOf = async (world: PlatformWorld, made: Data): Promise<string | undefined> => {
-  const [vehicleId = 0] = made['vehicle_ids'] as number[];
-  return (await subscriptionsOf(world.deps, world.ours, [vehicleId])).get(vehicleId)?.status;
+const readStatus = async (harness: PlatformWorld, created: Data): Promise<string | undefined> => {
+  const [vehicleId = 0] = created['vehicle_ids'] as number[];
+  return (await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId)?.status;
 };
 
 describe('billing without a gateway', () => {
-  let world: PlatformWorld;
+  let harness: PlatformWorld;
   beforeAll(async () => {
-    world = await PlatformWorld.open({
+    harness = await PlatformWorld.open({
       ENFORCE_SUBSCRIPTIONS: 'true',
       BILLING_RETURN_URLS: 'https://app.fleet.example/billing',
     });
   });
-  afterAll(() => world.close());
+  afterAll(() => harness.close());
 
   it('lists the plans, for whoever reads', async () => {
-    const viewer = world.as(await world.user('viewer'));
-    const answer = await viewer.get('/api/subscriptions/plans?limit=1');
-    expect(answer.status).toBe(200);
-    expect(answer.items).toMatchObject([{ id: 1, key: 'basic', prices: [{ currency: 'USD', amount: 300 }, {}, {}] }]);
-    expect(answer.body).toMatchObject({ meta: { pagination: { total: 2, pageCount: 2 } } });
-    expect((await world.anonymous.get('/api/subscriptions/plans')).status).toBe(401);
+    const viewer = harness.as(await harness.user('viewer'));
+    const response = await viewer.get('/api/subscriptions/plans?limit=1');
+    expect(response.status).toBe(200);
+    expect(response.items).toMatchObject([{ id: 1, key: 'basic', prices: [{ currency: 'USD', amount: 300 }, {}, {}] }]);
+    expect(response.body).toMatchObject({ meta: { pagination: { total: 2, pageCount: 2 } } });
+    expect((await harness.anonymous.get('/api/subscriptions/plans')).status).toBe(401);
   });
 
   it('makes an order whose price is computed here, whatever the client says', async () => {
-    const ids = [await vehicleOf(world), await vehicleOf(world)];
-    const answer = await order(world, { vehicle_ids: [...ids, ids[0]], months: 12, coupon: 'welcome10', amount: 1 });
-    expect(answer.status).toBe(201);
-    expect(answer.headers.get('location')).toBe(`/api/subscription/orders/${answer.data.id}`);
-    expect(answer.data).toMatchObject({
+    const ids = [await createVehicle(harness), await createVehicle(harness)];
+    const response = await order(harness, {
+      vehicle_ids: [...ids, ids[0]],
+      months: 12,
+      coupon: 'welcome10',
+      amount: 1,
+    });
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toBe(`/api/subscription/orders/${response.data.id}`);
+    expect(response.data).toMatchObject({
       gateway: 'offline',
       gateway_order_id: null,
       amount: 5_832,
@@ -62,7 +67,7 @@ describe('billing without a gateway', () => {
       vehicle_ids: ids,
       client_secret: null,
     });
-    expect(answer.body).toMatchObject({ meta: { ignored_fields: ['/amount'] } });
+    expect(response.body).toMatchObject({ meta: { ignored_fields: ['/amount'] } });
   });
 
   it.each([
@@ -75,30 +80,30 @@ describe('billing without a gateway', () => {
     ['text for months', { months: '1' }, 400],
     ['an unknown vehicle', { vehicle_ids: [999_999] }, 404],
   ])('refuses an order with %s', async (_what, more, status) => {
-    expect((await order(world, more)).status).toBe(status);
+    expect((await order(harness, more)).status).toBe(status);
   });
 
   it('is for owners alone, and never of another account', async () => {
-    const made = (await order(world)).data;
+    const created = (await order(harness)).data;
     for (const role of ['admin', 'manager', 'viewer'] as const) {
-      const client = world.as(await world.user(role));
-      expect((await client.get(`/api/subscription/orders/${made.id}`)).status).toBe(403);
+      const client = harness.as(await harness.user(role));
+      expect((await client.get(`/api/subscription/orders/${created.id}`)).status).toBe(403);
       expect((await client.get('/api/subscriptions/billing-portal')).status).toBe(403);
       expect((await client.post('/api/subscription/create-gateway-order', {})).status).toBe(403);
     }
-    const stranger = world.as(world.theirs.owner);
-    expect((await stranger.get(`/api/subscription/orders/${made.id}`)).status).toBe(404);
-    expect((await stranger.post(`/api/subscription/orders/${made.id}/mark-paid`)).status).toBe(404);
-    const proof = { order_id: made.id, payment_id: 'p', signature: 's' };
+    const stranger = harness.as(harness.theirs.owner);
+    expect((await stranger.get(`/api/subscription/orders/${created.id}`)).status).toBe(404);
+    expect((await stranger.post(`/api/subscription/orders/${created.id}/mark-paid`)).status).toBe(404);
+    const proof = { order_id: created.id, payment_id: 'p', signature: 's' };
     expect((await stranger.post('/api/subscription/verify-payment', proof)).status).toBe(404);
-    const foreign = { plan: 'basic', months: 1, vehicle_ids: made['vehicle_ids'] };
+    const foreign = { plan: 'basic', months: 1, vehicle_ids: created['vehicle_ids'] };
     expect((await stranger.post('/api/subscription/create-gateway-order', foreign)).status).toBe(404);
     expect((await stranger.get('/api/subscription/orders')).items).toEqual([]);
   });
 
   it('is charged once for an Idempotency-Key', async () => {
-    const body = { plan: 'basic', vehicle_ids: [await vehicleOf(world)], months: 1 };
-    const client = world.as(world.ours.owner);
+    const body = { plan: 'basic', vehicle_ids: [await createVehicle(harness)], months: 1 };
+    const client = harness.as(harness.ours.owner);
     const first = await client.post('/api/subscription/create-gateway-order', body, { 'idempotency-key': 'once' });
     const again = await client.post('/api/subscription/create-gateway-order', body, { 'idempotency-key': 'once' });
     expect(again.status).toBe(201);
@@ -107,71 +112,73 @@ describe('billing without a gateway', () => {
   });
 
   it('grows subscriptions when an admin marks the order paid, once', async () => {
-    const made = (await order(world)).data;
-    const [vehicleId = 0] = made['vehicle_ids'] as number[];
-    await expect(checkSubscriptions(world.deps, world.ours, [vehicleId])).rejects.toMatchObject({ status: 402 });
-    const command = await world.as(world.ours.owner).post(`/api/vehicles/${vehicleId}/commands`, { type: 'locate' });
+    const created = (await order(harness)).data;
+    const [vehicleId = 0] = created['vehicle_ids'] as number[];
+    await expect(assertSubscriptions(harness.deps, harness.ours, [vehicleId])).rejects.toMatchObject({ status: 402 });
+    const command = await harness
+      .as(harness.ours.owner)
+      .post(`/api/vehicles/${vehicleId}/commands`, { type: 'locate' });
     expect([command.status, command.body]).toEqual([402, expect.objectContaining({ code: 'subscription_expired' })]);
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     const share = () =>
-      owner.post('/api/vehicle/share-vehicles', { secondaryUser: world.theirs.owner.id, vehicles: [vehicleId] });
+      owner.post('/api/vehicle/share-vehicles', { secondaryUser: harness.theirs.owner.id, vehicles: [vehicleId] });
     const link = () => owner.post('/api/share-links', { vehicle_id: vehicleId });
-    for (const answer of [await share(), await link()])
-      expect(answer.body).toMatchObject({ status: 402, code: 'subscription_expired' });
+    for (const response of [await share(), await link()])
+      expect(response.body).toMatchObject({ status: 402, code: 'subscription_expired' });
     expect((await owner.get(`/api/vehicles/${vehicleId}`)).data).toMatchObject({ subscription: null });
-    const admin = world.as(await world.user('admin'));
-    const paid = await admin.post(`/api/subscription/orders/${made.id}/mark-paid`);
+    const admin = harness.as(await harness.user('admin'));
+    const paid = await admin.post(`/api/subscription/orders/${created.id}/mark-paid`);
     expect(paid.status).toBe(200);
     expect(paid.data).toMatchObject({ status: 'paid', paid_at: expect.any(String) });
-    const before = (await subscriptionsOf(world.deps, world.ours, [vehicleId])).get(vehicleId);
+    const before = (await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId);
     expect(before).toMatchObject({ plan: 'basic', status: 'active' });
-    expect((await admin.post(`/api/subscription/orders/${made.id}/mark-paid`)).status).toBe(200);
-    expect((await subscriptionsOf(world.deps, world.ours, [vehicleId])).get(vehicleId)).toEqual(before);
-    await checkSubscriptions(world.deps, world.ours, [vehicleId]);
+    expect((await admin.post(`/api/subscription/orders/${created.id}/mark-paid`)).status).toBe(200);
+    expect((await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId)).toEqual(before);
+    await assertSubscriptions(harness.deps, harness.ours, [vehicleId]);
     expect([(await share()).status, (await link()).status]).toEqual([200, 201]);
-    const proof = { order_id: made.id, payment_id: 'p', signature: 's' };
-    expect((await world.as(world.ours.owner).post('/api/subscription/verify-payment', proof)).status).toBe(409);
-    const manager = world.as(await world.user('manager'));
-    expect((await manager.post(`/api/subscription/orders/${made.id}/mark-paid`)).status).toBe(403);
+    const proof = { order_id: created.id, payment_id: 'p', signature: 's' };
+    expect((await harness.as(harness.ours.owner).post('/api/subscription/verify-payment', proof)).status).toBe(409);
+    const manager = harness.as(await harness.user('manager'));
+    expect((await manager.post(`/api/subscription/orders/${created.id}/mark-paid`)).status).toBe(403);
   });
 
   it('expires an order after half an hour, read as listed', async () => {
-    const made = (await order(world)).data;
-    const orders = world.deps.database.collection<{ _id: number; expiresAt: Date; status: string }>('orders');
-    await orders.updateOne({ _id: made.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    expect(await read(world, made.id)).toMatchObject({ status: 'expired' });
-    const owner = world.as(world.ours.owner);
+    const created = (await order(harness)).data;
+    const orders = harness.deps.database.collection<{ _id: number; expiresAt: Date; status: string }>('orders');
+    await orders.updateOne({ _id: created.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'expired' });
+    const owner = harness.as(harness.ours.owner);
     const listed = await owner.get('/api/subscription/orders?status=expired');
-    expect(listed.items.map(({ id }) => id)).toEqual([made.id]);
+    expect(listed.items.map(({ id }) => id)).toEqual([created.id]);
     expect((await owner.get('/api/subscription/orders?status=created')).items.map(({ id }) => id)).not.toContain(
-      made.id,
+      created.id,
     );
-    expect((await owner.post(`/api/subscription/orders/${made.id}/mark-paid`)).status).toBe(409);
-    await sweepOrders(world.deps);
-    expect((await orders.findOne({ _id: made.id }))?.status).toBe('expired');
+    expect((await owner.post(`/api/subscription/orders/${created.id}/mark-paid`)).status).toBe(409);
+    await processOrders(harness.deps);
+    expect((await orders.findOne({ _id: created.id }))?.status).toBe('expired');
   });
 
   it('leads to a page behind a signed link, and back to allowed addresses alone', async () => {
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     const back = 'https://app.fleet.example/billing/done?x=1';
-    const answer = await owner.get(`/api/subscriptions/billing-portal?return_url=${encodeURIComponent(back)}`);
-    expect(answer.status).toBe(200);
-    expect(answer.data).toMatchObject({ provider: 'offline', expires_at: expect.any(String) });
-    const { pathname, search } = new URL(String(answer.data['url']));
-    const page = await world.anonymous.get(pathname + search);
+    const response = await owner.get(`/api/subscriptions/billing-portal?return_url=${encodeURIComponent(back)}`);
+    expect(response.status).toBe(200);
+    expect(response.data).toMatchObject({ provider: 'offline', expires_at: expect.any(String) });
+    const { pathname, search } = new URL(String(response.data['url']));
+    const page = await harness.anonymous.get(pathname + search);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
     expect(page.body).toContain('Orders');
-    const paid = (await order(world)).data;
+    const paid = (await order(harness)).data;
     const [vehicleId = 0] = paid['vehicle_ids'] as number[];
-    await world.as(await world.user('admin')).post(`/api/subscription/orders/${paid.id}/mark-paid`);
+    await harness.as(await harness.user('admin')).post(`/api/subscription/orders/${paid.id}/mark-paid`);
     const vehicleNo = String((await owner.get(`/api/vehicles/${vehicleId}`)).data['vehicle_no']);
-    const row = (await world.anonymous.get(pathname + search)).body;
+    const row = (await harness.anonymous.get(pathname + search)).body;
     expect(row).toContain(`<tr><td>${vehicleNo}</td><td>basic</td><td>active</td>`);
     expect(page.body).toContain(`href="${back}"`);
-    expect((await world.anonymous.get(`${pathname}?ticket=v1.a.b.c`)).status).toBe(401);
-    expect((await world.anonymous.get(`${pathname}${search}x`)).status).toBe(401);
-    for (const bad of [
+    expect((await harness.anonymous.get(`${pathname}?ticket=v1.a.b.c`)).status).toBe(401);
+    expect((await harness.anonymous.get(`${pathname}${search}x`)).status).toBe(401);
+    for (const invalid of [
       'https://evil.example/',
       'https://app.fleet.example/billingx',
       'https://app.fleet.example@evil.example/billing',
@@ -179,14 +186,15 @@ describe('billing without a gateway', () => {
       '//evil.example',
       'billing',
     ]) {
-      const refused = await owner.get(`/api/subscriptions/billing-portal?return_url=${encodeURIComponent(bad)}`);
-      expect([bad, refused.status]).toEqual([bad, 400]);
+      const refused = await owner.get(`/api/subscriptions/billing-portal?return_url=${encodeURIComponent(invalid)}`);
+      expect([invalid, refused.status]).toEqual([invalid, 400]);
     }
     expect((await owner.get('/api/subscriptions/billing-portal')).status).toBe(200);
   });
 
   it('answers 401 to events of gateways without a secret, 404 to others', async () => {
-    const send = (gateway: string) => world.anonymous.post(`/api/subscription/gateway-webhook/${gateway}`, { id: 'e' });
+    const send = (gateway: string) =>
+      harness.anonymous.post(`/api/subscription/gateway-webhook/${gateway}`, { id: 'e' });
     expect((await send('stripe')).status).toBe(401);
     expect((await send('razorpay')).status).toBe(401);
     expect((await send('offline')).status).toBe(404);
@@ -195,13 +203,13 @@ describe('billing without a gateway', () => {
 
 describe('billing by Stripe', () => {
   const secret = 'whsec_test';
-  let world: PlatformWorld;
-  let stub: GatewayStub;
+  let harness: PlatformWorld;
+  let fake: GatewayStub;
   let intents = 0;
 
   beforeAll(async () => {
-    stub = await GatewayStub.open();
-    stub.answer = ({ path, body }) => {
+    fake = await GatewayStub.open();
+    fake.answer = ({ path, body }) => {
       if (path === '/v1/payment_intents') {
         intents += 1;
         const form = new URLSearchParams(body);
@@ -226,112 +234,118 @@ describe('billing by Stripe', () => {
         return { body: { id: 'bps_1', object: 'billing_portal.session', url: 'https://billing.stripe.example/s/1' } };
       return { status: 404, body: { error: { type: 'invalid_request_error', message: 'no' } } };
     };
-    world = await PlatformWorld.open({
+    harness = await PlatformWorld.open({
       PAYMENT_GATEWAY: 'stripe',
       STRIPE_SECRET_KEY: 'sk_test_1',
       STRIPE_PUBLISHABLE_KEY: 'pk_test_1',
       STRIPE_WEBHOOK_SECRET: secret,
-      STRIPE_URL: stub.url,
+      STRIPE_URL: fake.url,
     });
   });
   afterAll(async () => {
-    await world.close();
-    await stub.close();
+    await harness.close();
+    await fake.close();
   });
 
   let events = 0;
-  const eventOf = (type: string, object: Record<string, unknown>): string => {
+  const createEvent = (type: string, object: Record<string, unknown>): string => {
     events += 1;
     return JSON.stringify({ id: `evt_${events}`, object: 'event', type, data: { object } });
   };
-  const succeeded = (made: Data, more: Record<string, unknown> = {}): string =>
-    eventOf('payment_intent.succeeded', {
-      id: made['gateway_order_id'],
-      amount_received: made['amount'],
+  const succeeded = (created: Data, more: Record<string, unknown> = {}): string =>
+    createEvent('payment_intent.succeeded', {
+      id: created['gateway_order_id'],
+      amount_received: created['amount'],
       currency: 'usd',
-      metadata: { order_id: String(made.id) },
+      metadata: { order_id: String(created.id) },
       ...more,
     });
   const send = (
     payload: string,
     header = Stripe.webhooks.generateTestHeaderString({ payload, secret }),
   ): Promise<Answer> =>
-    world.anonymous.post('/api/subscription/gateway-webhook/stripe', payload, { 'stripe-signature': header });
+    harness.anonymous.post('/api/subscription/gateway-webhook/stripe', payload, { 'stripe-signature': header });
 
   it('makes a payment intent of the computed price, once for an order; its secret is shown once', async () => {
-    const { status, data: made } = await order(world);
+    const { status, data: created } = await order(harness);
     expect(status).toBe(201);
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       gateway: 'stripe',
       public_key: 'pk_test_1',
       client_secret: expect.stringMatching(/^pi_\d+_secret$/),
     });
-    const asked = stub.requests.findLast(({ path }) => path === '/v1/payment_intents');
-    expect(asked?.headers['authorization']).toBe('Bearer sk_test_1');
-    expect(asked?.headers['idempotency-key']).toMatch(new RegExp(`^order-${made.id}-`));
-    expect(new URLSearchParams(asked?.body).get('amount')).toBe('300');
-    expect(new URLSearchParams(asked?.body).get('metadata[order_id]')).toBe(String(made.id));
-    expect(await read(world, made.id)).toMatchObject({
+    const requested = fake.requests.findLast(({ path }) => path === '/v1/payment_intents');
+    expect(requested?.headers['authorization']).toBe('Bearer sk_test_1');
+    expect(requested?.headers['idempotency-key']).toMatch(new RegExp(`^order-${created.id}-`));
+    expect(new URLSearchParams(requested?.body).get('amount')).toBe('300');
+    expect(new URLSearchParams(requested?.body).get('metadata[order_id]')).toBe(String(created.id));
+    expect(await read(harness, created.id)).toMatchObject({
       client_secret: null,
-      gateway_order_id: made['gateway_order_id'],
+      gateway_order_id: created['gateway_order_id'],
     });
   });
 
   it('is paid by a signed event, whatever came before it and however often it comes', async () => {
-    const made = (await order(world)).data;
-    const failed = eventOf('payment_intent.payment_failed', {
-      id: made['gateway_order_id'],
+    const created = (await order(harness)).data;
+    const failed = createEvent('payment_intent.payment_failed', {
+      id: created['gateway_order_id'],
       currency: 'usd',
       metadata: {},
     });
     expect((await send(failed)).body).toEqual({ received: true, duplicate: false });
-    expect(await read(world, made.id)).toMatchObject({ status: 'failed' });
-    const paid = succeeded(made);
+    expect(await read(harness, created.id)).toMatchObject({ status: 'failed' });
+    const paid = succeeded(created);
     expect((await send(paid)).body).toEqual({ received: true, duplicate: false });
     expect((await send(paid)).body).toEqual({ received: true, duplicate: true });
-    expect((await send(succeeded(made))).body).toEqual({ received: true, duplicate: false });
-    const late = eventOf('payment_intent.processing', { id: made['gateway_order_id'], currency: 'usd', metadata: {} });
+    expect((await send(succeeded(created))).body).toEqual({ received: true, duplicate: false });
+    const late = createEvent('payment_intent.processing', {
+      id: created['gateway_order_id'],
+      currency: 'usd',
+      metadata: {},
+    });
     expect((await send(late)).status).toBe(200);
-    expect(await read(world, made.id)).toMatchObject({ status: 'paid' });
-    expect(await statusOf(world, made)).toBe('active');
-    const [vehicleId = 0] = made['vehicle_ids'] as number[];
-    const until = (await subscriptionsOf(world.deps, world.ours, [vehicleId])).get(vehicleId)?.expires_at ?? '';
+    expect(await read(harness, created.id)).toMatchObject({ status: 'paid' });
+    expect(await readStatus(harness, created)).toBe('active');
+    const [vehicleId = 0] = created['vehicle_ids'] as number[];
+    const until = (await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId)?.expires_at ?? '';
     expect(Date.parse(until)).toBeLessThan(Date.now() + 32 * 86_400_000);
   });
 
   it('stays refunded when the refund is told before the payment, and takes months back when after', async () => {
-    const early = (await order(world)).data;
-    const refund = (made: Data) =>
-      eventOf('charge.refunded', {
+    const early = (await order(harness)).data;
+    const refund = (created: Data) =>
+      createEvent('charge.refunded', {
         id: 'ch_1',
         refunded: true,
-        payment_intent: made['gateway_order_id'],
+        payment_intent: created['gateway_order_id'],
         metadata: {},
       });
     await send(refund(early));
     await send(succeeded(early));
-    expect(await read(world, early.id)).toMatchObject({ status: 'refunded' });
-    expect(await statusOf(world, early)).toBeUndefined();
-    const late = (await order(world)).data;
+    expect(await read(harness, early.id)).toMatchObject({ status: 'refunded' });
+    expect(await readStatus(harness, early)).toBeUndefined();
+    const late = (await order(harness)).data;
     await send(succeeded(late));
-    expect(await statusOf(world, late)).toBe('active');
+    expect(await readStatus(harness, late)).toBe('active');
     await send(refund(late));
-    expect(await read(world, late.id)).toMatchObject({ status: 'refunded' });
-    expect(await statusOf(world, late)).toBe('canceled');
+    expect(await read(harness, late.id)).toMatchObject({ status: 'refunded' });
+    expect(await readStatus(harness, late)).toBe('canceled');
   });
 
   it('is not paid by too little, another currency, or an event of no order', async () => {
-    const made = (await order(world)).data;
-    expect((await send(succeeded(made, { amount_received: 299 }))).status).toBe(200);
-    expect((await send(succeeded(made, { currency: 'inr' }))).status).toBe(200);
-    expect((await send(succeeded(made, { id: 'pi_other', metadata: { order_id: String(made.id) } }))).status).toBe(200);
-    expect((await send(eventOf('customer.created', { id: 'cus_9' }))).status).toBe(200);
-    expect(await read(world, made.id)).toMatchObject({ status: 'created' });
+    const created = (await order(harness)).data;
+    expect((await send(succeeded(created, { amount_received: 299 }))).status).toBe(200);
+    expect((await send(succeeded(created, { currency: 'inr' }))).status).toBe(200);
+    expect(
+      (await send(succeeded(created, { id: 'pi_other', metadata: { order_id: String(created.id) } }))).status,
+    ).toBe(200);
+    expect((await send(createEvent('customer.created', { id: 'cus_9' }))).status).toBe(200);
+    expect(await read(harness, created.id)).toMatchObject({ status: 'created' });
   });
 
   it('refuses signatures of other bodies, other secrets, old times, and none', async () => {
-    const made = (await order(world)).data;
-    const payload = succeeded(made);
+    const created = (await order(harness)).data;
+    const payload = succeeded(created);
     const sign = (options: { payload?: string; secret?: string; timestamp?: number }): string =>
       Stripe.webhooks.generateTestHeaderString({ payload, secret, ...options });
     const old = Math.floor(Date.now() / 1000) - 301;
@@ -344,78 +358,78 @@ describe('billing by Stripe', () => {
     ])
       expect((await send(payload, header)).status).toBe(401);
     expect((await send(payload, sign({}).replace(/v1=./, 'v1=x'))).status).toBe(401);
-    expect(await read(world, made.id)).toMatchObject({ status: 'created' });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'created' });
     expect((await send(payload, sign({ timestamp: old + 30 }))).status).toBe(200);
   });
 
   it('asks the gateway itself where a client says that it has paid', async () => {
-    const made = (await order(world)).data;
-    const proof = { order_id: made.id, payment_id: made['gateway_order_id'] };
-    const answer = await world.as(world.ours.owner).post('/api/subscription/verify-payment', proof);
-    expect(answer.data).toMatchObject({ status: 'paid' });
-    const dear = (await order(world, { plan: 'video' })).data;
+    const created = (await order(harness)).data;
+    const proof = { order_id: created.id, payment_id: created['gateway_order_id'] };
+    const response = await harness.as(harness.ours.owner).post('/api/subscription/verify-payment', proof);
+    expect(response.data).toMatchObject({ status: 'paid' });
+    const dear = (await order(harness, { plan: 'video' })).data;
     const short = { order_id: dear.id, payment_id: dear['gateway_order_id'] };
-    const unpaid = await world.as(world.ours.owner).post('/api/subscription/verify-payment', short);
+    const unpaid = await harness.as(harness.ours.owner).post('/api/subscription/verify-payment', short);
     expect(unpaid.data).toMatchObject({ status: 'created' });
   });
 
   it("leads to Stripe's portal as one customer", async () => {
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     for (let i = 0; i < 2; i += 1) {
-      const answer = await owner.get('/api/subscriptions/billing-portal');
-      expect(answer.data).toMatchObject({ url: 'https://billing.stripe.example/s/1', provider: 'stripe' });
+      const response = await owner.get('/api/subscriptions/billing-portal');
+      expect(response.data).toMatchObject({ url: 'https://billing.stripe.example/s/1', provider: 'stripe' });
     }
-    expect(stub.requests.filter(({ path }) => path === '/v1/customers')).toHaveLength(1);
+    expect(fake.requests.filter(({ path }) => path === '/v1/customers')).toHaveLength(1);
   });
 
   it('is 502 while the gateway fails; the order has failed then', async () => {
-    const answering = stub.answer;
-    stub.answer = () => ({ status: 500, body: { error: { type: 'api_error', message: 'down' } } });
-    const answer = await order(world);
-    stub.answer = answering;
-    expect(answer.status).toBe(502);
-    expect(answer.body).toMatchObject({ code: 'upstream_error' });
-    const [last] = (await world.as(world.ours.owner).get('/api/subscription/orders?limit=1')).items;
+    const responding = fake.answer;
+    fake.answer = () => ({ status: 500, body: { error: { type: 'api_error', message: 'down' } } });
+    const response = await order(harness);
+    fake.answer = responding;
+    expect(response.status).toBe(502);
+    expect(response.body).toMatchObject({ code: 'upstream_error' });
+    const [last] = (await harness.as(harness.ours.owner).get('/api/subscription/orders?limit=1')).items;
     expect(last).toMatchObject({ status: 'failed' });
   });
 });
 
 describe('billing by Razorpay', () => {
   const hmac = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
-  let world: PlatformWorld;
-  let stub: GatewayStub;
+  let harness: PlatformWorld;
+  let fake: GatewayStub;
   let orders = 0;
 
   beforeAll(async () => {
-    stub = await GatewayStub.open();
-    stub.answer = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
-    world = await PlatformWorld.open({
+    fake = await GatewayStub.open();
+    fake.answer = () => ({ body: { id: `order_${(orders += 1)}`, status: 'created' } });
+    harness = await PlatformWorld.open({
       PAYMENT_GATEWAY: 'razorpay',
       RAZORPAY_KEY_ID: 'rzp_test_1',
       RAZORPAY_KEY_SECRET: 'key secret',
       RAZORPAY_WEBHOOK_SECRET: 'hook secret',
-      RAZORPAY_URL: stub.url,
+      RAZORPAY_URL: fake.url,
     });
   });
   afterAll(async () => {
-    await world.close();
-    await stub.close();
+    await harness.close();
+    await fake.close();
   });
 
   const send = (body: object, headers: Record<string, string> = {}, key = 'hook secret'): Promise<Answer> => {
     const text = JSON.stringify(body);
     const signed = { 'x-razorpay-signature': hmac(key, text), ...headers };
-    return world.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed);
+    return harness.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed);
   };
-  const captured = (made: Data, more: Record<string, unknown> = {}): object => ({
+  const captured = (created: Data, more: Record<string, unknown> = {}): object => ({
     event: 'payment.captured',
     payload: {
       payment: {
         entity: {
           id: 'pay_1',
-          order_id: made['gateway_order_id'],
-          amount: made['amount'],
-          currency: made['currency'],
+          order_id: created['gateway_order_id'],
+          amount: created['amount'],
+          currency: created['currency'],
           ...more,
         },
       },
@@ -423,24 +437,26 @@ describe('billing by Razorpay', () => {
   });
 
   it('makes an order there, and is paid by what the client shows of it', async () => {
-    const made = (await order(world, { currency: 'INR' })).data;
-    expect(made).toMatchObject({
+    const created = (await order(harness, { currency: 'INR' })).data;
+    expect(created).toMatchObject({
       gateway: 'razorpay',
       public_key: 'rzp_test_1',
       amount: 24_900,
       gateway_order_id: `order_${orders}`,
     });
-    const asked = stub.requests.at(-1);
-    expect(asked?.headers['authorization']).toBe(`Basic ${Buffer.from('rzp_test_1:key secret').toString('base64')}`);
-    expect(JSON.parse(asked?.body ?? '')).toMatchObject({
+    const requested = fake.requests.at(-1);
+    expect(requested?.headers['authorization']).toBe(
+      `Basic ${Buffer.from('rzp_test_1:key secret').toString('base64')}`,
+    );
+    expect(JSON.parse(requested?.body ?? '')).toMatchObject({
       amount: 24_900,
       currency: 'INR',
-      receipt: `order-${made.id}`,
+      receipt: `order-${created.id}`,
     });
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     const proof = (signature?: string) =>
       owner.post('/api/subscription/verify-payment', {
-        order_id: made.id,
+        order_id: created.id,
         payment_id: 'pay_1',
         ...(signature === undefined ? {} : { signature }),
       });
@@ -451,39 +467,39 @@ describe('billing by Razorpay', () => {
       hmac('key secret', `order_${orders}|pay_2`),
     ])
       expect((await proof(wrong)).status).toBe(401);
-    expect(await read(world, made.id)).toMatchObject({ status: 'created' });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'created' });
     expect((await proof(hmac('key secret', `order_${orders}|pay_1`))).data).toMatchObject({ status: 'paid' });
-    expect(await statusOf(world, made)).toBe('active');
+    expect(await readStatus(harness, created)).toBe('active');
   });
 
   it('is paid by a signed event, each of which counts once', async () => {
-    const made = (await order(world)).data;
+    const created = (await order(harness)).data;
     const id = { 'x-razorpay-event-id': 'ev_1' };
-    expect((await send(captured(made), {}, 'other')).status).toBe(401);
-    expect((await send(captured(made), { 'x-razorpay-signature': '' })).status).toBe(401);
-    expect((await send(captured(made, { amount: 1 }))).status).toBe(200);
-    expect(await read(world, made.id)).toMatchObject({ status: 'created' });
-    expect((await send(captured(made), id)).body).toEqual({ received: true, duplicate: false });
-    expect((await send(captured(made), id)).body).toEqual({ received: true, duplicate: true });
-    expect(await read(world, made.id)).toMatchObject({ status: 'paid' });
+    expect((await send(captured(created), {}, 'other')).status).toBe(401);
+    expect((await send(captured(created), { 'x-razorpay-signature': '' })).status).toBe(401);
+    expect((await send(captured(created, { amount: 1 }))).status).toBe(200);
+    expect(await read(harness, created.id)).toMatchObject({ status: 'created' });
+    expect((await send(captured(created), id)).body).toEqual({ received: true, duplicate: false });
+    expect((await send(captured(created), id)).body).toEqual({ received: true, duplicate: true });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'paid' });
     const refund = {
       event: 'refund.processed',
       payload: {
-        payment: { entity: { id: 'pay_1', order_id: made['gateway_order_id'], amount: 300, amount_refunded: 100 } },
+        payment: { entity: { id: 'pay_1', order_id: created['gateway_order_id'], amount: 300, amount_refunded: 100 } },
       },
     };
     await send(refund);
-    expect(await read(world, made.id)).toMatchObject({ status: 'paid' });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'paid' });
     refund.payload.payment.entity.amount_refunded = 300;
     await send(refund);
-    expect(await read(world, made.id)).toMatchObject({ status: 'refunded' });
+    expect(await read(harness, created.id)).toMatchObject({ status: 'refunded' });
   });
 
   it('takes no event that is signed and no JSON, and shows our own page', async () => {
     const text = 'no json';
     const signed = { 'x-razorpay-signature': hmac('hook secret', text) };
-    expect((await world.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed)).status).toBe(400);
-    const portal = await world.as(world.ours.owner).get('/api/subscriptions/billing-portal');
+    expect((await harness.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed)).status).toBe(400);
+    const portal = await harness.as(harness.ours.owner).get('/api/subscriptions/billing-portal');
     expect(portal.data).toMatchObject({
       provider: 'razorpay',
       url: expect.stringContaining('/api/subscriptions/billing-page?'),

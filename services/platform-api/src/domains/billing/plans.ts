@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { AppError, ConfigError, compileBody, invalid } from '@fleet/service-kit';
+import { AppError, ConfigError, compileBody, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 import type { LineItem } from './schema.ts';
 
-const percent = Type.Integer({ minimum: 1, maximum: 99 });
+const percentSchema = Type.Integer({ minimum: 1, maximum: 99 });
 
 /** A file of plans: prices in minor units, for a vehicle and month. */
 const planFile = Type.Object({
@@ -19,11 +19,11 @@ const planFile = Type.Object({
     }),
     { minItems: 1 },
   ),
-  month_discounts_percent: Type.Record(Type.String(), percent, { default: {} }),
+  month_discounts_percent: Type.Record(Type.String(), percentSchema, { default: {} }),
   coupons: Type.Array(
     Type.Object({
       code: Type.String({ minLength: 1, maxLength: 60 }),
-      percent_off: percent,
+      percent_off: percentSchema,
       /** Plans that it is good for; all when absent. */
       plans: Type.Optional(Type.Array(Type.String())),
       /** The last day, in UTC. */
@@ -42,7 +42,7 @@ export function readPlans(path: string | undefined): PlanFile {
   try {
     return check(JSON.parse(readFileSync(path ?? example, 'utf8'))) as PlanFile;
   } catch (cause) {
-    throw new ConfigError(`PLANS_FILE can not be read: ${(cause as Error).message}`, { cause });
+    throw new ConfigError(`PLANS_FILE cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -63,13 +63,18 @@ export interface Price {
 }
 
 /** The price of a purchase, or 400. Discounts are rounded down, in favour of whoever sells. */
-export function priceOf(file: PlanFile, purchase: Purchase, today = new Date().toISOString().slice(0, 10)): Price {
+export function calculatePrice(
+  file: PlanFile,
+  purchase: Purchase,
+  today = new Date().toISOString().slice(0, 10),
+): Price {
   const { months, vehicles } = purchase;
   const plan = file.plans.find(({ key }) => key === purchase.plan);
-  if (plan === undefined) throw invalid([{ path: '/plan', message: 'is not the key of a plan' }]);
+  if (plan === undefined) throw validationError([{ path: '/plan', message: 'is not the key of a plan' }]);
   const currency = purchase.currency ?? file.currency;
   const monthly = plan.monthly_prices[currency];
-  if (monthly === undefined) throw invalid([{ path: '/currency', message: 'is none that the plan has a price in' }]);
+  if (monthly === undefined)
+    throw validationError([{ path: '/currency', message: 'is none that the plan has a price in' }]);
   const unit = monthly * months;
   const lines: LineItem[] = [
     {
@@ -79,30 +84,31 @@ export function priceOf(file: PlanFile, purchase: Purchase, today = new Date().t
       amount: unit * vehicles,
     },
   ];
-  const ofMonths = file.month_discounts_percent[String(months)];
-  if (ofMonths !== undefined) lines.push(discount(`${ofMonths} % for ${months} months`, lines, ofMonths));
+  const monthDiscount = file.month_discounts_percent[String(months)];
+  if (monthDiscount !== undefined)
+    lines.push(applyDiscount(`${monthDiscount} % for ${months} months`, lines, monthDiscount));
   if (purchase.coupon !== undefined) {
-    const { code, percent_off: off } = couponOf(file, purchase.coupon, plan.key, today);
-    lines.push(discount(`Coupon ${code}, ${off} %`, lines, off));
+    const { code, percent_off: off } = findCoupon(file, purchase.coupon, plan.key, today);
+    lines.push(applyDiscount(`Coupon ${code}, ${off} %`, lines, off));
   }
-  const amount = sum(lines);
+  const amount = sumLines(lines);
   if (amount > 99_999_999) throw new AppError('validation_failed', 'The order is too large: split it.');
   return { amount, currency, lineItems: lines };
 }
 
-const sum = (lines: readonly LineItem[]): number => lines.reduce((total, { amount }) => total + amount, 0);
+const sumLines = (lines: readonly LineItem[]): number => lines.reduce((total, { amount }) => total + amount, 0);
 
-function discount(description: string, lines: readonly LineItem[], percentOff: number): LineItem {
-  const off = -Math.floor((sum(lines) * percentOff) / 100);
+function applyDiscount(description: string, lines: readonly LineItem[], percentOff: number): LineItem {
+  const off = -Math.floor((sumLines(lines) * percentOff) / 100);
   return { description, quantity: 1, unit_amount: off, amount: off };
 }
 
-function couponOf(file: PlanFile, code: string, plan: string, today: string): PlanFile['coupons'][number] {
+function findCoupon(file: PlanFile, code: string, plan: string, today: string): PlanFile['coupons'][number] {
   const coupon = file.coupons.find((one) => one.code.toUpperCase() === code.trim().toUpperCase());
-  const isGood =
+  const isValid =
     coupon !== undefined &&
     (coupon.plans === undefined || coupon.plans.includes(plan)) &&
     (coupon.valid_until === undefined || coupon.valid_until >= today);
-  if (isGood) return coupon;
-  throw invalid([{ path: '/coupon', message: 'is not good for this order' }]);
+  if (isValid) return coupon;
+  throw validationError([{ path: '/coupon', message: 'is not good for this order' }]);
 }

@@ -1,37 +1,37 @@
 import {
-  oneOf,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  getRawBody,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parsePagination,
   Reply,
-  rawBodyOf,
-  readPaging,
+  singleSchema,
   sortParameter,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { inOrder, oneOfWords, sortingOf } from '../../fields.ts';
-import { idParams } from '../../schemas.ts';
-import { billingPage, billingPortal } from './portal.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { sortItems, stringEnum, toSorting } from '../../platform/fields.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { createPortal, renderBillingPage } from './portal.ts';
+import { toOrderResponse, toPlanResponses } from './responses.ts';
 import {
   createOrderBody,
-  orderShown,
+  orderResponse,
   orderStatuses,
-  planShown,
+  planResponse,
   portalQuery,
-  portalShown,
+  portalResponse,
   verifyPaymentBody,
 } from './schema.ts';
-import { shownOrder, shownPlans } from './shown.ts';
-import { createOrder, listOrders, markPaid, readOrder, takeEvent, verifyPayment } from './use-cases.ts';
+import { createOrder, handleGatewayEvent, listOrders, markPaid, readOrder, verifyPayment } from './use-cases.ts';
 
 const common = { tags: ['Subscriptions'] } as const;
 const billing = { permission: 'billing' } as const;
 const ofGateway = {
   502: 'The payment gateway did not take the request.',
-  503: 'The payment gateway is not configured, or can not be reached; or a backend can not.',
+  503: 'The payment gateway is not configured, or cannot be reached; or a backend cannot.',
 } as const;
 
 export const billingRoutes = (deps: Deps): PlatformRoute[] => [
@@ -49,10 +49,10 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getBillingPortal',
     summary: 'Where the customer sees and changes what is paid: a link that is good for some minutes',
     query: portalQuery,
-    response: oneOf(portalShown),
+    response: singleSchema(portalResponse),
     errors: ofGateway,
     handle: async ({ query, context }) => {
-      const { url, provider, expiresAt } = await billingPortal(deps, callerOf(context), query.return_url);
+      const { url, provider, expiresAt } = await createPortal(deps, getCaller(context), query.return_url);
       return { data: { url, provider, expires_at: expiresAt.toISOString() } };
     },
   }),
@@ -67,7 +67,7 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     contentType: 'text/html',
     errors: { 401: 'The link is not valid, or not any more.' },
     handle: async ({ query, context }) => {
-      const html = await billingPage(deps, query.ticket);
+      const html = await renderBillingPage(deps, query.ticket);
       context.response
         .set('Cache-Control', 'no-store')
         .set('Referrer-Policy', 'no-referrer')
@@ -83,16 +83,16 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     isStatic: true,
     operationId: 'listPlans',
     summary: 'Plans that can be ordered, with their prices, in the order of the plan file',
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
-    response: pageOf(planShown),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
+    response: pageSchema(planResponse),
     handle: async ({ query }) => {
-      const paging = readPaging(query);
-      const plans = inOrder(shownPlans(deps.billing.plans), sortingOf(query.sort), ({ id }) => id, {
+      const paging = parsePagination(query);
+      const plans = sortItems(toPlanResponses(deps.billing.plans), toSorting(query.sort), ({ id }) => id, {
         key: ({ key }) => key,
         name: ({ name }) => name,
       });
       const items = plans.slice(paging.offset, paging.offset + paging.limit);
-      return pageEnvelope({ items, total: plans.length }, paging);
+      return pageResponse({ items, total: plans.length }, paging);
     },
   }),
 ];
@@ -108,8 +108,8 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     description: 'An order that is not paid within 30 minutes expires. An Idempotency-Key is advised.',
     isIdempotent: true,
     body: createOrderBody,
-    response: oneOf(orderShown),
-    otherSuccesses: { 201: 'Made; `Location` is the path of the order.' },
+    response: singleSchema(orderResponse),
+    extraSuccesses: { 201: 'Made; `Location` is the path of the order.' },
     errors: {
       ...ofGateway,
       404: 'One of the vehicles does not exist in the account.',
@@ -117,9 +117,9 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
       422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ body, context }) => {
-      const { order, clientSecret } = await createOrder(deps, callerOf(context), body);
+      const { order, clientSecret } = await createOrder(deps, getCaller(context), body);
       const location = { Location: `/api/subscription/orders/${order._id}` };
-      return new Reply(201, { data: shownOrder(order, clientSecret) }, location);
+      return new Reply(201, { data: toOrderResponse(order, clientSecret) }, location);
     },
   }),
   platformRoute({
@@ -130,15 +130,15 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'listOrders',
     summary: 'Orders of the account',
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(['id', 'created_at']),
-      status: Type.Optional(oneOfWords(orderStatuses)),
+      status: Type.Optional(stringEnum(orderStatuses)),
     }),
-    response: pageOf(orderShown),
+    response: pageSchema(orderResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listOrders(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: items.map((order) => shownOrder(order)), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listOrders(deps, getCaller(context), query, paging);
+      return pageResponse({ items: items.map((order) => toOrderResponse(order)), total }, paging);
     },
   }),
   platformRoute({
@@ -149,8 +149,10 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getOrder',
     summary: 'One order',
     params: idParams,
-    response: oneOf(orderShown),
-    handle: async ({ params, context }) => ({ data: shownOrder(await readOrder(deps, callerOf(context), params.id)) }),
+    response: singleSchema(orderResponse),
+    handle: async ({ params, context }) => ({
+      data: toOrderResponse(await readOrder(deps, getCaller(context), params.id)),
+    }),
   }),
   platformRoute({
     ...common,
@@ -160,9 +162,11 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'markOrderPaid',
     summary: 'Note that an order was paid outside of any gateway (PAYMENT_GATEWAY=offline)',
     params: idParams,
-    response: oneOf(orderShown),
+    response: singleSchema(orderResponse),
     errors: { 409: 'The order has expired, was refunded, or is paid by its gateway.' },
-    handle: async ({ params, context }) => ({ data: shownOrder(await markPaid(deps, callerOf(context), params.id)) }),
+    handle: async ({ params, context }) => ({
+      data: toOrderResponse(await markPaid(deps, getCaller(context), params.id)),
+    }),
   }),
 ];
 
@@ -177,13 +181,15 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
     description:
       'Razorpay: `signature` is the hex HMAC-SHA256 of gateway_order_id|payment_id. Stripe: the gateway itself is asked.',
     body: verifyPaymentBody,
-    response: oneOf(orderShown),
+    response: singleSchema(orderResponse),
     errors: {
       ...ofGateway,
       404: 'There is no such order.',
       409: 'The order is one of another gateway, or is paid offline.',
     },
-    handle: async ({ body, context }) => ({ data: shownOrder(await verifyPayment(deps, callerOf(context), body)) }),
+    handle: async ({ body, context }) => ({
+      data: toOrderResponse(await verifyPayment(deps, getCaller(context), body)),
+    }),
   }),
   platformRoute({
     ...common,
@@ -203,7 +209,7 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
       413: 'The body is too large.',
     },
     handle: async ({ params, context }) => {
-      const isNew = await takeEvent(deps, params.gateway, rawBodyOf(context), context.request.headers);
+      const isNew = await handleGatewayEvent(deps, params.gateway, getRawBody(context), context.request.headers);
       return { received: true, duplicate: !isNew };
     },
   }),

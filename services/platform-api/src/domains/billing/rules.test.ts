@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type PlanFile, priceOf } from './plans.ts';
-import { allowedReturnUrl, shownMoney } from './portal.ts';
-import { addMonths, extended, statusAt, statusesBefore, subscriptionStatus } from './rules.ts';
+import { calculatePrice, type PlanFile } from './plans.ts';
+import { checkReturnUrl, formatMoney } from './portal.ts';
+import { addMonths, effectiveStatus, extendExpiry, previousStatuses, subscriptionStatus } from './rules.ts';
 import type { Subscription } from './schema.ts';
 
 const file: PlanFile = {
@@ -17,8 +17,8 @@ const file: PlanFile = {
     { code: 'FILM', percent_off: 20, plans: ['video'] },
   ],
 };
-const price = (more: Partial<Parameters<typeof priceOf>[1]>, today = '2026-02-01') =>
-  priceOf(file, { plan: 'basic', vehicles: 1, months: 1, ...more }, today);
+const price = (more: Partial<Parameters<typeof calculatePrice>[1]>, today = '2026-02-01') =>
+  calculatePrice(file, { plan: 'basic', vehicles: 1, months: 1, ...more }, today);
 
 describe('an amount', () => {
   it.each([
@@ -26,8 +26,8 @@ describe('an amount', () => {
     [5, 'INR', '0.05 INR'],
     [123_456, 'JPY', '123456 JPY'],
     [123_456, 'KWD', '123.456 KWD'],
-  ])('of %d minor units of %s is shown as %s', (amount, currency, shown) => {
-    expect(shownMoney(amount, currency)).toBe(shown);
+  ])('of %d minor units of %s is shown as %s', (amount, currency, response) => {
+    expect(formatMoney(amount, currency)).toBe(response);
   });
 });
 
@@ -67,17 +67,17 @@ describe('the price of an order', () => {
 
 describe('the status of an order', () => {
   it('comes to paid also after a failure or its end was told, and never away from a refund', () => {
-    expect(statusesBefore('paid')).toEqual(['created', 'pending', 'failed', 'expired']);
-    expect(statusesBefore('refunded')).toEqual(['created', 'pending', 'failed', 'expired', 'paid']);
-    expect(statusesBefore('failed')).toEqual(['created', 'pending']);
-    expect(statusesBefore('created')).toEqual([]);
+    expect(previousStatuses('paid')).toEqual(['created', 'pending', 'failed', 'expired']);
+    expect(previousStatuses('refunded')).toEqual(['created', 'pending', 'failed', 'expired', 'paid']);
+    expect(previousStatuses('failed')).toEqual(['created', 'pending']);
+    expect(previousStatuses('created')).toEqual([]);
   });
 
   it('is expired once its time is over, unless it is paid', () => {
     const [expiresAt, now] = [new Date(1_000), new Date(1_000)];
-    expect(statusAt({ status: 'created', expiresAt }, now)).toBe('expired');
-    expect(statusAt({ status: 'pending', expiresAt }, new Date(999))).toBe('pending');
-    expect(statusAt({ status: 'paid', expiresAt }, now)).toBe('paid');
+    expect(effectiveStatus({ status: 'created', expiresAt }, now)).toBe('expired');
+    expect(effectiveStatus({ status: 'pending', expiresAt }, new Date(999))).toBe('pending');
+    expect(effectiveStatus({ status: 'paid', expiresAt }, now)).toBe('paid');
   });
 });
 
@@ -92,9 +92,9 @@ describe('a subscription', () => {
 
   it('grows from its end while it runs, else from now', () => {
     const now = at('2026-06-01T00:00:00Z');
-    expect(extended(at('2026-07-10T00:00:00Z'), 1, now)).toEqual(at('2026-08-10T00:00:00Z'));
-    expect(extended(at('2026-05-10T00:00:00Z'), 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
-    expect(extended(null, 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
+    expect(extendExpiry(at('2026-07-10T00:00:00Z'), 1, now)).toEqual(at('2026-08-10T00:00:00Z'));
+    expect(extendExpiry(at('2026-05-10T00:00:00Z'), 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
+    expect(extendExpiry(null, 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
   });
 
   it('is past due for seven days after its end, then expired', () => {
@@ -115,7 +115,7 @@ describe('an address to come back to', () => {
   };
 
   it.each(['fleetapp://billing/done', 'https://app.example/a/b', 'https://fleet.example/x'])('is known: %s', (url) => {
-    expect(allowedReturnUrl(config, url)).toBe(url);
+    expect(checkReturnUrl(config, url)).toBe(url);
   });
 
   it.each([
@@ -125,6 +125,6 @@ describe('an address to come back to', () => {
     'data:/x',
     'http://app.example/a',
   ])('is not known: %s', (url) => {
-    expect(() => allowedReturnUrl(config, url)).toThrow(/return_url/);
+    expect(() => checkReturnUrl(config, url)).toThrow(/return_url/);
   });
 });

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Who takes the money (platform-contract.md, section 21). */
+/** Who takes the money (docs/reference/billing.md). */
 export const gatewayNames = ['stripe', 'razorpay', 'offline'] as const;
 export type GatewayName = (typeof gatewayNames)[number];
 
@@ -59,12 +59,12 @@ export interface Subscription extends AccountRecord {
 }
 
 /** A vehicle's subscription as the vehicle shows it. */
-export const subscriptionShown = Type.Object({
+export const subscriptionResponse = Type.Object({
   plan: Type.String(),
-  status: oneOfWords(subscriptionStatuses),
+  status: stringEnum(subscriptionStatuses),
   expires_at: nullable(time),
 });
-export type SubscriptionShown = Static<typeof subscriptionShown>;
+export type SubscriptionResponse = Static<typeof subscriptionResponse>;
 
 const gatewayId = text(1, 255);
 
@@ -97,12 +97,12 @@ export const portalQuery = Type.Object({
   ),
 });
 
-export const portalShown = Type.Object(
-  { url: Type.String(), provider: oneOfWords(gatewayNames), expires_at: time },
+export const portalResponse = Type.Object(
+  { url: Type.String(), provider: stringEnum(gatewayNames), expires_at: time },
   { title: 'BillingPortal' },
 );
 
-export const planShown = Type.Object(
+export const planResponse = Type.Object(
   {
     id: recordId,
     key: Type.String(),
@@ -120,12 +120,12 @@ export const planShown = Type.Object(
   },
   { title: 'Plan' },
 );
-export type PlanShown = Static<typeof planShown>;
+export type PlanResponse = Static<typeof planResponse>;
 
-export const orderShown = Type.Object(
+export const orderResponse = Type.Object(
   {
-    ...recordShape,
-    gateway: oneOfWords(gatewayNames),
+    ...recordProperties,
+    gateway: stringEnum(gatewayNames),
     gateway_order_id: nullable(Type.String()),
     plan: Type.String(),
     vehicle_ids: Type.Array(recordId),
@@ -133,7 +133,7 @@ export const orderShown = Type.Object(
     coupon: nullable(Type.String()),
     amount: Type.Integer({ description: 'Minor units.' }),
     currency: Type.String(),
-    status: oneOfWords(orderStatuses),
+    status: stringEnum(orderStatuses),
     public_key: nullable(Type.String({ description: 'Key of the gateway for its client library.' })),
     client_secret: nullable(Type.String({ description: 'Shown in the answer that makes the order alone.' })),
     checkout_url: nullable(Type.String()),
@@ -143,4 +143,4 @@ export const orderShown = Type.Object(
   },
   { title: 'Order' },
 );
-export type OrderShown = Static<typeof orderShown>;
+export type OrderResponse = Static<typeof orderResponse>;

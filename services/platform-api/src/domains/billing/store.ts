@@ -1,21 +1,25 @@
 import { type Database, isDuplicateKey } from '@fleet/storage';
-import { AccountRecords, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
-import { statusesBefore } from './rules.ts';
+import { AccountRepository, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { previousStatuses } from './rules.ts';
 import { type GatewayName, gatewayNames, type Order, type OrderStatus, type Subscription } from './schema.ts';
 
-export const ordersIn = (records: Records): AccountRecords<Order> => new AccountRecords<Order>(records, 'orders');
+export const orderCollection = (records: RecordStore): AccountRepository<Order> =>
+  new AccountRepository<Order>(records, 'orders');
 
-export const subscriptionsIn = (records: Records): AccountRecords<Subscription> =>
-  new AccountRecords<Subscription>(records, 'subscriptions', { unique: { vehicleId: 'account' } });
+export const subscriptionCollection = (records: RecordStore): AccountRepository<Subscription> =>
+  new AccountRepository<Subscription>(records, 'subscriptions', { unique: { vehicleId: 'account' } });
 
-const changed = (change: object): object => ({ $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } });
+const versionedUpdate = (change: object): object => ({
+  $set: { ...change, updatedAt: new Date() },
+  $inc: { version: 1 },
+});
 
 /** Orders as gateways see them, which know no accounts. */
 export class GatewayOrders {
-  readonly #records: Records;
+  readonly #records: RecordStore;
 
-  constructor(records: Records) {
+  constructor(records: RecordStore) {
     this.#records = records;
   }
 
@@ -26,8 +30,8 @@ export class GatewayOrders {
   /** The order of a gateway's own id, or of the id that it was given along. */
   async find(gateway: GatewayName, gatewayOrderId: string | null, orderId: number | null): Promise<Order | null> {
     if (gatewayOrderId !== null) {
-      const known = await this.#orders.findOne({ gateway, gatewayOrderId } as object);
-      if (known !== null) return known;
+      const order = await this.#orders.findOne({ gateway, gatewayOrderId } as object);
+      if (order !== null) return order;
     }
     // The event came before the gateway's answer was written down.
     if (orderId === null) return null;
@@ -40,19 +44,19 @@ export class GatewayOrders {
     status: OrderStatus,
     change: Partial<Pick<Order, 'gatewayOrderId' | 'paymentId' | 'paidAt'>> = {},
   ): Promise<Order | null> {
-    const where = { _id: order._id, accountId: order.accountId, status: { $in: statusesBefore(status) } } as object;
+    const where = { _id: order._id, accountId: order.accountId, status: { $in: previousStatuses(status) } } as object;
     const moved = { ...change, status, isApplied: false };
     const options = { returnDocument: 'after' } as const;
-    return await this.#orders.findOneAndUpdate(where, changed(moved), options);
+    return await this.#orders.findOneAndUpdate(where, versionedUpdate(moved), options);
   }
 
   /** Notes that the subscriptions show the status of an order; false where that is another one by now. */
-  async applied({ _id, status }: Order): Promise<boolean> {
+  async markApplied({ _id, status }: Order): Promise<boolean> {
     return (await this.#orders.updateOne({ _id, status }, { $set: { isApplied: true } })).matchedCount === 1;
   }
 
   /** Paid and refunded orders whose subscriptions do not show it yet: their process died. */
-  async unapplied(): Promise<Order[]> {
+  async listUnapplied(): Promise<Order[]> {
     const where = { status: { $in: ['paid', 'refunded'] }, isApplied: false } as object;
     return await this.#orders.find(where).limit(100).toArray();
   }
@@ -60,7 +64,7 @@ export class GatewayOrders {
   /** Ends orders whose time is over; the number of ended ones. */
   async expire(now: Date): Promise<number> {
     const where = { status: { $in: ['created', 'pending'] }, expiresAt: { $lte: now } } as object;
-    return (await this.#orders.updateMany(where, changed({ status: 'expired' }))).modifiedCount;
+    return (await this.#orders.updateMany(where, versionedUpdate({ status: 'expired' }))).modifiedCount;
   }
 }
 
@@ -87,7 +91,7 @@ export class PaymentEvents {
   }
 
   /** To be called once the event has been dealt with: one that failed comes again. */
-  async note(gateway: GatewayName, eventId: string, type: string): Promise<void> {
+  async record(gateway: GatewayName, eventId: string, type: string): Promise<void> {
     try {
       await this.#events.insertOne({ _id: `${gateway}:${eventId}`, type, receivedAt: new Date() });
     } catch (error) {
@@ -97,8 +101,8 @@ export class PaymentEvents {
   }
 
   /** Gateways repeat an event for days, not for months. */
-  async removeBefore(moment: Date): Promise<number> {
-    return (await this.#events.deleteMany({ receivedAt: { $lt: moment } })).deletedCount;
+  async removeBefore(before: Date): Promise<number> {
+    return (await this.#events.deleteMany({ receivedAt: { $lt: before } })).deletedCount;
   }
 }
 
@@ -117,19 +121,19 @@ export class Customers {
   }
 
   async find(gateway: GatewayName, { accountId }: Scope): Promise<string | null> {
-    const known = await this.#database
+    const customer = await this.#database
       .collection<Customer>('billing_customers')
       .findOne({ _id: `${gateway}:${accountId}` });
-    return known?.customerId ?? null;
+    return customer?.customerId ?? null;
   }
 
   /** Forgets an account with all gateways. */
-  async forget({ accountId }: Scope): Promise<void> {
+  async delete({ accountId }: Scope): Promise<void> {
     const ids = gatewayNames.map((gateway) => `${gateway}:${accountId}`);
     await this.#database.collection<Customer>('billing_customers').deleteMany({ _id: { $in: ids } });
   }
 
-  async keep(gateway: GatewayName, { accountId }: Scope, customerId: string): Promise<void> {
+  async save(gateway: GatewayName, { accountId }: Scope, customerId: string): Promise<void> {
     const customers = this.#database.collection<Customer>('billing_customers');
     await customers.updateOne({ _id: `${gateway}:${accountId}` }, { $set: { customerId } }, { upsert: true });
   }

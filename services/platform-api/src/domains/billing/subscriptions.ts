@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { addMonths, extended, subscriptionStatus } from './rules.ts';
-import type { Order, Subscription, SubscriptionShown, SubscriptionStatus } from './schema.ts';
-import { subscriptionsIn } from './store.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { addMonths, extendExpiry, subscriptionStatus } from './rules.ts';
+import type { Order, Subscription, SubscriptionResponse, SubscriptionStatus } from './schema.ts';
+import { subscriptionCollection } from './store.ts';
 
-type Store = Pick<Deps, 'records'>;
+type SubscriptionDeps = Pick<Deps, 'records'>;
 
 /** Subscriptions of vehicles of an account, by vehicle. */
-export async function subscriptionsOf(
-  { records }: Store,
+export async function findSubscriptions(
+  { records }: SubscriptionDeps,
   scope: Scope,
   vehicleIds: readonly number[],
   now = new Date(),
-): Promise<Map<number, SubscriptionShown>> {
-  const found = await subscriptionsIn(records).all(scope, { vehicleId: { $in: [...vehicleIds] } });
+): Promise<Map<number, SubscriptionResponse>> {
+  const found = await subscriptionCollection(records).all(scope, { vehicleId: { $in: [...vehicleIds] } });
   return new Map(
     found.map((one) => [
       one.vehicleId,
@@ -24,58 +24,74 @@ export async function subscriptionsOf(
   );
 }
 
-const running: ReadonlySet<SubscriptionStatus | undefined> = new Set(['trialing', 'active', 'past_due'] as const);
+const runningStatuses: ReadonlySet<SubscriptionStatus | undefined> = new Set([
+  'trialing',
+  'active',
+  'past_due',
+] as const);
 
 /**
  * 402 where subscriptions are asked for and that of one of the vehicles does not run, the days of grace included. It stands before what a vehicle is paid for:
  * commands to it, and showing it to others. What is recorded of it stays readable, and it can be paid for.
  */
-export async function checkSubscriptions(
+export async function assertSubscriptions(
   { records, config }: Pick<Deps, 'records' | 'config'>,
   scope: Scope,
   vehicleIds: readonly number[],
 ): Promise<void> {
   if (!config.ENFORCE_SUBSCRIPTIONS) return;
-  const known = await subscriptionsOf({ records }, scope, vehicleIds);
-  const expired = vehicleIds.find((id) => !running.has(known.get(id)?.status));
+  const subscriptions = await findSubscriptions({ records }, scope, vehicleIds);
+  const expired = vehicleIds.find((id) => !runningStatuses.has(subscriptions.get(id)?.status));
   if (expired !== undefined)
     throw new AppError('subscription_expired', `The subscription of vehicle ${expired} has expired.`);
 }
 
 /** Brings the subscriptions of an order's vehicles to what the order's status says; doing so again changes nothing. */
-export async function applyOrder(deps: Store, order: Order): Promise<void> {
+export async function applyOrder(deps: SubscriptionDeps, order: Order): Promise<void> {
   const scope = { accountId: order.accountId };
   for (const vehicleId of order.vehicleIds)
-    await (order.status === 'refunded' ? shrink(deps, scope, vehicleId, order) : grow(deps, scope, vehicleId, order));
+    await (order.status === 'refunded'
+      ? revokeSubscription(deps, scope, vehicleId, order)
+      : extendSubscription(deps, scope, vehicleId, order));
 }
 
-async function grow({ records }: Store, scope: Scope, vehicleId: number, order: Order): Promise<void> {
-  const subscriptions = subscriptionsIn(records);
+async function extendSubscription(
+  { records }: SubscriptionDeps,
+  scope: Scope,
+  vehicleId: number,
+  order: Order,
+): Promise<void> {
+  const subscriptions = subscriptionCollection(records);
   const now = order.paidAt ?? new Date();
   for (;;) {
-    const known = await subscriptions.findOne(scope, { vehicleId });
-    if (known?.orderIds.includes(order._id) === true) return;
-    const expiresAt = extended(known?.expiresAt ?? null, order.months, now);
-    const orderIds = [...(known?.orderIds ?? []), order._id];
-    const isDone = await (known === null
-      ? inserted(subscriptions.insert(scope, { vehicleId, plan: order.plan, expiresAt, orderIds }))
-      : changedAlone(records, scope, known, { plan: order.plan, expiresAt, orderIds }));
+    const existing = await subscriptions.findOne(scope, { vehicleId });
+    if (existing?.orderIds.includes(order._id) === true) return;
+    const expiresAt = extendExpiry(existing?.expiresAt ?? null, order.months, now);
+    const orderIds = [...(existing?.orderIds ?? []), order._id];
+    const isDone = await (existing === null
+      ? tryInsert(subscriptions.insert(scope, { vehicleId, plan: order.plan, expiresAt, orderIds }))
+      : updateIfUnchanged(records, scope, existing, { plan: order.plan, expiresAt, orderIds }));
     if (isDone) return;
   }
 }
 
-async function shrink({ records }: Store, scope: Scope, vehicleId: number, order: Order): Promise<void> {
+async function revokeSubscription(
+  { records }: SubscriptionDeps,
+  scope: Scope,
+  vehicleId: number,
+  order: Order,
+): Promise<void> {
   for (;;) {
-    const known = await subscriptionsIn(records).findOne(scope, { vehicleId });
-    if (known === null || !known.orderIds.includes(order._id)) return;
-    const expiresAt = addMonths(known.expiresAt, -order.months);
-    const orderIds = known.orderIds.filter((id) => id !== order._id);
-    if (await changedAlone(records, scope, known, { expiresAt, orderIds })) return;
+    const existing = await subscriptionCollection(records).findOne(scope, { vehicleId });
+    if (existing === null || !existing.orderIds.includes(order._id)) return;
+    const expiresAt = addMonths(existing.expiresAt, -order.months);
+    const orderIds = existing.orderIds.filter((id) => id !== order._id);
+    if (await updateIfUnchanged(records, scope, existing, { expiresAt, orderIds })) return;
   }
 }
 
 /** False when another was faster. */
-async function inserted(insertion: Promise<Subscription>): Promise<boolean> {
+async function tryInsert(insertion: Promise<Subscription>): Promise<boolean> {
   try {
     await insertion;
     return true;
@@ -88,11 +104,11 @@ async function inserted(insertion: Promise<Subscription>): Promise<boolean> {
 }
 
 /** False when the subscription was changed meanwhile. */
-async function changedAlone(
+async function updateIfUnchanged(
   records: Deps['records'],
   scope: Scope,
   { _id, version }: Subscription,
   change: Partial<Pick<Subscription, 'plan' | 'expiresAt' | 'orderIds'>>,
 ): Promise<boolean> {
-  return (await subscriptionsIn(records).updateMany(scope, { _id, version }, { $set: change })) === 1;
+  return (await subscriptionCollection(records).updateMany(scope, { _id, version }, { $set: change })) === 1;
 }

@@ -1,32 +1,32 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { given, requireAll } from '../../fields.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { audit, type Doer } from '../audit/use-cases.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { type Actor, audit } from '../audit/use-cases.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import type { GatewayOrder, PaymentEvent } from './gateways/gateway.ts';
-import { priceOf } from './plans.ts';
-import { orderLifeMs, statusAt } from './rules.ts';
+import { calculatePrice } from './plans.ts';
+import { effectiveStatus, orderTtlMs } from './rules.ts';
 import type { CreateOrderBody, GatewayName, Order, OrderStatus, VerifyPaymentBody } from './schema.ts';
-import { Customers, GatewayOrders, ordersIn, PaymentEvents } from './store.ts';
+import { Customers, GatewayOrders, orderCollection, PaymentEvents } from './store.ts';
 import { applyOrder } from './subscriptions.ts';
 
-export type BillingParts = Pick<Deps, 'billing' | 'config' | 'database' | 'encryption' | 'log' | 'records'>;
+export type BillingDeps = Pick<Deps, 'billing' | 'config' | 'database' | 'encryption' | 'log' | 'records'>;
 
 /** Makes an order, and the gateway's own of it. The price is ours alone. */
 export async function createOrder(
-  deps: BillingParts,
+  deps: BillingDeps,
   caller: Caller,
   body: CreateOrderBody,
 ): Promise<{ order: Order; clientSecret: string | null }> {
   const { plans, gateway } = deps.billing;
   const vehicleIds = [...new Set(body.vehicle_ids)];
   const { plan, months, coupon, currency } = body;
-  const price = priceOf(plans, { plan, months, coupon, currency, vehicles: vehicleIds.length });
-  requireAll('vehicle', vehicleIds, await ownVehicleIds(deps, caller, vehicleIds));
-  const made = await ordersIn(deps.records).insert(caller, {
+  const price = calculatePrice(plans, { plan, months, coupon, currency, vehicles: vehicleIds.length });
+  assertAllFound('vehicle', vehicleIds, await ownVehicleIds(deps, caller, vehicleIds));
+  const inserted = await orderCollection(deps.records).insert(caller, {
     ...price,
     createdBy: caller.userId,
     gateway: gateway.name,
@@ -41,18 +41,18 @@ export async function createOrder(
     paymentId: null,
     paidAt: null,
     isApplied: false,
-    expiresAt: new Date(Date.now() + orderLifeMs),
+    expiresAt: new Date(Date.now() + orderTtlMs),
   });
-  const { clientSecret, ...known } = await gatewayOrder(deps, made);
+  const { clientSecret, ...known } = await createGatewayOrder(deps, inserted);
   // An event of it may have come in the meantime: only these fields are written.
-  const order = (await ordersIn(deps.records).update(caller, made._id, known)) ?? made;
+  const order = (await orderCollection(deps.records).update(caller, inserted._id, known)) ?? inserted;
   const target = { type: 'orders', id: order._id } as const;
   await audit(deps, caller, 'orders.create', target, { amount: order.amount, currency: order.currency });
   return { order, clientSecret };
 }
 
 /** An order that its gateway does not take has failed. */
-async function gatewayOrder(deps: BillingParts, order: Order): Promise<GatewayOrder> {
+async function createGatewayOrder(deps: BillingDeps, order: Order): Promise<GatewayOrder> {
   try {
     return await deps.billing.gateway.createOrder(order);
   } catch (error) {
@@ -62,32 +62,32 @@ async function gatewayOrder(deps: BillingParts, order: Order): Promise<GatewayOr
 }
 
 export function listOrders(
-  { records }: BillingParts,
+  { records }: BillingDeps,
   caller: Caller,
   query: { readonly status?: OrderStatus | undefined; readonly sort?: string | undefined },
-  paging: Paging,
-): Promise<PageItems<Order>> {
-  const { field, direction } = readSorting(query.sort);
+  paging: Pagination,
+): Promise<Page<Order>> {
+  const { field, direction } = parseSort(query.sort);
   const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
-  return ordersIn(records).list(caller, { where: { ...statusCondition(query.status) }, sorting, paging });
+  return orderCollection(records).list(caller, { where: { ...statusFilter(query.status) }, sorting, paging });
 }
 
 /** Orders that have expired by themselves are found as such. */
-function statusCondition(status: OrderStatus | undefined, now = new Date()): object {
+function statusFilter(status: OrderStatus | undefined, now = new Date()): object {
   if (status === 'created' || status === 'pending') return { status, expiresAt: { $gt: now } };
-  if (status !== 'expired') return given({ status });
+  if (status !== 'expired') return omitUndefined({ status });
   return { $or: [{ status }, { status: { $in: ['created', 'pending'] }, expiresAt: { $lte: now } }] };
 }
 
 export async function readOrder({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Order> {
-  const order = await ordersIn(records).find(caller, id);
-  if (order === null) throw notFound(id);
+  const order = await orderCollection(records).find(caller, id);
+  if (order === null) throw orderNotFoundError(id);
   return order;
 }
 
 /** Takes a client's proof of a payment; the order as it is then. */
 export async function verifyPayment(
-  deps: BillingParts,
+  deps: BillingDeps,
   caller: Caller,
   { order_id: id, payment_id: paymentId, signature }: VerifyPaymentBody,
 ): Promise<Order> {
@@ -96,84 +96,89 @@ export async function verifyPayment(
   if (order.gateway !== gateway.name)
     throw new AppError('state_conflict', `The order ${id} is one of another gateway: ${order.gateway}.`);
   if (!(await gateway.verify(order, { paymentId, signature }))) return readOrder(deps, caller, id);
-  await pay(deps, order, paymentId, caller);
+  await completePayment(deps, order, paymentId, caller);
   return readOrder(deps, caller, id);
 }
 
 /** Marks an order paid that is paid outside of any gateway. */
-export async function markPaid(deps: BillingParts, caller: Caller, id: number): Promise<Order> {
+export async function markPaid(deps: BillingDeps, caller: Caller, id: number): Promise<Order> {
   const order = await readOrder(deps, caller, id);
   if (order.gateway !== 'offline') throw new AppError('state_conflict', `The order ${id} is paid by its gateway.`);
-  const status = statusAt(order, new Date());
+  const status = effectiveStatus(order, new Date());
   if (status !== 'created' && status !== 'pending' && status !== 'paid')
     throw new AppError('state_conflict', `The order ${id} is ${status}.`);
-  await pay(deps, order, `offline-${caller.userId}`, caller);
+  await completePayment(deps, order, `offline-${caller.userId}`, caller);
   return readOrder(deps, caller, id);
 }
 
-async function pay(deps: BillingParts, order: Order, paymentId: string | null, doer: Doer): Promise<void> {
+async function completePayment(deps: BillingDeps, order: Order, paymentId: string | null, actor: Actor): Promise<void> {
   const paid = await new GatewayOrders(deps.records).move(order, 'paid', { paymentId, paidAt: new Date() });
   if (paid === null) return;
-  await apply(deps, paid);
-  await audit(deps, doer, 'orders.paid', { type: 'orders', id: order._id }, { payment_id: paymentId });
+  await applyOrderStatus(deps, paid);
+  await audit(deps, actor, 'orders.paid', { type: 'orders', id: order._id }, { payment_id: paymentId });
 }
 
 /**
  * Brings the subscriptions to what an order's status says. A refund may overtake the payment that it takes back, on another replica: what was applied of a status
  * that is not the order's any more is followed by what that is now.
  */
-export async function apply(deps: Pick<Deps, 'records'>, order: Order): Promise<void> {
+export async function applyOrderStatus(deps: Pick<Deps, 'records'>, order: Order): Promise<void> {
   let current: Order | null = order;
   while (current !== null) {
     await applyOrder(deps, current);
-    const isDone = await new GatewayOrders(deps.records).applied(current);
-    current = isDone ? null : await ordersIn(deps.records).find(order, order._id);
+    const isDone = await new GatewayOrders(deps.records).markApplied(current);
+    current = isDone ? null : await orderCollection(deps.records).find(order, order._id);
   }
 }
 
 /** Takes an event of a gateway, in any order of arrival and any number of times; false where it was known. */
-export async function takeEvent(
-  deps: BillingParts,
+export async function handleGatewayEvent(
+  deps: BillingDeps,
   gateway: 'stripe' | 'razorpay',
   body: Buffer,
   headers: IncomingHttpHeaders,
 ): Promise<boolean> {
-  const event = deps.billing.readers[gateway](body, headers);
+  const event = deps.billing.eventReaders[gateway](body, headers);
   const events = new PaymentEvents(deps.database);
   if (await events.isKnown(gateway, event.id)) return false;
-  await dealWith(deps, gateway, event);
-  await events.note(gateway, event.id, event.type);
+  await applyPaymentEvent(deps, gateway, event);
+  await events.record(gateway, event.id, event.type);
   return true;
 }
 
-async function dealWith(deps: BillingParts, gateway: GatewayName, { id, type, payment }: PaymentEvent): Promise<void> {
+async function applyPaymentEvent(
+  deps: BillingDeps,
+  gateway: GatewayName,
+  { id, type, payment }: PaymentEvent,
+): Promise<void> {
   if (payment === null) return;
   const orders = new GatewayOrders(deps.records);
   const order = await orders.find(gateway, payment.gatewayOrderId, payment.orderId);
   // The gateway's account may serve others too.
   if (order === null) return deps.log.info({ gateway, eventId: id, type }, 'a payment event of no order');
   const { status, amount, currency, paymentId } = payment;
-  const doer = { accountId: order.accountId };
+  const actor = { accountId: order.accountId };
   if (status === 'paid') {
-    if ((amount ?? 0) >= order.amount && currency === order.currency) return pay(deps, order, paymentId, doer);
+    if ((amount ?? 0) >= order.amount && currency === order.currency)
+      return completePayment(deps, order, paymentId, actor);
     return deps.log.error({ gateway, eventId: id, orderId: order._id, amount, currency }, 'a payment is not the price');
   }
   const moved = await orders.move(order, status);
   if (moved === null || status !== 'refunded') return;
-  await apply(deps, moved);
-  await audit(deps, doer, 'orders.refunded', { type: 'orders', id: order._id });
+  await applyOrderStatus(deps, moved);
+  await audit(deps, actor, 'orders.refunded', { type: 'orders', id: order._id });
 }
 
 /** Ends orders that nobody has paid in time, and brings subscriptions up to date where a process died in between. */
-export async function sweepOrders(deps: Pick<Deps, 'records' | 'database'>, now = new Date()): Promise<void> {
+export async function processOrders(deps: Pick<Deps, 'records' | 'database'>, now = new Date()): Promise<void> {
   const orders = new GatewayOrders(deps.records);
   await orders.expire(now);
-  for (const order of await orders.unapplied()) await apply(deps, order);
+  for (const order of await orders.listUnapplied()) await applyOrderStatus(deps, order);
   await new PaymentEvents(deps.database).removeBefore(new Date(now.getTime() - 180 * 86_400_000));
 }
 
 /** Forgets whom gateways know an account as, whose personal fields are removed. */
-export const forgetCustomer = ({ database }: Pick<Deps, 'database'>, scope: Scope): Promise<void> =>
-  new Customers(database).forget(scope);
+export const deleteCustomer = ({ database }: Pick<Deps, 'database'>, scope: Scope): Promise<void> =>
+  new Customers(database).delete(scope);
 
-const notFound = (id: number): AppError => new AppError('not_found', `There is no order ${id}.`);
+const orderNotFoundError = (id: number): AppError => new AppError('not_found', `There is no order ${id}.`);

@@ -2,29 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { type DeviceCommand, deviceApi, type Outcome, serveUseCase } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
+import { CommandWorker } from './command-worker.ts';
 import type { Command } from './schema.ts';
-import { CommandWorker } from './worker.ts';
 
 jest.setTimeout(60_000);
 
 /** Silence is told from an answer by this: longer than a busy machine needs for one, or to see that a command is under way. */
 const replyMs = 4_000;
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let owner: Client;
 let terminals: Terminals;
 const opened: Terminals[] = [];
 
 beforeAll(async () => {
-  world = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
-  owner = world.as(world.ours.owner);
+  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50', COMMAND_REPLY_TIMEOUT_MS: String(replyMs) });
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world.close());
+afterAll(() => harness.close());
 beforeEach(() => {
-  terminals = new Terminals(world.deps);
+  terminals = new Terminals(harness.deps);
   opened.push(terminals);
 });
 afterEach(async () => {
@@ -40,19 +40,19 @@ async function vehicle(imei: string | null = newImei()): Promise<{ id: number; i
 }
 
 const queue = async (path: string, type: string, params: object = {}, more: object = {}): Promise<Data> => {
-  const answer = await owner.post(path, { type, params, ...more });
-  expect([answer.status, answer.body]).toEqual([202, expect.anything()]);
-  return answer.data;
+  const response = await owner.post(path, { type, params, ...more });
+  expect([response.status, response.body]).toEqual([202, expect.anything()]);
+  return response.data;
 };
-const pathOf = (path: string, made: Data): string => `${path}/${String(made['command_id'])}`;
-const read = async (path: string, made: Data): Promise<Data> => (await owner.get(pathOf(path, made))).data;
-const becomes = (path: string, made: Data, status: string): Promise<unknown> =>
-  until(async () => (await read(path, made))['status'] === status);
-const silence = (): Promise<Outcome> => new Promise(() => undefined);
+const commandPath = (path: string, created: Data): string => `${path}/${String(created['command_id'])}`;
+const read = async (path: string, created: Data): Promise<Data> => (await owner.get(commandPath(path, created))).data;
+const waitForStatus = (path: string, created: Data, status: string): Promise<unknown> =>
+  waitFor(async () => (await read(path, created))['status'] === status);
+const noReply = (): Promise<Outcome> => new Promise(() => undefined);
 const raise = (): never => {
   throw new Error('there is none');
 };
-const stored = () => world.deps.database.collection<Command>('commands');
+const stored = () => harness.deps.database.collection<Command>('commands');
 
 const beep: DeviceCommand = { kind: 'setParameters', parameters: [{ id: 1, valueHex: '0000001e' }] };
 const heartbeat = { parameters: [{ id: 1, value: 30 }] };
@@ -61,11 +61,11 @@ describe('the command queue over HTTP', () => {
   it('takes a command for a terminal that is away, shows it, and takes it back', async () => {
     const { id, imei, path } = await vehicle();
     const before = Date.now();
-    const answer = await owner.post(path, { type: 'text', params: { text: 'Hello' }, ttl_seconds: 60, priority: 9 });
-    expect(answer.status).toBe(202);
-    const made = answer.data;
-    expect(answer.headers.get('location')).toBe(pathOf(path, made));
-    expect(made).toMatchObject({
+    const response = await owner.post(path, { type: 'text', params: { text: 'Hello' }, ttl_seconds: 60, priority: 9 });
+    expect(response.status).toBe(202);
+    const created = response.data;
+    expect(response.headers.get('location')).toBe(commandPath(path, created));
+    expect(created).toMatchObject({
       command_id: expect.stringMatching(/^[0-9a-f]{24}$/),
       vehicle_id: id,
       imei,
@@ -79,23 +79,23 @@ describe('the command queue over HTTP', () => {
       serial: null,
       result: null,
       error: null,
-      created_by: world.ours.owner.id,
+      created_by: harness.ours.owner.id,
       sent_at: null,
       completed_at: null,
     });
-    const expiresMs = Date.parse(String(made['expires_at']));
+    const expiresMs = Date.parse(String(created['expires_at']));
     expect(expiresMs).toBeGreaterThanOrEqual(before + 60_000);
     expect(expiresMs).toBeLessThanOrEqual(Date.now() + 60_000);
     const other = await queue(path, 'locate');
-    expect((await owner.get(path)).items.map(({ id: one }) => one)).toEqual([other.id, made.id]);
-    expect((await owner.get(`${path}?type=text&sort=id`)).items.map(({ id: one }) => one)).toEqual([made.id]);
+    expect((await owner.get(path)).items.map(({ id: one }) => one)).toEqual([other.id, created.id]);
+    expect((await owner.get(`${path}?type=text&sort=id`)).items.map(({ id: one }) => one)).toEqual([created.id]);
     expect((await owner.get(`${path}?status=sent`)).items).toEqual([]);
-    const canceled = await owner.delete(pathOf(path, made));
+    const canceled = await owner.delete(commandPath(path, created));
     expect([canceled.status, canceled.data['status']]).toEqual([200, 'canceled']);
-    expect((await owner.delete(pathOf(path, made))).status).toBe(404);
+    expect((await owner.delete(commandPath(path, created))).status).toBe(404);
     expect((await owner.get(`${path}?status=canceled`)).items).toHaveLength(1);
     const log = await owner.get('/api/audit-log?action=commands.create');
-    expect(log.items[0]).toMatchObject({ user_id: world.ours.owner.id, detail: { vehicle_id: id } });
+    expect(log.items[0]).toMatchObject({ user_id: harness.ours.owner.id, detail: { vehicle_id: id } });
   });
 
   it.each<[string, unknown]>([
@@ -108,42 +108,42 @@ describe('the command queue over HTTP', () => {
     ['a priority out of range', { type: 'locate', priority: 10 }],
   ])('refuses %s', async (_what, body) => {
     const { path } = await vehicle();
-    const answer: Answer = await owner.post(path, body);
-    expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ code: 'validation_failed' });
+    const response: Answer = await owner.post(path, body);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ code: 'validation_failed' });
   });
 
   it('is for managers and above; the critical ones for owners and admins', async () => {
     const { path } = await vehicle();
-    const [manager, admin] = [world.as(await world.user('manager')), world.as(await world.user('admin'))];
+    const [manager, admin] = [harness.as(await harness.user('manager')), harness.as(await harness.user('admin'))];
     const critical = { type: 'control', params: { command: 5 } };
     expect((await manager.post(path, { type: 'control', params: { command: 4 } })).status).toBe(202);
     expect((await manager.post(path, critical)).status).toBe(403);
     expect((await manager.post(path, { type: 'raw', params: { message_id: '0x8900' } })).status).toBe(403);
     expect((await admin.post(path, critical)).status).toBe(202);
     for (const role of ['viewer', 'driver'] as const) {
-      const client = world.as(await world.user(role));
+      const client = harness.as(await harness.user(role));
       expect((await client.get(path)).status).toBe(403);
       expect((await client.post(path, critical)).status).toBe(403);
     }
-    expect((await world.anonymous.get(path)).status).toBe(401);
+    expect((await harness.anonymous.get(path)).status).toBe(401);
   });
 
   it('is never seen from another account', async () => {
     const { path } = await vehicle();
-    const made = await queue(path, 'locate');
-    const stranger = world.as(world.theirs.owner);
-    for (const answer of [
+    const created = await queue(path, 'locate');
+    const stranger = harness.as(harness.theirs.owner);
+    for (const response of [
       await stranger.get(path),
       await stranger.post(path, { type: 'locate' }),
-      await stranger.get(pathOf(path, made)),
-      await stranger.delete(pathOf(path, made)),
+      await stranger.get(commandPath(path, created)),
+      await stranger.delete(commandPath(path, created)),
     ])
-      expect([answer.status, answer.body]).toEqual([404, expect.objectContaining({ code: 'vehicle_not_found' })]);
+      expect([response.status, response.body]).toEqual([404, expect.objectContaining({ code: 'vehicle_not_found' })]);
     const other = await vehicle();
-    expect((await owner.get(pathOf(other.path, made))).status).toBe(404);
+    expect((await owner.get(commandPath(other.path, created))).status).toBe(404);
     expect((await owner.get(`${path}/nothing`)).status).toBe(404);
-    expect(await read(path, made)).toMatchObject({ status: 'queued' });
+    expect(await read(path, created)).toMatchObject({ status: 'queued' });
   });
 
   it('is 409 without a terminal, and makes one command for an Idempotency-Key', async () => {
@@ -163,18 +163,18 @@ describe('the command queue over HTTP', () => {
 describe('the command queue', () => {
   it('sends once the terminal connects, one at a time, by priority and then in order', async () => {
     const { imei, path } = await vehicle();
-    let atOnce = 0;
+    let concurrent = 0;
     let most = 0;
     terminals.answer = async () => {
-      atOnce += 1;
-      most = Math.max(most, atOnce);
+      concurrent += 1;
+      most = Math.max(most, concurrent);
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-      atOnce -= 1;
+      concurrent -= 1;
       return generally(0);
     };
-    const made = [
+    const created = [
       await queue(path, 'set_parameters', heartbeat),
       await queue(path, 'vehicle_control', { doors: 'lock' }, { priority: 1 }),
       await queue(path, 'raw', { message_id: '0x8900', body_hex: '41' }, { priority: 9 }),
@@ -182,7 +182,7 @@ describe('the command queue', () => {
     ];
     expect(terminals.seen).toEqual([]);
     await terminals.connect(imei);
-    for (const one of made) await becomes(path, one, 'acknowledged');
+    for (const one of created) await waitForStatus(path, one, 'acknowledged');
     expect(terminals.seen.map(({ command }) => command)).toEqual([
       { kind: 'raw', messageId: 0x8900, bodyHex: '41' },
       beep,
@@ -190,7 +190,7 @@ describe('the command queue', () => {
       { kind: 'controlDoors', isLocked: true },
     ]);
     expect(most).toBe(1);
-    const [, , first = raise()] = made;
+    const [, , first = raise()] = created;
     expect(await read(path, first)).toMatchObject({
       attempts: 1,
       message_id: '0x8103',
@@ -199,7 +199,7 @@ describe('the command queue', () => {
       sent_at: expect.any(String),
       completed_at: expect.any(String),
     });
-    expect((await owner.delete(pathOf(path, first))).status).toBe(409);
+    expect((await owner.delete(commandPath(path, first))).status).toBe(409);
   });
 
   it('shows the answer of the terminal, and has failed where that refuses', async () => {
@@ -211,60 +211,63 @@ describe('the command queue', () => {
         ? { kind: 'answered', answer: { commandMessageId: 0x8106, commandSerialNo: 9, result: null, message } }
         : generally(3);
     await terminals.connect(imei);
-    const asked = await queue(path, 'query_parameters', { ids: [1] });
+    const requested = await queue(path, 'query_parameters', { ids: [1] });
     const refused = await queue(path, 'vehicle_control', { doors: 'unlock' });
-    await becomes(path, asked, 'acknowledged');
-    expect((await read(path, asked))['answer']).toMatchObject({ message_id: '0x0104', params: [expect.anything()] });
-    await becomes(path, refused, 'failed');
+    await waitForStatus(path, requested, 'acknowledged');
+    expect((await read(path, requested))['answer']).toMatchObject({
+      message_id: '0x0104',
+      params: [expect.anything()],
+    });
+    await waitForStatus(path, refused, 'failed');
     expect(await read(path, refused)).toMatchObject({ error: 'refused', result: 'unsupported' });
   });
 
   it('is sent once the socket has the bytes; not to be taken back then; unanswered after its time, and no block to the rest', async () => {
     const { imei, path } = await vehicle();
-    terminals.answer = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : silence());
+    terminals.answer = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : noReply());
     const [doors, where] = [await queue(path, 'vehicle_control', { doors: 'lock' }), await queue(path, 'locate')];
     const last = await queue(path, 'set_parameters', heartbeat);
     await terminals.connect(imei);
-    await becomes(path, doors, 'sent');
-    expect((await owner.delete(pathOf(path, doors))).status).toBe(409);
-    await becomes(path, doors, 'failed');
+    await waitForStatus(path, doors, 'sent');
+    expect((await owner.delete(commandPath(path, doors))).status).toBe(409);
+    await waitForStatus(path, doors, 'failed');
     expect(await read(path, doors)).toMatchObject({ error: 'unanswered', attempts: 1, serial: 7 });
-    await becomes(path, last, 'acknowledged');
+    await waitForStatus(path, last, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ status: 'queued', attempts: 1, max_attempts: 10 });
     await stored().updateOne({ _id: where.id }, { $set: { notBefore: null } });
     terminals.answer = async () => generally(0);
-    await becomes(path, where, 'acknowledged');
+    await waitForStatus(path, where, 'acknowledged');
     expect(await read(path, where)).toMatchObject({ attempts: 2 });
   });
 
   it('goes by the use cases of device-api, and waits while nobody serves them', async () => {
     const { imei, path } = await vehicle();
     await terminals.connect(imei);
-    const made = await queue(path, 'text', { text: 'Hello', text_type: 'Service' });
-    await until(async () => ((await stored().findOne({ _id: made.id }))?.notBefore ?? null) !== null);
-    expect(await read(path, made)).toMatchObject({ status: 'queued', attempts: 0 });
+    const created = await queue(path, 'text', { text: 'Hello', text_type: 'Service' });
+    await waitFor(async () => ((await stored().findOne({ _id: created.id }))?.notBefore ?? null) !== null);
+    expect(await read(path, created)).toMatchObject({ status: 'queued', attempts: 0 });
     const seen: unknown[] = [];
     const options = { queue: 'device-api', onError: () => undefined };
     const served = [
-      serveUseCase(world.bus, deviceApi.sendText, options, async (body, { command }) => {
-        seen.push({ ...body, isRepeated: command?.isRepeated });
+      serveUseCase(harness.bus, deviceApi.sendText, options, async (body, { command }) => {
+        seen.push({ ...body, isRepeated: command?.isRetry });
         return { responseId: '0x8300', result: 'success' as const };
       }),
-      serveUseCase(world.bus, deviceApi.requestUpload, options, async () => {
+      serveUseCase(harness.bus, deviceApi.requestUpload, options, async () => {
         throw new AppError('camera_busy', 'The camera is uploading.');
       }),
-      serveUseCase(world.bus, deviceApi.sendControlCommand, options, async () => {
+      serveUseCase(harness.bus, deviceApi.sendControlCommand, options, async () => {
         throw new AppError('validation_failed', 'Command 4 takes no parameters.');
       }),
     ];
-    await world.bus.nc.flush();
-    await stored().updateOne({ _id: made.id }, { $set: { notBefore: null } });
-    await becomes(path, made, 'acknowledged');
+    await harness.bus.nc.flush();
+    await stored().updateOne({ _id: created.id }, { $set: { notBefore: null } });
+    await waitForStatus(path, created, 'acknowledged');
     expect(seen).toEqual([{ imei, text: 'Hello', textType: 'Service', options: null, isRepeated: false }]);
     const clip = { channel: 1, start_time: '2026-08-01T10:00:00+08:00', end_time: '2026-08-01T11:00:00+08:00' };
     const upload = await queue(path, 'upload', clip);
     const control = await queue(path, 'control', { command: 4, parameters: 'x' });
-    await becomes(path, control, 'failed');
+    await waitForStatus(path, control, 'failed');
     expect(await read(path, control)).toMatchObject({
       error: 'invalid',
       error_message: 'Command 4 takes no parameters.',
@@ -279,39 +282,42 @@ describe('the command queue', () => {
     const young = await queue(path, 'raw', { message_id: '0x8900' });
     await stored().updateOne({ _id: young.id }, { $set: { notBefore: new Date(Date.now() + 3_600_000) } });
     await terminals.connect(imei);
-    const left = { status: 'sent', notBefore: null, flight: { name, startedAt: new Date() } } as const;
-    await stored().updateOne({ _id: young.id }, { $set: left });
-    await becomes(path, young, 'acknowledged');
-    expect(terminals.seen).toMatchObject([{ commandId: name, isReAsk: true }]);
-    const away = await vehicle();
-    const [old, locate] = [await queue(away.path, 'raw', { message_id: '0x8900' }), await queue(away.path, 'locate')];
+    const interrupted = { status: 'sent', notBefore: null, flight: { name, startedAt: new Date() } } as const;
+    await stored().updateOne({ _id: young.id }, { $set: interrupted });
+    await waitForStatus(path, young, 'acknowledged');
+    expect(terminals.seen).toMatchObject([{ commandId: name, isRetry: true }]);
+    const unavailable = await vehicle();
+    const [old, locate] = [
+      await queue(unavailable.path, 'raw', { message_id: '0x8900' }),
+      await queue(unavailable.path, 'locate'),
+    ];
     const startedAt = new Date(Date.now() - 180_000);
     await stored().updateOne({ _id: old.id }, { $set: { status: 'sent', flight: { name: 'a', startedAt } } });
-    await becomes(away.path, old, 'failed');
-    expect(await read(away.path, old)).toMatchObject({ error: 'unanswered' });
+    await waitForStatus(unavailable.path, old, 'failed');
+    expect(await read(unavailable.path, old)).toMatchObject({ error: 'unanswered' });
     await stored().updateOne({ _id: locate.id }, { $set: { status: 'sent', flight: { name: 'b', startedAt } } });
-    await until(async () => ((await stored().findOne({ _id: locate.id }))?.flight ?? null) === null);
-    expect(await read(away.path, locate)).toMatchObject({ status: 'queued', attempts: 1 });
+    await waitFor(async () => ((await stored().findOne({ _id: locate.id }))?.flight ?? null) === null);
+    expect(await read(unavailable.path, locate)).toMatchObject({ status: 'queued', attempts: 1 });
     expect(terminals.seen).toHaveLength(1);
   });
 
   it('is worked off by several replicas without doing anything twice, and by the next one after a stop', async () => {
-    const times = { pollMs: 20, replyMs: 30_000, leaseMs: 30_000, lookAtOnce: 100, queuesAtOnce: 100 };
-    const others = [0, 1].map(() => new CommandWorker(world.deps, times));
+    const times = { pollIntervalMs: 20, replyTimeoutMs: 30_000, leaseTtlMs: 30_000, pageSize: 100, concurrency: 100 };
+    const others = [0, 1].map(() => new CommandWorker(harness.deps, times));
     const { imei, path } = await vehicle();
-    const made = [];
-    for (let i = 0; i < 5; i += 1) made.push(await queue(path, 'raw', { message_id: '0x8900', body_hex: `0${i}` }));
+    const created = [];
+    for (let i = 0; i < 5; i += 1) created.push(await queue(path, 'raw', { message_id: '0x8900', body_hex: `0${i}` }));
     await terminals.connect(imei);
-    for (const one of made) await becomes(path, one, 'acknowledged');
+    for (const one of created) await waitForStatus(path, one, 'acknowledged');
     expect(terminals.seen).toHaveLength(5);
     for (const one of others) await one.stop();
   });
 
   it('expires when its time is over before the terminal comes', async () => {
     const { path } = await vehicle();
-    const made = await queue(path, 'locate');
-    await stored().updateOne({ _id: made.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    await becomes(path, made, 'expired');
-    expect((await owner.delete(pathOf(path, made))).status).toBe(409);
+    const created = await queue(path, 'locate');
+    await stored().updateOne({ _id: created.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    await waitForStatus(path, created, 'expired');
+    expect((await owner.delete(commandPath(path, created))).status).toBe(409);
   });
 });

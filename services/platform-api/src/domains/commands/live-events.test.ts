@@ -1,27 +1,27 @@
 import type { Outcome } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { LiveEar } from '../../testing/live-ear.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 
 // Real servers on a machine that may be busy: a terminal has the usual time to answer here.
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let owner: Client;
-let ear: LiveEar;
+let recorder: LiveEventRecorder;
 let terminals: Terminals;
 beforeAll(async () => {
-  world = await PlatformWorld.open({ COMMAND_POLL_MS: '50' });
-  owner = world.as(world.ours.owner);
-  ear = new LiveEar(world);
-  terminals = new Terminals(world.deps);
+  harness = await PlatformWorld.open({ COMMAND_POLL_MS: '50' });
+  owner = harness.as(harness.ours.owner);
+  recorder = new LiveEventRecorder(harness);
+  terminals = new Terminals(harness.deps);
 });
 afterAll(async () => {
-  ear.stop();
+  recorder.stop();
   await terminals.close();
-  await world.close();
+  await harness.close();
 });
 
 /** A vehicle, the path of its commands, and what is told of one of them. */
@@ -30,53 +30,53 @@ async function newVehicle() {
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `LIVE ${imei}`, imei });
   const path = `/api/vehicles/${data.id}/commands`;
   const queue = async (type: string, params: object = {}): Promise<Data> => {
-    const { status, data: made } = await owner.post(path, { type, params });
+    const { status, data: created } = await owner.post(path, { type, params });
     expect(status).toBe(202);
-    return made;
+    return created;
   };
-  const told = (made: Data) =>
-    ear.of('command', data.id).filter(({ command_id: commandId }) => commandId === made['command_id']);
-  const statuses = (made: Data) => told(made).map(({ status }) => status);
-  const becomesTold = (made: Data, status: string) => until(() => statuses(made).at(-1) === status);
-  const read = async (made: Data) => (await owner.get(`${path}/${String(made['command_id'])}`)).data;
-  return { imei, path, queue, told, statuses, becomesTold, read };
+  const published = (created: Data) =>
+    recorder.of('command', data.id).filter(({ command_id: commandId }) => commandId === created['command_id']);
+  const statuses = (created: Data) => published(created).map(({ status }) => status);
+  const waitForEvent = (created: Data, status: string) => waitFor(() => statuses(created).at(-1) === status);
+  const read = async (created: Data) => (await owner.get(`${path}/${String(created['command_id'])}`)).data;
+  return { imei, path, queue, told: published, statuses, becomesTold: waitForEvent, read };
 }
 
 describe('websockets are told of a command', () => {
   it('that is queued, sent and acknowledged', async () => {
-    const { imei, queue, told, statuses, becomesTold, read } = await newVehicle();
-    let answer: (outcome: Outcome) => void = () => undefined;
+    const { imei, queue, told: published, statuses, becomesTold: waitForEvent, read } = await newVehicle();
+    let response: (outcome: Outcome) => void = () => undefined;
     terminals.answer = () =>
       new Promise((resolve) => {
-        answer = resolve;
+        response = resolve;
       });
-    const made = await queue('set_parameters', { parameters: [{ id: 1, value: 30 }] });
+    const created = await queue('set_parameters', { parameters: [{ id: 1, value: 30 }] });
     await terminals.connect(imei);
-    await becomesTold(made, 'sent');
-    answer(generally(0));
-    await becomesTold(made, 'acknowledged');
-    expect(statuses(made)).toEqual(['queued', 'sent', 'acknowledged']);
-    expect(told(made)[0]).toEqual(made);
-    expect(told(made)[1]).toMatchObject({ imei, serial: 7, message_id: '0x8103', completed_at: null });
-    expect(told(made)[2]).toEqual(await read(made));
+    await waitForEvent(created, 'sent');
+    response(generally(0));
+    await waitForEvent(created, 'acknowledged');
+    expect(statuses(created)).toEqual(['queued', 'sent', 'acknowledged']);
+    expect(published(created)[0]).toEqual(created);
+    expect(published(created)[1]).toMatchObject({ imei, serial: 7, message_id: '0x8103', completed_at: null });
+    expect(published(created)[2]).toEqual(await read(created));
   });
 
   it('that the terminal refuses', async () => {
-    const { imei, queue, told, becomesTold, read } = await newVehicle();
+    const { imei, queue, told: published, becomesTold: waitForEvent, read } = await newVehicle();
     terminals.answer = async () => generally(3);
-    const made = await queue('vehicle_control', { doors: 'lock' });
+    const created = await queue('vehicle_control', { doors: 'lock' });
     await terminals.connect(imei);
-    await becomesTold(made, 'failed');
-    expect(told(made).at(-1)).toMatchObject({ error: 'refused', result: 'unsupported' });
-    expect(told(made).at(-1)).toEqual(await read(made));
+    await waitForEvent(created, 'failed');
+    expect(published(created).at(-1)).toMatchObject({ error: 'refused', result: 'unsupported' });
+    expect(published(created).at(-1)).toEqual(await read(created));
   });
 
   it('that is canceled', async () => {
-    const { path, queue, told, statuses, becomesTold } = await newVehicle();
-    const made = await queue('locate');
-    const canceled = await owner.delete(`${path}/${String(made['command_id'])}`);
-    await becomesTold(made, 'canceled');
-    expect(statuses(made)).toEqual(['queued', 'canceled']);
-    expect(told(made)[1]).toEqual(canceled.data);
+    const { path, queue, told: published, statuses, becomesTold: waitForEvent } = await newVehicle();
+    const created = await queue('locate');
+    const canceled = await owner.delete(`${path}/${String(created['command_id'])}`);
+    await waitForEvent(created, 'canceled');
+    expect(statuses(created)).toEqual(['queued', 'canceled']);
+    expect(published(created)[1]).toEqual(canceled.data);
   });
 });

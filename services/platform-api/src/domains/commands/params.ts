@@ -1,12 +1,12 @@
-import { makeParameter } from '@fleet/jt808';
-import { AppError, compileBody, invalid, plainFaults } from '@fleet/service-kit';
+import { createParameter } from '@fleet/jt808';
+import { AppError, compileBody, describeErrors, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 
 /** What a command of each type takes: the fields of the Device API, with its defaults. */
-const byte = (more: { default?: number } = {}) => Type.Integer({ minimum: 0, maximum: 255, ...more });
-const choice = (values: readonly number[], preset?: number) =>
+const byteField = (more: { default?: number } = {}) => Type.Integer({ minimum: 0, maximum: 255, ...more });
+const choiceField = (values: readonly number[], preset?: number) =>
   Type.Integer({ enum: values, ...(preset === undefined ? {} : { default: preset }) });
-const channel = byte();
+const channel = byteField();
 const time = Type.String({
   format: 'date-time',
   pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt][0-9:.]+([Zz]|[+-]\\d\\d:\\d\\d)$',
@@ -28,15 +28,15 @@ const clip = {
   channel,
   start_time: time,
   end_time: time,
-  resource_type: choice([0, 1, 2, 3], 3),
-  stream_type: choice([0, 1, 2], 0),
-  memory_type: choice([0, 1, 2], 0),
+  resource_type: choiceField([0, 1, 2, 3], 3),
+  stream_type: choiceField([0, 1, 2], 0),
+  memory_type: choiceField([0, 1, 2], 0),
   alarm: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
 };
 
-export const paramsOf = {
+export const paramSchemas = {
   control: Type.Object({
-    command: byte(),
+    command: byteField(),
     parameters: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 1022 })),
   }),
   text: Type.Object({
@@ -60,24 +60,24 @@ export const paramsOf = {
   wakeup: Type.Object({}),
   live_start: Type.Object({
     channel,
-    data_type: choice([0, 1, 2, 3, 4, 5], 0),
-    stream_type: choice([0, 1], 0),
+    data_type: choiceField([0, 1, 2, 3, 4, 5], 0),
+    stream_type: choiceField([0, 1], 0),
     host,
     tcp_port: port,
     udp_port: port,
   }),
-  live_stop: Type.Object({ channel, close_type: choice([0, 1, 2], 0) }),
+  live_stop: Type.Object({ channel, close_type: choiceField([0, 1, 2], 0) }),
   capture: Type.Object({
     channel: Type.Integer({ minimum: 1, maximum: 255 }),
     count: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
     interval_seconds: Type.Integer({ minimum: 0, maximum: 65_535, default: 0 }),
     film: Type.Boolean({ default: false }),
-    resolution: byte({ default: 2 }),
+    resolution: byteField({ default: 2 }),
     quality: Type.Integer({ minimum: 1, maximum: 10, default: 5 }),
-    brightness: byte({ default: 128 }),
+    brightness: byteField({ default: 128 }),
     contrast: Type.Integer({ minimum: 0, maximum: 127, default: 64 }),
     saturation: Type.Integer({ minimum: 0, maximum: 127, default: 64 }),
-    chroma: byte({ default: 128 }),
+    chroma: byteField({ default: 128 }),
   }),
   upload: Type.Object({ ...clip, host, port, wifi: flag, lan: flag, mobile_network: flag }),
   resource_list: Type.Object(clip),
@@ -105,34 +105,34 @@ export const paramsOf = {
 };
 
 /** The type of a command. */
-export type CommandType = keyof typeof paramsOf;
+export type CommandType = keyof typeof paramSchemas;
 
 /** The parameters of a command of one type. */
-export type ParamsOf<T extends CommandType> = Static<(typeof paramsOf)[T]>;
+export type ParamsOf<T extends CommandType> = Static<(typeof paramSchemas)[T]>;
 
-export const commandTypes = Object.keys(paramsOf) as readonly CommandType[];
+export const commandTypes = Object.keys(paramSchemas) as readonly CommandType[];
 
 const checks = Object.fromEntries(
-  Object.entries(paramsOf).map(([type, schema]) => [type, compileBody(schema, plainFaults)]),
+  Object.entries(paramSchemas).map(([type, schema]) => [type, compileBody(schema, describeErrors)]),
 ) as Readonly<Record<CommandType, (value: unknown) => unknown>>;
 
 /** Messages that belong to the session itself: sent at a wrong time they would end it. */
 const ownMessages = new Set([0x8001, 0x8003, 0x8004, 0x8100, 0x8800, 0x9212]);
 
 /** The parameters of a command with their defaults, or 400. */
-export function readParams(type: CommandType, given: Record<string, unknown>): Record<string, unknown> {
+export function parseParams(type: CommandType, input: Record<string, unknown>): Record<string, unknown> {
   let params: Record<string, unknown>;
   try {
-    const known = Object.keys(paramsOf[type].properties);
+    const known = Object.keys(paramSchemas[type].properties);
     // What is unknown is left out, as it is in every body.
-    const part = Object.fromEntries(Object.entries(structuredClone(given)).filter(([name]) => known.includes(name)));
+    const part = Object.fromEntries(Object.entries(structuredClone(input)).filter(([name]) => known.includes(name)));
     params = checks[type](part) as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw invalid(error.details.map(({ path, message }) => ({ path: `/params${path}`, message })));
+    throw validationError(error.details.map(({ path, message }) => ({ path: `/params${path}`, message })));
   }
-  const fault = faultOf(type, params);
-  if (fault !== undefined) throw invalid([fault]);
+  const fault = findFault(type, params);
+  if (fault !== undefined) throw validationError([fault]);
   return params;
 }
 
@@ -141,10 +141,10 @@ interface Fault {
   readonly message: string;
 }
 
-/** What a schema can not say. */
-function faultOf(type: CommandType, params: Record<string, unknown>): Fault | undefined {
-  if (type === 'upload' || type === 'resource_list') return faultOfClip(params as ParamsOf<'resource_list'>);
-  if (type === 'set_parameters') return faultOfParameters(params as ParamsOf<'set_parameters'>);
+/** What a schema cannot say. */
+function findFault(type: CommandType, params: Record<string, unknown>): Fault | undefined {
+  if (type === 'upload' || type === 'resource_list') return findClipFault(params as ParamsOf<'resource_list'>);
+  if (type === 'set_parameters') return findParameterFault(params as ParamsOf<'set_parameters'>);
   if (type !== 'raw') return undefined;
   const { message_id: id } = params as ParamsOf<'raw'>;
   return ownMessages.has(Number(id))
@@ -152,7 +152,7 @@ function faultOf(type: CommandType, params: Record<string, unknown>): Fault | un
     : undefined;
 }
 
-function faultOfClip(params: ParamsOf<'resource_list'> & Partial<ParamsOf<'upload'>>): Fault | undefined {
+function findClipFault(params: ParamsOf<'resource_list'> & Partial<ParamsOf<'upload'>>): Fault | undefined {
   const [start, end] = [Date.parse(params.start_time), Date.parse(params.end_time)];
   if (Number.isNaN(start)) return { path: '/params/start_time', message: 'must be a time' };
   if (Number.isNaN(end)) return { path: '/params/end_time', message: 'must be a time' };
@@ -162,26 +162,26 @@ function faultOfClip(params: ParamsOf<'resource_list'> & Partial<ParamsOf<'uploa
   return undefined;
 }
 
-function faultOfParameters({ parameters }: ParamsOf<'set_parameters'>): Fault | undefined {
+function findParameterFault({ parameters }: ParamsOf<'set_parameters'>): Fault | undefined {
   for (const [at, parameter] of parameters.entries()) {
     const path = `/params/parameters/${at}`;
     if ((parameter.value === undefined) === (parameter.value_hex === undefined))
       return { path, message: 'must have either value or value_hex' };
     try {
-      wireParameter(parameter);
+      toDeviceParameter(parameter);
     } catch (error) {
-      return { path: `${path}/value`, message: `can not be sent: ${(error as Error).message}` };
+      return { path: `${path}/value`, message: `cannot be sent: ${(error as Error).message}` };
     }
   }
   return undefined;
 }
 
 /** A parameter as it goes to the terminal. */
-export const wireParameter = ({
+export const toDeviceParameter = ({
   id,
   value,
   value_hex,
 }: ParamsOf<'set_parameters'>['parameters'][number]): { id: number; valueHex: string } => ({
   id,
-  valueHex: value_hex ?? makeParameter(id, value ?? '').bytes.toString('hex'),
+  valueHex: value_hex ?? createParameter(id, value ?? '').bytes.toString('hex'),
 });

@@ -1,25 +1,33 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehicleIdParams } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
-import { commandParams, commandShown, createCommandBody, listCommandsQuery } from './schema.ts';
-import { shownCommand } from './shown.ts';
+import { toCommandResponse } from './responses.ts';
+import { commandParams, commandResponse, createCommandBody, listCommandsQuery } from './schema.ts';
 import { cancelCommand, createCommand, listCommands, readCommand } from './use-cases.ts';
 
 const common = { tags: ['Command queue'] } as const;
-const read = { permission: 'commands', scope: 'read' } as const;
-const command = { permission: 'commands', scope: 'command' } as const;
-const list = '/vehicles/:vehicleId/commands';
-const one = `${list}/:commandId`;
+const readAccess = { permission: 'commands', scope: 'read' } as const;
+const commandErrors = { permission: 'commands', scope: 'command' } as const;
+const listPath = '/vehicles/:vehicleId/commands';
+const commandPath = `${listPath}/:commandId`;
 
 export const commandRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
     ...common,
-    access: command,
+    access: commandErrors,
     method: 'post',
-    path: list,
+    path: listPath,
     operationId: 'createCommand',
     summary: "Queue a command for a vehicle's terminal, which may be out of coverage or asleep",
     description:
@@ -27,60 +35,60 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     params: vehicleIdParams,
     body: createCommandBody,
-    response: oneOf(commandShown),
-    otherSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
+    response: singleSchema(commandResponse),
+    extraSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
     errors: {
       402: noSubscription,
       409: 'The vehicle has no terminal, or too many commands wait for it.',
       422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ params, body, context }) => {
-      const data = shownCommand(await createCommand(deps, callerOf(context), params.vehicleId, body, context));
+      const data = toCommandResponse(await createCommand(deps, getCaller(context), params.vehicleId, body, context));
       return new Reply(202, { data }, { Location: `/api/vehicles/${data.vehicle_id}/commands/${data.command_id}` });
     },
   }),
   platformRoute({
     ...common,
-    access: read,
+    access: readAccess,
     method: 'get',
-    path: list,
+    path: listPath,
     operationId: 'listCommands',
     summary: 'Commands of a vehicle, kept for 90 days',
     params: vehicleIdParams,
     query: listCommandsQuery,
-    response: pageOf(commandShown),
+    response: pageSchema(commandResponse),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listCommands(deps, callerOf(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: items.map(shownCommand), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listCommands(deps, getCaller(context), params.vehicleId, query, paging);
+      return pageResponse({ items: items.map(toCommandResponse), total }, paging);
     },
   }),
   platformRoute({
     ...common,
-    access: read,
+    access: readAccess,
     method: 'get',
-    path: one,
+    path: commandPath,
     operationId: 'getCommand',
     summary: 'One command',
     params: commandParams,
-    response: oneOf(commandShown),
+    response: singleSchema(commandResponse),
     handle: async ({ params, context }) => ({
-      data: shownCommand(await readCommand(deps, callerOf(context), params.vehicleId, params.commandId)),
+      data: toCommandResponse(await readCommand(deps, getCaller(context), params.vehicleId, params.commandId)),
     }),
   }),
   platformRoute({
     ...common,
-    access: command,
+    access: commandErrors,
     method: 'delete',
-    path: one,
+    path: commandPath,
     operationId: 'cancelCommand',
     summary: 'Take a command back that has not been sent',
     params: commandParams,
-    response: oneOf(commandShown),
-    errors: { 409: 'The command is being sent, was sent, or is done with.', ...otherVersion },
+    response: singleSchema(commandResponse),
+    errors: { 409: 'The command is being sent, was sent, or is done with.', ...versionMismatchErrors },
     handle: async ({ params: { vehicleId, commandId }, context }) => {
-      const version = expectedVersion(context);
-      return { data: shownCommand(await cancelCommand(deps, callerOf(context), vehicleId, commandId, version)) };
+      const version = parseIfMatch(context);
+      return { data: toCommandResponse(await cancelCommand(deps, getCaller(context), vehicleId, commandId, version)) };
     },
   }),
 ];

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CommandType, readParams } from './params.ts';
-import { type Ending, isCritical, isRepeatable, maxAttemptsOf } from './rules.ts';
+import { applyResult } from './command-worker.ts';
+import { type CommandType, parseParams } from './params.ts';
+import { type AttemptResult, isCritical, isRepeatable, maxAttempts } from './rules.ts';
 import type { Command } from './schema.ts';
-import { changeOf } from './worker.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');
-const commandOf = (type: CommandType, attempts = 0): Command =>
-  ({ type, attempts, maxAttempts: maxAttemptsOf(type), sentAt: null }) as unknown as Command;
-const end = (type: CommandType, ending: Ending, attempts = 0) =>
-  changeOf(commandOf(type, attempts), ending, undefined, now);
+const createCommand = (type: CommandType, attempts = 0): Command =>
+  ({ type, attempts, maxAttempts: maxAttempts(type), sentAt: null }) as unknown as Command;
+const end = (type: CommandType, ending: AttemptResult, attempts = 0) =>
+  applyResult(createCommand(type, attempts), ending, undefined, now);
 
 describe('the end of an attempt', () => {
   it.each<CommandType>([
@@ -31,7 +31,7 @@ describe('the end of an attempt', () => {
   it.each<CommandType>(['control', 'text', 'vehicle_control', 'capture', 'upload', 'live_start', 'raw'])(
     '%s has failed when nobody answers: it is never done twice',
     (type) => {
-      expect(maxAttemptsOf(type)).toBe(1);
+      expect(maxAttempts(type)).toBe(1);
       const change = end(type, { kind: 'unanswered' });
       expect(change).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1, completedAt: now });
     },
@@ -42,22 +42,26 @@ describe('the end of an attempt', () => {
     expect(change).toEqual({ flight: null, status: 'queued', notBefore: new Date(now.getTime() + 5_000) });
     const wakeUp = end('wakeup', { kind: 'notSent', retryMs: 5_000 });
     expect(wakeUp.notBefore).toEqual(new Date(now.getTime() + 60_000));
-    const away = { kind: 'notSent', retryMs: 5_000, isOfDevice: true } as const;
-    expect(end('text', away)).toEqual({ flight: null, status: 'queued', notBefore: null });
-    expect(end('wakeup', away).notBefore).toEqual(new Date(now.getTime() + 60_000));
+    const unavailable = { kind: 'notSent', retryMs: 5_000, isOfDevice: true } as const;
+    expect(end('text', unavailable)).toEqual({ flight: null, status: 'queued', notBefore: null });
+    expect(end('wakeup', unavailable).notBefore).toEqual(new Date(now.getTime() + 60_000));
   });
 
   it('is an attempt where its socket took the bytes, whatever is said later', () => {
     const ending = { kind: 'notSent', retryMs: 5_000 } as const;
-    const noted = { ...commandOf('text'), status: 'sent' } as const;
-    expect(changeOf(noted, ending)).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1 });
+    const recorded = { ...createCommand('text'), status: 'sent' } as const;
+    expect(applyResult(recorded, ending)).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1 });
     const sent = { messageId: 0x8300, serialNo: 7 };
-    expect(changeOf(commandOf('raw'), ending, sent)).toMatchObject({
+    expect(applyResult(createCommand('raw'), ending, sent)).toMatchObject({
       status: 'failed',
       error: 'unanswered',
       serial: 7,
     });
-    expect(changeOf(commandOf('locate'), ending, sent)).toMatchObject({ status: 'queued', attempts: 1, flight: null });
+    expect(applyResult(createCommand('locate'), ending, sent)).toMatchObject({
+      status: 'queued',
+      attempts: 1,
+      flight: null,
+    });
   });
 
   it('keeps what is under way where the end is not known', () => {
@@ -65,14 +69,14 @@ describe('the end of an attempt', () => {
   });
 
   it('is acknowledged by success alone', () => {
-    const answered = { kind: 'answered', messageId: '0x8300', serial: 7, answer: { a: 1 } } as const;
-    expect(end('text', { ...answered, result: 'success' })).toMatchObject({
+    const response = { kind: 'answered', messageId: '0x8300', serial: 7, answer: { a: 1 } } as const;
+    expect(end('text', { ...response, result: 'success' })).toMatchObject({
       status: 'acknowledged',
       result: 'success',
       serial: 7,
       answer: '{"a":1}',
     });
-    expect(end('text', { ...answered, result: 'unsupported' })).toMatchObject({
+    expect(end('text', { ...response, result: 'unsupported' })).toMatchObject({
       status: 'failed',
       error: 'refused',
       result: 'unsupported',
@@ -93,7 +97,7 @@ describe('critical commands', () => {
     ['set_parameters', { parameters: [{ id: 1, value: 30 }] }, false],
     ['text', { text: 'Hello' }, false],
   ])('%s %j: %s', (type, params, expected) => {
-    expect(isCritical(type, readParams(type, params))).toBe(expected);
+    expect(isCritical(type, parseParams(type, params))).toBe(expected);
   });
 });
 
@@ -101,12 +105,12 @@ describe('parameters', () => {
   const clip = { channel: 1, start_time: '2026-08-01T10:00:00+08:00', end_time: '2026-08-01T11:00:00+08:00' };
 
   it('have the defaults of the Device API, and nothing unknown', () => {
-    expect(readParams('live_start', { channel: 1, colour: 'red' })).toEqual({
+    expect(parseParams('live_start', { channel: 1, colour: 'red' })).toEqual({
       channel: 1,
       data_type: 0,
       stream_type: 0,
     });
-    expect(readParams('resource_list', clip)).toMatchObject({
+    expect(parseParams('resource_list', clip)).toMatchObject({
       resource_type: 3,
       stream_type: 0,
       memory_type: 0,
@@ -135,7 +139,7 @@ describe('parameters', () => {
     ['raw', { message_id: '0x8100' }],
     ['raw', { message_id: '0x8900', body_hex: 'abc' }],
   ])('%s %j are refused', (type, params) => {
-    expect(() => readParams(type, params)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+    expect(() => parseParams(type, params)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
   });
 
   it.each<[CommandType, Record<string, unknown>, string, string]>([
@@ -154,6 +158,6 @@ describe('parameters', () => {
     ],
   ])('%s %j: the fault is told where it is', (type, params, path, message) => {
     const details = [expect.objectContaining({ path })];
-    expect(() => readParams(type, params)).toThrow(expect.objectContaining({ details, message }));
+    expect(() => parseParams(type, params)).toThrow(expect.objectContaining({ details, message }));
   });
 });

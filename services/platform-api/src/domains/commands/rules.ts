@@ -1,7 +1,7 @@
 import type { CommandType, ParamsOf } from './params.ts';
 
-/** May be sent again when nobody has answered: what they do twice is what they do once (platform-contract.md, section 24). */
-const idempotent: ReadonlySet<CommandType> = new Set<CommandType>([
+/** May be sent again when nobody has answered: what they do twice is what they do once (docs/reference/commands.md). */
+const repeatableTypes: ReadonlySet<CommandType> = new Set<CommandType>([
   'wakeup',
   'live_stop',
   'resource_list',
@@ -11,11 +11,11 @@ const idempotent: ReadonlySet<CommandType> = new Set<CommandType>([
   'set_parameters',
 ]);
 
-export const isRepeatable = (type: CommandType): boolean => idempotent.has(type);
+export const isRepeatable = (type: CommandType): boolean => repeatableTypes.has(type);
 
-export const maxAttemptsOf = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
+export const maxAttempts = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
 
-/** Firmware upgrade, server change, factory reset (platform-contract.md, section 2.1). */
+/** Firmware upgrade, server change, factory reset (docs/reference/access.md). */
 const criticalControls = new Set([1, 2, 5]);
 
 /** Parameters that say where the terminal connects: setting one is a change of server. */
@@ -30,7 +30,7 @@ export function isCritical(type: CommandType, params: Readonly<Record<string, un
 }
 
 /** How an attempt ended, as the queue sees it. */
-export type Ending =
+export type AttemptResult =
   /** The terminal has answered. */
   | {
       readonly kind: 'answered';
@@ -43,7 +43,7 @@ export type Ending =
   | { readonly kind: 'notSent'; readonly retryMs: number; readonly isOfDevice?: boolean }
   /** It was sent, and nobody answered. */
   | { readonly kind: 'unanswered' }
-  /** The terminal's answer makes no sense, or the command can not be sent to it at all. */
+  /** The terminal's answer makes no sense, or the command cannot be sent to it at all. */
   | { readonly kind: 'failed'; readonly error: 'unreadable' | 'invalid' | 'internal'; readonly message: string }
   /** Whether it was sent is not known: it is asked for again under its name. */
   | { readonly kind: 'unknown' };

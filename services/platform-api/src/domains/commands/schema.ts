@@ -1,11 +1,11 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { oneOfWords } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 import { commandTypes } from './params.ts';
 
-/** Where a command stands (platform-contract.md, sections 24 and 27). */
+/** Where a command stands (docs/reference/commands.md). */
 export const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
 export type CommandStatus = (typeof commandStatuses)[number];
 
@@ -14,7 +14,7 @@ export const commandErrors = ['unanswered', 'refused', 'unreadable', 'invalid', 
 export type CommandError = (typeof commandErrors)[number];
 
 /** An attempt that is under way, or was when its replica died. */
-export interface Flight {
+export interface Attempt {
   /** `Command-Id` under which the terminal's gateway knows it: asked again after a restart, it is joined to the first ask. */
   readonly name: string;
   readonly startedAt: Date;
@@ -50,7 +50,7 @@ export interface Command extends AccountRecord {
   readonly sentAt: Date | null;
   readonly completedAt: Date | null;
   readonly expiresAt: Date;
-  readonly flight: Flight | null;
+  readonly flight: Attempt | null;
   /** Not to be sent earlier, after an attempt. */
   readonly notBefore: Date | null;
   /** It has failed or expired, and the notification of that is not raised yet. */
@@ -60,7 +60,7 @@ export interface Command extends AccountRecord {
 const daySeconds = 86_400;
 
 export const createCommandBody = Type.Object({
-  type: oneOfWords(commandTypes),
+  type: stringEnum(commandTypes),
   params: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
@@ -85,23 +85,23 @@ export const commandParams = Type.Object({
 });
 
 export const listCommandsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'expires_at', 'priority']),
-  status: Type.Optional(oneOfWords(commandStatuses)),
-  type: Type.Optional(oneOfWords(commandTypes)),
+  status: Type.Optional(stringEnum(commandStatuses)),
+  type: Type.Optional(stringEnum(commandTypes)),
 });
 export type ListCommandsQuery = Static<typeof listCommandsQuery>;
 
-export const commandShown = Type.Object(
+export const commandResponse = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     command_id: Type.String({ pattern: '^[0-9a-f]{24}$' }),
     vehicle_id: recordId,
     imei: Type.String(),
-    type: oneOfWords(commandTypes),
+    type: stringEnum(commandTypes),
     params: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
     priority: Type.Integer({ minimum: 0, maximum: 9 }),
-    status: oneOfWords(commandStatuses, {
+    status: stringEnum(commandStatuses, {
       description: "sent: the terminal's socket has taken the bytes. acknowledged: the terminal has answered success.",
     }),
     attempts: Type.Integer({ minimum: 0, description: 'Times that it was sent.' }),
@@ -109,7 +109,7 @@ export const commandShown = Type.Object(
     message_id: nullable(Type.String({ examples: ['0x8300'] })),
     serial: nullable(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Header serial of the frame.' })),
     result: nullable(Type.String({ examples: ['success'], description: "The terminal's own words." })),
-    error: nullable(oneOfWords(commandErrors)),
+    error: nullable(stringEnum(commandErrors)),
     error_message: nullable(Type.String()),
     answer: nullable(
       Type.Unsafe<Record<string, unknown>>({
@@ -125,4 +125,4 @@ export const commandShown = Type.Object(
   },
   { title: 'Command' },
 );
-export type CommandShown = Static<typeof commandShown>;
+export type CommandResponse = Static<typeof commandResponse>;

@@ -1,11 +1,12 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
-import { AccountRecords, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
-import type { Command, Flight } from './schema.ts';
+import { AccountRepository, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import type { Attempt, Command } from './schema.ts';
 
-const name = 'commands';
+const collectionName = 'commands';
 
-export const commandsIn = (records: Records): AccountRecords<Command> => new AccountRecords<Command>(records, name);
+export const commandCollection = (records: RecordStore): AccountRepository<Command> =>
+  new AccountRepository<Command>(records, collectionName);
 
 /** What an attempt changes. */
 export type CommandChange = Partial<
@@ -28,7 +29,7 @@ export type CommandChange = Partial<
 >;
 
 /** Which replica looks after the queue of a terminal. */
-interface Lease {
+interface QueueLease {
   /** Canonical terminal number. */
   readonly _id: string;
   readonly owner: string;
@@ -36,22 +37,22 @@ interface Lease {
 }
 
 /** What waits for its terminal; `flight` where an attempt is under way. */
-export type Waiting = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore' | 'flight'>;
+export type WaitingCommand = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore' | 'flight'>;
 
 const waitingStatuses = ['queued', 'sent'];
 
 /** The queue as the worker sees it, which works for all accounts. */
 export class CommandQueue {
   readonly #commands: Collection<Command>;
-  readonly #leases: Collection<Lease>;
+  readonly #leases: Collection<QueueLease>;
 
   constructor(database: Database) {
-    this.#commands = database.collection<Command>(name);
-    this.#leases = database.collection<Lease>('command_leases');
+    this.#commands = database.collection<Command>(collectionName);
+    this.#leases = database.collection<QueueLease>('command_leases');
   }
 
   /** Commands that are not done with and younger than one of them, oldest first. */
-  async waiting(limit: number, afterId: number): Promise<Waiting[]> {
+  async listWaiting(limit: number, afterId: number): Promise<WaitingCommand[]> {
     const found = this.#commands
       .find({ status: { $in: waitingStatuses }, _id: { $gt: afterId } } as object, {
         projection: { imei: 1, type: 1, notBefore: 1, flight: 1 },
@@ -62,7 +63,7 @@ export class CommandQueue {
   }
 
   /** The attempt that is under way for a terminal, or was when its replica died. */
-  async inFlight(imei: string): Promise<Command | null> {
+  async findInFlight(imei: string): Promise<Command | null> {
     return await this.#commands.findOne({
       imei,
       status: { $in: waitingStatuses },
@@ -88,22 +89,22 @@ export class CommandQueue {
   }
 
   /** Begins an attempt; false when the command is not waiting any more. */
-  begin(id: number, flight: Flight): Promise<boolean> {
-    return this.#change({ _id: id, status: 'queued', flight: null }, { flight });
+  beginAttempt(id: number, attempt: Attempt): Promise<boolean> {
+    return this.#update({ _id: id, status: 'queued', flight: null }, { flight: attempt });
   }
 
   /** Changes a command while an attempt of this name is under way; false when it is not. */
-  duringFlight(id: number, flightName: string, change: CommandChange, status?: Command['status']): Promise<boolean> {
-    const untold = change.status === 'failed' ? { isUntold: true } : {};
-    const where = { _id: id, 'flight.name': flightName, ...(status === undefined ? {} : { status }) };
-    return this.#change(where, { ...change, ...untold });
+  updateAttempt(id: number, attemptName: string, change: CommandChange, status?: Command['status']): Promise<boolean> {
+    const unnotified = change.status === 'failed' ? { isUntold: true } : {};
+    const where = { _id: id, 'flight.name': attemptName, ...(status === undefined ? {} : { status }) };
+    return this.#update(where, { ...change, ...unnotified });
   }
 
   /** Cancels a command that waits; false when it does not, or is not of the expected version. */
   cancel({ accountId }: Scope, id: number, expectedVersion?: number): Promise<boolean> {
     const change = { status: 'canceled' as const, completedAt: new Date() };
     const version = expectedVersion === undefined ? {} : { version: expectedVersion };
-    return this.#change({ _id: id, accountId, status: 'queued', flight: null, ...version }, change);
+    return this.#update({ _id: id, accountId, status: 'queued', flight: null, ...version }, change);
   }
 
   /** Ends what nobody could send in its time; the number of ended ones. */
@@ -114,7 +115,7 @@ export class CommandQueue {
   }
 
   /** Commands whose failure nobody has been told of yet, oldest first. */
-  untold(limit: number): Promise<Command[]> {
+  listUnnotified(limit: number): Promise<Command[]> {
     return this.#commands
       .find({ isUntold: true } as object)
       .sort({ _id: 1 })
@@ -122,7 +123,7 @@ export class CommandQueue {
       .toArray();
   }
 
-  async told(id: number): Promise<void> {
+  async markNotified(id: number): Promise<void> {
     await this.#commands.updateOne({ _id: id }, { $set: { isUntold: false } });
   }
 
@@ -131,13 +132,13 @@ export class CommandQueue {
   }
 
   /** Removes commands made before a moment that are done with; the number of removed ones. */
-  async removeBefore(moment: Date): Promise<number> {
-    const where = { createdAt: { $lt: moment }, status: { $nin: waitingStatuses } } as object;
+  async removeBefore(before: Date): Promise<number> {
+    const where = { createdAt: { $lt: before }, status: { $nin: waitingStatuses } } as object;
     return (await this.#commands.deleteMany(where)).deletedCount;
   }
 
   /** Takes or keeps the queue of a terminal; false while another replica has it. */
-  async take(imei: string, owner: string, until: Date): Promise<boolean> {
+  async acquireLease(imei: string, owner: string, until: Date): Promise<boolean> {
     const free = { _id: imei, $or: [{ owner }, { until: { $lt: new Date() } }] };
     if ((await this.#leases.updateOne(free, { $set: { owner, until } })).matchedCount === 1) return true;
     try {
@@ -149,11 +150,11 @@ export class CommandQueue {
     }
   }
 
-  async release(imei: string, owner: string): Promise<void> {
+  async releaseLease(imei: string, owner: string): Promise<void> {
     await this.#leases.deleteOne({ _id: imei, owner });
   }
 
-  async #change(where: object, change: CommandChange): Promise<boolean> {
+  async #update(where: object, change: CommandChange): Promise<boolean> {
     const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
     return (await this.#commands.updateOne(where, update)).matchedCount === 1;
   }

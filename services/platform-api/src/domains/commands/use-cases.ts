@@ -1,25 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { announce, commandQueued } from '@fleet/bus';
+import { commandQueued, publish } from '@fleet/bus';
 import {
   AppError,
-  type PageItems,
-  type Paging,
+  assertVersion,
+  type Page,
+  type Pagination,
+  parseSort,
   type RequestContext,
-  readSorting,
-  requireVersion,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { given } from '../../fields.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
-import { checkSubscriptions } from '../billing/subscriptions.ts';
+import { assertSubscriptions } from '../billing/subscriptions.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
-import { type CommandType, readParams } from './params.ts';
-import { isCritical, maxAttemptsOf } from './rules.ts';
+import { publishCommand } from './events.ts';
+import { type CommandType, parseParams } from './params.ts';
+import { isCritical, maxAttempts } from './rules.ts';
 import {
   type Command,
   type CreateCommandBody,
@@ -27,10 +28,9 @@ import {
   defaultTtlSeconds,
   type ListCommandsQuery,
 } from './schema.ts';
-import { CommandQueue, commandsIn } from './store.ts';
-import { tellOf } from './tell.ts';
+import { CommandQueue, commandCollection } from './store.ts';
 
-type Parts = Pick<Deps, 'bus' | 'config' | 'database' | 'limits' | 'log' | 'records'>;
+type CommandUseCaseDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'limits' | 'log' | 'records'>;
 
 /** Commands of a vehicle that wait at the same time. */
 const maxWaiting = 200;
@@ -38,8 +38,8 @@ const maxWaiting = 200;
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', expires_at: 'expiresAt' };
 
 /** A vehicle that the caller may command, and whose records its commands are. */
-async function commanded(
-  deps: Parts,
+async function findCommandable(
+  deps: CommandUseCaseDeps,
   caller: Caller,
   vehicleId: number,
 ): Promise<{ vehicle: Vehicle; scope: Scope; isOwn: boolean }> {
@@ -49,18 +49,18 @@ async function commanded(
 
 /** Puts a command into the queue of a vehicle's terminal. */
 export async function createCommand(
-  deps: Parts,
+  deps: CommandUseCaseDeps,
   caller: Caller,
   vehicleId: number,
   body: CreateCommandBody,
   context: RequestContext,
 ): Promise<Command> {
-  const { vehicle, scope, isOwn } = await commanded(deps, caller, vehicleId);
+  const { vehicle, scope, isOwn } = await findCommandable(deps, caller, vehicleId);
   const { type } = body;
-  const params = readParams(type, body.params ?? {});
-  if (isCritical(type, params) && !(isOwn && may(caller.role, 'criticalCommands')))
+  const params = parseParams(type, body.params ?? {});
+  if (isCritical(type, params) && !(isOwn && isPermitted(caller.role, 'criticalCommands')))
     throw new AppError('permission_denied', 'This command needs an owner or admin of the vehicle’s account.');
-  await checkSubscriptions(deps, scope, [vehicleId]);
+  await assertSubscriptions(deps, scope, [vehicleId]);
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);
   const { priority, ttl_seconds: ttlSeconds } = body;
@@ -71,7 +71,7 @@ export async function createCommand(
   return command;
 }
 
-interface ToQueue {
+interface CommandInput {
   readonly type: CommandType;
   readonly params: Record<string, unknown>;
   readonly createdBy: number;
@@ -82,25 +82,25 @@ interface ToQueue {
 
 /** Puts a command of a partner into the queue of a vehicle's terminal, with the default priority and time to live; its caller has checked who asks. */
 export async function queueForVehicle(
-  deps: Pick<Parts, 'bus' | 'config' | 'database' | 'records'>,
+  deps: Pick<CommandUseCaseDeps, 'bus' | 'config' | 'database' | 'records'>,
   vehicle: Vehicle,
-  { type, params, ...sender }: Pick<ToQueue, 'type' | 'params' | 'createdBy' | 'partnerId'>,
+  { type, params, ...sender }: Pick<CommandInput, 'type' | 'params' | 'createdBy' | 'partnerId'>,
 ): Promise<Command> {
-  const read = readParams(type, params);
-  await checkSubscriptions(deps, { accountId: vehicle.accountId }, [vehicle._id]);
-  return enqueue(deps, vehicle, { type, params: read, ...sender });
+  const parsed = parseParams(type, params);
+  await assertSubscriptions(deps, { accountId: vehicle.accountId }, [vehicle._id]);
+  return enqueue(deps, vehicle, { type, params: parsed, ...sender });
 }
 
 async function enqueue(
-  deps: Pick<Parts, 'bus' | 'database' | 'records'>,
+  deps: Pick<CommandUseCaseDeps, 'bus' | 'database' | 'records'>,
   { _id: vehicleId, accountId, imei, recordedImei }: Vehicle,
-  { type, params, priority = defaultPriority, ttlSeconds = defaultTtlSeconds, ...sender }: ToQueue,
+  { type, params, priority = defaultPriority, ttlSeconds = defaultTtlSeconds, ...sender }: CommandInput,
 ): Promise<Command> {
   if (imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   const scope = { accountId };
-  const commands = commandsIn(deps.records);
+  const commands = commandCollection(deps.records);
   const fields = {
-    ...blank,
+    ...initialFields,
     commandId: randomBytes(12).toString('hex'),
     vehicleId,
     imei,
@@ -108,11 +108,11 @@ async function enqueue(
     type,
     params: JSON.stringify(params),
     priority,
-    maxAttempts: maxAttemptsOf(type),
+    maxAttempts: maxAttempts(type),
     ...sender,
     expiresAt: new Date(Date.now() + ttlSeconds * 1000),
   };
-  const command = await insertWithin(
+  const command = await insertWithinQuota(
     deps.database,
     {
       name: `commands of vehicle ${vehicleId}`,
@@ -122,13 +122,13 @@ async function enqueue(
     () => commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } }),
     () => commands.insert(scope, fields),
   );
-  announce(deps.bus, commandQueued, { imei });
-  tellOf(deps.bus, command);
+  publish(deps.bus, commandQueued, { imei });
+  publishCommand(deps.bus, command);
   return command;
 }
 
 /** A command that nobody has tried to send yet. */
-const blank = {
+const initialFields = {
   status: 'queued',
   attempts: 0,
   messageId: null,
@@ -145,73 +145,84 @@ const blank = {
 
 /** A page of a vehicle's commands. */
 export async function listCommands(
-  deps: Parts,
+  deps: CommandUseCaseDeps,
   caller: Caller,
   vehicleId: number,
   { status, type, sort }: ListCommandsQuery,
-  paging: Paging,
-): Promise<PageItems<Command>> {
-  const { scope } = await commanded(deps, caller, vehicleId);
-  const { field, direction } = readSorting(sort);
-  return commandsIn(deps.records).list(scope, {
-    where: { vehicleId, ...given({ status, type }) },
+  paging: Pagination,
+): Promise<Page<Command>> {
+  const { scope } = await findCommandable(deps, caller, vehicleId);
+  const { field, direction } = parseSort(sort);
+  return commandCollection(deps.records).list(scope, {
+    where: { vehicleId, ...omitUndefined({ status, type }) },
     sorting: { field: sortFields[field] ?? field, direction },
     paging,
   });
 }
 
-export async function readCommand(deps: Parts, caller: Caller, vehicleId: number, commandId: string): Promise<Command> {
-  const { scope } = await commanded(deps, caller, vehicleId);
-  return found(deps, scope, vehicleId, commandId);
+export async function readCommand(
+  deps: CommandUseCaseDeps,
+  caller: Caller,
+  vehicleId: number,
+  commandId: string,
+): Promise<Command> {
+  const { scope } = await findCommandable(deps, caller, vehicleId);
+  return getCommand(deps, scope, vehicleId, commandId);
 }
 
 /** Takes a command back that has not been sent; the command as it is then. */
 export async function cancelCommand(
-  deps: Parts,
+  deps: CommandUseCaseDeps,
   caller: Caller,
   vehicleId: number,
   commandId: string,
   expectedVersion: number | undefined,
 ): Promise<Command> {
-  const { scope } = await commanded(deps, caller, vehicleId);
-  const command = await found(deps, scope, vehicleId, commandId);
-  if (command.status === 'canceled') throw notFound(commandId);
-  requireVersion(command, expectedVersion);
+  const { scope } = await findCommandable(deps, caller, vehicleId);
+  const command = await getCommand(deps, scope, vehicleId, commandId);
+  if (command.status === 'canceled') throw commandNotFoundError(commandId);
+  assertVersion(command, expectedVersion);
   if (!(await new CommandQueue(deps.database).cancel(scope, command._id, expectedVersion)))
-    throw await tooLate(deps, scope, command, expectedVersion);
+    throw await tooLateError(deps, scope, command, expectedVersion);
   await audit(deps, { ...caller, ...scope }, 'commands.cancel', { type: 'commands', id: commandId });
-  const canceled = await found(deps, scope, vehicleId, commandId);
-  tellOf(deps.bus, canceled);
+  const canceled = await getCommand(deps, scope, vehicleId, commandId);
+  publishCommand(deps.bus, canceled);
   return canceled;
 }
 
-async function tooLate(
-  deps: Parts,
+async function tooLateError(
+  deps: CommandUseCaseDeps,
   scope: Scope,
   { _id: id, commandId }: Command,
   expectedVersion: number | undefined,
 ): Promise<AppError> {
-  const now = await commandsIn(deps.records).find(scope, id);
-  if (now === null || now.status === 'canceled') return notFound(commandId);
-  requireVersion(now, expectedVersion);
-  const { status } = now;
-  const what = status === 'queued' ? 'is being sent' : `is ${status}`;
-  return new AppError('state_conflict', `The command ${commandId} ${what}: it can not be canceled.`);
+  const current = await commandCollection(deps.records).find(scope, id);
+  if (current === null || current.status === 'canceled') return commandNotFoundError(commandId);
+  assertVersion(current, expectedVersion);
+  const { status } = current;
+  const statusText = status === 'queued' ? 'is being sent' : `is ${status}`;
+  return new AppError('state_conflict', `The command ${commandId} ${statusText}: it cannot be canceled.`);
 }
 
-async function found({ records }: Parts, scope: Scope, vehicleId: number, commandId: string): Promise<Command> {
-  const command = await commandsIn(records).findOne(scope, { commandId, vehicleId });
-  if (command === null) throw notFound(commandId);
+async function getCommand(
+  { records }: CommandUseCaseDeps,
+  scope: Scope,
+  vehicleId: number,
+  commandId: string,
+): Promise<Command> {
+  const command = await commandCollection(records).findOne(scope, { commandId, vehicleId });
+  if (command === null) throw commandNotFoundError(commandId);
   return command;
 }
 
-const notFound = (commandId: string): AppError => new AppError('not_found', `There is no command ${commandId}.`);
+const commandNotFoundError = (commandId: string): AppError =>
+  new AppError('not_found', `There is no command ${commandId}.`);
 
 /**
  * Takes back what waits for a vehicle that is deleted, or for a terminal (`imei`) that has left it: the next one to have it may be another's. What waits for the
  * terminal that is there now stays.
  */
-export async function cancelCommandsOf(
+export async function cancelWaitingCommands(
   { records, database }: Pick<Deps, 'records' | 'database'>,
   scope: Scope,
   vehicleId: number,
@@ -219,9 +230,9 @@ export async function cancelCommandsOf(
 ): Promise<void> {
   const queue = new CommandQueue(database);
   const waiting = { vehicleId, status: 'queued', ...(imei === null ? {} : { imei }) } as const;
-  for (const { _id } of await commandsIn(records).parts(scope, [], waiting)) await queue.cancel(scope, _id);
+  for (const { _id } of await commandCollection(records).project(scope, [], waiting)) await queue.cancel(scope, _id);
 }
 
-/** Commands are kept for 90 days (platform-contract.md, section 26). */
+/** Commands are kept for 90 days (docs/reference/operations.md). */
 export const removeOldCommands = ({ database }: Pick<Deps, 'database'>, now = Date.now()): Promise<number> =>
   new CommandQueue(database).removeBefore(new Date(now - 90 * 86_400_000));

@@ -3,28 +3,28 @@ import { PlatformWorld, type Tenant } from '../../testing/platform-world.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
+  harness = await PlatformWorld.open();
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const put = (tenant: Tenant, below: Tenant) =>
-  world.records
+  harness.records
     .collection('accounts')
     .updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId: below.accountId } });
 
 describe('GET /api/dealers/me', () => {
   it('shows a dealer its sub-dealers, and a customer its dealer alone', async () => {
     const [top, sub, customer] = [
-      await world.tenant('Top dealer'),
-      await world.tenant('Sub dealer'),
-      await world.tenant('Customer'),
+      await harness.tenant('Top dealer'),
+      await harness.tenant('Sub dealer'),
+      await harness.tenant('Customer'),
     ];
-    const [topUser, subUser] = [await world.user('dealer', top), await world.user('dealer', sub)];
+    const [topUser, subUser] = [await harness.user('dealer', top), await harness.user('dealer', sub)];
     await put(sub, top);
     await put(customer, sub);
-    expect((await world.as(topUser).get('/api/dealers/me')).items).toMatchObject([
+    expect((await harness.as(topUser).get('/api/dealers/me')).items).toMatchObject([
       {
         id: sub.accountId,
         name: 'Sub dealer',
@@ -33,18 +33,18 @@ describe('GET /api/dealers/me', () => {
         account_count: 1,
       },
     ]);
-    const { items, body } = await world.as(customer.owner).get('/api/dealers/me?limit=10&offset=0');
+    const { items, body } = await harness.as(customer.owner).get('/api/dealers/me?limit=10&offset=0');
     expect(items).toMatchObject([{ id: sub.accountId, vehicle_count: 0, status: 'active' }]);
     expect(body).toMatchObject({ meta: { pagination: { page: 1, pageSize: 10, total: 1 } } });
-    expect((await world.as(topUser).get('/api/dealers/me?query=SUB')).items).toHaveLength(1);
-    expect((await world.as(topUser).get('/api/dealers/me?query=nobody')).items).toEqual([]);
-    expect((await world.as(topUser).get('/api/dealers/me?offset=1')).items).toEqual([]);
-    expect((await world.as(subUser).get('/api/dealers/me')).items).toEqual([]);
+    expect((await harness.as(topUser).get('/api/dealers/me?query=SUB')).items).toHaveLength(1);
+    expect((await harness.as(topUser).get('/api/dealers/me?query=nobody')).items).toEqual([]);
+    expect((await harness.as(topUser).get('/api/dealers/me?offset=1')).items).toEqual([]);
+    expect((await harness.as(subUser).get('/api/dealers/me')).items).toEqual([]);
   });
 
   it('shows where dealers are, as they say, and finds them by their city', async () => {
-    const top = await world.tenant('Dealer of dealers');
-    const client = world.as(await world.user('dealer', top));
+    const top = await harness.tenant('Dealer of dealers');
+    const client = harness.as(await harness.user('dealer', top));
     const open = (name: string, place: object) => {
       const owner = { name, email: `${name.toLowerCase()}@dealers.example`, role: 'dealer' };
       return client.post('/api/accounts', { name, ...place, owner });
@@ -64,10 +64,10 @@ describe('GET /api/dealers/me', () => {
   });
 
   it('is an empty list without a dealer, and refuses bad paging', async () => {
-    const owner = world.as(world.ours.owner);
+    const owner = harness.as(harness.ours.owner);
     expect(await owner.get('/api/dealers/me')).toMatchObject({ status: 200, items: [] });
     for (const query of ['limit=0', 'limit=x', 'offset=-1', 'offset=0&page=1'])
       expect([query, (await owner.get(`/api/dealers/me?${query}`)).status]).toEqual([query, 400]);
-    expect(await world.anonymous.get('/api/dealers/me')).toMatchObject({ status: 401 });
+    expect(await harness.anonymous.get('/api/dealers/me')).toMatchObject({ status: 401 });
   });
 });

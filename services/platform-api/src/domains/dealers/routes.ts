@@ -1,8 +1,8 @@
-import { pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { pageResponse, pageSchema, parsePagination } from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { dealerShown, listDealersQuery } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { dealerResponse, listDealersQuery } from './schema.ts';
 import { listDealers } from './use-cases.ts';
 
 export const dealerRoutes = (deps: Deps): PlatformRoute[] => [
@@ -14,10 +14,10 @@ export const dealerRoutes = (deps: Deps): PlatformRoute[] => [
     tags: ['Dealers'],
     access: { permission: 'self' },
     query: listDealersQuery,
-    response: pageOf(dealerShown),
+    response: pageSchema(dealerResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listDealers(deps, callerOf(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listDealers(deps, getCaller(context), query, paging), paging);
     },
   }),
 ];

@@ -1,18 +1,18 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { oneOfWords, searchText } from '../../fields.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
+import { searchText, stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 
 export const listDealersQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'name', 'created_at']),
   query: searchText('name, phone, email or city'),
 });
 export type ListDealersQuery = Static<typeof listDealersQuery>;
 
-export const dealerShown = Type.Object(
+export const dealerResponse = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     name: Type.String(),
     phone_number: nullable(Type.String()),
     email: nullable(Type.String()),
@@ -21,8 +21,8 @@ export const dealerShown = Type.Object(
     parent_dealer_id: nullable(recordId),
     account_count: Type.Integer({ minimum: 0 }),
     vehicle_count: Type.Integer({ minimum: 0 }),
-    status: oneOfWords(['active', 'suspended']),
+    status: stringEnum(['active', 'suspended']),
   },
   { title: 'Dealer' },
 );
-export type DealerShown = Static<typeof dealerShown>;
+export type DealerResponse = Static<typeof dealerResponse>;

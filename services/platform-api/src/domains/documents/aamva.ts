@@ -10,7 +10,7 @@ const elements = {
 } as const;
 
 /** The fields of a driver's licence from the text of its PDF417 barcode (AAMVA DL/ID Card Design Standard, annex D); null for any other text. */
-export function readAamva(text: string): Record<string, string> | null {
+export function parseAamva(text: string): Record<string, string> | null {
   // Before it stand an @ and separators: control characters, some of which readers drop.
   if (!/^[^A-Za-z0-9]*(?:ANSI |AAMVA)/.test(text)) return null;
   const of = (id: string): string => {
@@ -23,10 +23,10 @@ export function readAamva(text: string): Record<string, string> | null {
   for (const [name, ids] of Object.entries(elements)) {
     const value = ids.map(of).find((each) => each !== '');
     if (value === undefined) continue;
-    const shown = name.includes('date') ? dateOf(value, isCanadian) : value;
-    if (shown !== null) fields[name] = shown;
+    const normalized = name.includes('date') ? parseDate(value, isCanadian) : value;
+    if (normalized !== null) fields[name] = normalized;
   }
-  const name = nameOf(of);
+  const name = parseName(of);
   if (name !== '') fields['name'] = name;
   const address = [of('DAG'), of('DAH'), of('DAI'), `${of('DAJ')} ${of('DAK').slice(0, 5)}`.trim()]
     .filter((part) => part !== '')
@@ -36,7 +36,7 @@ export function readAamva(text: string): Record<string, string> | null {
 }
 
 /** Each part by itself; cards of the first version of the standard have the whole name in one element, or the surname in another one. */
-function nameOf(of: (id: string) => string): string {
+function parseName(of: (id: string) => string): string {
   const parts = [of('DAC') || of('DCT'), of('DAD'), of('DCS') || of('DAB')];
   const [surname = '', ...given] = of('DAA').split(',');
   return (parts.some((part) => part !== '') ? parts : [...given, surname])
@@ -46,7 +46,7 @@ function nameOf(of: (id: string) => string): string {
 }
 
 /** MMDDCCYY in the United States, CCYYMMDD in Canada and in the first version of the standard: no year is a month. */
-function dateOf(text: string, isCanadian: boolean): string | null {
+function parseDate(text: string, isCanadian: boolean): string | null {
   if (!/^\d{8}$/.test(text)) return null;
   const yearFirst = `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
   const yearLast = `${text.slice(4)}-${text.slice(0, 2)}-${text.slice(2, 4)}`;

@@ -4,7 +4,7 @@
  * No expression here repeats a class of signs: in a process that has compiled many expressions V8 no longer optimises new ones, and then one that repeats needs memory
  * for each sign and fails with a RangeError on some millions of them.
  */
-export function bytesOfBase64(text: string): Buffer | null {
+export function decodeBase64(text: string): Buffer | null {
   const letters = text.replaceAll(/\s/g, '');
   const padding = letters.endsWith('==') ? 2 : Number(letters.endsWith('='));
   const length = letters.length - padding;

@@ -11,13 +11,13 @@ const picture = readFileSync(new URL('../../testing/licence.png', import.meta.ur
 const licence = 'DRIVING LICENCE\nLicence No: KA0120110012345\nName: ASHA RAO\nDate of Birth: 12/08/1984';
 const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let owner: Client;
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformWorld.open();
+  owner = harness.as(harness.ours.owner);
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 const inJson = (file: Buffer, mime_type: string, more: object = {}) => ({
   content_base64: file.toString('base64'),
@@ -26,12 +26,12 @@ const inJson = (file: Buffer, mime_type: string, more: object = {}) => ({
 });
 
 async function upload(file: Buffer, type: string, fields: Record<string, string> = {}) {
-  const { apiKey, token } = world.ours.owner;
+  const { apiKey, token } = harness.ours.owner;
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set('file', new Blob([new Uint8Array(file)], { type }), 'file');
   const headers = { 'x-api-key': apiKey, authorization: `Bearer ${token}` };
-  const response = await fetch(world.base + path, { method: 'POST', headers, body: form });
+  const response = await fetch(harness.base + path, { method: 'POST', headers, body: form });
   return { status: response.status, body: (await response.json()) as unknown };
 }
 
@@ -63,12 +63,12 @@ describe('extract-document', () => {
     };
     const expected = { document_type: 'driver_license', engine: 'pdf', pages: 2, fields };
     expect(await owner.post(path, inJson(file, 'application/pdf'))).toMatchObject({ status: 200, data: expected });
-    const answer = await upload(file, 'application/pdf', {
+    const response = await upload(file, 'application/pdf', {
       document_type: 'driver_license',
       country: 'IN',
       store: 'false',
     });
-    expect(answer).toMatchObject({ status: 200, body: { data: expected } });
+    expect(response).toMatchObject({ status: 200, body: { data: expected } });
   });
 
   it('reads a picture with tesseract, without a network, several at once', async () => {
@@ -76,9 +76,9 @@ describe('extract-document', () => {
       license_number: { value: 'KA0120110012345', source: 'ocr' },
       date_of_birth: { value: '1984-08-12' },
     };
-    const answers = await Promise.all([upload(picture, 'image/png'), owner.post(path, inJson(picture, 'image/png'))]);
-    for (const answer of answers)
-      expect(answer).toMatchObject({
+    const responses = await Promise.all([upload(picture, 'image/png'), owner.post(path, inJson(picture, 'image/png'))]);
+    for (const response of responses)
+      expect(response).toMatchObject({
         status: 200,
         body: { data: { document_type: 'driver_license', engine: 'tesseract', fields } },
       });
@@ -110,13 +110,13 @@ describe('extract-document', () => {
   });
 
   it('keeps a file only where that is asked for, and audits it', async () => {
-    const kept = () => world.records.collection('documents').countDocuments({});
-    const before = await kept();
+    const stored = () => harness.records.collection('documents').countDocuments({});
+    const before = await stored();
     const file = pdf(licence.split('\n'));
     await owner.post(path, inJson(file, 'application/pdf'));
-    expect(await kept()).toBe(before);
+    expect(await stored()).toBe(before);
     await owner.post(path, inJson(file, 'application/pdf', { store: true }));
-    expect(await kept()).toBe(before + 1);
+    expect(await stored()).toBe(before + 1);
     expect((await owner.get('/api/audit-log?action=documents.store')).items).toHaveLength(1);
   });
 
@@ -124,37 +124,37 @@ describe('extract-document', () => {
     const file = pdf(licence.split('\n'));
     const body = inJson(file, 'application/pdf', { store: true });
     const id = Number((await owner.post(path, body)).data['document_id']);
-    const stored = await world.deps.database
+    const stored = await harness.deps.database
       .collection<{ _id: number; sealed: Buffer }>('document_files')
       .findOne({ _id: id }, { promoteBuffers: true });
     expect(stored?.sealed.length).toBeGreaterThan(file.length);
     expect(stored?.sealed.includes('KA0120110012345')).toBe(false);
-    const shown = {
+    const response = {
       id,
       document_type: 'driver_license',
       mime_type: 'application/pdf',
       size_bytes: file.length,
-      created_by: world.ours.owner.id,
+      created_by: harness.ours.owner.id,
       url: `/api/documents/${id}/file`,
     };
-    expect((await owner.get('/api/documents?document_type=driver_license')).items[0]).toMatchObject(shown);
+    expect((await owner.get('/api/documents?document_type=driver_license')).items[0]).toMatchObject(response);
     expect((await owner.get('/api/documents?document_type=passport')).items).toEqual([]);
-    expect((await owner.get(`/api/documents/${id}`)).data).toMatchObject(shown);
-    const { apiKey, token } = world.ours.owner;
+    expect((await owner.get(`/api/documents/${id}`)).data).toMatchObject(response);
+    const { apiKey, token } = harness.ours.owner;
     const headers = { 'x-api-key': apiKey, authorization: `Bearer ${token}` };
-    const read = await fetch(`${world.base}/api/documents/${id}/file`, { headers });
+    const read = await fetch(`${harness.base}/api/documents/${id}/file`, { headers });
     expect(read.headers.get('content-type')).toBe('application/pdf');
     expect(read.headers.get('content-disposition')).toMatch(/^attachment/);
     expect(Buffer.from(await read.arrayBuffer())).toEqual(file);
-    for (const other of [world.as(world.theirs.owner), world.as(await world.user('manager', world.theirs))])
+    for (const other of [harness.as(harness.theirs.owner), harness.as(await harness.user('manager', harness.theirs))])
       for (const part of ['', '/file']) expect((await other.get(`/api/documents/${id}${part}`)).status).toBe(404);
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect((await viewer.get(`/api/documents/${id}/file`)).status).toBe(403);
-    expect((await world.as(world.theirs.owner).delete(`/api/documents/${id}`)).status).toBe(404);
-    expect((await owner.delete(`/api/documents/${id}`)).data).toMatchObject(shown);
+    expect((await harness.as(harness.theirs.owner).delete(`/api/documents/${id}`)).status).toBe(404);
+    expect((await owner.delete(`/api/documents/${id}`)).data).toMatchObject(response);
     expect((await owner.get(`/api/documents/${id}/file`)).status).toBe(404);
     expect((await owner.delete(`/api/documents/${id}`)).status).toBe(404);
-    expect(await world.records.collection('document_files').countDocuments({ _id: id })).toBe(0);
+    expect(await harness.records.collection('document_files').countDocuments({ _id: id })).toBe(0);
     for (const action of ['documents.read', 'documents.delete'])
       expect((await owner.get(`/api/audit-log?action=${action}`)).items).toHaveLength(1);
   });
@@ -219,7 +219,7 @@ describe('extract-document', () => {
         JSON.stringify(body)?.slice(0, 80),
         status,
       ]);
-    expect(await world.anonymous.post(path, { text: licence })).toMatchObject({ status: 401 });
+    expect(await harness.anonymous.post(path, { text: licence })).toMatchObject({ status: 401 });
   });
 
   it('answers 413 to a file above 10 MiB', async () => {

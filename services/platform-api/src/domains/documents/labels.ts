@@ -91,21 +91,23 @@ const titles: readonly (readonly [DocumentType, RegExp])[] = [
 ];
 
 /** What a text seems to be, or null. */
-export const typeOf = (text: string): DocumentType | null => titles.find(([, words]) => words.test(text))?.[0] ?? null;
+export const detectDocumentType = (text: string): DocumentType | null =>
+  titles.find(([, words]) => words.test(text))?.[0] ?? null;
 
 /** The fields of a kind of document that a text names by their labels. */
-export function readLabels(text: string, type: DocumentType, country: string | undefined): Record<string, string> {
+export function parseLabels(text: string, type: DocumentType, country: string | undefined): Record<string, string> {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const fields: Record<string, string> = {};
-  for (const wanted of labels[type]) {
+  for (const missing of labels[type]) {
     for (const [at, line] of lines.entries()) {
-      const match = wanted.label.exec(line);
+      const match = missing.label.exec(line);
       if (match === null) continue;
-      const behind = line.slice(match.index + match[0].length);
+      const rest = line.slice(match.index + match[0].length);
       const value =
-        read(wanted.kind, behind, country) ?? (behind === '' ? read(wanted.kind, lines[at + 1] ?? '', country) : null);
+        parseValue(missing.kind, rest, country) ??
+        (rest === '' ? parseValue(missing.kind, lines[at + 1] ?? '', country) : null);
       if (value === null) continue;
-      fields[wanted.field] = value;
+      fields[missing.field] = value;
       break;
     }
   }
@@ -114,10 +116,10 @@ export function readLabels(text: string, type: DocumentType, country: string | u
 
 const valueLimit = 200;
 
-function read(kind: Kind, text: string, country: string | undefined): string | null {
+function parseValue(kind: Kind, text: string, country: string | undefined): string | null {
   switch (kind) {
     case 'date':
-      return readDate(text, country);
+      return parseDate(text, country);
     case 'blood':
       return (
         /^(?:AB|A|B|O)\s?(?:[+-]|positive|negative)?(?:ve)?/i.exec(text)?.[0].toUpperCase().replaceAll(' ', '') ?? null
@@ -137,20 +139,20 @@ const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const monthFirst = new Set(['US', 'USA']);
 
 /** A date at the start of a text as `YYYY-MM-DD`: day first, but for the countries that write the month first. */
-export function readDate(text: string, country?: string): string | null {
+export function parseDate(text: string, country?: string): string | null {
   const iso = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})/.exec(text);
-  if (iso !== null) return dateOf(Number(iso[1]), Number(iso[2]), Number(iso[3]));
+  if (iso !== null) return formatDate(Number(iso[1]), Number(iso[2]), Number(iso[3]));
   const named = /^(\d{1,2})[\s\-./]*([A-Za-z]{3})[A-Za-z]*[\s\-./,]*(\d{4})/.exec(text);
   if (named !== null)
-    return dateOf(Number(named[3]), months.indexOf((named[2] ?? '').toLowerCase()) + 1, Number(named[1]));
+    return formatDate(Number(named[3]), months.indexOf((named[2] ?? '').toLowerCase()) + 1, Number(named[1]));
   const numeric = /^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})/.exec(text);
   if (numeric === null) return null;
   const [first, second, year] = [Number(numeric[1]), Number(numeric[2]), Number(numeric[3])];
   const isMonthFirst = second > 12 || (first <= 12 && monthFirst.has(country?.toUpperCase() ?? ''));
-  return isMonthFirst ? dateOf(year, first, second) : dateOf(year, second, first);
+  return isMonthFirst ? formatDate(year, first, second) : formatDate(year, second, first);
 }
 
-function dateOf(year: number, month: number, day: number): string | null {
+function formatDate(year: number, month: number, day: number): string | null {
   const date = new Date(Date.UTC(year, month - 1, day));
   const isReal = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && year > 1800;
   return isReal ? date.toISOString().slice(0, 10) : null;

@@ -25,7 +25,7 @@ const layouts: readonly Layout[] = [
 const tolerance = 2;
 const weights = [7, 3, 1];
 
-function valueOf(character: string): number {
+function characterValue(character: string): number {
   if (character === '<') return 0;
   return Number.parseInt(character, 36);
 }
@@ -33,20 +33,20 @@ function valueOf(character: string): number {
 /** ICAO 9303-3, 4.9: the sum of the values by the weights 7, 3, 1, modulo 10. */
 export function checkDigit(text: string): string {
   let sum = 0;
-  for (let i = 0; i < text.length; i += 1) sum += valueOf(text.charAt(i)) * (weights[i % 3] ?? 0);
+  for (let i = 0; i < text.length; i += 1) sum += characterValue(text.charAt(i)) * (weights[i % 3] ?? 0);
   return String(sum % 10);
 }
 
 /** Finds the zone in a text; null without one. */
-export function readMrz(text: string, now = new Date()): Mrz | null {
+export function parseMrz(text: string, now = new Date()): Mrz | null {
   const lines = text.split(/\r?\n/).map((line) => line.toUpperCase().replaceAll('«', '<<').replaceAll(/\s/g, ''));
   for (const layout of layouts)
     for (let at = 0; at + layout.lines <= lines.length; at += 1) {
-      const fitted = lines.slice(at, at + layout.lines).map((line) => fit(line, layout.length));
-      const [first] = fitted;
-      if (fitted.some((line) => line === null) || first === null || first === undefined) continue;
+      const fittingLines = lines.slice(at, at + layout.lines).map((line) => fit(line, layout.length));
+      const [first] = fittingLines;
+      if (fittingLines.some((line) => line === null) || first === null || first === undefined) continue;
       if (!layout.start.test(first) || !first.includes('<')) continue;
-      return parse(layout, fitted as string[], now);
+      return parseLines(layout, fittingLines as string[], now);
     }
   return null;
 }
@@ -59,13 +59,13 @@ function fit(line: string, length: number): string | null {
 }
 
 /** Letters that OCR takes for digits, where only digits can be. */
-const asDigits = (text: string): string =>
+const toDigits = (text: string): string =>
   text.replaceAll(
     /[OQDILZSB]/g,
     (letter) => ({ O: '0', Q: '0', D: '0', I: '1', L: '1', Z: '2', S: '5', B: '8' })[letter] ?? letter,
   );
 
-interface Parts {
+interface MrzParts {
   readonly number: string;
   readonly numberCheck: string;
   readonly birth: string;
@@ -81,10 +81,10 @@ interface Parts {
   readonly optionalCheck?: string;
 }
 
-function parse({ format }: Layout, lines: readonly string[], now: Date): Mrz {
+function parseLines({ format }: Layout, lines: readonly string[], now: Date): Mrz {
   const first = lines[0] ?? '';
-  const parts = format === 'TD1' ? partsOfCard(lines) : partsOfTwoLines(first, lines[1] ?? '', format);
-  const { surname, given } = namesOf(parts.names);
+  const parts = format === 'TD1' ? splitCard(lines) : splitTwoLines(first, lines[1] ?? '', format);
+  const { surname, given } = parseNames(parts.names);
   const checks: readonly (readonly [string, string, string])[] = [
     ['document_number', parts.number, parts.numberCheck],
     ['date_of_birth', parts.birth, parts.birthCheck],
@@ -96,31 +96,31 @@ function parse({ format }: Layout, lines: readonly string[], now: Date): Mrz {
       : ([['personal_number', parts.optional, parts.optionalCheck ?? '']] as const)),
   ];
   const fields: Record<string, string | null> = {
-    document_number: plain(parts.number),
+    document_number: stripFiller(parts.number),
     surname,
     given_names: given,
-    nationality: plain(parts.nationality),
-    date_of_birth: dateOf(parts.birth, (year) => (year > now.getUTCFullYear() % 100 ? 1900 : 2000) + year, now),
+    nationality: stripFiller(parts.nationality),
+    date_of_birth: parseDate(parts.birth, (year) => (year > now.getUTCFullYear() % 100 ? 1900 : 2000) + year, now),
     sex: { M: 'M', F: 'F' }[parts.sex] ?? 'X',
-    expiry_date: dateOf(parts.expiry, (year) => (2000 + year > now.getUTCFullYear() + 50 ? 1900 : 2000) + year),
-    issuing_country: plain(first.slice(2, 5)),
+    expiry_date: parseDate(parts.expiry, (year) => (2000 + year > now.getUTCFullYear() + 50 ? 1900 : 2000) + year),
+    issuing_country: stripFiller(first.slice(2, 5)),
   };
   return {
     format,
     lines,
-    documentCode: plain(first.slice(0, 2)),
+    documentCode: stripFiller(first.slice(0, 2)),
     fields: Object.fromEntries(
       Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== null && entry[1] !== ''),
     ),
-    faults: checks.filter(([, text, check]) => checkDigit(text) !== asDigits(check)).map(([name]) => name),
+    faults: checks.filter(([, text, check]) => checkDigit(text) !== toDigits(check)).map(([name]) => name),
   };
 }
 
 /** TD2 and TD3: the second line is the same but for its end. */
-function partsOfTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): Parts {
+function splitTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): MrzParts {
   const end = format === 'TD3' ? 43 : 35;
-  const [birth, expiry] = [asDigits(second.slice(13, 19)), asDigits(second.slice(21, 27))];
-  const [birthCheck, expiryCheck] = [asDigits(second.slice(19, 20)), asDigits(second.slice(27, 28))];
+  const [birth, expiry] = [toDigits(second.slice(13, 19)), toDigits(second.slice(21, 27))];
+  const [birthCheck, expiryCheck] = [toDigits(second.slice(19, 20)), toDigits(second.slice(27, 28))];
   return {
     number: second.slice(0, 9),
     numberCheck: second.slice(9, 10),
@@ -133,7 +133,7 @@ function partsOfTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): 
     names: first.slice(5),
     composite:
       second.slice(0, 9) +
-      asDigits(second.slice(9, 10)) +
+      toDigits(second.slice(9, 10)) +
       birth +
       birthCheck +
       expiry +
@@ -145,9 +145,9 @@ function partsOfTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): 
 }
 
 /** TD1: a number longer than nine characters goes on in the optional part, with its check digit behind it. */
-function partsOfCard([first = '', second = '', third = '']: readonly string[]): Parts {
-  const [birth, expiry] = [asDigits(second.slice(0, 6)), asDigits(second.slice(8, 14))];
-  const [birthCheck, expiryCheck] = [asDigits(second.slice(6, 7)), asDigits(second.slice(14, 15))];
+function splitCard([first = '', second = '', third = '']: readonly string[]): MrzParts {
+  const [birth, expiry] = [toDigits(second.slice(0, 6)), toDigits(second.slice(8, 14))];
+  const [birthCheck, expiryCheck] = [toDigits(second.slice(6, 7)), toDigits(second.slice(14, 15))];
   const rest = /^[^<]+/.exec(first.slice(15))?.[0];
   const isLong = first[14] === '<' && rest !== undefined;
   return {
@@ -165,15 +165,15 @@ function partsOfCard([first = '', second = '', third = '']: readonly string[]): 
   };
 }
 
-const plain = (text: string): string => text.replaceAll('<', ' ').trim();
+const stripFiller = (text: string): string => text.replaceAll('<', ' ').trim();
 
-function namesOf(text: string): { surname: string; given: string } {
+function parseNames(text: string): { surname: string; given: string } {
   const [surname = '', given = ''] = text.split('<<');
-  return { surname: plain(surname), given: plain(given).replaceAll(/ +/g, ' ') };
+  return { surname: stripFiller(surname), given: stripFiller(given).replaceAll(/ +/g, ' ') };
 }
 
 /** `YYMMDD` as a date; null for what is none. A birth is never in the future. */
-function dateOf(text: string, fullYear: (year: number) => number, notAfter?: Date): string | null {
+function parseDate(text: string, fullYear: (year: number) => number, notAfter?: Date): string | null {
   if (!/^\d{6}$/.test(text)) return null;
   const [month, day] = [Number(text.slice(2, 4)), Number(text.slice(4, 6))];
   let year = fullYear(Number(text.slice(0, 2)));

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { AppError, type Logger } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Worker } from 'tesseract.js';
-import type { Config } from '../../config.ts';
-import { Turns } from './turns.ts';
+import type { Config } from '../../assembly/config.ts';
+import { SerialQueue } from './serial-queue.ts';
 
 /** Text that was read from a picture. */
 export interface OcrText {
@@ -22,7 +22,7 @@ export interface OcrEngine {
 }
 
 /** The engine that the settings name. */
-export function ocrEngine(
+export function createOcrEngine(
   config: Pick<Config, 'OCR_ENGINE' | 'OCR_HTTP_URL' | 'OCR_TIMEOUT_MS'>,
   log: Logger,
 ): OcrEngine {
@@ -47,7 +47,7 @@ class Tesseract implements OcrEngine {
   readonly name = 'tesseract';
   readonly #timeoutMs: number;
   readonly #log: Logger;
-  readonly #turns = new Turns(maxWaiting);
+  readonly #queue = new SerialQueue(maxWaiting);
   #worker: Promise<Worker> | undefined;
 
   constructor(timeoutMs: number, log: Logger) {
@@ -56,7 +56,7 @@ class Tesseract implements OcrEngine {
   }
 
   read(picture: Buffer, _mimeType: string, signal: AbortSignal): Promise<OcrText> {
-    return this.#turns.take(() => this.#recognise(picture), signal);
+    return this.#queue.run(() => this.#recognise(picture), signal);
   }
 
   async stop(): Promise<void> {
@@ -67,13 +67,13 @@ class Tesseract implements OcrEngine {
 
   async #recognise(picture: Buffer): Promise<OcrText> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
+    const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('took too long')), this.#timeoutMs);
     });
     try {
       this.#worker ??= startWorker();
-      const recognised = this.#worker.then((worker) => worker.recognize(picture));
-      const { data } = await Promise.race([recognised, late]);
+      const recognition = this.#worker.then((worker) => worker.recognize(picture));
+      const { data } = await Promise.race([recognition, timeout]);
       return { text: data.text, confidence: data.confidence / 100 };
     } catch (cause) {
       // A worker that choked on a picture is not trusted with the next one.

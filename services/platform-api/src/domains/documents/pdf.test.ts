@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, jest } from '@jest/globals';
 import { hugePdf, noisyScan, pdf, scannedPdf, scansPdf } from '../../testing/pdf.ts';
-import { pictureLimitBytes, readPdf, readPdfPicture } from './pdf.ts';
-import { pictureSize } from './pictures.ts';
+import { imageSize } from './image-size.ts';
+import { maxPictureBytes, readPdf, readPdfPicture } from './pdf.ts';
 
 jest.setTimeout(120_000);
 
@@ -35,13 +35,13 @@ describe('readPdfPicture', () => {
   it('hands out the picture of the page that is asked for', async () => {
     const scan = scannedPdf(png);
     expect(await read(scan)).toEqual({ pages: 1, text: '' });
-    expect(pictureSize((await picture(scan)) ?? Buffer.alloc(0), 'image/png')).toEqual(pictureSize(png, 'image/png'));
+    expect(imageSize((await picture(scan)) ?? Buffer.alloc(0), 'image/png')).toEqual(imageSize(png, 'image/png'));
     const two = scansPdf([noisyScan(10), noisyScan(20)]);
     for (const [page, height] of [
       [1, 10],
       [2, 20],
     ] as const)
-      expect(pictureSize((await picture(two, page)) ?? Buffer.alloc(0), 'image/png')).toEqual({
+      expect(imageSize((await picture(two, page)) ?? Buffer.alloc(0), 'image/png')).toEqual({
         width: 12_000,
         height,
       });
@@ -55,7 +55,7 @@ describe('readPdfPicture', () => {
 
   it('hands out no picture that is small in the file and too large as PNG', async () => {
     const half = await picture(scansPdf([noisyScan(500)]));
-    expect(half?.length).toBeGreaterThan(pictureLimitBytes / 2);
+    expect(half?.length).toBeGreaterThan(maxPictureBytes / 2);
     const whole = scansPdf([noisyScan(1000)]);
     expect(whole.length).toBeLessThan(10 * 2 ** 20);
     expect(await picture(whole)).toBeNull();

@@ -1,21 +1,21 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
   parseJsonBody,
+  parsePagination,
   type RequestContext,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { isForm, readForm } from '../../http/forms.ts';
-import { idParams } from '../../schemas.ts';
-import { documentShown, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
-import { deleteDocument, listDocuments, readDocument, readFile, shownDocument } from './stored.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isForm, parseForm } from '../../platform/forms.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { deleteDocument, listDocuments, readDocument, readFile, toDocumentResponse } from './document-files.ts';
+import { documentResponse, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
 import { extractDocument } from './use-cases.ts';
 
 /** A form's fields are text. */
@@ -24,7 +24,7 @@ async function readBody(bytes: Buffer, context: RequestContext): Promise<unknown
     if (bytes.length === 0) throw new AppError('validation_failed', 'A body is required.');
     return parseJsonBody(bytes);
   }
-  const { fields, files } = await readForm(bytes, context);
+  const { fields, files } = await parseForm(bytes, context);
   const { store, ...others } = fields;
   const file = files.find(({ name }) => name === 'file');
   return {
@@ -46,13 +46,13 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
       'A file as multipart/form-data or base64, or text that was read elsewhere (also the text of a PDF417 barcode); never a URL. A file is kept only with `store`.',
     tags,
     bucket: 'extraction',
-    limitMs: 60_000,
+    timeoutMs: 60_000,
     body: extractBody,
     bodyTypes: ['application/json', 'multipart/form-data'],
     // Base64 is a third longer than the 10 MiB that it holds.
     bodyLimitBytes: 14 * 1024 * 1024,
     readBody,
-    response: oneOf(extractResult),
+    response: singleSchema(extractResult),
     errors: {
       413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
       422: 'Nothing in the document can be read.',
@@ -60,7 +60,7 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
       503: 'No engine that reads text from pictures is configured, or it is busy.',
     },
     handle: async ({ body, context }) => ({
-      data: await extractDocument(deps, callerOf(context), body, context.signal),
+      data: await extractDocument(deps, getCaller(context), body, context.signal),
     }),
   }),
   ...storedRoutes(deps),
@@ -78,11 +78,11 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listDocumentsQuery,
-    response: pageOf(documentShown),
+    response: pageSchema(documentResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listDocuments(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: items.map(shownDocument), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listDocuments(deps, getCaller(context), query, paging);
+      return pageResponse({ items: items.map(toDocumentResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -93,9 +93,9 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(documentShown),
+    response: singleSchema(documentResponse),
     handle: async ({ params, context }) => ({
-      data: shownDocument(await readDocument(deps, callerOf(context), params.id)),
+      data: toDocumentResponse(await readDocument(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -108,7 +108,7 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     contentType: [...mimeTypes],
     handle: async ({ params, context }) => {
-      const { content, mimeType } = await readFile(deps, callerOf(context), params.id);
+      const { content, mimeType } = await readFile(deps, getCaller(context), params.id);
       const extension = mimeType.split('/')[1] ?? '';
       context.response
         .set('Cache-Control', 'private, no-store')
@@ -125,10 +125,10 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a file that was kept',
     tags,
     params: idParams,
-    response: oneOf(documentShown),
-    errors: otherVersion,
+    response: singleSchema(documentResponse),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownDocument(await deleteDocument(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: toDocumentResponse(await deleteDocument(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
 ];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { readAamva } from './aamva.ts';
-import { readDate, readLabels, typeOf } from './labels.ts';
-import { checkDigit, readMrz } from './mrz.ts';
-import { extract, fileTypeOf } from './rules.ts';
+import { parseAamva } from './aamva.ts';
+import { detectDocumentType, parseDate, parseLabels } from './labels.ts';
+import { checkDigit, parseMrz } from './mrz.ts';
+import { detectMimeType, extractFields } from './rules.ts';
 
 const now = new Date('2026-01-31T00:00:00Z');
 // The specimens of ICAO 9303, parts 4, 5 and 6.
@@ -25,7 +25,7 @@ describe('the machine-readable zone', () => {
     ['TD2', td2, 'D23145890'],
     ['TD1', td1, 'D23145890'],
   ] as const)('of %s is read from the specimen, with its check digits', (format, lines, number) => {
-    const mrz = readMrz(`Some text\n${lines.join('\n')}\n`, now);
+    const mrz = parseMrz(`Some text\n${lines.join('\n')}\n`, now);
     expect(mrz).toMatchObject({ format, lines, faults: [] });
     expect(mrz?.fields).toEqual({ ...anna, document_number: number });
   });
@@ -37,18 +37,20 @@ describe('the machine-readable zone', () => {
 
   it('tells wrong check digits', () => {
     const wrong = [td3[0], td3[1]?.replace('L898902C36', 'L898902C46')].join('\n');
-    expect(readMrz(wrong, now)?.faults).toEqual(['document_number', 'composite']);
-    expect(readMrz([td3[0], td3[1]?.replace('7408122', '7508122')].join('\n'), now)?.faults).toContain('date_of_birth');
+    expect(parseMrz(wrong, now)?.faults).toEqual(['document_number', 'composite']);
+    expect(parseMrz([td3[0], td3[1]?.replace('7408122', '7508122')].join('\n'), now)?.faults).toContain(
+      'date_of_birth',
+    );
   });
 
   it('forgives blanks, lost fillers at the end, and letters for digits', () => {
     const noisy = [td3[0]?.slice(0, 43), td3[1]?.replace('7408122', '74O8I22').replace('UTO', 'UTO ')].join('\n');
-    expect(readMrz(noisy, now)).toMatchObject({ fields: { date_of_birth: '1974-08-12' }, faults: [] });
+    expect(parseMrz(noisy, now)).toMatchObject({ fields: { date_of_birth: '1974-08-12' }, faults: [] });
   });
 
   it('has no birth in the future, and expiries up to 50 years ahead', () => {
     const at = (birth: string, expiry: string) =>
-      readMrz(
+      parseMrz(
         [td3[0], `L898902C36UTO${birth}${checkDigit(birth)}F${expiry}${checkDigit(expiry)}${td3[1]?.slice(28)}`].join(
           '\n',
         ),
@@ -61,7 +63,7 @@ describe('the machine-readable zone', () => {
 
   it('is not found in other texts', () => {
     for (const text of ['', 'hello', 'P<UTO', 'A'.repeat(44), `${'1'.repeat(44)}\n${'2'.repeat(44)}`])
-      expect(readMrz(text, now)).toBeNull();
+      expect(parseMrz(text, now)).toBeNull();
   });
 });
 
@@ -70,7 +72,7 @@ describe('the barcode of a licence', () => {
     '@\n\u001e\rANSI 636000100002DL00410278ZV03190008DLDAQT64235789\nDCSSAMPLE\nDACMICHAEL\nDADJOHN\nDBD06062018\nDBB06061986\nDBA12102034\nDAG2300 WEST BROAD STREET\nDAIRICHMOND\nDAJVA\nDAK232690000  \nDCGUSA\nDCAD\n';
 
   it('is read in AAMVA form', () => {
-    expect(readAamva(text)).toEqual({
+    expect(parseAamva(text)).toEqual({
       license_number: 'T64235789',
       name: 'MICHAEL JOHN SAMPLE',
       date_of_birth: '1986-06-06',
@@ -81,7 +83,7 @@ describe('the barcode of a licence', () => {
       authority: 'VA',
       address: '2300 WEST BROAD STREET, RICHMOND, VA 23269',
     });
-    expect(extract({ text, source: 'text', confidence: 1 }, 'auto', undefined)).toMatchObject({
+    expect(extractFields({ text, source: 'text', confidence: 1 }, 'auto', undefined)).toMatchObject({
       type: 'driver_license',
       fields: { license_number: { value: 'T64235789', source: 'barcode' } },
     });
@@ -89,14 +91,14 @@ describe('the barcode of a licence', () => {
 
   it('has its dates the other way round in Canada', () => {
     const canadian = text.replace('DCGUSA', 'DCGCAN').replace('DBB06061986', 'DBB19860607');
-    expect(readAamva(canadian)).toMatchObject({ date_of_birth: '1986-06-07' });
-    expect(readAamva('DAQT64235789')).toBeNull();
+    expect(parseAamva(canadian)).toMatchObject({ date_of_birth: '1986-06-07' });
+    expect(parseAamva('DAQT64235789')).toBeNull();
   });
 
   it('has the whole name in one element, and the year first, in the first version of the standard', () => {
     const first =
       '@\n\u001e\rAAMVA6360000101DL00290197DLDAASAMPLE,MICHAEL,JOHN\nDAQT64235789\nDBA20341210\nDBB19860606\n';
-    expect(readAamva(first)).toEqual({
+    expect(parseAamva(first)).toEqual({
       license_number: 'T64235789',
       name: 'MICHAEL JOHN SAMPLE',
       date_of_birth: '1986-06-06',
@@ -144,8 +146,8 @@ describe('labels', () => {
       },
     ],
   ] as const)('of %s', (type, text, fields) => {
-    expect(typeOf(text)).toBe(type);
-    expect(readLabels(text, type, undefined)).toMatchObject(fields);
+    expect(detectDocumentType(text)).toBe(type);
+    expect(parseLabels(text, type, undefined)).toMatchObject(fields);
   });
 
   it.each([
@@ -157,22 +159,22 @@ describe('labels', () => {
     ['2020-02-30', undefined, null],
     ['soon', undefined, null],
   ])('date %s of %s', (text, country, date) => {
-    expect(readDate(text, country)).toBe(date);
+    expect(parseDate(text, country)).toBe(date);
   });
 
   it('find nothing in noise', () => {
-    expect(extract({ text: 'lorem ipsum dolor', source: 'ocr', confidence: 0.4 }, 'auto', undefined)).toBeNull();
-    expect(extract({ text: '', source: 'text', confidence: 1 }, 'insurance', undefined)).toBeNull();
+    expect(extractFields({ text: 'lorem ipsum dolor', source: 'ocr', confidence: 0.4 }, 'auto', undefined)).toBeNull();
+    expect(extractFields({ text: '', source: 'text', confidence: 1 }, 'insurance', undefined)).toBeNull();
   });
 });
 
 describe('a file', () => {
   it('is what its first bytes say', () => {
-    expect(fileTypeOf(Buffer.from('ffd8ffe000', 'hex'))).toBe('image/jpeg');
-    expect(fileTypeOf(Buffer.from('89504e470d0a1a0a00', 'hex'))).toBe('image/png');
-    expect(fileTypeOf(Buffer.from('RIFF0000WEBPVP8 '))).toBe('image/webp');
-    expect(fileTypeOf(Buffer.from('%PDF-1.7'))).toBe('application/pdf');
-    expect(fileTypeOf(Buffer.from('GIF89a'))).toBeNull();
-    expect(fileTypeOf(Buffer.alloc(0))).toBeNull();
+    expect(detectMimeType(Buffer.from('ffd8ffe000', 'hex'))).toBe('image/jpeg');
+    expect(detectMimeType(Buffer.from('89504e470d0a1a0a00', 'hex'))).toBe('image/png');
+    expect(detectMimeType(Buffer.from('RIFF0000WEBPVP8 '))).toBe('image/webp');
+    expect(detectMimeType(Buffer.from('%PDF-1.7'))).toBe('application/pdf');
+    expect(detectMimeType(Buffer.from('GIF89a'))).toBeNull();
+    expect(detectMimeType(Buffer.alloc(0))).toBeNull();
   });
 });

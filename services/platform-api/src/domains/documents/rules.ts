@@ -1,6 +1,6 @@
-import { readAamva } from './aamva.ts';
-import { readLabels, typeOf } from './labels.ts';
-import { type Mrz, readMrz } from './mrz.ts';
+import { parseAamva } from './aamva.ts';
+import { detectDocumentType, parseLabels } from './labels.ts';
+import { type Mrz, parseMrz } from './mrz.ts';
 import { type DocumentType, documentTypes, type Field, type FieldSource } from './schema.ts';
 
 /** Text of a document, and how it was come by. */
@@ -12,7 +12,7 @@ export interface DocumentText {
 }
 
 /** What a text says. */
-export interface Extracted {
+export interface Extraction {
   readonly type: DocumentType;
   readonly fields: Record<string, Field>;
   readonly mrz: Mrz | null;
@@ -26,32 +26,32 @@ const faultyConfidence = 0.5;
 const barcodeConfidence = 0.99;
 
 /** Reads the fields of a document: from its machine-readable zone, its barcode's text, and by labels, in this order; null where nothing can be read. */
-export function extract(
+export function extractFields(
   { text, source, confidence }: DocumentText,
-  wanted: DocumentType | 'auto',
+  requestedType: DocumentType | 'auto',
   country: string | undefined,
-): Extracted | null {
+): Extraction | null {
   const fields: Record<string, Field> = {};
   const add = (values: Readonly<Record<string, string>>, from: FieldSource, of: (name: string) => number): void => {
     for (const [name, value] of Object.entries(values))
-      if (!(name in fields)) fields[name] = { value, confidence: rounded(of(name)), source: from };
+      if (!(name in fields)) fields[name] = { value, confidence: roundConfidence(of(name)), source: from };
   };
-  const mrz = readMrz(text);
+  const mrz = parseMrz(text);
   const zoneType = mrz === null ? null : mrz.documentCode.startsWith('P') ? 'passport' : 'id_card';
   if (mrz !== null) add(mrz.fields, 'mrz', (name) => zoneConfidence(mrz, name));
-  const barcode = readAamva(text);
+  const barcode = parseAamva(text);
   if (barcode !== null) add(barcode, 'barcode', () => barcodeConfidence);
   const type =
-    wanted === 'auto'
-      ? (zoneType ?? (barcode === null ? (typeOf(text) ?? bestType(text, country)) : 'driver_license'))
-      : wanted;
+    requestedType === 'auto'
+      ? (zoneType ?? (barcode === null ? (detectDocumentType(text) ?? bestType(text, country)) : 'driver_license'))
+      : requestedType;
   if (type === null) return null;
-  if (barcode === null) add(readLabels(text, type, country), source, () => confidence * labelConfidence);
+  if (barcode === null) add(parseLabels(text, type, country), source, () => confidence * labelConfidence);
   if (Object.keys(fields).length === 0) return null;
   const warnings = (mrz?.faults ?? []).map(
     (name) => `The check digit of ${name} in the machine-readable zone is wrong.`,
   );
-  if (zoneType !== null && wanted !== 'auto' && wanted !== zoneType)
+  if (zoneType !== null && requestedType !== 'auto' && requestedType !== zoneType)
     warnings.push(`The machine-readable zone is that of another kind of document: ${zoneType}.`);
   return { type, fields, mrz, warnings };
 }
@@ -63,7 +63,7 @@ function zoneConfidence({ faults }: Mrz, name: string): number {
 
 /** The kind with the most fields, where there are two at least: one may be chance. */
 function bestType(text: string, country: string | undefined): DocumentType | null {
-  const counts = documentTypes.map((type) => [type, Object.keys(readLabels(text, type, country)).length] as const);
+  const counts = documentTypes.map((type) => [type, Object.keys(parseLabels(text, type, country)).length] as const);
   const [best] = counts.toSorted(([, one], [, other]) => other - one);
   return best !== undefined && best[1] >= 2 ? best[0] : null;
 }
@@ -71,13 +71,13 @@ function bestType(text: string, country: string | undefined): DocumentType | nul
 /** Of the whole: the mean of its fields. */
 export function meanConfidence(fields: Readonly<Record<string, Field>>): number {
   const all = Object.values(fields).map(({ confidence }) => confidence);
-  return rounded(all.reduce((sum, one) => sum + one, 0) / Math.max(1, all.length));
+  return roundConfidence(all.reduce((sum, one) => sum + one, 0) / Math.max(1, all.length));
 }
 
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+const roundConfidence = (value: number): number => Math.round(value * 1000) / 1000;
 
 /** What the bytes of a file are, by their beginning; null for everything that is not read here. */
-export function fileTypeOf(bytes: Buffer): 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf' | null {
+export function detectMimeType(bytes: Buffer): 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf' | null {
   if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
   if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'image/png';
   if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP') return 'image/webp';

@@ -1,11 +1,11 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { oneOfWords } from '../../fields.ts';
-import type { FormFile } from '../../http/forms.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { stringEnum } from '../../platform/fields.ts';
+import type { FormFile } from '../../platform/forms.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Kinds of documents and the fields of each (platform-contract.md, section 19). */
+/** Kinds of documents and the fields of each (docs/reference/documents-and-messages.md). */
 export const documentTypes = ['driver_license', 'passport', 'id_card', 'vehicle_registration', 'insurance'] as const;
 export type DocumentType = (typeof documentTypes)[number];
 
@@ -35,10 +35,10 @@ export interface DocumentFile {
   readonly sealed: Buffer;
 }
 
-export const documentShown = Type.Object(
+export const documentResponse = Type.Object(
   {
-    ...recordShape,
-    document_type: oneOfWords(documentTypes),
+    ...recordProperties,
+    document_type: stringEnum(documentTypes),
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
     created_by: recordId,
@@ -46,12 +46,12 @@ export const documentShown = Type.Object(
   },
   { title: 'StoredDocument' },
 );
-export type DocumentShown = Static<typeof documentShown>;
+export type DocumentResponse = Static<typeof documentResponse>;
 
 export const listDocumentsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
-  document_type: Type.Optional(oneOfWords(documentTypes, { description: 'Documents of this kind alone.' })),
+  document_type: Type.Optional(stringEnum(documentTypes, { description: 'Documents of this kind alone.' })),
 });
 export type ListDocumentsQuery = Static<typeof listDocumentsQuery>;
 
@@ -68,7 +68,7 @@ export const extractBody = Type.Object({
   text: Type.Optional(
     Type.String({ maxLength: 100_000, description: 'What was read elsewhere: text, MRZ lines, or a PDF417 barcode.' }),
   ),
-  document_type: Type.Optional(oneOfWords(['auto', ...documentTypes], { description: 'Default: auto.' })),
+  document_type: Type.Optional(stringEnum(['auto', ...documentTypes], { description: 'Default: auto.' })),
   country: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z]{2,3}$',
@@ -89,12 +89,12 @@ export const extractResult = Type.Object(
       Type.Object({
         value: Type.String(),
         confidence: Type.Number({ minimum: 0, maximum: 1 }),
-        source: oneOfWords(['mrz', 'barcode', 'text', 'ocr']),
+        source: stringEnum(['mrz', 'barcode', 'text', 'ocr']),
       }),
     ),
     mrz: nullable(
       Type.Object({
-        format: oneOfWords(['TD1', 'TD2', 'TD3']),
+        format: stringEnum(['TD1', 'TD2', 'TD3']),
         lines: Type.Array(Type.String()),
         valid: Type.Boolean(),
       }),

@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
-import { driverNames, sweepFormerDrivers } from './look-ups.ts';
-import { driversIn, keepName } from './store.ts';
+import { findDriverNames, purgeArchivedNames } from './queries.ts';
+import { archiveName, driverCollection } from './store.ts';
 
 jest.setTimeout(60_000);
 
-let world: PlatformWorld;
+let harness: PlatformWorld;
 let owner: Client;
 let vehicleIds: number[];
 
 beforeAll(async () => {
-  world = await PlatformWorld.open();
-  owner = world.as(world.ours.owner);
+  harness = await PlatformWorld.open();
+  owner = harness.as(harness.ours.owner);
   vehicleIds = [];
-  for (const n of [1, 2]) vehicleIds.push(await vehicle(world.ours, `DRV ${n}`, `0138${n}0000001`));
+  for (const n of [1, 2]) vehicleIds.push(await vehicle(harness.ours, `DRV ${n}`, `0138${n}0000001`));
 });
-afterAll(() => world?.close());
+afterAll(() => harness?.close());
 
 async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: string): Promise<number> {
   const fields = { accountId: tenant.accountId, ownerUserId: tenant.owner.id, vehicleNo, imei };
-  return (await recordVehicle(world.records, fields)).record._id;
+  return (await recordVehicle(harness.records, fields)).record._id;
 }
 const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).data;
 
 /** What a refusal says beside its status. */
-const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
-const pathsOf = (answer: Answer): string[] => faultOf(answer).details.map(({ path }) => path);
+const getError = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
+const errorPaths = (response: Answer): string[] => getError(response).details.map(({ path }) => path);
 
 describe('drivers', () => {
-  const whole = {
+  const completeDriver = {
     name: 'Ann Driver',
     phone_number: '+1 (415) 555-2671',
     email: 'ann@example.com',
@@ -49,12 +49,12 @@ describe('drivers', () => {
   };
 
   it('are created, read, changed and deleted with all their fields', async () => {
-    const created = await owner.post('/api/drivers', { ...whole, vehicle_ids: vehicleIds });
+    const created = await owner.post('/api/drivers', { ...completeDriver, vehicle_ids: vehicleIds });
     expect(created.status).toBe(201);
     const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/drivers/${id}`);
-    const shown = {
-      ...whole,
+    const response = {
+      ...completeDriver,
       id,
       version: 1,
       phone_number: '+14155552671',
@@ -66,9 +66,9 @@ describe('drivers', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updated_at: expect.any(String),
     };
-    expect(created.data).toEqual(shown);
+    expect(created.data).toEqual(response);
     const read = await owner.get(`/api/drivers/${id}`);
-    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', shown]);
+    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', response]);
 
     const changed = await owner.put(`/api/drivers/${id}`, {
       notes: null,
@@ -84,7 +84,7 @@ describe('drivers', () => {
       version: 2,
     });
     const stale = await owner.put(`/api/drivers/${id}`, { name: 'A' }, { 'if-match': '"1"' });
-    expect([stale.status, faultOf(stale).code]).toEqual([412, 'version_mismatch']);
+    expect([stale.status, getError(stale).code]).toEqual([412, 'version_mismatch']);
 
     const deleted = await owner.delete(`/api/drivers/${id}`);
     expect([deleted.status, deleted.data['name']]).toEqual([200, 'Ann Driver']);
@@ -128,11 +128,11 @@ describe('drivers', () => {
   it('have a license and a card that no other driver of the account has', async () => {
     await create({ name: 'Unique', license_number: 'U-1', card_number: 'UC-1' });
     const license = await owner.post('/api/drivers', { name: 'Other', license_number: 'U-1' });
-    expect([license.status, faultOf(license).code]).toEqual([409, 'duplicate']);
-    expect(faultOf(license).details).toEqual([{ path: '/license_number', message: 'is taken' }]);
+    expect([license.status, getError(license).code]).toEqual([409, 'duplicate']);
+    expect(getError(license).details).toEqual([{ path: '/license_number', message: 'is taken' }]);
     const card = await owner.post('/api/drivers', { name: 'Other', card_number: 'UC-1' });
-    expect(faultOf(card).details).toEqual([{ path: '/card_number', message: 'is taken' }]);
-    const elsewhere = await world.as(world.theirs.owner).post('/api/drivers', { name: 'T', license_number: 'U-1' });
+    expect(getError(card).details).toEqual([{ path: '/card_number', message: 'is taken' }]);
+    const elsewhere = await harness.as(harness.theirs.owner).post('/api/drivers', { name: 'T', license_number: 'U-1' });
     expect(elsewhere.status).toBe(201);
   });
 
@@ -161,9 +161,9 @@ describe('drivers', () => {
     ['free data above 8 KiB', { name: 'X', attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
     ['vehicles that are no ids', { name: 'X', vehicle_ids: ['1'] }, '/vehicle_ids/0'],
   ])('refuse %s with 400 and the place', async (_case, body, path) => {
-    const answer = await owner.post('/api/drivers', body);
-    expect([answer.status, faultOf(answer).code]).toEqual([400, 'validation_failed']);
-    expect(pathsOf(answer)).toContain(path);
+    const response = await owner.post('/api/drivers', body);
+    expect([response.status, getError(response).code]).toEqual([400, 'validation_failed']);
+    expect(errorPaths(response)).toContain(path);
   });
 
   it('check a change against what stays', async () => {
@@ -175,16 +175,16 @@ describe('drivers', () => {
   it('are not there for another account, nor are its vehicles', async () => {
     const driver = await create({ name: 'Hidden' });
     const path = `/api/drivers/${driver.id}`;
-    const stranger = world.as(world.theirs.owner);
-    for (const answer of [
+    const stranger = harness.as(harness.theirs.owner);
+    for (const response of [
       await stranger.get(path),
       await stranger.put(path, { name: 'X' }),
       await stranger.delete(path),
     ])
-      expect([answer.status, faultOf(answer).code]).toEqual([404, 'not_found']);
-    const theirVehicle = await vehicle(world.theirs, 'THEIRS', '013800000991');
+      expect([response.status, getError(response).code]).toEqual([404, 'not_found']);
+    const theirVehicle = await vehicle(harness.theirs, 'THEIRS', '013800000991');
     const taken = await owner.put(path, { vehicle_ids: [theirVehicle] });
-    expect([taken.status, faultOf(taken).code]).toEqual([404, 'vehicle_not_found']);
+    expect([taken.status, getError(taken).code]).toEqual([404, 'vehicle_not_found']);
     expect((await owner.get('/api/drivers/0')).status).toBe(404);
     expect((await owner.get('/api/drivers/x')).status).toBe(404);
   });
@@ -192,47 +192,47 @@ describe('drivers', () => {
   it('are read by a viewer, changed by a manager, and by a driver seen as those of the own vehicles', async () => {
     const driver = await create({ name: 'Roles' });
     const path = `/api/drivers/${driver.id}`;
-    const viewer = world.as(await world.user('viewer'));
+    const viewer = harness.as(await harness.user('viewer'));
     expect((await viewer.get(path)).status).toBe(200);
     const refused = await viewer.put(path, { name: 'X' });
-    expect([refused.status, faultOf(refused).code]).toEqual([403, 'permission_denied']);
-    const manager = world.as(await world.user('manager'));
+    expect([refused.status, getError(refused).code]).toEqual([403, 'permission_denied']);
+    const manager = harness.as(await harness.user('manager'));
     expect((await manager.put(path, { name: 'By manager' })).status).toBe(200);
 
-    const user = await world.user('driver');
+    const user = await harness.user('driver');
     const own = await owner.put(`/api/vehicles/${vehicleIds[0]}/owner`, { owner_user_id: user.id });
     expect(own.status).toBe(200);
-    const colleague = world.as(user);
+    const colleague = harness.as(user);
     expect((await colleague.get(path)).status).toBe(404);
     await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
     expect((await colleague.get('/api/drivers')).items).toMatchObject([{ id: driver.id }]);
     // Vehicles that are not the user's own are not named.
     await owner.put(path, { vehicle_ids: vehicleIds.slice(0, 2) });
-    const { accountId } = world.ours;
-    await driversIn(world.records).update({ accountId }, driver.id, { currentVehicleId: vehicleIds[1] ?? 0 });
+    const { accountId } = harness.ours;
+    await driverCollection(harness.records).update({ accountId }, driver.id, { currentVehicleId: vehicleIds[1] ?? 0 });
     expect((await owner.get(path)).data).toMatchObject({
       vehicle_ids: vehicleIds.slice(0, 2),
       current_vehicle_id: vehicleIds[1],
     });
-    const told = { vehicle_ids: [vehicleIds[0]], current_vehicle_id: null };
-    expect((await colleague.get(path)).data).toMatchObject(told);
-    expect((await colleague.get('/api/drivers')).items).toMatchObject([told]);
+    const published = { vehicle_ids: [vehicleIds[0]], current_vehicle_id: null };
+    expect((await colleague.get(path)).data).toMatchObject(published);
+    expect((await colleague.get('/api/drivers')).items).toMatchObject([published]);
     expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
   });
 
   it('that were removed are named for as long as history may be kept of them, whole and then thinned', async () => {
     const { id } = await create({ name: 'Long gone' });
     expect((await owner.delete(`/api/drivers/${id}`)).status).toBe(200);
-    const { accountId } = world.ours;
+    const { accountId } = harness.ours;
     const removedAt = new Date();
     const removed = { _id: id, accountId, name: 'Long gone' };
-    await keepName(world.records, removed, removedAt);
+    await archiveName(harness.records, removed, removedAt);
     const isNamedAfter = async (days: number): Promise<boolean> => {
-      await sweepFormerDrivers(world.deps, removedAt.getTime() + days * 86_400_000);
-      return (await driverNames(world.deps, { accountId }, [id])).has(id);
+      await purgeArchivedNames(harness.deps, removedAt.getTime() + days * 86_400_000);
+      return (await findDriverNames(harness.deps, { accountId }, [id])).has(id);
     };
-    const keptDays = 3_650 + world.deps.config.LOCATIONS_KEPT_DAYS;
-    expect([await isNamedAfter(keptDays - 1), await isNamedAfter(keptDays + 1)]).toEqual([true, false]);
+    const retentionDays = 3_650 + harness.deps.config.LOCATIONS_KEPT_DAYS;
+    expect([await isNamedAfter(retentionDays - 1), await isNamedAfter(retentionDays + 1)]).toEqual([true, false]);
   });
 
   it('have a license that ends after it was issued, whoever changes one of both at the same time', async () => {
@@ -240,8 +240,8 @@ describe('drivers', () => {
     for (const name of ['One', 'Two', 'Three']) {
       const path = `/api/drivers/${(await create({ name, ...dates })).id}`;
       const changes = [{ license_issue_date: '2029-01-01' }, { license_expiry_date: '2021-01-01' }];
-      const answers = await Promise.all(changes.map((change) => owner.put(path, change)));
-      expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 400]);
+      const responses = await Promise.all(changes.map((change) => owner.put(path, change)));
+      expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 400]);
     }
   });
 

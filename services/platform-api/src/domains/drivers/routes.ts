@@ -1,24 +1,24 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
-import { createDriverBody, driverShown, listDriversQuery, updateDriverBody } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { createDriverBody, driverResponse, listDriversQuery, updateDriverBody } from './schema.ts';
 import { createDriver, deleteDriver, listDrivers, readDriver, updateDriver } from './use-cases.ts';
 
 const tags = ['Drivers'];
-const duplicate = 'Another driver of the account has the license or the card number.';
+const duplicateErrors = 'Another driver of the account has the license or the card number.';
 
-function orNotFound<T>(driver: T | null, id: number): { data: T } {
+function toFoundResponse<T>(driver: T | null, id: number): { data: T } {
   if (driver === null) throw new AppError('not_found', `There is no driver ${id}.`);
   return { data: driver };
 }
@@ -31,10 +31,10 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Drivers of the account',
     tags,
     query: listDriversQuery,
-    response: pageOf(driverShown),
+    response: pageSchema(driverResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listDrivers(deps, callerOf(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listDrivers(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -47,11 +47,11 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createDriverBody,
-    response: oneOf(driverShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
-    errors: { 404: 'One of the vehicles does not exist or is not visible.', 409: duplicate },
+    response: singleSchema(driverResponse),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
+    errors: { 404: 'One of the vehicles does not exist or is not visible.', 409: duplicateErrors },
     handle: async ({ body, context }) => {
-      const driver = await createDriver(deps, callerOf(context), body);
+      const driver = await createDriver(deps, getCaller(context), body);
       return new Reply(201, { data: driver }, { Location: `/api/drivers/${driver.id}` });
     },
   }),
@@ -62,8 +62,9 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One driver',
     tags,
     params: idParams,
-    response: oneOf(driverShown),
-    handle: async ({ params, context }) => orNotFound(await readDriver(deps, callerOf(context), params.id), params.id),
+    response: singleSchema(driverResponse),
+    handle: async ({ params, context }) =>
+      toFoundResponse(await readDriver(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
     method: 'put',
@@ -74,11 +75,11 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateDriverBody,
-    response: oneOf(driverShown),
-    errors: { 409: duplicate, ...otherVersion },
+    response: singleSchema(driverResponse),
+    errors: { 409: duplicateErrors, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      return orNotFound(await updateDriver(deps, callerOf(context), params.id, body, version), params.id);
+      const version = parseIfMatch(context);
+      return toFoundResponse(await updateDriver(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
   platformRoute({
@@ -88,11 +89,11 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a driver, whose vehicles have none then',
     tags,
     params: idParams,
-    response: oneOf(driverShown),
-    errors: otherVersion,
+    response: singleSchema(driverResponse),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
-      return orNotFound(await deleteDriver(deps, callerOf(context), params.id, version), params.id);
+      const version = parseIfMatch(context);
+      return toFoundResponse(await deleteDriver(deps, getCaller(context), params.id, version), params.id);
     },
   }),
 ];

@@ -1,6 +1,6 @@
-import { invalid } from '@fleet/service-kit';
-import { given, phoneAt, storedAttributes } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
+import { validationError } from '@fleet/service-kit';
+import { omitUndefined, parsePhoneField, serializeAttributes } from '../../platform/fields.ts';
+import type { Change } from '../../store/account-repository.ts';
 import type { Driver, DriverBody } from './schema.ts';
 
 /** The fields of a new driver that its maker does not give. */
@@ -25,10 +25,10 @@ export const driverDefaults = {
 } as const satisfies Partial<Driver>;
 
 /** What a body changes; null clears a field. Throws 400 for a phone number or free data that no schema tells. */
-export const driverChange = (body: DriverBody): Change<Driver> =>
-  given({
+export const toDriverChange = (body: DriverBody): Change<Driver> =>
+  omitUndefined({
     name: body.name,
-    phoneNumber: phoneOf(body.phone_number, '/phone_number'),
+    phoneNumber: parseDriverPhone(body.phone_number, '/phone_number'),
     email: body.email,
     address: body.address,
     photoUrl: body.photo_url,
@@ -40,30 +40,30 @@ export const driverChange = (body: DriverBody): Change<Driver> =>
     licenseExpiryDate: body.license_expiry_date,
     dateOfBirth: body.date_of_birth,
     bloodGroup: body.blood_group,
-    emergencyContact: contactOf(body.emergency_contact),
+    emergencyContact: parseContact(body.emergency_contact),
     cardNumber: body.card_number,
     status: body.status,
-    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+    attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
 /** Dates that contradict one another, or today. Text of this form sorts as time does. */
-export function checkDates(
+export function assertDatesValid(
   driver: Partial<Pick<Driver, 'licenseIssueDate' | 'licenseExpiryDate' | 'dateOfBirth'>>,
   now = new Date(),
 ): void {
   const { licenseIssueDate: issued, licenseExpiryDate: expires, dateOfBirth: born } = driver;
   if (isText(issued) && isText(expires) && expires < issued)
-    throw invalid([{ path: '/license_expiry_date', message: 'must not be before license_issue_date' }]);
+    throw validationError([{ path: '/license_expiry_date', message: 'must not be before license_issue_date' }]);
   if (isText(born) && born > now.toISOString().slice(0, 10))
-    throw invalid([{ path: '/date_of_birth', message: 'must not be in the future' }]);
+    throw validationError([{ path: '/date_of_birth', message: 'must not be in the future' }]);
 }
 
 const isText = (value: string | null | undefined): value is string => typeof value === 'string';
 
-const phoneOf = (value: string | null | undefined, path: string): string | null | undefined =>
-  isText(value) ? phoneAt(path, value) : value;
+const parseDriverPhone = (value: string | null | undefined, path: string): string | null | undefined =>
+  isText(value) ? parsePhoneField(path, value) : value;
 
-const contactOf = (contact: DriverBody['emergency_contact']): Driver['emergencyContact'] | undefined =>
+const parseContact = (contact: DriverBody['emergency_contact']): Driver['emergencyContact'] | undefined =>
   contact === null || contact === undefined
     ? contact
-    : { name: contact.name, phoneNumber: phoneAt('/emergency_contact/phone_number', contact.phone_number) };
+    : { name: contact.name, phoneNumber: parsePhoneField('/emergency_contact/phone_number', contact.phone_number) };

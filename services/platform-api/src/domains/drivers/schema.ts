@@ -1,8 +1,17 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, email, idList, oneOfWords, phone, searchText, trimmedText } from '../../fields.ts';
-import { date, nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import {
+  attributes,
+  email,
+  idList,
+  nullableField,
+  phone,
+  searchText,
+  stringEnum,
+  trimmedText,
+} from '../../platform/fields.ts';
+import { date, nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 export const driverStatuses = ['active', 'inactive'] as const;
 
@@ -53,24 +62,26 @@ const webAddress = Type.String({
 });
 
 const details = {
-  phone_number: Type.Optional(clearable(phone)),
-  email: Type.Optional(clearable(email)),
-  address: Type.Optional(clearable(trimmedText(0, 500))),
-  photo_url: Type.Optional(clearable(webAddress)),
-  notes: Type.Optional(clearable(trimmedText(0, 2000))),
-  license_number: Type.Optional(clearable(trimmedText(1, 60, { description: 'Unique in the account.' }))),
-  license_class: Type.Optional(clearable(trimmedText(1, 40))),
-  license_country: Type.Optional(clearable(trimmedText(1, 60))),
-  license_issue_date: Type.Optional(clearable(date)),
-  license_expiry_date: Type.Optional(clearable(date)),
-  date_of_birth: Type.Optional(clearable(date)),
-  blood_group: Type.Optional(clearable(bloodGroup)),
-  emergency_contact: Type.Optional(clearable(emergencyContact)),
+  phone_number: Type.Optional(nullableField(phone)),
+  email: Type.Optional(nullableField(email)),
+  address: Type.Optional(nullableField(trimmedText(0, 500))),
+  photo_url: Type.Optional(nullableField(webAddress)),
+  notes: Type.Optional(nullableField(trimmedText(0, 2000))),
+  license_number: Type.Optional(nullableField(trimmedText(1, 60, { description: 'Unique in the account.' }))),
+  license_class: Type.Optional(nullableField(trimmedText(1, 40))),
+  license_country: Type.Optional(nullableField(trimmedText(1, 60))),
+  license_issue_date: Type.Optional(nullableField(date)),
+  license_expiry_date: Type.Optional(nullableField(date)),
+  date_of_birth: Type.Optional(nullableField(date)),
+  blood_group: Type.Optional(nullableField(bloodGroup)),
+  emergency_contact: Type.Optional(nullableField(emergencyContact)),
   card_number: Type.Optional(
-    clearable(trimmedText(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' })),
+    nullableField(
+      trimmedText(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' }),
+    ),
   ),
   vehicle_ids: Type.Optional(idList(1_000)),
-  status: Type.Optional(oneOfWords(driverStatuses)),
+  status: Type.Optional(stringEnum(driverStatuses)),
   attributes: Type.Optional(attributes),
 };
 const name = trimmedText(1, 100);
@@ -82,40 +93,40 @@ export type DriverBody = Static<typeof updateDriverBody>;
 export const sortable = ['id', 'name', 'license_expiry_date', 'created_at', 'updated_at'] as const;
 
 export const listDriversQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('name, phone, license or card number'),
-  status: Type.Optional(oneOfWords(driverStatuses)),
+  status: Type.Optional(stringEnum(driverStatuses)),
   vehicle_id: Type.Optional(recordId),
 });
 export type ListDriversQuery = Static<typeof listDriversQuery>;
 
-const maybeText = nullable(Type.String());
-const maybeDate = nullable(date);
+const nullableText = nullable(Type.String());
+const nullableDate = nullable(date);
 
-export const driverShown = Type.Object(
+export const driverResponse = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     name: Type.String(),
-    phone_number: maybeText,
-    email: maybeText,
-    address: maybeText,
-    photo_url: maybeText,
-    notes: maybeText,
-    license_number: maybeText,
-    license_class: maybeText,
-    license_country: maybeText,
-    license_issue_date: maybeDate,
-    license_expiry_date: maybeDate,
-    date_of_birth: maybeDate,
-    blood_group: maybeText,
+    phone_number: nullableText,
+    email: nullableText,
+    address: nullableText,
+    photo_url: nullableText,
+    notes: nullableText,
+    license_number: nullableText,
+    license_class: nullableText,
+    license_country: nullableText,
+    license_issue_date: nullableDate,
+    license_expiry_date: nullableDate,
+    date_of_birth: nullableDate,
+    blood_group: nullableText,
     emergency_contact: nullable(Type.Object({ name: Type.String(), phone_number: Type.String() })),
-    card_number: maybeText,
+    card_number: nullableText,
     vehicle_ids: Type.Array(recordId),
     current_vehicle_id: nullable(recordId),
-    status: oneOfWords(driverStatuses),
+    status: stringEnum(driverStatuses),
     attributes,
   },
   { title: 'Driver' },
 );
-export type DriverShown = Static<typeof driverShown>;
+export type DriverResponse = Static<typeof driverResponse>;

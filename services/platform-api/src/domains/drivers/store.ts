@@ -1,45 +1,49 @@
 import type { Collection } from '@fleet/storage';
-import { AccountRecords, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Driver } from './schema.ts';
 
 /** The name of a driver who was removed, for trips of before; `_id` is the driver's. */
-interface FormerDriver {
+interface ArchivedDriver {
   readonly _id: number;
   readonly accountId: number;
   readonly name: string;
   readonly removedAt: Date;
 }
 
-const formerIn = ({ database }: Records): Collection<FormerDriver> =>
-  database.collection<FormerDriver>('former_drivers');
+const archivedDriverCollection = ({ database }: RecordStore): Collection<ArchivedDriver> =>
+  database.collection<ArchivedDriver>('former_drivers');
 
 /** Keeps the name of a driver who is being removed. */
-export async function keepName(
-  records: Records,
+export async function archiveName(
+  records: RecordStore,
   { _id, accountId, name }: Pick<Driver, '_id' | 'accountId' | 'name'>,
   removedAt: Date,
 ): Promise<void> {
-  await formerIn(records).updateOne({ _id }, { $set: { accountId, name, removedAt } }, { upsert: true });
+  await archivedDriverCollection(records).updateOne(
+    { _id },
+    { $set: { accountId, name, removedAt } },
+    { upsert: true },
+  );
 }
 
 /** Names of removed drivers of an account, by id. */
-export async function formerNames(
-  records: Records,
+export async function archivedNames(
+  records: RecordStore,
   { accountId }: Scope,
   ids: readonly number[],
 ): Promise<Map<number, string>> {
   if (ids.length === 0) return new Map();
-  const found = await formerIn(records)
+  const found = await archivedDriverCollection(records)
     .find({ _id: { $in: [...ids] }, accountId })
     .toArray();
   return new Map(found.map(({ _id, name }) => [_id, name]));
 }
 
 /** Forgets names of drivers who were removed before a moment. */
-export const removeFormerBefore = async (records: Records, before: Date): Promise<void> => {
-  await formerIn(records).deleteMany({ removedAt: { $lt: before } });
+export const removeArchivedBefore = async (records: RecordStore, before: Date): Promise<void> => {
+  await archivedDriverCollection(records).deleteMany({ removedAt: { $lt: before } });
 };
 
-export const driversIn = (records: Records): AccountRecords<Driver> =>
-  new AccountRecords<Driver>(records, 'drivers', { unique: { licenseNumber: 'account', cardNumber: 'account' } });
+export const driverCollection = (records: RecordStore): AccountRepository<Driver> =>
+  new AccountRepository<Driver>(records, 'drivers', { unique: { licenseNumber: 'account', cardNumber: 'account' } });

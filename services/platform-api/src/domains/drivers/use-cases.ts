@@ -1,21 +1,21 @@
-import { type PageItems, type Paging, readSorting, requireVersion } from '@fleet/service-kit';
+import { assertVersion, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
-import { type Change, type Conditions, matching } from '../../store/account-records.ts';
-import { writeToVersion } from '../../store/again.ts';
-import { inTurn } from '../../store/turns.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import { type Change, type Filter, substringFilter } from '../../store/account-repository.ts';
+import { withLock } from '../../store/distributed-lock.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { dropDriverFromGroups } from '../vehicle-groups/links.ts';
 import { assignVehicles, ownVehicleIds, vehiclesOfDrivers } from '../vehicles/assignments.ts';
 import { namedTo, visibleVehicles } from '../vehicles/visibility.ts';
-import { ownDriverIds } from './look-ups.ts';
-import { checkDates, driverChange, driverDefaults } from './rules.ts';
-import type { Driver, DriverBody, DriverShown, ListDriversQuery } from './schema.ts';
-import { shownDriver } from './shown.ts';
-import { driversIn, keepName } from './store.ts';
+import { filterOwnDriverIds } from './queries.ts';
+import { toDriverResponse } from './responses.ts';
+import { assertDatesValid, driverDefaults, toDriverChange } from './rules.ts';
+import type { Driver, DriverBody, DriverResponse, ListDriversQuery } from './schema.ts';
+import { archiveName, driverCollection } from './store.ts';
 
-type Parts = Pick<Deps, 'records' | 'log'>;
+type DriverDeps = Pick<Deps, 'records' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = {
   license_expiry_date: 'licenseExpiryDate',
@@ -25,14 +25,14 @@ const sortFields: Readonly<Record<string, string>> = {
 
 /** A page of the drivers that the caller may see. */
 export async function listDrivers(
-  deps: Parts,
+  deps: DriverDeps,
   caller: Caller,
   query: ListDriversQuery,
-  paging: Paging,
-): Promise<PageItems<DriverShown>> {
-  const { field, direction } = readSorting(query.sort);
-  const { items, total } = await driversIn(deps.records).list(caller, {
-    where: { $and: [await visiblePart(deps, caller), ...(await filtersOf(deps, caller, query))] },
+  paging: Pagination,
+): Promise<Page<DriverResponse>> {
+  const { field, direction } = parseSort(query.sort);
+  const { items, total } = await driverCollection(deps.records).list(caller, {
+    where: { $and: [await visibilityFilter(deps, caller), ...(await createFilters(deps, caller, query))] },
     sorting: { field: sortFields[field] ?? field, direction },
     paging,
   });
@@ -41,20 +41,23 @@ export async function listDrivers(
     caller,
     items.map(({ _id }) => _id),
   );
-  const isNamed = await namedTo(deps, caller);
-  return { items: items.map((driver) => shownDriver(driver, vehicles.get(driver._id) ?? [], isNamed)), total };
+  const canNameVehicle = await namedTo(deps, caller);
+  return {
+    items: items.map((driver) => toDriverResponse(driver, vehicles.get(driver._id) ?? [], canNameVehicle)),
+    total,
+  };
 }
 
 /** A user with the role driver sees who drives the own vehicles; the others see all drivers of the account. */
-async function visiblePart(deps: Parts, caller: Caller): Promise<Conditions> {
+async function visibilityFilter(deps: DriverDeps, caller: Caller): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const vehicles = await visibleVehicles(deps, caller);
   const own = vehicles.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle.driverId] : []));
   return { _id: { $in: own.filter((id) => id !== null) } };
 }
 
-async function filtersOf(deps: Parts, caller: Caller, query: ListDriversQuery): Promise<Conditions[]> {
-  const filters = [matching(query.query, ['name', 'phoneNumber', 'licenseNumber', 'cardNumber'])];
+async function createFilters(deps: DriverDeps, caller: Caller, query: ListDriversQuery): Promise<Filter[]> {
+  const filters = [substringFilter(query.query, ['name', 'phoneNumber', 'licenseNumber', 'cardNumber'])];
   if (query.status !== undefined) filters.push({ status: query.status });
   if (query.vehicle_id !== undefined) {
     const [visible] = await visibleVehicles(deps, caller, [query.vehicle_id]);
@@ -65,105 +68,105 @@ async function filtersOf(deps: Parts, caller: Caller, query: ListDriversQuery): 
 }
 
 /** One driver that the caller may see, or null. */
-export async function readDriver(deps: Parts, caller: Caller, id: number): Promise<DriverShown | null> {
-  const driver = await driversIn(deps.records).findOne(caller, {
-    $and: [{ _id: id }, await visiblePart(deps, caller)],
+export async function readDriver(deps: DriverDeps, caller: Caller, id: number): Promise<DriverResponse | null> {
+  const driver = await driverCollection(deps.records).findOne(caller, {
+    $and: [{ _id: id }, await visibilityFilter(deps, caller)],
   });
-  return driver === null ? null : withVehicles(deps, driver, await namedTo(deps, caller));
+  return driver === null ? null : toDriverWithVehicles(deps, driver, await namedTo(deps, caller));
 }
 
 export async function createDriver(
-  deps: Parts,
+  deps: DriverDeps,
   caller: Caller,
   body: DriverBody & { name: string },
-): Promise<DriverShown> {
-  const fields = { ...driverDefaults, ...driverChange(body), name: body.name };
-  checkDates(fields);
-  await checkVehicles(deps, caller, body.vehicle_ids);
-  const driver = await driversIn(deps.records).insert(caller, fields);
+): Promise<DriverResponse> {
+  const fields = { ...driverDefaults, ...toDriverChange(body), name: body.name };
+  assertDatesValid(fields);
+  await assertVehiclesFound(deps, caller, body.vehicle_ids);
+  const driver = await driverCollection(deps.records).insert(caller, fields);
   await audit(deps, caller, 'drivers.create', { type: 'drivers', id: driver._id }, { fields: Object.keys(body) });
   await setVehicles(deps, caller, driver._id, body.vehicle_ids);
-  return withVehicles(deps, driver);
+  return toDriverWithVehicles(deps, driver);
 }
 
 /** Null when there is no such driver. */
 export async function updateDriver(
-  deps: Parts,
+  deps: DriverDeps,
   caller: Caller,
   id: number,
   body: DriverBody,
   expectedVersion: number | undefined,
-): Promise<DriverShown | null> {
-  const change = driverChange(body);
-  await checkVehicles(deps, caller, body.vehicle_ids);
-  const driver = await write(deps, caller, id, change, expectedVersion);
+): Promise<DriverResponse | null> {
+  const change = toDriverChange(body);
+  await assertVehiclesFound(deps, caller, body.vehicle_ids);
+  const driver = await updateFields(deps, caller, id, change, expectedVersion);
   if (driver === null) return null;
   await audit(deps, caller, 'drivers.update', { type: 'drivers', id }, { fields: Object.keys(body) });
   await setVehicles(deps, caller, id, body.vehicle_ids);
-  return withVehicles(deps, driver);
+  return toDriverWithVehicles(deps, driver);
 }
 
-function write(
-  { records }: Parts,
+function updateFields(
+  { records }: DriverDeps,
   caller: Caller,
   id: number,
   change: Change<Driver>,
   expectedVersion: number | undefined,
 ): Promise<Driver | null> {
-  const drivers = driversIn(records);
-  return writeToVersion(expectedVersion, async () => {
-    const known = await drivers.find(caller, id);
-    if (known === null) return null;
-    checkDates({ ...known, ...change });
+  const drivers = driverCollection(records);
+  return updateWithVersion(expectedVersion, async () => {
+    const existing = await drivers.find(caller, id);
+    if (existing === null) return null;
+    assertDatesValid({ ...existing, ...change });
     // Dates that were checked together are written to the version that was read.
     const hasDates = change.licenseIssueDate !== undefined || change.licenseExpiryDate !== undefined;
-    return drivers.update(caller, id, change, expectedVersion ?? (hasDates ? known.version : undefined));
+    return drivers.update(caller, id, change, expectedVersion ?? (hasDates ? existing.version : undefined));
   });
 }
 
 /** Removes a driver, whose vehicles have none then; the driver as he or she was, or null. */
 export async function deleteDriver(
-  deps: Parts,
+  deps: DriverDeps,
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
-): Promise<DriverShown | null> {
-  const drivers = driversIn(deps.records);
-  const known = await drivers.find(caller, id);
-  if (known === null) return null;
-  requireVersion(known, expectedVersion);
-  const shown = await withVehicles(deps, known);
+): Promise<DriverResponse | null> {
+  const drivers = driverCollection(deps.records);
+  const existing = await drivers.find(caller, id);
+  if (existing === null) return null;
+  assertVersion(existing, expectedVersion);
+  const response = await toDriverWithVehicles(deps, existing);
   // First: trips that tell of nobody would stay so.
-  await keepName(deps.records, known, new Date());
+  await archiveName(deps.records, existing, new Date());
   if ((await drivers.remove(caller, id, { expectedVersion })) === null) return null;
   await assignVehicles(deps, caller, id, []);
   await dropDriverFromGroups(deps, caller, id);
   await audit(deps, caller, 'drivers.delete', { type: 'drivers', id });
-  return shown;
+  return response;
 }
 
 /** Gives a driver these vehicles and no others, whoever else gives some at the same time; one who is deleted meanwhile gets none. */
 async function setVehicles(
-  deps: Parts,
+  deps: DriverDeps,
   caller: Caller,
   id: number,
   vehicleIds: readonly number[] | undefined,
 ): Promise<void> {
   if (vehicleIds === undefined) return;
-  const assign = (check: () => void): Promise<void> => assignVehicles(deps, caller, id, vehicleIds, check);
-  await inTurn(deps.records.database, `vehicles of driver ${id}`, assign);
-  if ((await ownDriverIds(deps, caller, [id])).length === 0) await assignVehicles(deps, caller, id, []);
+  const assign = (assertHeld: () => void): Promise<void> => assignVehicles(deps, caller, id, vehicleIds, assertHeld);
+  await withLock(deps.records.database, `vehicles of driver ${id}`, assign);
+  if ((await filterOwnDriverIds(deps, caller, [id])).length === 0) await assignVehicles(deps, caller, id, []);
 }
 
-async function checkVehicles(deps: Parts, caller: Caller, ids: readonly number[] = []): Promise<void> {
-  if (ids.length > 0) requireAll('vehicle', ids, await ownVehicleIds(deps, caller, ids));
+async function assertVehiclesFound(deps: DriverDeps, caller: Caller, ids: readonly number[] = []): Promise<void> {
+  if (ids.length > 0) assertAllFound('vehicle', ids, await ownVehicleIds(deps, caller, ids));
 }
 
-async function withVehicles(
-  deps: Parts,
+async function toDriverWithVehicles(
+  deps: DriverDeps,
   driver: Driver,
-  isNamed?: (vehicleId: number) => boolean,
-): Promise<DriverShown> {
+  canNameVehicle?: (vehicleId: number) => boolean,
+): Promise<DriverResponse> {
   const vehicles = await vehiclesOfDrivers(deps, driver, [driver._id]);
-  return shownDriver(driver, vehicles.get(driver._id) ?? [], isNamed);
+  return toDriverResponse(driver, vehicles.get(driver._id) ?? [], canNameVehicle);
 }

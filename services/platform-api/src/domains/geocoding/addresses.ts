@@ -1,10 +1,10 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { countKey } from '../../access/rate-limits.ts';
-import type { Deps } from '../../deps.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { Answered } from '../../maps/map-services.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { type CacheKey, cachedAddress, cachedAddresses, keepAddress, placeKey } from './store.ts';
 
 type AddressDeps = Pick<Deps, 'database' | 'log' | 'maps'>;

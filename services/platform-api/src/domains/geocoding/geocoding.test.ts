@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../assembly/config.ts';
 import { decodePolyline, encodePolyline } from '../../geometry/polyline.ts';
 import { ProviderServer } from '../../maps/testing/provider-server.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import { sweepAddresses } from './store.ts';
 
 jest.setTimeout(60_000);
@@ -39,8 +39,8 @@ describe('geocoding without providers', () => {
   afterAll(() => world?.close());
 
   it('tells where a position is, with a Plus Code, and says who says so', async () => {
-    const answer = await owner.get(`${base}/reverse-geocode?latitude=28.65&longitude=77.23`);
-    expect(answer).toMatchObject({
+    const response = await owner.get(`${base}/reverse-geocode?latitude=28.65&longitude=77.23`);
+    expect(response).toMatchObject({
       status: 200,
       data: {
         address: expect.stringContaining('India') as unknown,
@@ -52,7 +52,7 @@ describe('geocoding without providers', () => {
         fallback: false,
       },
     });
-    expect(answer.data['distance_m']).toEqual(expect.any(Number));
+    expect(response.data['distance_m']).toEqual(expect.any(Number));
   });
 
   it('names the own geofences that hold a position, the smallest first, and no foreign ones', async () => {
@@ -117,15 +117,15 @@ describe('geocoding without providers', () => {
         { lat: -3.9, lng: 39.6 },
       ],
     });
-    const answer = await owner.get(`${base}/auto-suggest-address?query=momba&latitude=-4&longitude=39.6`);
-    expect(answer.status).toBe(200);
+    const response = await owner.get(`${base}/auto-suggest-address?query=momba&latitude=-4&longitude=39.6`);
+    expect(response.status).toBe(200);
     expect(
-      answer.items
+      response.items
         .slice(0, 3)
         .map(({ type }) => type)
         .toSorted((a, b) => String(a).localeCompare(String(b))),
     ).toEqual(['geofence', 'route', 'waypoint']);
-    expect(answer.items[3]).toMatchObject({
+    expect(response.items[3]).toMatchObject({
       title: 'Mombasa',
       type: 'city',
       distance_m: expect.any(Number) as unknown,
@@ -141,8 +141,8 @@ describe('geocoding without providers', () => {
 
   it('draws the way from a vehicle, a straight line for want of roads', async () => {
     const id = await vehicle(world, owner, [10, 20]);
-    const answer = await owner.get(`${base}/generate-route?vehicleId=${id}&latitude=10&longitude=21&alternatives=2`);
-    expect(answer).toMatchObject({
+    const response = await owner.get(`${base}/generate-route?vehicleId=${id}&latitude=10&longitude=21&alternatives=2`);
+    expect(response).toMatchObject({
       status: 200,
       data: {
         vehicle_id: id,
@@ -159,11 +159,11 @@ describe('geocoding without providers', () => {
       },
     });
     // 109.5 km times 1.3, at 40 km/h.
-    expect(Number(answer.data['distance_m']) / 142_350).toBeCloseTo(1, 2);
-    expect(Number(answer.data['duration_seconds']) / 12_811).toBeCloseTo(1, 2);
-    expect(Date.parse(String(answer.data['eta']))).toBeGreaterThan(Date.now() + 12_000_000);
-    expect(decodePolyline(String(answer.data['polyline']))).toHaveLength(2);
-    const steps = answer.data['steps'] as { instruction: string }[];
+    expect(Number(response.data['distance_m']) / 142_350).toBeCloseTo(1, 2);
+    expect(Number(response.data['duration_seconds']) / 12_811).toBeCloseTo(1, 2);
+    expect(Date.parse(String(response.data['eta']))).toBeGreaterThan(Date.now() + 12_000_000);
+    expect(decodePolyline(String(response.data['polyline']))).toHaveLength(2);
+    const steps = response.data['steps'] as { instruction: string }[];
     expect(steps[0]?.instruction).toContain('straight line');
     const byAddress = await owner.get(`${base}/generate-route?vehicle_id=${id}&address=Nairobi`);
     expect(byAddress.data['destination']).toMatchObject({ address: expect.stringContaining('Nairobi') as unknown });
@@ -278,11 +278,11 @@ describe('geocoding with providers', () => {
       },
     });
     expect(geocoder.last.headers['user-agent']).toContain('ops@fleet.example');
-    const asked = geocoder.received.length;
+    const requested = geocoder.received.length;
     expect(await owner.get(at('1.50004'))).toMatchObject({
       data: { address: '7 Main Street, Town', provider: 'nominatim', cached: true },
     });
-    expect(geocoder.received).toHaveLength(asked);
+    expect(geocoder.received).toHaveLength(requested);
     expect(await owner.get(at('1.5006'))).toMatchObject({ data: { cached: false } });
     const stranger = world.as(world.theirs.owner);
     expect(await stranger.get(at('1.50001'))).toMatchObject({ data: { cached: false } });
@@ -294,9 +294,9 @@ describe('geocoding with providers', () => {
   });
 
   it('is answered by the embedded one where the provider fails, is silent or knows nothing, and keeps nothing of that', async () => {
-    const answers = [{ status: 500, body: {} }, 'silence', { body: { error: 'Unable to geocode' } }] as const;
-    for (const [at, answer] of answers.entries()) {
-      geocoder.answer = () => answer;
+    const responses = [{ status: 500, body: {} }, 'silence', { body: { error: 'Unable to geocode' } }] as const;
+    for (const [at, response] of responses.entries()) {
+      geocoder.answer = () => response;
       const query = `${base}/reverse-geocode?latitude=${40 + at}&longitude=-3`;
       expect(await owner.get(query)).toMatchObject({
         status: 200,
@@ -358,7 +358,7 @@ describe('geocoding with providers', () => {
       for (const path of [found, offered]) expect((await client.get(path)).items).toEqual([]);
   });
 
-  it('draws ways with the router, and straight lines where it can not', async () => {
+  it('draws ways with the router, and straight lines where it cannot', async () => {
     const id = await vehicle(world, owner, [10, 20]);
     const to = `${base}/generate-route?vehicleId=${id}&latitude=10.1&longitude=20.1&alternatives=1`;
     const way = (distance: number) => ({
@@ -410,9 +410,9 @@ describe('geocoding with providers', () => {
       };
     };
     const coordinates = Array.from({ length: 230 }, (_unused, at) => ({ lat: 10, lng: 20 + at * 1e-4 }));
-    const answer = await owner.post('/api/routes/snap-to-road', { coordinates });
-    expect(answer).toMatchObject({ status: 200, data: { provider: 'osrm', fallback: false, confidence: 0.8 } });
-    const points = answer.data['points'] as { lng: number; road_name: string; index: number }[];
+    const response = await owner.post('/api/routes/snap-to-road', { coordinates });
+    expect(response).toMatchObject({ status: 200, data: { provider: 'osrm', fallback: false, confidence: 0.8 } });
+    const points = response.data['points'] as { lng: number; road_name: string; index: number }[];
     expect(points.map(({ lng }) => lng)).toEqual(coordinates.map(({ lng }) => lng));
     const sizes = roads.received.map(({ url }) => url.pathname.split(';').length);
     expect(sizes).toEqual([100, 100, 40]);

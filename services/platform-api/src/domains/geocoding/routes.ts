@@ -1,23 +1,23 @@
-import { oneOf } from '@fleet/service-kit';
+import { singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import {
   geocodeQuery,
-  placeShown,
+  placeResponseSchema,
   reverseQuery,
-  reverseShown,
+  reverseResponseSchema,
   routeQuery,
-  routeResultShown,
-  suggestionShown,
+  routeResultResponseSchema,
+  suggestionResponseSchema,
   suggestQuery,
 } from './schema.ts';
 import { generateRoute, geocode, reverseGeocode, suggestAddresses } from './use-cases.ts';
 
 const tags = ['Geocoding'];
 const bucket = 'geocode';
-const listOf = <T extends typeof placeShown | typeof suggestionShown>(item: T) =>
+const listOf = <T extends typeof placeResponseSchema | typeof suggestionResponseSchema>(item: T) =>
   Type.Object({ data: Type.Array(item) });
 
 export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
@@ -31,9 +31,9 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: reverseQuery,
-    response: oneOf(reverseShown),
+    response: singleSchema(reverseResponseSchema),
     handle: async ({ query, context }) => ({
-      data: await reverseGeocode(deps, callerOf(context), [query.latitude, query.longitude], query.language),
+      data: await reverseGeocode(deps, getCaller(context), [query.latitude, query.longitude], query.language),
     }),
   }),
   platformRoute({
@@ -45,8 +45,8 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: geocodeQuery,
-    response: listOf(placeShown),
-    handle: async ({ query, context }) => ({ data: await geocode(deps, callerOf(context), query) }),
+    response: listOf(placeResponseSchema),
+    handle: async ({ query, context }) => ({ data: await geocode(deps, getCaller(context), query) }),
   }),
   platformRoute({
     method: 'get',
@@ -56,8 +56,8 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: suggestQuery,
-    response: listOf(suggestionShown),
-    handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, callerOf(context), query) }),
+    response: listOf(suggestionResponseSchema),
+    handle: async ({ query, context }) => ({ data: await suggestAddresses(deps, getCaller(context), query) }),
   }),
   platformRoute({
     method: 'get',
@@ -67,8 +67,8 @@ export const geocodingRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     bucket,
     query: routeQuery,
-    response: oneOf(routeResultShown),
+    response: singleSchema(routeResultResponseSchema),
     errors: { 404: 'There is no such vehicle, it has no position yet, or there is no such address.' },
-    handle: async ({ query, context }) => ({ data: await generateRoute(deps, callerOf(context), query) }),
+    handle: async ({ query, context }) => ({ data: await generateRoute(deps, getCaller(context), query) }),
   }),
 ];

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text } from '../../fields.ts';
 import { profiles } from '../../maps/providers.ts';
-import { nullable, recordId, time } from '../../schemas.ts';
+import { stringEnum, text } from '../../platform/fields.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
 
 const latitude = Type.Number({ minimum: -90, maximum: 90 });
 const longitude = Type.Number({ minimum: -180, maximum: 180 });
@@ -61,8 +61,8 @@ export const routeQuery = Type.Object({
   }),
   latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Of the destination.' })),
   longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Of the destination.' })),
-  address: Type.Optional(text(2, 200, { description: 'The destination, in the place of its position.' })),
-  profile: Type.Optional(oneOfWords(profiles, { description: 'Default: car.' })),
+  address: Type.Optional(text(2, 200, { description: 'The destination, instead of its position.' })),
+  profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   alternatives: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 2, default: 0, description: 'Other ways beside the best one, at most.' }),
   ),
@@ -88,7 +88,7 @@ const components = Type.Object(
 const provider = Type.String({ description: 'Who answered; `embedded`: small data that comes with the product.' });
 const fallback = Type.Boolean({ description: 'True: the configured provider could not answer.' });
 
-export const reverseShown = Type.Object(
+export const reverseResponseSchema = Type.Object(
   {
     address: Type.String(),
     components,
@@ -105,9 +105,9 @@ export const reverseShown = Type.Object(
   },
   { title: 'ReverseResult' },
 );
-export type ReverseShown = Static<typeof reverseShown>;
+export type ReverseResponse = Static<typeof reverseResponseSchema>;
 
-export const placeShown = Type.Object(
+export const placeResponseSchema = Type.Object(
   {
     address: Type.String(),
     latitude: Type.Number(),
@@ -120,9 +120,9 @@ export const placeShown = Type.Object(
   },
   { title: 'Place' },
 );
-export type PlaceShown = Static<typeof placeShown>;
+export type PlaceResponse = Static<typeof placeResponseSchema>;
 
-export const suggestionShown = Type.Object(
+export const suggestionResponseSchema = Type.Object(
   {
     id: Type.String(),
     title: Type.String(),
@@ -134,7 +134,7 @@ export const suggestionShown = Type.Object(
   },
   { title: 'Suggestion' },
 );
-export type SuggestionShown = Static<typeof suggestionShown>;
+export type SuggestionResponse = Static<typeof suggestionResponseSchema>;
 
 const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2 });
 const way = {
@@ -142,12 +142,12 @@ const way = {
   duration_seconds: Type.Integer(),
   polyline: Type.String({ description: 'Precision 5.' }),
   coordinates: Type.Array(pair),
-  path_source: oneOfWords(['provider', 'straight_line'], {
+  path_source: stringEnum(['provider', 'straight_line'], {
     description: 'straight_line: no roads were known, so distance and time are estimates.',
   }),
 };
 
-export const routeResultShown = Type.Object(
+export const routeResultResponseSchema = Type.Object(
   {
     vehicle_id: recordId,
     origin: Type.Object({
@@ -167,4 +167,4 @@ export const routeResultShown = Type.Object(
   },
   { title: 'RouteResult' },
 );
-export type RouteResultShown = Static<typeof routeResultShown>;
+export type RouteResultResponse = Static<typeof routeResultResponseSchema>;

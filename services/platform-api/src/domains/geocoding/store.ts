@@ -1,7 +1,7 @@
 import type { Collection, Database } from '@fleet/storage';
 import type { Position } from '../../geometry/positions.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Scope } from '../../store/account-repository.ts';
 
 /** An address that a provider gave. Each account has its own: what one looked up tells another nothing. */
 interface CachedAddress extends FoundAddress {

@@ -1,24 +1,24 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import type { OwnPlace } from '../../maps/embedded/embedded-geocoder.ts';
 import { plusCodeOf } from '../../maps/embedded/plus-codes.ts';
-import { geofencePlaces, geofencesAt } from '../geofences/look-ups.ts';
-import { lastLocation } from '../realtime/look-ups.ts';
-import { routePlaces } from '../routes/look-ups.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { geofencePlaces, geofencesAt } from '../geofences/queries.ts';
+import { lastLocation } from '../last-positions/queries.ts';
+import { routePlaces } from '../planned-routes/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { addressOf } from './addresses.ts';
+import { metres, toComponentsResponse, toWayResponse } from './responses.ts';
 import type {
   GeocodeQuery,
-  PlaceShown,
-  ReverseShown,
+  PlaceResponse,
+  ReverseResponse,
   RouteQuery,
-  RouteResultShown,
-  SuggestionShown,
+  RouteResultResponse,
+  SuggestionResponse,
   SuggestQuery,
 } from './schema.ts';
-import { metres, shownComponents, shownWay } from './shown.ts';
 import { newestAddresses } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
@@ -29,7 +29,7 @@ export async function reverseGeocode(
   caller: Caller,
   position: Position,
   language?: string,
-): Promise<ReverseShown> {
+): Promise<ReverseResponse> {
   const [geofences, found] = await Promise.all([
     geofencesAt(deps, caller, position),
     addressOf(deps, caller, position, language),
@@ -40,7 +40,7 @@ export async function reverseGeocode(
   const at = isNamed ? position : found.value.position;
   return {
     address: isNamed ? inside.name : found.value.address,
-    components: shownComponents(found.value.components),
+    components: toComponentsResponse(found.value.components),
     latitude: at[0],
     longitude: at[1],
     distance_m: metres(distanceM(position, at)),
@@ -107,21 +107,21 @@ const missingParameter = (name: string, sentence: string): AppError =>
   new AppError('validation_failed', sentence, { details: [{ path: `/${name}`, message: 'is missing' }] });
 
 /** Places with an address or a name. */
-export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery): Promise<PlaceShown[]> {
+export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery): Promise<PlaceResponse[]> {
   const near = positionIn(query);
-  const asked = {
+  const requested = {
     text: query.address,
     limit: query.limit ?? 5,
     ...(near === undefined ? {} : { near }),
     ...(query.country === undefined ? {} : { country: query.country.toUpperCase() }),
   };
-  const { value, provider, isFallback } = await deps.maps.search(asked, () => knownPlaces(deps, caller));
+  const { value, provider, isFallback } = await deps.maps.search(requested, () => knownPlaces(deps, caller));
   return value.map(({ address, position, confidence, components, type }) => ({
     address,
     latitude: position[0],
     longitude: position[1],
     confidence,
-    components: shownComponents(components),
+    components: toComponentsResponse(components),
     type,
     provider,
     fallback: isFallback,
@@ -129,10 +129,14 @@ export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery):
 }
 
 /** Places to offer while somebody types: own ones first. */
-export async function suggestAddresses(deps: Parts, caller: Caller, query: SuggestQuery): Promise<SuggestionShown[]> {
+export async function suggestAddresses(
+  deps: Parts,
+  caller: Caller,
+  query: SuggestQuery,
+): Promise<SuggestionResponse[]> {
   const near = positionIn(query);
-  const asked = { text: query.query, limit: query.limit ?? 5, ...(near === undefined ? {} : { near }) };
-  const found = await deps.maps.suggest(asked, await ownPlaces(deps, caller), () => knownAddresses(deps, caller));
+  const requested = { text: query.query, limit: query.limit ?? 5, ...(near === undefined ? {} : { near }) };
+  const found = await deps.maps.suggest(requested, await ownPlaces(deps, caller), () => knownAddresses(deps, caller));
   return found.map(({ position, ...suggestion }) => ({
     ...suggestion,
     latitude: position[0],
@@ -147,7 +151,7 @@ export async function generateRoute(
   caller: Caller,
   query: RouteQuery,
   nowMs = Date.now(),
-): Promise<RouteResultShown> {
+): Promise<RouteResultResponse> {
   const { vehicle } = await visibleVehicle(deps, caller, query.vehicle_id);
   const given = givenDestination(query);
   const location = vehicle.imei === null ? null : await lastLocation(deps, vehicle.imei);
@@ -171,14 +175,14 @@ export async function generateRoute(
       longitude: destination.position[1],
       address: destination.address,
     },
-    ...shownWay(best),
+    ...toWayResponse(best),
     eta: new Date(nowMs + best.durationS * 1000).toISOString(),
     steps: best.steps.map((step) => ({
       instruction: step.instruction,
       distance_m: metres(step.distanceM),
       duration_seconds: Math.round(step.durationS),
     })),
-    alternatives: others.slice(0, query.alternatives ?? 0).map(shownWay),
+    alternatives: others.slice(0, query.alternatives ?? 0).map(toWayResponse),
     provider,
     fallback: isFallback,
   };

@@ -160,9 +160,9 @@ describe('bodies of geofences', () => {
     ],
     ['large attributes', { name: 'X', coordinates: square, attributes: { text: 'x'.repeat(9000) } }, '/attributes'],
   ])('are refused with %s', async (_name, body, at) => {
-    const answer = await owner.post(path, body);
-    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
+    const response = await owner.post(path, body);
+    expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
   it.each([
@@ -177,8 +177,8 @@ describe('bodies of geofences', () => {
     ['polygon', { coordinates: [...ringOf(500), ...ringOf(500).slice(0, 1)] }],
     ['polygon', { coordinates: square, name: 'n'.repeat(100) }],
   ])('may be a %s at its limits', async (type, body) => {
-    const answer = await owner.post(path, { name: 'L', type, ...body });
-    expect({ status: answer.status, body: answer.body }).toMatchObject({ status: 201, body: { data: { type } } });
+    const response = await owner.post(path, { name: 'L', type, ...body });
+    expect({ status: response.status, body: response.body }).toMatchObject({ status: 201, body: { data: { type } } });
   });
 
   it.each([
@@ -207,9 +207,9 @@ describe('bodies of geofences', () => {
     ],
     ['polygon', { coordinates: square, coordinate_order: 'xy' }, '/coordinate_order'],
   ])('may not be a %s beyond them', async (type, body, at) => {
-    const answer = await owner.post(path, { name: 'L', type, ...body });
-    expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    expect((answer.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
+    const response = await owner.post(path, { name: 'L', type, ...body });
+    expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
   it('can be sent back as they were read', async () => {

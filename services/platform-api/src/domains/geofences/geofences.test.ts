@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { lastLocationOf as location } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 
 jest.setTimeout(60_000);
 
@@ -32,7 +32,7 @@ async function vehicle(client = owner, more: object = {}): Promise<{ id: number;
   return { id: made.data.id, imei };
 }
 
-const ids = (answer: Answer): number[] => answer.items.map(({ id }) => id).sort((a, b) => a - b);
+const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('geofences', () => {
   it('are created, read, listed, changed and deleted', async () => {
@@ -312,12 +312,12 @@ describe('geofences', () => {
   it('take many changes at once: every shape that was checked is stored whole', async () => {
     const made = await owner.post(path, { name: 'Race', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
     const one = `${path}/${made.data.id}`;
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       owner.put(one, { radius_m: 200 }),
       owner.put(one, { type: 'polygon', coordinates: square }),
       owner.put(one, { name: 'Renamed' }),
     ]);
-    expect(answers.every(({ status }) => status === 200 || status === 400)).toBe(true);
+    expect(responses.every(({ status }) => status === 200 || status === 400)).toBe(true);
     const after = await owner.get(one);
     const isWhole =
       after.data['type'] === 'polygon' ? after.data['radius_m'] === null : after.data['radius_m'] !== null;
@@ -328,8 +328,8 @@ describe('geofences', () => {
     const made = await owner.post(path, { name: 'Many', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
     const radii = Array.from({ length: 12 }, (_unused, at) => 200 + at);
     const put = (radius_m: number) => owner.put(`${path}/${made.data.id}`, { radius_m });
-    const answers = await Promise.all(radii.map(put));
-    expect(answers.map(({ status }) => status)).toEqual(radii.map(() => 200));
+    const responses = await Promise.all(radii.map(put));
+    expect(responses.map(({ status }) => status)).toEqual(radii.map(() => 200));
     const after = (await owner.get(`${path}/${made.data.id}`)).data;
     expect(radii).toContain(after['radius_m']);
     expect(after.version).toBe(13);

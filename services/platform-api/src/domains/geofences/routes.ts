@@ -1,18 +1,18 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
-import { createGeofenceBody, geofenceShown, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { createGeofenceBody, geofenceResponseSchema, listGeofencesQuery, updateGeofenceBody } from './schema.ts';
 import { createGeofence, deleteGeofence, listGeofences, readGeofence, updateGeofence } from './use-cases.ts';
 
 const tags = ['Geofences'];
@@ -31,10 +31,10 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Geofences of the account',
     tags,
     query: listGeofencesQuery,
-    response: pageOf(geofenceShown),
+    response: pageSchema(geofenceResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listGeofences(deps, callerOf(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listGeofences(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -46,14 +46,14 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createGeofenceBody,
-    response: oneOf(geofenceShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
+    response: singleSchema(geofenceResponseSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
     errors: {
       404: 'One of the vehicles or groups does not exist or is not visible.',
       409: 'The account has as many geofences as it may have.',
     },
     handle: async ({ body, context }) => {
-      const geofence = await createGeofence(deps, callerOf(context), body);
+      const geofence = await createGeofence(deps, getCaller(context), body);
       return new Reply(201, { data: geofence }, { Location: `/api/geofences/${geofence.id}` });
     },
   }),
@@ -64,9 +64,9 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One geofence',
     tags,
     params: idParams,
-    response: oneOf(geofenceShown),
+    response: singleSchema(geofenceResponseSchema),
     handle: async ({ params, context }) =>
-      orNotFound(await readGeofence(deps, callerOf(context), params.id), params.id),
+      orNotFound(await readGeofence(deps, getCaller(context), params.id), params.id),
   }),
   platformRoute({
     method: 'put',
@@ -78,11 +78,11 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateGeofenceBody,
-    response: oneOf(geofenceShown),
-    errors: { 404: missing, ...otherVersion },
+    response: singleSchema(geofenceResponseSchema),
+    errors: { 404: missing, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      return orNotFound(await updateGeofence(deps, callerOf(context), params.id, body, version), params.id);
+      const version = parseIfMatch(context);
+      return orNotFound(await updateGeofence(deps, getCaller(context), params.id, body, version), params.id);
     },
   }),
   platformRoute({
@@ -92,11 +92,11 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a geofence',
     tags,
     params: idParams,
-    response: oneOf(geofenceShown),
-    errors: otherVersion,
+    response: singleSchema(geofenceResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
-      return orNotFound(await deleteGeofence(deps, callerOf(context), params.id, version), params.id);
+      const version = parseIfMatch(context);
+      return orNotFound(await deleteGeofence(deps, getCaller(context), params.id, version), params.id);
     },
   }),
 ];

@@ -1,12 +1,12 @@
-import { invalid } from '@fleet/service-kit';
-import { pairs, positionsOf } from '../../coordinates.ts';
-import { given, storedAttributes } from '../../fields.ts';
-import { storedSchedule } from '../../schedule.ts';
-import type { Change } from '../../store/account-records.ts';
+import { validationError } from '@fleet/service-kit';
+import { parsePositions, toPairs } from '../../platform/coordinates.ts';
+import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
+import { validateSchedule } from '../../platform/schedule.ts';
+import type { Change } from '../../store/account-repository.ts';
 import type { Geofence, GeofenceBody } from './schema.ts';
 import { type GivenShape, shapeOf } from './shapes.ts';
 
-/** Geofences of an account (platform-contract.md, section 10). */
+/** Geofences of an account (docs/reference/areas.md). */
 export const maxGeofences = 1_000;
 
 /** The fields of a new geofence that its maker does not give. */
@@ -28,18 +28,18 @@ const once = <T>(items: readonly T[] | undefined): T[] | undefined => items && [
 
 /** What a body changes, beside the area. */
 export const detailsOf = (body: GeofenceBody): Change<Geofence> =>
-  given({
+  omitUndefined({
     name: body.name,
     color: body.color,
     description: body.description,
     notifyOn: once(body.notify_on),
     dwellSeconds: body.dwell_seconds,
     speedLimitKmh: body.speed_limit_kmh,
-    schedule: storedSchedule(body.schedule),
+    schedule: validateSchedule(body.schedule),
     vehicles: once(body.vehicles),
     groups: once(body.groups),
     pushToTerminal: body.push_to_terminal,
-    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+    attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
 /** True when a body says something of the area. */
@@ -54,8 +54,8 @@ export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typ
     type,
     positions:
       body.coordinates === undefined
-        ? pairs(known?.points ?? [])
-        : positionsOf(body.coordinates, body.coordinate_order),
+        ? toPairs(known?.points ?? [])
+        : parsePositions(body.coordinates, body.coordinate_order),
     radiusM: body.radius_m === undefined ? (before?.radiusM ?? null) : body.radius_m,
     widthM: body.width_m === undefined ? (before?.widthM ?? null) : body.width_m,
   };
@@ -65,5 +65,5 @@ export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typ
 /** The event dwell needs to know after how long. */
 export function checkDwell({ notifyOn, dwellSeconds }: Pick<Geofence, 'notifyOn' | 'dwellSeconds'>): void {
   if (notifyOn.includes('dwell') && dwellSeconds === null)
-    throw invalid([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
+    throw validationError([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
 }

@@ -1,11 +1,19 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { bboxParameter } from '../../coordinates.ts';
-import { attributes, clearable, color, idList, oneOfWords, searchText, trimmedText } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
-import { clearableSchedule, type Schedule, schedule } from '../../schedule.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { bboxParameter } from '../../platform/coordinates.ts';
+import {
+  attributes,
+  color,
+  idList,
+  nullableField,
+  searchText,
+  stringEnum,
+  trimmedText,
+} from '../../platform/fields.ts';
+import { nullableSchedule, type Schedule, schedule } from '../../platform/schedule.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 export const geofenceTypes = ['polygon', 'circle', 'corridor'] as const;
 export type GeofenceType = (typeof geofenceTypes)[number];
@@ -54,26 +62,26 @@ const coordinates = Type.Array(pair, {
 });
 
 const details = {
-  type: Type.Optional(oneOfWords(geofenceTypes, { description: 'Default: polygon.' })),
+  type: Type.Optional(stringEnum(geofenceTypes, { description: 'Default: polygon.' })),
   coordinate_order: Type.Optional(
-    oneOfWords(['latlng', 'lnglat'], { description: 'Order of the pairs in this request. Default: latlng.' }),
+    stringEnum(['latlng', 'lnglat'], { description: 'Order of the pairs in this request. Default: latlng.' }),
   ),
-  radius_m: Type.Optional(clearable(Type.Number({ minimum: 20, maximum: 100_000, description: 'Of a circle.' }))),
+  radius_m: Type.Optional(nullableField(Type.Number({ minimum: 20, maximum: 100_000, description: 'Of a circle.' }))),
   width_m: Type.Optional(
-    clearable(Type.Number({ minimum: 10, maximum: 5_000, description: 'Of a corridor, half on each side.' })),
+    nullableField(Type.Number({ minimum: 10, maximum: 5_000, description: 'Of a corridor, half on each side.' })),
   ),
-  color: Type.Optional(clearable(color)),
-  description: Type.Optional(clearable(trimmedText(0, 1000))),
+  color: Type.Optional(nullableField(color)),
+  description: Type.Optional(nullableField(trimmedText(0, 1000))),
   notify_on: Type.Optional(
-    Type.Array(oneOfWords(geofenceEvents), { maxItems: 20, description: 'Default: enter and exit.' }),
+    Type.Array(stringEnum(geofenceEvents), { maxItems: 20, description: 'Default: enter and exit.' }),
   ),
   dwell_seconds: Type.Optional(
-    clearable(Type.Integer({ minimum: 60, maximum: 86_400, description: 'Required with the event dwell.' })),
+    nullableField(Type.Integer({ minimum: 60, maximum: 86_400, description: 'Required with the event dwell.' })),
   ),
   speed_limit_kmh: Type.Optional(
-    clearable(Type.Integer({ minimum: 5, maximum: 200, description: 'Overspeed limit inside.' })),
+    nullableField(Type.Integer({ minimum: 5, maximum: 200, description: 'Overspeed limit inside.' })),
   ),
-  schedule: clearableSchedule,
+  schedule: nullableSchedule,
   vehicles: Type.Optional(idList()),
   groups: Type.Optional(idList(1_000)),
   push_to_terminal: Type.Optional(
@@ -94,10 +102,10 @@ export type GeofenceBody = Static<typeof updateGeofenceBody>;
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
 export const listGeofencesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('name or description'),
-  type: Type.Optional(oneOfWords(geofenceTypes)),
+  type: Type.Optional(stringEnum(geofenceTypes)),
   vehicle_id: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Geofences that hold for the vehicle, by itself or through a group.' }),
   ),
@@ -109,7 +117,7 @@ const feature = Type.Object(
   {
     type: Type.Literal('Feature'),
     geometry: Type.Object({
-      type: oneOfWords(['Polygon', 'LineString']),
+      type: stringEnum(['Polygon', 'LineString']),
       coordinates: Type.Array(Type.Array(Type.Unknown()), {
         description: 'Longitude first, as GeoJSON has it; of a polygon a list of rings.',
       }),
@@ -117,7 +125,7 @@ const feature = Type.Object(
     properties: Type.Object({
       id: recordId,
       name: Type.String(),
-      type: oneOfWords(geofenceTypes),
+      type: stringEnum(geofenceTypes),
       center: Type.Optional(pair),
       radius_m: Type.Optional(Type.Number()),
       width_m: Type.Optional(Type.Number()),
@@ -126,17 +134,17 @@ const feature = Type.Object(
   { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
 );
 
-export const geofenceShown = Type.Object(
+export const geofenceResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     name: Type.String(),
-    type: oneOfWords(geofenceTypes),
+    type: stringEnum(geofenceTypes),
     coordinates: Type.Array(pair),
     radius_m: nullable(Type.Number()),
     width_m: nullable(Type.Number()),
     color: nullable(Type.String()),
     description: nullable(Type.String()),
-    notify_on: Type.Array(oneOfWords(geofenceEvents)),
+    notify_on: Type.Array(stringEnum(geofenceEvents)),
     dwell_seconds: nullable(Type.Integer()),
     speed_limit_kmh: nullable(Type.Integer()),
     schedule: nullable(schedule),
@@ -144,7 +152,7 @@ export const geofenceShown = Type.Object(
     groups: Type.Array(recordId),
     push_to_terminal: Type.Boolean(),
     attributes,
-    terminal_sync: Type.Record(Type.String(), oneOfWords(syncStates), {
+    terminal_sync: Type.Record(Type.String(), stringEnum(syncStates), {
       description: 'By terminal number, where push_to_terminal is set.',
     }),
     area_m2: Type.Number(),
@@ -154,4 +162,4 @@ export const geofenceShown = Type.Object(
   },
   { title: 'Geofence' },
 );
-export type GeofenceShown = Static<typeof geofenceShown>;
+export type GeofenceResponse = Static<typeof geofenceResponseSchema>;

@@ -5,10 +5,10 @@ import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 import * as fc from 'fast-check';
 import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
-import { pairs } from '../../coordinates.ts';
-import { overlap } from '../../geometry/bounds.ts';
+import { boundsOverlap } from '../../geometry/bounds.ts';
 import { nearestOnLine } from '../../geometry/lines.ts';
 import { destination, type Position } from '../../geometry/positions.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 import { containing, contains, geometryOf, middleOf, shapeOf } from './shapes.ts';
 
 fc.configureGlobal(propertySettings);
@@ -80,7 +80,7 @@ describe('areas of geofences', () => {
         fc.pre(Math.abs(middle[1]) < 178);
         const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
         const at = middleOf(circle);
-        expect(overlap(circle.bounds, { minLat: at[0], maxLat: at[0], minLng: at[1], maxLng: at[1] })).toBe(true);
+        expect(boundsOverlap(circle.bounds, { minLat: at[0], maxLat: at[0], minLng: at[1], maxLng: at[1] })).toBe(true);
         const drawn = geometryOf(circle) as { type: 'Polygon'; coordinates: [number, number][][] };
         // 64 corners leave out less than a fifth of a percent.
         expect(area(drawn) / circle.areaM2).toBeCloseTo(1, 2);
@@ -95,7 +95,7 @@ describe('areas of geofences', () => {
       [1, 1],
       [0, 0],
     ];
-    expect(pairs(shapeOf({ type: 'polygon', positions: ring, ...none }).points)).toEqual(ring.slice(0, 3));
+    expect(toPairs(shapeOf({ type: 'polygon', positions: ring, ...none }).points)).toEqual(ring.slice(0, 3));
   });
 });
 

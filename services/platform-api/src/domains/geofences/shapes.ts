@@ -1,10 +1,10 @@
-import { type ErrorDetail, invalid } from '@fleet/service-kit';
-import { flat, pairs } from '../../coordinates.ts';
-import { type Bounds, boundsOf, isWithin } from '../../geometry/bounds.ts';
-import { distanceToLineM, flatLine, isInFlatRing } from '../../geometry/flat-lines.ts';
-import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { type ErrorDetail, validationError } from '@fleet/service-kit';
+import { type Bounds, computeBounds, isWithin } from '../../geometry/bounds.ts';
+import { distanceToLineM, isInFlatRing, toFlatLine } from '../../geometry/flat-lines.ts';
+import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
-import { areaM2, isInRing, openRing, ringFault } from '../../geometry/rings.ts';
+import { areaM2, findRingFault, isInRing, withoutClosingCorner } from '../../geometry/rings.ts';
+import { flattenPositions, toPairs } from '../../platform/coordinates.ts';
 import type { Geofence, GeofenceType } from './schema.ts';
 
 /** The area of a geofence. */
@@ -24,16 +24,16 @@ export interface GivenShape {
 /** Checks an area and works out what is stored of it; 400 with all faults. */
 export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
   const faults = [...sizeFaults(given), ...positionFaults(given)];
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
   const { type, radiusM, widthM } = given;
-  const positions = type === 'polygon' ? openRing(given.positions) : given.positions;
+  const positions = type === 'polygon' ? withoutClosingCorner(given.positions) : given.positions;
   const marginM = radiusM ?? (widthM ?? 0) / 2;
   return {
     type,
-    points: flat(positions),
+    points: flattenPositions(positions),
     radiusM,
     widthM,
-    bounds: boundsOf(positions, marginM),
+    bounds: computeBounds(positions, marginM),
     areaM2: Math.round(areaOf(type, positions, marginM)),
   };
 }
@@ -54,25 +54,25 @@ function positionFaults({ type, positions }: GivenShape): ErrorDetail[] {
     message === null ? [] : [{ path: '/coordinates', message }];
   if (type === 'circle') return fault(positions.length === 1 ? null : 'must be one pair: the centre of the circle');
   if (type === 'polygon') {
-    const ring = openRing(positions);
-    return fault(ring.length > maxCorners ? `must have at most ${maxCorners} corners` : ringFault(ring));
+    const ring = withoutClosingCorner(positions);
+    return fault(ring.length > maxCorners ? `must have at most ${maxCorners} corners` : findRingFault(ring));
   }
   if (positions.length < 2 || positions.length > maxCorners)
     return fault(`must have 2 to ${maxCorners} points in a corridor`);
-  return fault(lengthM(positions) > 0 ? null : 'must have different points');
+  return fault(lineLengthM(positions) > 0 ? null : 'must have different points');
 }
 
 function areaOf(type: GeofenceType, positions: readonly Position[], marginM: number): number {
   if (type === 'polygon') return areaM2(positions);
   const ends = Math.PI * marginM ** 2;
-  return type === 'circle' ? ends : lengthM(positions) * marginM * 2 + ends;
+  return type === 'circle' ? ends : lineLengthM(positions) * marginM * 2 + ends;
 }
 
 /** True when a position lies in a geofence, its edge included. */
 export function contains(geofence: Shape & Pick<Geofence, 'bounds'>, position: Position): boolean {
   const { type, points, radiusM, widthM, bounds } = geofence;
   if (!isWithin(position, bounds)) return false;
-  const positions = pairs(points);
+  const positions = toPairs(points);
   if (type === 'polygon') return isInRing(position, positions);
   const [centre] = positions;
   if (type === 'circle') return centre !== undefined && distanceM(position, centre) <= (radiusM ?? 0);
@@ -85,8 +85,8 @@ const edgeM = 0.001;
 /** `contains` for many positions: what does not depend on them is made once. */
 export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (position: Position) => boolean {
   const { type, points, radiusM, widthM, bounds } = geofence;
-  const positions = pairs(points);
-  const line = flatLine(positions, type === 'polygon');
+  const positions = toPairs(points);
+  const line = toFlatLine(positions, type === 'polygon');
   const isIn = (position: Position): boolean => {
     const [latitude, longitude] = position;
     if (type === 'corridor') return distanceToLineM(line, latitude, longitude) <= (widthM ?? 0) / 2;
@@ -100,7 +100,7 @@ export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (positio
 
 /** A position in the middle of an area, to show it on a map. */
 export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'points' | 'bounds'>): Position {
-  const positions = pairs(points);
+  const positions = toPairs(points);
   const middle = type === 'corridor' ? positions[Math.floor(positions.length / 2)] : positions[0];
   if (type !== 'polygon' && middle !== undefined) return middle;
   const longitude = (bounds.minLng + bounds.maxLng) / 2;
@@ -112,7 +112,7 @@ export function geometryOf({ type, points, radiusM }: Shape): {
   type: 'Polygon' | 'LineString';
   coordinates: unknown[][];
 } {
-  const positions = pairs(points);
+  const positions = toPairs(points);
   const lngLat = (line: readonly Position[]): number[][] => line.map(([latitude, longitude]) => [longitude, latitude]);
   if (type === 'corridor') return { type: 'LineString', coordinates: lngLat(positions) };
   const [centre] = positions;

@@ -1,6 +1,6 @@
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Geofence } from './schema.ts';
 
-export const geofencesIn = (records: Records): AccountRecords<Geofence> =>
-  new AccountRecords<Geofence>(records, 'geofences');
+export const geofencesIn = (records: RecordStore): AccountRepository<Geofence> =>
+  new AccountRepository<Geofence>(records, 'geofences');

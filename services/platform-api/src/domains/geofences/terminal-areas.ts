@@ -6,14 +6,14 @@ import {
   deleteRoutes,
   type Edition,
   encodeBody,
+  findUnencodableInGbk,
   type MessageDefinition,
   setCircleAreas,
   setPolygonArea,
   setRectangleAreas,
   setRoute,
-  unencodableInGbk,
 } from '@fleet/jt808';
-import { pairs } from '../../coordinates.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 import type { Geofence } from './schema.ts';
 
 /** The kinds of areas that a terminal keeps apart, each with ids of its own. */
@@ -47,7 +47,7 @@ const message = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, ed
 export const areaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
   message(deletions[kind], { ids: [id] }, edition);
 
-/** Added, not in the place of the others that the terminal has. */
+/** Added, not instead of the others that the terminal has. */
 const add = 1;
 /** JT/T 808-2013 table 57: the driver is told, and not the platform, which follows crossings itself. */
 const bit = { speed: 1 << 1, driverOnEntry: 1 << 2, driverOnExit: 1 << 4, south: 1 << 6, west: 1 << 7 } as const;
@@ -58,12 +58,12 @@ const overspeedSeconds = 10;
 const largestId = 0xffff_ffff;
 
 /**
- * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they can not say: days of the week of another time zone, a corridor wider than 255 m, an area on both
+ * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they cannot say: days of the week of another time zone, a corridor wider than 255 m, an area on both
  * sides of the equator or of a meridian where signs change.
  */
 export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {
   if (geofence.schedule !== null || geofence._id > largestId) return null;
-  const points = pairs(geofence.points);
+  const points = toPairs(geofence.points);
   if (geofence.type === 'corridor') return corridor(geofence, points, edition);
   const signs = signsOf(points);
   if (signs === null) return null;
@@ -123,7 +123,7 @@ const limitOf = ({ speedLimitKmh }: Geofence) =>
 
 /** Terminals have the signs of GBK alone. */
 const nameOf = ({ name }: Geofence) => ({
-  name: unencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
+  name: findUnencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
 });
 
 /** The sides of the equator and of Greenwich that all points are on; null where they are on both. */

@@ -68,7 +68,7 @@ describe('areas in terminals', () => {
     expect(got()).toEqual([]);
   });
 
-  it('are sent again when they have changed, in the place of the old ones', async () => {
+  it('are sent again when they have changed, instead of the old ones', async () => {
     await terminals.connect(imei);
     const id = await make();
     await sync();
@@ -203,7 +203,7 @@ describe('what a terminal is told', () => {
     });
   });
 
-  it('is nothing where it can not be said', async () => {
+  it('is nothing where it cannot be said', async () => {
     const geofence = await bodyOf({});
     const across = { ...geofence, points: [1, 1, -1, 1, 1, 2] };
     expect(terminalArea(across, '2013')).toBeNull();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Edition } from '@fleet/jt808';
 import { type Collection, type Database, readDevice, readDevices } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { Holders } from './holders.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
 import type { Geofence, SyncState } from './schema.ts';
 import { geofencesIn } from './store.ts';
 import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './terminal-areas.ts';
@@ -36,7 +36,7 @@ const turnMs = 20_000;
 const atOnce = 8;
 const retryMs = 600_000;
 const longestRetryMs = 86_400_000;
-/** A terminal that is gone is not asked to forget for ever. */
+/** A terminal that is gone is not asked to forget forever. */
 const maxRemovals = 30;
 
 const sentCollection = 'geofence_terminals';
@@ -76,7 +76,7 @@ async function accountsWith(database: Database, collection: string, where: objec
 async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: number): Promise<void> {
   const scope = { accountId };
   const [holders, geofences, sent] = await Promise.all([
-    Holders.read(deps, scope),
+    GeofenceAssignments.read(deps, scope),
     geofencesIn(deps.records).all(scope, { pushToTerminal: true }),
     sentIn(deps.database).find({ accountId }).toArray(),
   ]);
@@ -187,7 +187,7 @@ const notSupported = 3;
 
 /** Sends one message and says what came of it; `pending` where it was not sent. */
 async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
-  const outcome = await deps.asker.ask({
+  const outcome = await deps.asker.send({
     imei,
     command: { kind: 'raw', ...command },
     correlationId: `geofence-${imei}`,

@@ -1,22 +1,22 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { bboxAt } from '../../coordinates.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
 import type { Bounds } from '../../geometry/bounds.ts';
-import { type Change, type Conditions, matching } from '../../store/account-records.ts';
-import { writeToVersion } from '../../store/again.ts';
-import { insertWithin } from '../../store/limits.ts';
+import { parseBboxParameter } from '../../platform/coordinates.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import { type Change, type Filter, substringFilter } from '../../store/account-repository.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
-import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { dropGeofenceFromGroups, ownGroupIds } from '../vehicle-groups/links.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
-import { Holders } from './holders.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
+import { toGeofenceResponse } from './responses.ts';
 import { checkDwell, detailsOf, geofenceDefaults, isOfShape, maxGeofences, shapeAfter } from './rules.ts';
-import type { Geofence, GeofenceBody, GeofenceShown, ListGeofencesQuery } from './schema.ts';
+import type { Geofence, GeofenceBody, GeofenceResponse, ListGeofencesQuery } from './schema.ts';
 import { containing } from './shapes.ts';
-import { shownGeofence } from './shown.ts';
 import { geofencesIn } from './store.ts';
 import { holdersSeen, ownIds, visiblePart } from './visibility.ts';
 
@@ -29,33 +29,33 @@ export async function listGeofences(
   deps: Parts,
   caller: Caller,
   query: ListGeofencesQuery,
-  paging: Paging,
-): Promise<PageItems<GeofenceShown>> {
+  paging: Pagination,
+): Promise<Page<GeofenceResponse>> {
   const holders = await holdersSeen(deps, caller);
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const { items, total } = await geofencesIn(deps.records).list(caller, {
     where: { $and: [await visiblePart(deps, caller, holders), ...(await filtersOf(deps, caller, query, holders))] },
     sorting: { field: sortFields[field] ?? field, direction },
     paging,
   });
-  return { items: await shownGeofences(deps, items, holders), total };
+  return { items: await toGeofencesResponse(deps, items, holders), total };
 }
 
 async function filtersOf(
   deps: Parts,
   caller: Caller,
   query: ListGeofencesQuery,
-  holders: Holders,
-): Promise<Conditions[]> {
-  const filters = [matching(query.query, ['name', 'description'])];
+  holders: GeofenceAssignments,
+): Promise<Filter[]> {
+  const filters = [substringFilter(query.query, ['name', 'description'])];
   if (query.type !== undefined) filters.push({ type: query.type });
   if (query.vehicle_id !== undefined) filters.push(holders.where(await ownIds(deps, caller, [query.vehicle_id])));
-  if (query.bbox !== undefined) filters.push(touching(bboxAt(query.bbox)));
+  if (query.bbox !== undefined) filters.push(touching(parseBboxParameter(query.bbox)));
   return filters;
 }
 
 /** Areas whose bounds meet a rectangle; both may cross the date line. */
-const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
+const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   'bounds.minLat': { $lte: maxLat },
   'bounds.maxLat': { $gte: minLat },
   $or: [-360, 0, 360].map((turn) => ({
@@ -65,7 +65,7 @@ const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
 });
 
 /** One geofence that the caller may see, or null. */
-export async function readGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceShown | null> {
+export async function readGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceResponse | null> {
   const holders = await holdersSeen(deps, caller);
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller, holders)] };
   const geofence = await geofencesIn(deps.records).findOne(caller, where);
@@ -76,12 +76,12 @@ export async function createGeofence(
   deps: Parts & Pick<Deps, 'database'>,
   caller: Caller,
   body: GeofenceBody & { name: string },
-): Promise<GeofenceShown> {
+): Promise<GeofenceResponse> {
   const fields = { ...geofenceDefaults, ...detailsOf(body), ...shapeAfter(body), name: body.name };
   checkDwell(fields);
   await checkLinks(deps, caller, fields);
   const geofences = geofencesIn(deps.records);
-  const made = await insertWithin(
+  const made = await insertWithinQuota(
     deps.database,
     {
       name: `geofences of account ${caller.accountId}`,
@@ -102,8 +102,8 @@ export const updateGeofence = (
   id: number,
   body: GeofenceBody,
   expectedVersion: number | undefined,
-): Promise<GeofenceShown | null> =>
-  writeToVersion(expectedVersion, async () => {
+): Promise<GeofenceResponse | null> =>
+  updateWithVersion(expectedVersion, async () => {
     const geofences = geofencesIn(deps.records);
     const known = await geofences.find(caller, id);
     if (known === null) return null;
@@ -148,8 +148,8 @@ async function checkLinks(
 ): Promise<void> {
   const newVehicles = vehicles.filter((id) => !known.vehicles.includes(id));
   const newGroups = groups.filter((id) => !known.groups.includes(id));
-  if (newVehicles.length > 0) requireAll('vehicle', newVehicles, await ownVehicleIds(deps, caller, newVehicles));
-  if (newGroups.length > 0) requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+  if (newVehicles.length > 0) assertAllFound('vehicle', newVehicles, await ownVehicleIds(deps, caller, newVehicles));
+  if (newGroups.length > 0) assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
 /** Removes a geofence, also from groups; the geofence as it was, or null. */
@@ -158,26 +158,30 @@ export async function deleteGeofence(
   caller: Caller,
   id: number,
   expectedVersion: number | undefined,
-): Promise<GeofenceShown | null> {
+): Promise<GeofenceResponse | null> {
   const geofences = geofencesIn(deps.records);
   const known = await geofences.find(caller, id);
   if (known === null) return null;
-  const shown = await shownOne(deps, known);
+  const response = await shownOne(deps, known);
   if ((await geofences.remove(caller, id, { expectedVersion })) === null) return null;
   await dropGeofenceFromGroups(deps, caller, id);
   await audit(deps, caller, 'geofences.delete', { type: 'geofences', id });
-  return shown;
+  return response;
 }
 
-async function shownOne(deps: Parts, geofence: Geofence, holders?: Holders): Promise<GeofenceShown> {
-  const known = holders ?? (await Holders.read(deps, geofence));
-  return (await shownGeofences(deps, [geofence], known))[0] as GeofenceShown;
+async function shownOne(deps: Parts, geofence: Geofence, holders?: GeofenceAssignments): Promise<GeofenceResponse> {
+  const known = holders ?? (await GeofenceAssignments.read(deps, geofence));
+  return (await toGeofencesResponse(deps, [geofence], known))[0] as GeofenceResponse;
 }
 
-async function shownGeofences(deps: Parts, geofences: readonly Geofence[], holders: Holders): Promise<GeofenceShown[]> {
+async function toGeofencesResponse(
+  deps: Parts,
+  geofences: readonly Geofence[],
+  holders: GeofenceAssignments,
+): Promise<GeofenceResponse[]> {
   const imeis = holders.vehicles.flatMap(({ imei }) => (imei === null ? [] : [imei]));
   const locations = await lastLocationsIfKnown(deps, geofences.length === 0 ? [] : imeis);
-  const shown: GeofenceShown[] = [];
+  const response: GeofenceResponse[] = [];
   for (const geofence of geofences) {
     const vehicles = holders.of(geofence);
     const isIn = containing(geofence);
@@ -185,9 +189,11 @@ async function shownGeofences(deps: Parts, geofences: readonly Geofence[], holde
       const location = imei === null ? undefined : locations.get(imei);
       return location?.gpsValid === true && isIn([location.latitude, location.longitude]);
     });
-    shown.push(shownGeofence(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) }));
+    response.push(
+      toGeofenceResponse(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) }),
+    );
     // Each looks at every vehicle of the account: others have their turns.
     await otherWork();
   }
-  return shown;
+  return response;
 }

@@ -1,19 +1,19 @@
 import type { Caller } from '../../access/caller.ts';
-import type { Conditions } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Filter } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
-import { Holders } from './holders.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
 
-type Store = { readonly records: Records };
+type Store = { readonly records: RecordStore };
 
 /** The vehicles of the account that the caller may see: with the role driver the own ones, otherwise all. */
-export async function holdersSeen(deps: Store, caller: Caller): Promise<Holders> {
-  const holders = await Holders.read(deps, caller);
+export async function holdersSeen(deps: Store, caller: Caller): Promise<GeofenceAssignments> {
+  const holders = await GeofenceAssignments.read(deps, caller);
   return caller.role === 'driver' ? holders.only(await ownIds(deps, caller)) : holders;
 }
 
 /** A user with the role driver sees the geofences that hold for the own vehicles; the others see all of the account. */
-export async function visiblePart(deps: Store, caller: Caller, seen?: Holders): Promise<Conditions> {
+export async function visiblePart(deps: Store, caller: Caller, seen?: GeofenceAssignments): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const holders = seen ?? (await holdersSeen(deps, caller));
   return holders.where(holders.vehicles.map(({ _id }) => _id));

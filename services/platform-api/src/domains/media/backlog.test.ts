@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type SweepTurn, sweepTurn } from '../../store/sweep-turn.ts';
-import { sweepOnce } from '../../sweeper.ts';
+import { createJobSlice, type JobSlice } from '../../jobs/job-slice.ts';
+import { runDueJobs } from '../../jobs/scheduler.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
@@ -11,7 +11,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { settleRemovals } from './removal.ts';
-import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findUsage } from './store.ts';
@@ -48,13 +48,13 @@ const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
   Promise.all(media.map(async ({ _id }) => (await findMedia(world.records, _id)) !== null));
 
 /** A turn that is over behind so many changes. */
-function turnOf(changes: number, from: number): SweepTurn {
-  let asked = 0;
-  return { from, isOver: () => (asked += 1) >= changes };
+function turnOf(changes: number, from: number): JobSlice {
+  let requested = 0;
+  return { from, isOver: () => (requested += 1) >= changes };
 }
 
 /** Takes turns of so many changes until all is done: how many that took. */
-async function turnsUntilDone(changes: number, sweep: (turn: SweepTurn) => Promise<number | null>): Promise<number> {
+async function turnsUntilDone(changes: number, sweep: (turn: JobSlice) => Promise<number | null>): Promise<number> {
   let next: number | null = 1;
   for (let turns = 1; turns < 100; turns += 1) {
     next = await sweep(turnOf(changes, next));
@@ -85,14 +85,14 @@ describe('a backlog of files', () => {
     const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
     const stopped = new AbortController();
     stopped.abort();
-    await removeOldMedia(world.deps, sweepTurn(1, stopped.signal));
+    await removeOldMedia(world.deps, createJobSlice(1, stopped.signal));
     expect((await areThere(old)).filter(Boolean)).toHaveLength(1);
     let others = 0;
     const list = [
-      { name: 'old media of a test', everyMs: 1, takeTurn: () => removeOldMedia(world.deps, turnOf(1, 1)) },
+      { name: 'old media of a test', everyMs: 1, runSlice: () => removeOldMedia(world.deps, turnOf(1, 1)) },
       { name: 'another of a test', everyMs: 1, run: async () => (others += 1) },
     ];
-    await sweepOnce(world.deps, list);
+    await runDueJobs(world.deps, list);
     expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
   });
 
@@ -129,11 +129,11 @@ describe('a backlog of files', () => {
     expect(pod.removed).toContain(here.file?.fileId);
     expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
     // They are given up some day, a few at a time as well.
-    await turnsUntilDone(1, (turn) => forgetOldRemovals(world.deps, turn));
+    await turnsUntilDone(1, (turn) => deleteOldRemovals(world.deps, turn));
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 
-  it('of vehicles that are to be counted anew is counted in turns', async () => {
+  it('of vehicles that are to be counted again is counted in turns', async () => {
     const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
     for (const { accountId, _id: vehicleId } of vehicles)
       await countBytes(world.deps.database, { accountId, vehicleId }, 12_345);

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { signQuery, verifyFilePath } from '@fleet/service-kit';
-import { newReservation, type UploadRecord } from '@fleet/storage';
+import { createReservation, type UploadRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { LiveClient } from '../../testing/live-client.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
@@ -12,7 +12,7 @@ import { newImei } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
-import { linkAndTell, recordMedia } from './record.ts';
+import { linkAndPublish, recordMedia } from './record.ts';
 import type { Media } from './schema.ts';
 
 // Real servers on a machine that may be busy.
@@ -163,11 +163,11 @@ describe('GET /api/dashcam-media/:id/file', () => {
       'x-content-type-options': 'nosniff',
     });
     expect(response.headers.get('x-inner')).toBeNull();
-    const asked = new URL(pod.requests[0]?.url ?? '', 'http://pod');
+    const requested = new URL(pod.requests[0]?.url ?? '', 'http://pod');
     const { imei = '', fileId = '' } = media.file ?? {};
-    expect(asked.pathname).toBe(`/files/${imei}/${fileId}`);
+    expect(requested.pathname).toBe(`/files/${imei}/${fileId}`);
     const secret = world.deps.config.CLIPS_SIGNING_SECRET;
-    expect(verifyFilePath(secret, { imei, fileId }, Object.fromEntries(asked.searchParams))).toBe('valid');
+    expect(verifyFilePath(secret, { imei, fileId }, Object.fromEntries(requested.searchParams))).toBe('valid');
     const saved = await fetch(`${url}&download=1`);
     expect([saved.headers.get('content-disposition'), await saved.text()]).toEqual([
       `attachment; filename="${name}"`,
@@ -276,7 +276,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     };
     const who = { shownImei: '1', askedImei: '1', cameraUtcOffset: '+08:00', reservedUntilMs: 0, mobileNetwork: false };
     const server = { podId: pod.id, httpUrl: 'http://127.0.0.1:1' };
-    const upload: UploadRecord = { ...newReservation(clip, who), status: 'completed', server };
+    const upload: UploadRecord = { ...createReservation(clip, who), status: 'completed', server };
     const uploads = world.deps.database.collection<UploadRecord>('uploads');
     await uploads.insertOne(upload);
     const media = await keep({
@@ -305,8 +305,8 @@ describe('GET /api/dashcam-media/:id/file', () => {
 
   it('is removed by one of those who remove it at the same time', async () => {
     const path = `/api/dashcam-media/${(await keep())._id}`;
-    const answers = await Promise.all([api.delete(path), api.delete(path), api.delete(path)]);
-    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 404, 404]);
+    const responses = await Promise.all([api.delete(path), api.delete(path), api.delete(path)]);
+    expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 404, 404]);
   });
 
   it.each([
@@ -338,7 +338,7 @@ describe('the files of a notification', () => {
   async function withFile(): Promise<{ media: Media; id: number }> {
     const { _id: id } = await recordTestNotification(world.deps, world.ours.accountId, { vehicleId: vehicle._id });
     const media = await keep({ notificationId: id });
-    await linkAndTell(world.deps, media, id);
+    await linkAndPublish(world.deps, media, id);
     return { media, id };
   }
   const shownTo = async (client: Client, id: number) => {
@@ -397,7 +397,7 @@ describe('the files of a notification', () => {
     owner.ws.terminate();
     const again = await open(world.ours.owner);
     again.send({ type: 'resume', since: id - 1 });
-    await until(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
+    await waitFor(() => again.of('notification').some(({ data }) => data['id'] === id && filesOf(data).length === 1));
     for (const { ws } of [viewer, shared, again]) ws.terminate();
   });
 });

@@ -1,19 +1,19 @@
-import { BusError, callUseCase, clipSource } from '@fleet/bus';
+import { BusError, callUseCase, locateClip } from '@fleet/bus';
 import {
   AppError,
   type ClipFormat,
-  pipeUpstream,
+  proxyUpstream,
   type RequestContext,
   signClipPath,
   signFilePath,
   upstreamUnreachable,
 } from '@fleet/service-kit';
-import { UploadRecords } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import { UploadRepository } from '@fleet/storage';
+import type { Deps } from '../../platform/deps.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
-import { sharedVehicle } from '../sharing/use-cases.ts';
 import { findAnywhere } from '../users/use-cases.ts';
+import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { mayViewVideo } from './access.ts';
 import type { FileQuery, Media } from './schema.ts';
 import { findMedia } from './store.ts';
@@ -38,14 +38,17 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
   const url = await locate(deps, media, query.format ?? 'original', context);
   if (context.request.method === 'GET') await noteView(deps, media, userId, context);
   const headers = headersOf(media, query.download === '1');
-  await pipeUpstream({ url, what, timeoutMs: answerLimitMs, stopped: deps.stopped, headers }, context);
+  await proxyUpstream(
+    { url, resourceName: what, timeoutMs: answerLimitMs, stopSignal: deps.stopped, headers },
+    context,
+  );
 }
 
 /** What was shown some hours ago may have been taken back since. */
 async function requireViewer({ records }: FileDeps, media: Media, userId: number): Promise<void> {
   const user = await findAnywhere(records, userId);
-  const isThere = user !== null && !user.disabled && (await isLetIn(records, user.accountId));
-  if (isThere && mayViewVideo(user) && (await isLetIn(records, media.accountId))) {
+  const isThere = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
+  if (isThere && mayViewVideo(user) && (await isAccountActive(records, media.accountId))) {
     if (user.accountId === media.accountId || user.role === 'superadmin') return;
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
     if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;
@@ -62,7 +65,7 @@ async function locate(deps: FileDeps, media: Media, format: ClipFormat, context:
     const baseUrl = await sourceOf(deps, file.server, context);
     return signFilePath(secret, { imei: file.imei, fileId: file.fileId, baseUrl, lifetimeMs });
   }
-  const upload = clip === null ? null : await new UploadRecords(deps.database).find(clip.uploadId);
+  const upload = clip === null ? null : await new UploadRepository(deps.database).find(clip.uploadId);
   if (upload?.status !== 'completed' || upload.server === null) throw notFound(media._id);
   const baseUrl = await sourceOf(deps, upload.server.podId, context);
   return signClipPath(secret, { uploadId: upload._id, format, baseUrl, lifetimeMs });
@@ -71,14 +74,14 @@ async function locate(deps: FileDeps, media: Media, format: ClipFormat, context:
 async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContext): Promise<string> {
   try {
     const options = { timeoutMs: findLimitMs, correlationId: context.requestId };
-    return (await callUseCase(bus, clipSource(podId), {}, options)).httpUrl;
+    return (await callUseCase(bus, locateClip(podId), {}, options)).httpUrl;
   } catch (cause) {
     if (!(cause instanceof BusError)) throw cause;
     throw upstreamUnreachable(what, cause);
   }
 }
 
-/** Pictures of a cabin are personal data: who has looked at them is noted (platform-contract.md, section 26). */
+/** Pictures of a cabin are personal data: who has looked at them is noted (docs/reference/operations.md). */
 async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
   if (!(await isFirst(deps, media, userId))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
@@ -112,16 +115,16 @@ const extensionOf = (mimeType: string): string =>
   extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
 
 /** What browsers may show in a page of their own; everything else is saved. */
-const shownTypes = /^(image\/(?!svg)|audio\/|video\/)/;
+const toTypesResponse = /^(image\/(?!svg)|audio\/|video\/)/;
 
 function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
-  const isShown = !isDownload && (clip !== null || shownTypes.test(mimeType));
+  const isResponseSchema = !isDownload && (clip !== null || toTypesResponse.test(mimeType));
   // The camera's own name of a clip is told by who has it.
-  if (clip !== null) return isShown ? { 'Content-Disposition': 'inline' } : {};
+  if (clip !== null) return isResponseSchema ? { 'Content-Disposition': 'inline' } : {};
   const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
   const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extensionOf(mimeType)}`;
   return {
     'Content-Type': mimeType,
-    'Content-Disposition': isShown ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
+    'Content-Disposition': isResponseSchema ? `inline; filename="${name}"` : `attachment; filename="${name}"`,
   };
 }

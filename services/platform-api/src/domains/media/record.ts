@@ -1,11 +1,11 @@
-import type { Deps } from '../../deps.ts';
-import { tellLive } from '../../events/live.ts';
-import type { NewRecord } from '../../store/records.ts';
+import { publishLive } from '../../event-consumers/live.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { NewRecord } from '../../store/record-store.ts';
 import { linkMedia } from '../notifications/media.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';
+import { toMediaEvent } from './responses.ts';
 import type { FilePlace, Media } from './schema.ts';
-import { toldMedia } from './shown.ts';
 import { countAdded, recount, type StorageParts } from './storage.ts';
 import { changeMedia, findByKey, insertMedia } from './store.ts';
 
@@ -23,7 +23,7 @@ export async function recordMedia(parts: StorageParts, vehicle: Vehicle, fields:
 }
 
 /** Shows a file with its notification, and tells those who look on of both. */
-export async function linkAndTell(
+export async function linkAndPublish(
   { bus, notifications, records }: Pick<Deps, 'bus' | 'notifications' | 'records'>,
   media: Media,
   notificationId: number | null,
@@ -35,12 +35,12 @@ export async function linkAndTell(
   const changed =
     notificationId === null ? null : await linkMedia(records, notificationId, { id: current._id, kind: current.kind });
   if (changed !== null) await notifications.tell([changed]);
-  tellMedia(bus, current);
+  publishMedia(bus, current);
 }
 
 /** Tells those who look on of a file as it is now. */
-export const tellMedia = (bus: Deps['bus'], media: Media): void =>
-  tellLive(bus, media.accountId, [{ type: 'media', vehicleId: media.vehicleId, data: { ...toldMedia(media) } }]);
+export const publishMedia = (bus: Deps['bus'], media: Media): void =>
+  publishLive(bus, media.accountId, [{ type: 'media', vehicleId: media.vehicleId, data: { ...toMediaEvent(media) } }]);
 
 /** Removes the record of a clip whose upload is gone. */
 export async function forgetClip(parts: RemovalParts, uploadId: string): Promise<void> {

@@ -1,16 +1,16 @@
 import { callUseCase, removeMediaFile } from '@fleet/bus';
-import { UploadRecords } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
+import { UploadRepository } from '@fleet/storage';
+import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { removeUpload } from '../accounts/uploads.ts';
 import { unlinkMedia } from '../notifications/media.ts';
 import type { FilePlace, Media, MediaRemoval } from './schema.ts';
 import {
   countBytes,
+  deleteUsage,
   findMedia,
   forgetRemovalsOf,
-  forgetUsage,
   noteDone,
   noteRemoval,
   openRemovals,
@@ -84,7 +84,7 @@ export const removeCopy = (
  */
 export async function settleRemovals(
   parts: RemovalParts,
-  { from, isOver }: SweepTurn = wholeSweep,
+  { from, isOver }: JobSlice = unlimited,
 ): Promise<number | null> {
   const [away, tried, failed] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (;;) {
@@ -109,7 +109,7 @@ export async function releaseMediaOf(
   vehicleId: number,
 ): Promise<void> {
   await unprotectAll(records, { accountId }, vehicleId);
-  await forgetUsage(database, vehicleId);
+  await deleteUsage(database, vehicleId);
 }
 
 /** Removes all of an account that is deleted; false when some files are still there. It may run again. */
@@ -179,7 +179,7 @@ async function removeFile(
 
 /** The clip is that of an upload, which goes with it. */
 async function removeClip({ bus, database }: RemovalParts, uploadId: string): Promise<void> {
-  const uploads = new UploadRecords(database);
+  const uploads = new UploadRepository(database);
   const upload = await uploads.find(uploadId);
   if (upload !== null) await removeUpload({ bus }, uploads, upload);
 }

@@ -1,6 +1,6 @@
-import { UploadRecords } from '@fleet/storage';
-import { removeGently } from '../../store/gentle-writes.ts';
-import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
+import { UploadRepository } from '@fleet/storage';
+import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import { deleteInBatches } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { removeMedia, removeUnprotected } from './removal.ts';
@@ -17,7 +17,7 @@ const giveUpMs = 60 * dayMs;
 /** Removes files that are older than their accounts keep them, but not what is protected; answers the account to go on with, or null where all is done. */
 export async function removeOldMedia(
   parts: StorageParts,
-  { from, isOver }: SweepTurn = wholeSweep,
+  { from, isOver }: JobSlice = unlimited,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const accounts = await parts.records
@@ -45,9 +45,9 @@ export async function removeOldMedia(
 /** Removes clips whose uploads are gone, as crashes have left them; answers the id to go on with, or null where all is done. */
 export async function removeLostClips(
   parts: StorageParts,
-  { from, isOver }: SweepTurn = wholeSweep,
+  { from, isOver }: JobSlice = unlimited,
 ): Promise<number | null> {
-  const uploads = new UploadRecords(parts.database);
+  const uploads = new UploadRepository(parts.database);
   const away = new Set<string>();
   for (let after = from - 1; ; ) {
     const page = await clipsAfter(parts.records, after, atOnce);
@@ -62,13 +62,13 @@ export async function removeLostClips(
 }
 
 /** Forgets removals that were done long enough ago, and what could not be removed for too long; answers where to go on, or null where all is done. */
-export async function forgetOldRemovals(
+export async function deleteOldRemovals(
   { database }: Pick<StorageParts, 'database'>,
-  { from, isOver }: SweepTurn = wholeSweep,
+  { from, isOver }: JobSlice = unlimited,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const before = { done: new Date(nowMs - keepDoneMs), noted: new Date(nowMs - giveUpMs) };
   for (const find of removalsToForget(database, before, atOnce))
-    if (!(await removeGently(find, (some) => removeRemovals(database, some), isOver))) return from;
+    if (!(await deleteInBatches(find, (some) => removeRemovals(database, some), isOver))) return from;
   return null;
 }

@@ -1,11 +1,18 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { type Caller, callerOf } from '../../access/caller.ts';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { openFile } from './open-file.ts';
-import { fileQuery, listMediaQuery, mediaBody, mediaShown } from './schema.ts';
-import { shownMedia } from './shown.ts';
+import { toMediaResponse } from './responses.ts';
+import { fileQuery, listMediaQuery, mediaBody, mediaResponseSchema } from './schema.ts';
 import { urlsFor } from './urls.ts';
 import { changeProtection, deleteMedia, listMedia } from './use-cases.ts';
 
@@ -24,13 +31,13 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'video', scope: 'video' },
     params: vehicleIdParams,
     query: listMediaQuery,
-    response: pageOf(mediaShown),
+    response: pageSchema(mediaResponseSchema),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      const caller = callerOf(context);
+      const paging = parsePagination(query);
+      const caller = getCaller(context);
       const { items, total } = await listMedia(deps, caller, params.vehicleId, query, paging);
       const urlOf = urlsFor(deps, caller.userId);
-      return pageEnvelope({ items: items.map((media) => shownMedia(media, urlOf)), total }, paging);
+      return pageResponse({ items: items.map((media) => toMediaResponse(media, urlOf)), total }, paging);
     },
   }),
   platformRoute({
@@ -41,12 +48,12 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: mediaBody,
-    response: oneOf(mediaShown),
-    errors: otherVersion,
+    response: singleSchema(mediaResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const caller = callerOf(context);
-      const changed = await changeProtection(deps, caller, params.id, body, expectedVersion(context));
-      return { data: shownMedia(changed, urlOfKey(deps, caller)) };
+      const caller = getCaller(context);
+      const changed = await changeProtection(deps, caller, params.id, body, parseIfMatch(context));
+      return { data: toMediaResponse(changed, urlOfKey(deps, caller)) };
     },
   }),
   platformRoute({
@@ -56,12 +63,12 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Remove a file for good; the upload of a clip goes with it',
     tags,
     params: idParams,
-    response: oneOf(mediaShown),
-    errors: { 409: 'The file is protected.', ...otherVersion },
+    response: singleSchema(mediaResponseSchema),
+    errors: { 409: 'The file is protected.', ...versionMismatchErrors },
     handle: async ({ params, context }) => {
-      const caller = callerOf(context);
-      const removed = await deleteMedia(deps, caller, params.id, expectedVersion(context));
-      return { data: shownMedia(removed, urlOfKey(deps, caller)) };
+      const caller = getCaller(context);
+      const removed = await deleteMedia(deps, caller, params.id, parseIfMatch(context));
+      return { data: toMediaResponse(removed, urlOfKey(deps, caller)) };
     },
   }),
   fileRoute(deps),
@@ -85,15 +92,15 @@ const fileRoute = (deps: Deps): PlatformRoute =>
     params: idParams,
     query: fileQuery,
     contentType: ['image/*', 'video/*', 'audio/*', 'application/octet-stream'],
-    otherSuccesses: { 206: 'The part that the Range header asks for; Content-Range says which.' },
+    extraSuccesses: { 206: 'The requested part; Content-Range names it.' },
     errors: {
       401: 'The URL is not signed.',
       403: 'The signature is not valid, the URL has expired, or whom it was shown to may not see the file any more.',
       404: 'The file is gone.',
       409: 'The upload of the clip is not completed.',
-      416: 'Nothing of the range is there; Content-Range says how many bytes there are.',
-      422: 'The clip can not be converted to MP4.',
-      502: 'The server that has the file can not be reached, or returned an error.',
+      416: 'The range is out of bounds; Content-Range has the size.',
+      422: 'The clip cannot be converted to MP4.',
+      502: 'The server that has the file cannot be reached, or returned an error.',
     },
     handle: async ({ params, query, context }) => {
       await openFile(deps, params.id, query, context);

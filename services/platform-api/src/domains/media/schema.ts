@@ -1,10 +1,10 @@
 import { mediaFileSources } from '@fleet/bus';
-import { clipFormats, pagingQuery, sortParameter } from '@fleet/service-kit';
+import { clipFormats, paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { oneOfWords } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-import { timeParameter } from '../../times.ts';
+import { stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** What a file is; `other` are logs and data beside an alarm. */
 export const mediaKinds = ['image', 'video', 'audio', 'other'] as const;
@@ -75,16 +75,16 @@ export interface MediaUsage {
   readonly isTold: boolean;
 }
 
-export const mediaShown = Type.Object(
+export const mediaResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     capture_id: nullable(Type.String()),
     video_id: nullable(Type.String({ description: 'The upload that a clip came by.' })),
     vehicle_id: recordId,
     imei: Type.String(),
     channel_id: Type.Integer({ minimum: 0 }),
-    kind: oneOfWords(mediaKinds),
-    source: oneOfWords(mediaSources),
+    kind: stringEnum(mediaKinds),
+    source: stringEnum(mediaSources),
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
     url: Type.String({ description: 'Opens without headers, for 8 hours.' }),
@@ -98,15 +98,15 @@ export const mediaShown = Type.Object(
   },
   { title: 'Media' },
 );
-export type MediaShown = Static<typeof mediaShown>;
+export type MediaResponse = Static<typeof mediaResponseSchema>;
 
 export const listMediaQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'taken_at', 'received_at'], { default: '-taken_at' }),
   channel_id: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 255, alias: 'channelId', description: 'Only what this channel has taken.' }),
   ),
-  kind: Type.Optional(oneOfWords(mediaKinds, { description: 'Only files of this kind.' })),
+  kind: Type.Optional(stringEnum(mediaKinds, { description: 'Only files of this kind.' })),
   from: Type.Optional(timeParameter),
   to: Type.Optional(timeParameter),
 });
@@ -119,11 +119,9 @@ export const fileQuery = Type.Object({
   user: Type.Optional(Type.String({ maxLength: 20, description: 'Whom the URL was shown to.' })),
   expires: Type.Optional(Type.String({ maxLength: 20, description: 'Unix seconds.' })),
   signature: Type.Optional(Type.String({ maxLength: 100, description: 'Of all of the URL that counts.' })),
-  download: Type.Optional(
-    oneOfWords(['0', '1'], { description: '1: to be saved as a file, in the place of being shown.' }),
-  ),
+  download: Type.Optional(stringEnum(['0', '1'], { description: '1: to be saved as a file, instead of being shown.' })),
   format: Type.Optional(
-    oneOfWords(clipFormats, { description: 'Of clips alone: as the camera sent it, or one MP4.', default: 'original' }),
+    stringEnum(clipFormats, { description: 'Of clips alone: as the camera sent it, or one MP4.', default: 'original' }),
   ),
 });
 export type FileQuery = Static<typeof fileQuery>;

@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
 
-/** Storage of pictures, attachments and clips (platform-contract.md, section 4). */
+/** Storage of pictures, attachments and clips (docs/reference/video.md). */
 export const mediaSettings = envSchema({
   MEDIA_MAX_BYTES_PER_VEHICLE: {
     type: 'integer',

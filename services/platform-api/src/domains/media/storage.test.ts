@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { wholeSweep } from '../../store/sweep-turn.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { unlimited } from '../../jobs/job-slice.ts';
 import { type MediaPod, openMediaPod } from '../../testing/media-pod.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
@@ -9,7 +9,7 @@ import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { recordMedia } from './record.ts';
 import { removeMedia, removeMediaOf, removeUnprotected, settleRemovals } from './removal.ts';
-import { forgetOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from './retention.ts';
 import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findRemoval, findUsage, noteRemoval } from './store.ts';
@@ -97,7 +97,7 @@ describe('the storage of a vehicle', () => {
     await keep({ sizeBytes: 800 });
     expect(await quotas()).toEqual([]);
     const last = await keep({ sizeBytes: 100 });
-    await until(async () => (await quotas()).length === 1);
+    await waitFor(async () => (await quotas()).length === 1);
     expect((await quotas())[0]).toMatchObject({
       attributes: { used_bytes: 900, limit_bytes: 1000, percent: 90 },
       severity: 'warning',
@@ -108,10 +108,10 @@ describe('the storage of a vehicle', () => {
     expect((await api.delete(`/api/dashcam-media/${last._id}`)).status).toBe(200);
     expect(await recountAll(world.deps)).toBeNull();
     await keep({ sizeBytes: 90 });
-    await until(async () => (await quotas()).length === 2);
+    await waitFor(async () => (await quotas()).length === 2);
   });
 
-  it('is counted anew where a crash has left it wrong', async () => {
+  it('is counted again where a crash has left it wrong', async () => {
     await keep({ sizeBytes: 300 });
     await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
     expect(await recountAll(world.deps)).toBeNull();
@@ -136,7 +136,7 @@ describe('files of which the time has come', () => {
     const gone = await keep({ receivedAt: old });
     const kept = [await keep({ receivedAt: old, protected: true }), await keep({ receivedAt: new Date(nowMs) })];
     const theirs = await keep({ receivedAt: old }, other);
-    expect(await removeOldMedia(world.deps, wholeSweep, nowMs)).toBeNull();
+    expect(await removeOldMedia(world.deps, unlimited, nowMs)).toBeNull();
     expect(await listed()).toEqual(kept.map(({ _id }) => _id).toSorted(upwards));
     expect(pod.removed).toContain(gone.file?.fileId);
     expect(await listed(other)).toEqual([theirs._id]);
@@ -154,7 +154,7 @@ describe('files of which the time has come', () => {
     await settleRemovals(world.deps);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findRemoval(world.deps.database, media.mediaKey)).toMatchObject({ doneAt: expect.any(Date) });
-    expect(await forgetOldRemovals(world.deps, wholeSweep, Date.now() + 9 * dayMs)).toBeNull();
+    expect(await deleteOldRemovals(world.deps, unlimited, Date.now() + 9 * dayMs)).toBeNull();
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 
@@ -236,7 +236,7 @@ describe('files of which the time has come', () => {
     expect(pod.removed).not.toContain(media.file?.fileId);
     expect(await findMedia(world.records, media._id)).toMatchObject({ protected: false });
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
-    await removeOldMedia(world.deps, wholeSweep, Date.now() + 31 * dayMs);
+    await removeOldMedia(world.deps, unlimited, Date.now() + 31 * dayMs);
     expect(pod.removed).toContain(media.file?.fileId);
     expect(await findUsage(world.deps.database, vehicle._id)).toBeNull();
   });

@@ -1,6 +1,6 @@
-import type { Deps } from '../../deps.ts';
-import { raiseHappenings } from '../../events/parts.ts';
-import { type SweepTurn, wholeSweep } from '../../store/sweep-turn.ts';
+import { raiseHappenings } from '../../event-consumers/parts.ts';
+import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { type RemovalParts, removeUnprotected } from './removal.ts';
@@ -9,8 +9,8 @@ import {
   bytesOf,
   changeUsage,
   countBytes,
+  deleteUsage,
   findUsage,
-  forgetUsage,
   hasRoom,
   noteTold,
   oldestOf,
@@ -29,24 +29,21 @@ export async function countAdded(parts: StorageParts, vehicle: Vehicle, media: M
   await keepWithin(parts, vehicle, bytes);
 }
 
-/** Counts the files of a vehicle anew, as after a crash between a file and its being counted. */
+/** Counts the files of a vehicle again, as after a crash between a file and its being counted. */
 export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<void> {
   const { _id: vehicleId, accountId } = vehicle;
   const usage = await countBytes(parts.database, { accountId, vehicleId }, 0);
   await keepWithin(parts, vehicle, await corrected(parts, usage));
 }
 
-/** Counts the files of all vehicles anew; answers the vehicle to go on with, or null where all is done. */
-export async function recountAll(
-  parts: StorageParts,
-  { from, isOver }: SweepTurn = wholeSweep,
-): Promise<number | null> {
+/** Counts the files of all vehicles again; answers the vehicle to go on with, or null where all is done. */
+export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice = unlimited): Promise<number | null> {
   for (let after = from - 1; ; ) {
     const page = await usageAfter(parts.database, after, vehiclesAtOnce);
     if (page.length === 0) return null;
     for (const usage of page) {
       const vehicle = await vehiclesIn(parts.records).find(usage, usage._id);
-      if (vehicle === null) await forgetUsage(parts.database, usage._id);
+      if (vehicle === null) await deleteUsage(parts.database, usage._id);
       else if (!(await keepWithin(parts, vehicle, await corrected(parts, usage), isOver))) return usage._id;
       after = usage._id;
       if (isOver()) return after + 1;

@@ -1,36 +1,39 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection, Database } from '@fleet/storage';
 import { isDuplicateKey } from '@fleet/storage';
-import { AccountRecords, type Conditions, orderOf, type Scope } from '../../store/account-records.ts';
-import { writeGently } from '../../store/gentle-writes.ts';
-import type { NewRecord, Records } from '../../store/records.ts';
+import { AccountRepository, type Filter, type Scope, toSortOrder } from '../../store/account-repository.ts';
+import type { NewRecord, RecordStore } from '../../store/record-store.ts';
+import { writeThrottled } from '../../store/throttled-writes.ts';
 import type { Media, MediaRemoval, MediaUsage } from './schema.ts';
 
 const collectionName = 'media';
 
-const mediaIn = (records: Records): AccountRecords<Media> =>
-  new AccountRecords<Media>(records, 'media', { unique: { mediaKey: 'system' } });
+const mediaIn = (records: RecordStore): AccountRepository<Media> =>
+  new AccountRepository<Media>(records, 'media', { unique: { mediaKey: 'system' } });
 
 const removalsIn = (database: Database): Collection<MediaRemoval> =>
   database.collection<MediaRemoval>('media_removals');
 
 const usageIn = (database: Database): Collection<MediaUsage> => database.collection<MediaUsage>('media_usage');
 
-const allMedia = (records: Records): Collection<Media> => records.collection<Media>('media');
+const allMedia = (records: RecordStore): Collection<Media> => records.collection<Media>('media');
 
 /** The record of a file, made where there is none; made again after a crash it is the same. */
-export const insertMedia = (records: Records, fields: NewRecord<Media>): Promise<{ record: Media; created: boolean }> =>
+export const insertMedia = (
+  records: RecordStore,
+  fields: NewRecord<Media>,
+): Promise<{ record: Media; created: boolean }> =>
   records.insertUnique<Media>(collectionName, 'mediaKey', fields.mediaKey, fields);
 
-export const findByKey = (records: Records, key: string): Promise<Media | null> =>
+export const findByKey = (records: RecordStore, key: string): Promise<Media | null> =>
   records.findByUnique<Media>(collectionName, 'mediaKey', key);
 
 /** Of whatever account: whether it is visible is for the caller of this to see. */
-export const findMedia = (records: Records, id: number): Promise<Media | null> =>
+export const findMedia = (records: RecordStore, id: number): Promise<Media | null> =>
   allMedia(records).findOne({ _id: id });
 
 export const changeMedia = (
-  records: Records,
+  records: RecordStore,
   scope: Scope,
   id: number,
   change: Partial<Pick<Media, 'protected' | 'notificationId' | 'file'>>,
@@ -39,50 +42,50 @@ export const changeMedia = (
 
 /** Removes the record, where it is as `where` says; null where it is not, or somebody else has. */
 export const removeRecord = (
-  records: Records,
+  records: RecordStore,
   scope: Scope,
   id: number,
-  where: Conditions = {},
+  where: Filter = {},
 ): Promise<Media | null> => mediaIn(records).remove(scope, id, { where });
 
 /** Nothing of a vehicle is protected any more. */
-export const unprotectAll = async (records: Records, scope: Scope, vehicleId: number): Promise<void> => {
+export const unprotectAll = async (records: RecordStore, scope: Scope, vehicleId: number): Promise<void> => {
   await mediaIn(records).updateMany(scope, { vehicleId, protected: true }, { $set: { protected: false } });
 };
 
 /** What a maker that died may have left of a record that is gone. */
-export const releaseKey = async (records: Records, key: string, recordId: number): Promise<void> => {
+export const releaseKey = async (records: RecordStore, key: string, recordId: number): Promise<void> => {
   await records.uniqueValues.deleteOne({ _id: `${collectionName}.mediaKey:${key}`, recordId });
 };
 
 /** One page of a vehicle's files. */
 export async function listOfVehicle(
-  records: Records,
+  records: RecordStore,
   vehicle: { readonly accountId: number; readonly _id: number },
-  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Media>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Media>> {
   const filter: object = { ...where, vehicleId: vehicle._id, accountId: vehicle.accountId };
-  const found = allMedia(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
+  const found = allMedia(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), allMedia(records).countDocuments(filter)]);
   return { items, total };
 }
 
 /** Those of a vehicle that may be removed, the ones that came first. */
-export const oldestOf = (records: Records, vehicleId: number, limit: number): Promise<Media[]> =>
+export const oldestOf = (records: RecordStore, vehicleId: number, limit: number): Promise<Media[]> =>
   allMedia(records).find({ vehicleId, protected: false }).sort({ receivedAt: 1, _id: 1 }).limit(limit).toArray();
 
 /** Those of an account that came before a moment and may be removed. */
-export const receivedBefore = (records: Records, scope: Scope, before: Date, limit: number): Promise<Media[]> =>
+export const receivedBefore = (records: RecordStore, scope: Scope, before: Date, limit: number): Promise<Media[]> =>
   allMedia(records)
     .find({ accountId: scope.accountId, protected: false, receivedAt: { $lt: before } })
     .limit(limit)
     .toArray();
 
-export const someOfAccount = (records: Records, { accountId }: Scope, limit: number): Promise<Media[]> =>
+export const someOfAccount = (records: RecordStore, { accountId }: Scope, limit: number): Promise<Media[]> =>
   allMedia(records).find({ accountId }).limit(limit).toArray();
 
 /** Clips by id from behind one. */
-export const clipsAfter = (records: Records, afterId: number, limit: number): Promise<Media[]> =>
+export const clipsAfter = (records: RecordStore, afterId: number, limit: number): Promise<Media[]> =>
   allMedia(records)
     .find({ source: 'upload', _id: { $gt: afterId } })
     .sort({ _id: 1 })
@@ -90,7 +93,7 @@ export const clipsAfter = (records: Records, afterId: number, limit: number): Pr
     .toArray();
 
 /** The sum of what a vehicle's files take. */
-export async function bytesOf(records: Records, vehicleId: number): Promise<number> {
+export async function bytesOf(records: RecordStore, vehicleId: number): Promise<number> {
   let bytes = 0;
   const found = allMedia(records).find({ vehicleId }, { projection: { sizeBytes: 1 } });
   for await (const { sizeBytes } of found) bytes += sizeBytes;
@@ -166,7 +169,7 @@ export const removalsToForget = (
 
 export const removeRemovals = (database: Database, some: readonly Pick<MediaRemoval, '_id'>[]): Promise<void> => {
   const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-  return writeGently(database, removalsIn(database), removals, () => false);
+  return writeThrottled(database, removalsIn(database), removals, () => false);
 };
 
 /** `nearlyFullAtMs` of a vehicle whose storage is not nearly full. A number, as some databases leave null out where a document is made. */
@@ -200,7 +203,7 @@ export const findUsage = (database: Database, vehicleId: number): Promise<MediaU
   usageIn(database).findOne({ _id: vehicleId });
 
 /** What a vehicle that is gone had is not counted any more. */
-export const forgetUsage = async (database: Database, vehicleId: number): Promise<void> => {
+export const deleteUsage = async (database: Database, vehicleId: number): Promise<void> => {
   await usageIn(database).deleteOne({ _id: vehicleId });
 };
 

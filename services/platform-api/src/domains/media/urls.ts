@@ -1,8 +1,8 @@
 import { AppError, signQuery, verifyQuery } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 import type { FileQuery } from './schema.ts';
 
-/** URLs of media and downloads open for so long (platform-contract.md, section 4). */
+/** URLs of media and downloads open for so long (docs/reference/video.md). */
 export const urlLifetimeMs = 8 * 3_600_000;
 
 type Settings = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };

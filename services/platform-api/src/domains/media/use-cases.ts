@@ -1,14 +1,14 @@
-import { AppError, type PageItems, type Paging, requireVersion, versionMismatch } from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import type { Conditions } from '../../store/account-records.ts';
-import { readMoment } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
-import { sharedVehicle } from '../sharing/use-cases.ts';
+import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
 import { vehiclesIn } from '../vehicles/store.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
-import { tellMedia } from './record.ts';
+import { publishMedia } from './record.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';
 import type { ListMediaQuery, Media, MediaBody } from './schema.ts';
 import { changeMedia, findMedia, listOfVehicle } from './store.ts';
@@ -21,15 +21,15 @@ export async function listMedia(
   caller: Caller,
   vehicleId: number,
   query: ListMediaQuery,
-  paging: Paging,
-): Promise<PageItems<Media>> {
+  paging: Pagination,
+): Promise<Page<Media>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'history_video');
-  const sorting = sortingOf(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
+  const sorting = toSorting(query.sort, { taken_at: 'takenAt', received_at: 'receivedAt' });
   return listOfVehicle(deps.records, vehicle, { where: conditionsOf(query), sorting, paging });
 }
 
-function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Conditions {
-  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery): Filter {
+  const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   const between = { ...(from === undefined ? {} : { $gte: from }), ...(to === undefined ? {} : { $lt: to }) };
   return {
     ...(channelId === undefined ? {} : { channelId }),
@@ -47,13 +47,13 @@ export async function changeProtection(
   expectedVersion: number | undefined,
 ): Promise<Media> {
   const { vehicleId } = await ownMedia(deps, caller, id);
-  // Of a vehicle that is deleted nothing stays for ever.
+  // Of a vehicle that is deleted nothing stays forever.
   if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null) throw notFound(id);
   const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
   if (changed === null) throw notFound(id);
   if (body.protected !== undefined)
     await audit(deps, caller, 'media.protect', { type: 'media', id }, { ...body, vehicle_id: vehicleId });
-  tellMedia(deps.bus, changed);
+  publishMedia(deps.bus, changed);
   return changed;
 }
 
@@ -65,7 +65,7 @@ export async function deleteMedia(
   expectedVersion: number | undefined,
 ): Promise<Media> {
   const media = await ownMedia(deps, caller, id);
-  requireVersion(media, expectedVersion);
+  assertVersion(media, expectedVersion);
   if (media.protected) throw isProtected(id);
   // What is protected meanwhile stays, and what another removes meanwhile is not removed here.
   if ((await removeMedia(deps, media, { sparesProtected: true })) === null) {

@@ -1,6 +1,6 @@
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { deviceDefaults } from './rules.ts';
 import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
 import { devicesIn, findDeviceByImei, heartbeatsIn, noteIngested, positionsIn } from './store.ts';

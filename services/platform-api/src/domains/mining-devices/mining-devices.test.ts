@@ -127,7 +127,7 @@ describe('mining devices', () => {
 
   it('names a filter that is not known, and those that are', async () => {
     expect((await list(owner, { filters: { colour: 'red' } })).body).toMatchObject({
-      error: expect.stringMatching(/^The field filters\.colour is not a known field: there are status, site, /),
+      error: expect.stringMatching(/^The field filters\.colour is not a known field; known fields: status, site, /),
       details: [{ path: '/filters/colour', message: expect.any(String) }],
     });
   });

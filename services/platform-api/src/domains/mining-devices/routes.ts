@@ -1,17 +1,25 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { toMiningDeviceResponse } from './responses.ts';
 import {
   clearDatabaseBody,
-  clearedShown,
+  clearedResponseSchema,
   createMiningDeviceBody,
   listMiningDevicesBody,
-  miningDeviceShown,
+  miningDeviceResponseSchema,
   updateMiningDeviceBody,
 } from './schema.ts';
-import { shownMiningDevice } from './shown.ts';
 import {
   clearDatabase,
   createMiningDevice,
@@ -32,11 +40,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createMiningDeviceBody,
-    response: oneOf(miningDeviceShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the device.' },
+    response: singleSchema(miningDeviceResponseSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the device.' },
     errors: { 409: 'Another mining device has this number.' },
     handle: async ({ body, context }) => {
-      const device = shownMiningDevice(await createMiningDevice(deps, callerOf(context), body));
+      const device = toMiningDeviceResponse(await createMiningDevice(deps, getCaller(context), body));
       return new Reply(201, { data: device }, { Location: `/api/mining-devices/${device.id}` });
     },
   }),
@@ -49,11 +57,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'read', scope: 'read' },
     body: listMiningDevicesBody,
     bodyIsOptional: true,
-    response: pageOf(miningDeviceShown),
+    response: pageSchema(miningDeviceResponseSchema),
     handle: async ({ body, context }) => {
-      const paging = readPaging({ page: body.page ?? 1, limit: body.limit });
-      const { items, total } = await listMiningDevices(deps, callerOf(context), body, paging);
-      return pageEnvelope({ items: items.map((device) => shownMiningDevice(device)), total }, paging);
+      const paging = parsePagination({ page: body.page ?? 1, limit: body.limit });
+      const { items, total } = await listMiningDevices(deps, getCaller(context), body, paging);
+      return pageResponse({ items: items.map((device) => toMiningDeviceResponse(device)), total }, paging);
     },
   }),
   platformRoute({
@@ -63,9 +71,9 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'One mining device',
     tags,
     params: idParams,
-    response: oneOf(miningDeviceShown),
+    response: singleSchema(miningDeviceResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownMiningDevice(await readMiningDevice(deps, callerOf(context), params.id)),
+      data: toMiningDeviceResponse(await readMiningDevice(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -76,11 +84,13 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateMiningDeviceBody,
-    response: oneOf(miningDeviceShown),
-    errors: otherVersion,
+    response: singleSchema(miningDeviceResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      return { data: shownMiningDevice(await updateMiningDevice(deps, callerOf(context), params.id, body, version)) };
+      const version = parseIfMatch(context);
+      return {
+        data: toMiningDeviceResponse(await updateMiningDevice(deps, getCaller(context), params.id, body, version)),
+      };
     },
   }),
   platformRoute({
@@ -90,11 +100,11 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Delete a mining device; what it sent stays',
     tags,
     params: idParams,
-    response: oneOf(miningDeviceShown),
-    errors: otherVersion,
+    response: singleSchema(miningDeviceResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const version = expectedVersion(context);
-      return { data: shownMiningDevice(await deleteMiningDevice(deps, callerOf(context), params.id, version)) };
+      const version = parseIfMatch(context);
+      return { data: toMiningDeviceResponse(await deleteMiningDevice(deps, getCaller(context), params.id, version)) };
     },
   }),
   platformRoute({
@@ -105,7 +115,7 @@ export const miningDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     body: clearDatabaseBody,
-    response: oneOf(clearedShown),
-    handle: async ({ body, context }) => ({ data: await clearDatabase(deps, callerOf(context), body) }),
+    response: singleSchema(clearedResponseSchema),
+    handle: async ({ body, context }) => ({ data: await clearDatabase(deps, getCaller(context), body) }),
   }),
 ];

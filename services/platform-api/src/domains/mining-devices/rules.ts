@@ -1,8 +1,8 @@
 import { terminalKey } from '@fleet/jt808';
-import { invalid } from '@fleet/service-kit';
-import { given, storedAttributes } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
-import { readMoment } from '../../times.ts';
+import { validationError } from '@fleet/service-kit';
+import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import type { Change } from '../../store/account-repository.ts';
 import type { MiningDevice, MiningDeviceBody } from './schema.ts';
 
 /** A new device without what its maker says. */
@@ -21,21 +21,21 @@ export const deviceDefaults = {
 /** The canonical number, or 400 for all zeros. */
 export function keyOf(imei: string): string {
   const key = terminalKey(imei);
-  if (key === null) throw invalid([{ path: '/imei', message: 'must not be all zeros' }]);
+  if (key === null) throw validationError([{ path: '/imei', message: 'must not be all zeros' }]);
   return key;
 }
 
 /** The stored fields of a body. */
 export const deviceChange = (body: MiningDeviceBody): Change<MiningDevice> =>
-  given({
+  omitUndefined({
     vehicleNo: body.vehicle_no,
     permitNo: body.permit_no,
     site: body.site,
     ownerName: body.owner_name,
     status: body.status,
-    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+    attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
 /** A moment of a body: RFC 3339 or milliseconds. */
 export const bodyMoment = (value: string | number | null | undefined, name: string): Date | undefined =>
-  value === undefined || value === null ? undefined : readMoment(String(value), name);
+  value === undefined || value === null ? undefined : parseTimestamp(String(value), name);

@@ -1,13 +1,13 @@
 import { sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
-import { nullable, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
-/** A position that a partner's server sent (platform-contract.md, section 18), as it is kept. */
+/** A position that a partner's server sent (docs/reference/partners.md), as it is kept. */
 export interface IngestedPosition {
   readonly _id: string;
   readonly accountId: number;
@@ -55,11 +55,11 @@ export interface MiningDevice extends AccountRecord {
 }
 
 const fields = {
-  vehicle_no: Type.Optional(clearable(trimmedText(1, 40))),
-  permit_no: Type.Optional(clearable(trimmedText(1, 60))),
-  site: Type.Optional(clearable(trimmedText(1, 100))),
-  owner_name: Type.Optional(clearable(trimmedText(1, 100))),
-  status: Type.Optional(oneOfWords(miningStatuses, { description: 'Default: pending.' })),
+  vehicle_no: Type.Optional(nullableField(trimmedText(1, 40))),
+  permit_no: Type.Optional(nullableField(trimmedText(1, 60))),
+  site: Type.Optional(nullableField(trimmedText(1, 100))),
+  owner_name: Type.Optional(nullableField(trimmedText(1, 100))),
+  status: Type.Optional(stringEnum(miningStatuses, { description: 'Default: pending.' })),
   attributes: Type.Optional(attributes),
 };
 
@@ -85,7 +85,7 @@ const moment = Type.Unsafe<string | number>({
   description: 'RFC 3339, or milliseconds since 1970.',
 });
 const filterFields = {
-  status: Type.Optional(oneOfWords(miningStatuses)),
+  status: Type.Optional(stringEnum(miningStatuses)),
   site: Type.Optional(text(1, 100)),
   seen_since: Type.Optional(moment),
   created_from: Type.Optional(moment),
@@ -100,7 +100,7 @@ export const listMiningDevicesBody = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, default: 50, description: 'Above 200 is 200.' })),
   sort: sortParameter(['id', 'imei', 'vehicle_no', 'last_seen', 'created_at']),
   query: Type.Optional(
-    clearable(text(0, 200, { description: 'Case-insensitive part of imei, vehicle_no or permit_no.' })),
+    nullableField(text(0, 200, { description: 'Case-insensitive part of imei, vehicle_no or permit_no.' })),
   ),
   // An unknown filter is refused, not ignored: the answer would not be what was asked for.
   filters: Type.Optional(
@@ -110,30 +110,30 @@ export const listMiningDevicesBody = Type.Object({
 export type ListMiningDevicesBody = Static<typeof listMiningDevicesBody>;
 
 export const clearDatabaseBody = Type.Object({
-  confirm: oneOfWords(['CLEAR'], { description: 'Nothing is deleted without it.' }),
-  imei: Type.Optional(clearable(text(1, 20, { description: 'Only what this device sent.' }))),
+  confirm: stringEnum(['CLEAR'], { description: 'Nothing is deleted without it.' }),
+  imei: Type.Optional(nullableField(text(1, 20, { description: 'Only what this device sent.' }))),
   before: Type.Optional(moment),
 });
 
-export const clearedShown = Type.Object(
+export const clearedResponseSchema = Type.Object(
   { locations_deleted: Type.Integer({ minimum: 0 }), heartbeats_deleted: Type.Integer({ minimum: 0 }) },
   { title: 'ClearedData' },
 );
 
-export const miningDeviceShown = Type.Object(
+export const miningDeviceResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     imei: Type.String({ description: 'As it was recorded.' }),
     vehicle_no: nullable(Type.String()),
     permit_no: nullable(Type.String()),
     site: nullable(Type.String()),
     owner_name: nullable(Type.String()),
-    status: oneOfWords(miningStatuses),
+    status: stringEnum(miningStatuses),
     attributes,
     last_seen: nullable(time),
-    last_location: nullable(locationShown),
+    last_location: nullable(locationResponseSchema),
     data_count: Type.Integer({ minimum: 0, description: 'Positions that have been ingested.' }),
   },
   { title: 'MiningDevice' },
 );
-export type MiningDeviceShown = Static<typeof miningDeviceShown>;
+export type MiningDeviceResponse = Static<typeof miningDeviceResponseSchema>;

@@ -1,18 +1,18 @@
 import type { Database } from '@fleet/storage';
-import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository, type Filter, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema.ts';
 
-export const devicesIn = (records: Records): AccountRecords<MiningDevice> =>
-  new AccountRecords<MiningDevice>(records, 'mining_devices', { unique: { imei: 'system' } });
+export const devicesIn = (records: RecordStore): AccountRepository<MiningDevice> =>
+  new AccountRepository<MiningDevice>(records, 'mining_devices', { unique: { imei: 'system' } });
 
 /** Of all accounts: nobody else may take the number. */
-export const findDeviceByImei = (records: Records, imei: string): Promise<MiningDevice | null> =>
+export const findDeviceByImei = (records: RecordStore, imei: string): Promise<MiningDevice | null> =>
   records.findByUnique<MiningDevice>('mining_devices', 'imei', imei);
 
 /** What was ingested is no change of the record: its version stays. */
 export async function noteIngested(
-  records: Records,
+  records: RecordStore,
   { accountId }: Scope,
   imei: string,
   change: { readonly count: number; readonly lastSeen?: Date; readonly lastPosition?: MiningDevice['lastPosition'] },
@@ -31,7 +31,7 @@ export async function noteIngested(
 
 /** Sets what a device has left after its data was cleared. */
 export async function resetIngested(
-  records: Records,
+  records: RecordStore,
   { accountId }: Scope,
   imei: string,
   left: Pick<MiningDevice, 'dataCount' | 'lastPosition' | 'lastSeen'>,
@@ -60,12 +60,12 @@ export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
   async keep(item: T): Promise<boolean> {
     const { _id, ...fields } = item;
     const filter: object = { _id };
-    const result = await this.#collection.updateOne(filter, { $setOnInsert: fields as Conditions }, { upsert: true });
+    const result = await this.#collection.updateOne(filter, { $setOnInsert: fields as Filter }, { upsert: true });
     return result.upsertedCount === 1;
   }
 
   /** Removes what matches; the numbers of the devices that had sent it, and how much it was. */
-  async clear({ accountId }: Scope, where: Conditions): Promise<{ count: number; imeis: Set<string> }> {
+  async clear({ accountId }: Scope, where: Filter): Promise<{ count: number; imeis: Set<string> }> {
     const filter: object = { ...where, accountId };
     // Of millions of items there are some hundreds of devices.
     const imeis = await this.#collection.distinct('imei', filter);

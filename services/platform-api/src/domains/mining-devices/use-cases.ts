@@ -1,10 +1,10 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { given, sortingOf } from '../../fields.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined, toSorting } from '../../platform/fields.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
 import { bodyMoment, deviceChange, deviceDefaults, keyOf } from './rules.ts';
@@ -21,7 +21,7 @@ import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts'
 type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
 
 /** A user with the role driver sees the devices of the own vehicles; the others see all of the account. */
-async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Conditions> {
+async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const visible = await visibleVehicles(deps, caller);
   const own = visible.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle.imei] : []));
@@ -33,20 +33,20 @@ export async function listMiningDevices(
   { records }: Parts,
   caller: Caller,
   { query, sort, filters = {} }: ListMiningDevicesBody,
-  paging: Paging,
-): Promise<PageItems<MiningDevice>> {
+  paging: Pagination,
+): Promise<Page<MiningDevice>> {
   const [seenSince, from, to] = (['seen_since', 'created_from', 'created_to'] as const).map((name) =>
     bodyMoment(filters[name], `filters/${name}`),
   );
-  const created = given({ $gte: from, $lt: to });
-  const where: Conditions[] = [
+  const created = omitUndefined({ $gte: from, $lt: to });
+  const where: Filter[] = [
     await visiblePart({ records }, caller),
-    matching(query ?? undefined, ['imei', 'recordedImei', 'vehicleNo', 'permitNo']),
-    given({ status: filters.status, site: filters.site }),
+    substringFilter(query ?? undefined, ['imei', 'recordedImei', 'vehicleNo', 'permitNo']),
+    omitUndefined({ status: filters.status, site: filters.site }),
   ];
   if (seenSince !== undefined) where.push({ lastSeen: { $gte: seenSince } });
   if (Object.keys(created).length > 0) where.push({ createdAt: created });
-  return devicesIn(records).list(caller, { where: { $and: where }, sorting: sortingOf(sort, sortFields), paging });
+  return devicesIn(records).list(caller, { where: { $and: where }, sorting: toSorting(sort, sortFields), paging });
 }
 
 export async function readMiningDevice({ records }: Parts, caller: Caller, id: number): Promise<MiningDevice> {
@@ -118,10 +118,10 @@ export async function clearDatabase(
     const lastSeen = seen.length === 0 ? null : new Date(Math.max(...seen.map((at) => at.getTime())));
     await resetIngested(records, caller, cleared, { dataCount, lastPosition: withoutId(newest), lastSeen });
   }
-  const answer = { locations_deleted: positions.count, heartbeats_deleted: heartbeats.count };
-  const detail = { imei: imei ?? null, before: moment?.toISOString() ?? null, ...answer };
+  const response = { locations_deleted: positions.count, heartbeats_deleted: heartbeats.count };
+  const detail = { imei: imei ?? null, before: moment?.toISOString() ?? null, ...response };
   await audit(deps, caller, 'mining_devices.clear_database', null, detail);
-  return answer;
+  return response;
 }
 
 function withoutId<T extends { readonly _id: string }>(item: T | null): Omit<T, '_id'> | null {

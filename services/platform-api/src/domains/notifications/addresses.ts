@@ -1,5 +1,5 @@
-import type { Deps } from '../../deps.ts';
-import { type KnownAddress, knownAddress } from '../geocoding/look-ups.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { type KnownAddress, knownAddress } from '../geocoding/queries.ts';
 import { placeOf, type ToRaise } from './content.ts';
 
 type Parts = Pick<Deps, 'database' | 'log' | 'maps'>;

@@ -1,13 +1,13 @@
-import { shownAttributes } from '../../fields.ts';
+import { parseAttributes } from '../../platform/fields.ts';
 import type { Amended } from '../../rules/rule.ts';
-import type { Records } from '../../store/records.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { fittingAttributes } from './content.ts';
 import { claimed } from './record.ts';
 import type { Notification } from './schema.ts';
 import { changeUnchanged, findNotification } from './store.ts';
 
 /** Sets attributes of notifications that are on record; answers those that are changed by it. */
-export async function amendAll(records: Records, items: readonly Amended[]): Promise<Notification[]> {
+export async function amendAll(records: RecordStore, items: readonly Amended[]): Promise<Notification[]> {
   if (items.length === 0) return [];
   const wanted = new Map<string, Record<string, unknown>>();
   for (const { dedupeKey, attributes } of items) wanted.set(dedupeKey, { ...wanted.get(dedupeKey), ...attributes });
@@ -25,14 +25,14 @@ const maxAttempts = 10;
 
 /** Sets some of a notification's attributes; null where it has them so already, or is gone. */
 export async function mergeAttributes(
-  records: Records,
+  records: RecordStore,
   id: number,
   attributes: Readonly<Record<string, unknown>>,
 ): Promise<Notification | null> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const before = await findNotification(records, id);
     if (before === null) return null;
-    const merged = fittingAttributes({ ...shownAttributes(before.attributes), ...attributes });
+    const merged = fittingAttributes({ ...parseAttributes(before.attributes), ...attributes });
     if (merged === before.attributes) return null;
     const after = await changeUnchanged(records, before, { attributes: merged });
     if (after !== null) return after;

@@ -1,7 +1,7 @@
 import { terminalKey } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { shownAttributes } from '../../fields.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseAttributes } from '../../platform/fields.ts';
 import { findVehicleByImei } from '../vehicles/store.ts';
 import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
@@ -9,7 +9,7 @@ import type { Notification } from './schema.ts';
 /** What telling a terminal needs. */
 export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'limits' | 'log'>;
 
-/** Bits of the alarm word that a terminal keeps up until somebody has seen them (platform-contract.md, section 13.2). */
+/** Bits of the alarm word that a terminal keeps up until somebody has seen them (docs/reference/notifications.md). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
 /** Whoever acknowledges does not wait longer for a terminal that says nothing. */
 const timeoutMs = 5_000;
@@ -23,7 +23,7 @@ export async function confirmAtTerminal(
   notification: Notification,
   requestId: string,
 ): Promise<Notification> {
-  const attributes = shownAttributes(notification.attributes);
+  const attributes = parseAttributes(notification.attributes);
   const { bit } = attributes;
   if (attributes['terminal_confirmed'] === true || notification.type === 'unknown_alarm') return notification;
   if (typeof bit !== 'number' || !confirmedBits.has(bit)) return notification;
@@ -42,7 +42,7 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
   try {
     // A terminal that gets too many commands counts as one that is away: what is acknowledged stays so.
     await parts.limits.consume('command', imei);
-    const outcome = await parts.asker.ask({
+    const outcome = await parts.asker.send({
       imei,
       // Serial 0: all alarms of the type, as several may have been folded into one notification.
       command: { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** bit },

@@ -1,6 +1,6 @@
 import type { Raised, RuledVehicle } from '../../rules/rule.ts';
 import { dedupeKeyOf } from '../../rules/rule.ts';
-import type { KnownAddress } from '../geocoding/look-ups.ts';
+import type { KnownAddress } from '../geocoding/queries.ts';
 import type { Geofence } from '../geofences/schema.ts';
 import type { NewNotification } from './record.ts';
 import { textsOf } from './type-texts.ts';
@@ -71,7 +71,7 @@ function unknownKind(): NotificationKind {
   return kind;
 }
 
-/** Null where no position was ever known (platform-contract.md, section 27). */
+/** Null where no position was ever known (services/platform-api/openapi.json). */
 export function placeOf({ latitude, longitude, gpsValid }: Raised): { latitude: number; longitude: number } | null {
   if (!Number.isFinite(latitude) || !Number.isFinite(longitude)) return null;
   return latitude === 0 && longitude === 0 && !gpsValid ? null : { latitude, longitude };

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { notificationsIn } from './store.ts';
 
 /** When what has happened to a vehicle. */
@@ -14,7 +14,7 @@ export const happenedTo = (
   vehicle: { readonly accountId: number; readonly _id: number },
   window: { readonly fromMs: number; readonly toMs: number },
 ): Promise<Happened[]> =>
-  notificationsIn(records).parts({ accountId: vehicle.accountId }, ['type', 'timestamp'], {
+  notificationsIn(records).project({ accountId: vehicle.accountId }, ['type', 'timestamp'], {
     vehicleId: vehicle._id,
     timestamp: { $gte: window.fromMs, $lte: window.toMs },
   });

@@ -1,4 +1,4 @@
-import type { Records } from '../../store/records.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { languageOf } from '../preferences/use-cases.ts';
 
 /** Notifications are written in the owning user's language; a change counts after this time. */
@@ -7,10 +7,10 @@ const maxKept = 10_000;
 
 /** The languages of owning users, which are read often and changed seldom. */
 export class Languages {
-  readonly #records: Records;
+  readonly #records: RecordStore;
   readonly #kept = new Map<number, { readonly language: string; readonly readAtMs: number }>();
 
-  constructor(records: Records) {
+  constructor(records: RecordStore) {
     this.#records = records;
   }
 

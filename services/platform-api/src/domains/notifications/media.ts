@@ -1,4 +1,4 @@
-import type { Records } from '../../store/records.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Notification } from './schema.ts';
 import { changeUnchanged, findNotification } from './store.ts';
 
@@ -11,20 +11,20 @@ const maxMedia = 50;
 const maxAttempts = 20;
 
 /** Shows a file with its notification; the notification where it is changed by that, null where it has it already, has enough, or is gone. */
-export const linkMedia = (records: Records, id: number, media: LinkedMedia): Promise<Notification | null> =>
+export const linkMedia = (records: RecordStore, id: number, media: LinkedMedia): Promise<Notification | null> =>
   changeList(records, id, (list) =>
     list.length >= maxMedia || list.some((each) => each.id === media.id) ? list : [...list, media],
   );
 
 /** Takes a file that is gone out of its notification. */
-export const unlinkMedia = (records: Records, id: number, mediaId: number): Promise<Notification | null> =>
+export const unlinkMedia = (records: RecordStore, id: number, mediaId: number): Promise<Notification | null> =>
   changeList(records, id, (list) => (list.some((each) => each.id === mediaId) ? without(list, mediaId) : list));
 
 const without = (list: Notification['media'], id: number): Notification['media'] =>
   list.filter((each) => each.id !== id);
 
 async function changeList(
-  records: Records,
+  records: RecordStore,
   id: number,
   change: (list: Notification['media']) => Notification['media'],
 ): Promise<Notification | null> {

@@ -1,8 +1,8 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Notification } from './schema.ts';
 import { findAfter, findSince, type VisibleNotifications } from './store.ts';
 
-/** What was missed is told for so long (platform-contract.md, section 16). */
+/** What was missed is told for so long (docs/reference/websocket.md). */
 const resumeMs = 24 * 3_600_000;
 /** Records that are looked at, of which not all may be wanted. */
 const maxRead = 5_000;

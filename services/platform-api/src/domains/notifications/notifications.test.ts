@@ -1,7 +1,7 @@
-import { type LiveEvent, listenFor, liveEvents } from '@fleet/bus';
+import { type LiveEvent, liveEvents, subscribe } from '@fleet/bus';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import type { NewAccountRecord } from '../../store/account-records.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import type { NewAccountRecord } from '../../store/account-repository.ts';
 import { type Answer, type Client, type Data, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 import type { AuditEntry } from '../audit/schema.ts';
@@ -141,10 +141,10 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
     const id = await record('sos', now - 5);
     await record('overspeed', now);
     await record('overspeed', now - 3 * 24 * 3_600_000);
-    const answer = await list();
-    expect(answer.status).toBe(200);
-    expect(typesIn(answer)).toEqual(['overspeed', 'sos']);
-    expect(answer.items[1]).toEqual({
+    const response = await list();
+    expect(response.status).toBe(200);
+    expect(typesIn(response)).toEqual(['overspeed', 'sos']);
+    expect(response.items[1]).toEqual({
       id,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -255,7 +255,7 @@ describe('the driver of a notification', () => {
     card_number: 'C 1',
     drivers: 1,
   });
-  const shownOf = ({ driver_id, attributes: shown }: Data) => ({ driver_id, attributes: shown });
+  const shownOf = ({ driver_id, attributes: response }: Data) => ({ driver_id, attributes: response });
   const whole = { driver_id: 9, attributes: JSON.parse(attributes) };
   const without = { driver_id: null, attributes: { count: 2, drivers: 1 } };
 
@@ -265,8 +265,8 @@ describe('the driver of a notification', () => {
     const between = `?from=${at}&to=${at + 1}`;
     const lists = [`${base}${between}`, `${base}/vehicle-notifications/${vehicleId}${between}`];
     const seenBy = async (client: Client): Promise<unknown[]> => {
-      const answers = await Promise.all(lists.map((path) => client.get(path)));
-      return answers.flatMap(({ items }) => items.map(shownOf));
+      const responses = await Promise.all(lists.map((path) => client.get(path)));
+      return responses.flatMap(({ items }) => items.map(shownOf));
     };
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['notifications', 'commands']);
@@ -337,7 +337,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
     const events: LiveEvent[] = [];
-    const listening = listenFor(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
+    const listening = subscribe(world.bus, liveEvents, console.error, (live) => events.push(...live.events));
     try {
       await terminals.connect(imei);
       const id = await record('illegal_ignition', Date.now(), { imei, attributes: '{"bit":27}' });
@@ -347,7 +347,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
         { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** 27 },
       ]);
       expect(data).toMatchObject({ attributes: { bit: 27, acknowledge_note: 'seen', terminal_confirmed: true } });
-      await until(async () => events.some((event) => event.data['id'] === id));
+      await waitFor(async () => events.some((event) => event.data['id'] === id));
       expect(events.find((event) => event.data['id'] === id)).toMatchObject({
         type: 'notification',
         vehicleId,
@@ -437,8 +437,8 @@ describe('POST /api/notifications/:id/acknowledge', () => {
         await record('unknown_alarm', Date.now(), { imei, attributes: '{"bit":31}' }),
         await record('sos', Date.now(), { imei, attributes: '{"bit":0}' }),
       ];
-      const answers = await Promise.all(ids.map((id) => acknowledge(id)));
-      expect(answers.map(({ data }) => data['attributes'])).toEqual([
+      const responses = await Promise.all(ids.map((id) => acknowledge(id)));
+      expect(responses.map(({ data }) => data['attributes'])).toEqual([
         { bit: 8 },
         { bit: 31 },
         { bit: 0, terminal_confirmed: false },
@@ -505,8 +505,10 @@ describe('preferences of a vehicle', () => {
   });
 
   it('make one record of many requests at once', async () => {
-    const answers = await Promise.all(['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const responses = await Promise.all(
+      ['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })),
+    );
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await read()).data['notification_types']).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { defaultTypes, requireKnownTypes } from './rules.ts';
@@ -93,7 +93,7 @@ async function put(
 }
 
 /** Forgets what a user who is removed wanted to be told, and what anybody wanted to be told of a vehicle that is deleted. */
-export async function forgetPreferences(
+export async function deletePreferences(
   { records }: Store,
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<void> {

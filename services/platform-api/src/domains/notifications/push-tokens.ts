@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import type { NewAccountRecord } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { PushToken, PushTokenBody } from './schema.ts';
 import { findPushToken, pushTokensIn } from './store.ts';
 

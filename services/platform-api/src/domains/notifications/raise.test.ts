@@ -1,11 +1,11 @@
-import { type Bus, type LiveEvent, listenFor, liveEvents, type NotificationRaised } from '@fleet/bus';
+import { type Bus, type LiveEvent, liveEvents, type NotificationRaised, subscribe } from '@fleet/bus';
 import type { Database } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { MapServices } from '../../maps/map-services.ts';
 import { componentsOf } from '../../maps/providers.ts';
 import type { Raised } from '../../rules/rule.ts';
-import { Records } from '../../store/records.ts';
+import { RecordStore } from '../../store/record-store.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import type { Account } from '../accounts/schema.ts';
 import { keepAddress } from '../geocoding/store.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   world = await PlatformWorld.open();
   vehicle = await newVehicle('13800138001');
   other = new Notifications(world.deps);
-  listenFor(
+  subscribe(
     world.bus,
     liveEvents,
     (error) => {
@@ -101,7 +101,7 @@ describe('raise', () => {
       acknowledgedAt: null,
       version: 1,
     });
-    const shown = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
+    const response = (await world.as(world.ours.owner).get('/api/notifications')).items.find(
       ({ id }) => id === record?._id,
     );
     const [message] = await storedOf([item]);
@@ -110,15 +110,15 @@ describe('raise', () => {
       ownerUserId: vehicle.ownerUserId,
       wantedByOwner: true,
       addressForOthers: record?.address,
-      notification: shown,
+      notification: response,
     });
-    await until(async () => live.some(({ data }) => data['id'] === record?._id));
+    await waitFor(async () => live.some(({ data }) => data['id'] === record?._id));
     const event = live.find(({ data }) => data['id'] === record?._id);
     expect(event).toEqual({
       type: 'notification',
       vehicleId: vehicle.id,
       atMs: record?.serverTimestamp,
-      data: { ...shown, area: null, user: vehicle.ownerUserId },
+      data: { ...response, area: null, user: vehicle.ownerUserId },
     });
   });
 
@@ -168,12 +168,12 @@ describe('raise', () => {
     const unknown = sos({ latitude: Number.NaN, longitude: 4, gpsValid: false });
     const old = sos({ latitude: 3, longitude: 4, gpsValid: false });
     await world.deps.notifications.raise([nowhere, unknown, old]);
-    const shown = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
+    const response = (await onRecord([nowhere, unknown, old])).map(({ latitude, longitude, attributes }) => [
       latitude,
       longitude,
       JSON.parse(attributes),
     ]);
-    expect(shown).toEqual([
+    expect(response).toEqual([
       [0, 0, { level: 1, gps_valid: false }],
       [0, 0, { gps_valid: false }],
       [3, 4, {}],
@@ -209,7 +209,7 @@ describe('raise', () => {
     expect((await storedOf(items)).map(({ wantedByOwner }) => wantedByOwner)).toEqual([true, false]);
     const path = `/api/notifications/update-preferences/${own.id}`;
     await world.as(world.ours.owner).post(path, { notification_types: ['ignition_on'] });
-    await until(async () => {
+    await waitFor(async () => {
       const again = [sos({}, own), sos({ type: 'ignition_on' }, own)];
       await world.deps.notifications.raise(again);
       const wanted = (await storedOf(again)).map(({ wantedByOwner }) => wantedByOwner);
@@ -235,7 +235,7 @@ describe('raise', () => {
       ['active', true],
     ] as const) {
       await accounts.updateOne({ _id: accountId }, { $set: { status } });
-      await until(async () => (await isWanted()) === wanted);
+      await waitFor(async () => (await isWanted()) === wanted);
     }
   });
 });
@@ -255,9 +255,9 @@ describe('a crash', () => {
             count += writes.has(String(name)) ? 1 : 0;
             const isDue = writes.has(String(name)) && count >= nth;
             if (isDue && !isAfter) throw new Error('the database died');
-            const answer: unknown = await Reflect.apply(member, of, args);
+            const response: unknown = await Reflect.apply(member, of, args);
             if (isDue) throw new Error('the database died');
-            return answer;
+            return response;
           };
         },
       });
@@ -285,7 +285,7 @@ describe('a crash', () => {
   const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
   it.each(cases)('at write %i (done already: %s) loses nothing and doubles nothing', async (nth, isAfter) => {
     const database = dying(nth, isAfter);
-    const mortal = new Notifications({ ...world.deps, database, records: new Records(database) });
+    const mortal = new Notifications({ ...world.deps, database, records: new RecordStore(database) });
     const items = [sos(), sos(), sos()];
     await expect(mortal.raise(items)).rejects.toThrow('died');
     mortal.stop();
@@ -338,9 +338,9 @@ describe('the address', () => {
     expect(await onRecord([inside])).toMatchObject([
       { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' },
     ]);
-    await until(async () => (await storedOf([inside])).length === 1);
+    await waitFor(async () => (await storedOf([inside])).length === 1);
     const told = { data: { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' } };
-    await until(async () => live.some(({ data }) => data['area'] === 'Gate'));
+    await waitFor(async () => live.some(({ data }) => data['area'] === 'Gate'));
     expect(live.filter(({ data }) => data['area'] === 'Gate')).toMatchObject([told]);
   });
 
@@ -384,7 +384,7 @@ describe('amend', () => {
     const [after] = await onRecord([item]);
     expect(after).toMatchObject({ version: 2, attributes: '{"level":1,"count":3}' });
     expect(after?.updatedAt.getTime()).toBeGreaterThanOrEqual(before?.updatedAt.getTime() ?? 0);
-    await until(async () => live.some(({ data }) => data['id'] === after?._id && data['version'] === 2));
+    await waitFor(async () => live.some(({ data }) => data['id'] === after?._id && data['version'] === 2));
     expect(live.filter(({ data }) => data['id'] === after?._id)).toHaveLength(2);
   });
 

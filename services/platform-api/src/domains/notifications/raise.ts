@@ -1,29 +1,29 @@
 import {
-  announce,
   ensureStreams,
   headers,
+  JetStreamPublisher,
   type LiveEvent,
   liveEvents,
   liveSubject,
   type NotificationRaised,
   notificationSubject,
-  StoredPublisher,
+  publish,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import { AgedCache } from '../../notification-delivery/aged-cache.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Amended } from '../../rules/rule.ts';
-import { AgedCache } from '../../senders/aged-cache.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { vehicleStates } from '../vehicles/states.ts';
 import { ownersOfVehicles } from '../vehicles/store.ts';
 import { addressOf } from './addresses.ts';
 import { amendAll } from './amend.ts';
 import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
 import { Languages } from './languages.ts';
+import { PreferenceCache } from './preference-cache.ts';
 import { recordAll } from './record.ts';
+import { toEvent, toNotificationResponse } from './responses.ts';
 import type { Notification } from './schema.ts';
-import { shownNotification, toldNotification } from './shown.ts';
-import { Wishes } from './wishes.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps'> & {
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
@@ -53,11 +53,11 @@ interface Waiting {
 
 /** Puts what rules have found on record and tells of it; all that happens to vehicles goes this way. */
 export class Notifications {
-  readonly wishes: Wishes;
+  readonly wishes: PreferenceCache;
   readonly #parts: Parts;
   readonly #languages: Languages;
   readonly #letIn = new AgedCache<number, boolean>(standingMaxAgeMs);
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   readonly #offReconnect: () => void;
   #waiting: Waiting[] = [];
   #isRecording = false;
@@ -65,14 +65,14 @@ export class Notifications {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.wishes = new Wishes(parts);
+    this.wishes = new PreferenceCache(parts);
     this.#languages = new Languages(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
     // A broker that came back empty has no streams.
     this.#offReconnect = parts.bus.onReconnect(() => {
       this.#streams = undefined;
     });
-    this.#publisher = new StoredPublisher(parts.bus, { giveUpAfterMs, onRefused });
+    this.#publisher = new JetStreamPublisher(parts.bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
   /**
@@ -131,7 +131,7 @@ export class Notifications {
       );
     } catch (error) {
       const [first, ...others] = calls;
-      // What can not be recorded is to fail alone.
+      // What cannot be recorded is to fail alone.
       if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBulk([call])));
       else first?.reject(error);
     }
@@ -155,18 +155,18 @@ export class Notifications {
   async #publish(items: readonly ToRaise[], recorded: readonly Notification[]): Promise<void> {
     await this.#ensureStreams();
     const vehicles = new Map(items.map(({ vehicle, raised }) => [keyOf(vehicle, raised), vehicle]));
-    const wishes = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
+    const preferences = await this.wishes.ofVehicles(items.map(({ vehicle }) => vehicle.id));
     const letIn = await this.#areLetIn(recorded);
     let stored: Promise<void>[] = [];
     for (const notification of recorded) {
       const { imei, ownerUserId, id } = vehicles.get(notification.dedupeKey) as RaisedFor;
-      const isWanted = wishes.get(id)?.wants(ownerUserId, notification.type) ?? true;
+      const isWanted = preferences.get(id)?.wants(ownerUserId, notification.type) ?? true;
       const payload: NotificationRaised = {
         accountId: notification.accountId,
         ownerUserId,
         wantedByOwner: isWanted && letIn.get(notification.accountId) === true,
         addressForOthers: notification.address,
-        notification: shownNotification(notification),
+        notification: toNotificationResponse(notification),
       };
       stored.push(this.#store(notificationSubject(notification.accountId, imei), notification.dedupeKey, payload));
       if (this.#publisher.pendingBytes < maxWaitingBytes) continue;
@@ -182,7 +182,7 @@ export class Notifications {
   async #areLetIn(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
     const { records } = this.#parts;
     const ids = [...new Set(notifications.map(({ accountId }) => accountId))];
-    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isLetIn(records, id))] as const);
+    const known = ids.map(async (id) => [id, await this.#letIn.get(id, () => isAccountActive(records, id))] as const);
     return new Map(await Promise.all(known));
   }
 
@@ -192,7 +192,7 @@ export class Notifications {
       head.set('Nats-Msg-Id', dedupeKey);
       const done = (isStored: boolean): void => {
         if (isStored) resolve();
-        else reject(new AppError('unavailable', 'Notifications can not be stored at the moment.'));
+        else reject(new AppError('unavailable', 'Notifications cannot be stored at the moment.'));
       };
       if (!this.#publisher.publish(subject, encoder.encode(JSON.stringify(payload)), done, head)) done(false);
     });
@@ -210,12 +210,12 @@ export class Notifications {
         type: 'notification',
         vehicleId: notification.vehicleId,
         atMs: notification.serverTimestamp,
-        data: toldNotification(notification, user),
+        data: toEvent(notification, user),
       });
     }
     for (const [accountId, events] of byAccount)
       for (let at = 0; at < events.length; at += maxLive)
-        announce(
+        publish(
           this.#parts.bus,
           liveEvents,
           { accountId, events: events.slice(at, at + maxLive) },

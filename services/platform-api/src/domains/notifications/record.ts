@@ -1,9 +1,9 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, findByIds, insertNew } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { removeGently, writeGently } from '../../store/gentle-writes.ts';
-import type { RecordFields, Records } from '../../store/records.ts';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import { type Collection, type Database, findByIds, insertIgnoringDuplicates } from '@fleet/storage';
+import type { JobSlice } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { RecordFields, RecordStore } from '../../store/record-store.ts';
+import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { Notification } from './schema.ts';
 
 /** A notification before it is on record. */
@@ -50,7 +50,7 @@ export async function recordAll(
       serverTimestamp: times[at] as number,
     }),
   );
-  const taken = await insertNew(records.collection<Notification>(collectionName), made);
+  const taken = await insertIgnoringDuplicates(records.collection<Notification>(collectionName), made);
   const others = await findRecorded(
     records,
     taken.map((at) => (made[at] as Notification)._id),
@@ -66,11 +66,11 @@ interface Claim {
   readonly isOwn: boolean;
 }
 
-async function claim(records: Records, keys: readonly string[], now: Date): Promise<Claim[]> {
+async function claim(records: RecordStore, keys: readonly string[], now: Date): Promise<Claim[]> {
   if (keys.length === 0) return [];
   const ids = await records.nextIds(collectionName, keys.length);
   const values = keys.map((key, at) => ({ _id: claimOf(key), recordId: ids[at] as number, takenAt: now }));
-  const taken = new Set(await insertNew(records.uniqueValues, values));
+  const taken = new Set(await insertIgnoringDuplicates(records.uniqueValues, values));
   const holders = await claimed(
     records,
     keys.filter((_key, at) => taken.has(at)),
@@ -84,13 +84,13 @@ async function claim(records: Records, keys: readonly string[], now: Date): Prom
 }
 
 /** The ids of what is on record, or about to be, by dedupe key. */
-export async function claimed(records: Records, keys: readonly string[]): Promise<Map<string, number>> {
+export async function claimed(records: RecordStore, keys: readonly string[]): Promise<Map<string, number>> {
   const ids = new Map(keys.map((key) => [claimOf(key), key]));
   const found = await findByIds(records.uniqueValues, [...ids.keys()]);
   return new Map(found.map((each) => [ids.get(each._id) as string, each.recordId]));
 }
 
-async function findRecorded(records: Records, ids: readonly number[]): Promise<Map<number, Notification>> {
+async function findRecorded(records: RecordStore, ids: readonly number[]): Promise<Map<number, Notification>> {
   const found = await findByIds(records.collection<Notification>(collectionName), ids);
   return new Map(found.map((each) => [each._id, each]));
 }
@@ -113,7 +113,7 @@ async function takeTimes(
       found[at] = ms;
       return { _id: `${imei}:${ms}`, takenAt: now };
     });
-    const taken = await insertNew(timesIn(database), documents);
+    const taken = await insertIgnoringDuplicates(timesIn(database), documents);
     open = taken.flatMap((place) => open[place] ?? []);
   }
   return found;
@@ -126,7 +126,7 @@ const removedAtOnce = 1_000;
 /** Removes them; answers where to go on, or null where all is done. */
 export async function sweepTimes(
   database: Database,
-  { from, isOver }: SweepTurn,
+  { from, isOver }: JobSlice,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const times = timesIn(database);
@@ -138,8 +138,8 @@ export async function sweepTimes(
       .toArray();
   const remove = (some: readonly Pick<TakenTime, '_id'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-    return writeGently(database, times, removals, () => false);
+    return writeThrottled(database, times, removals, () => false);
   };
   // What was removed is found no more: the next turn goes on by itself.
-  return (await removeGently(find, remove, isOver)) ? null : from;
+  return (await deleteInBatches(find, remove, isOver)) ? null : from;
 }

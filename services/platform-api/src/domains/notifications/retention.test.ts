@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import type { JobSlice } from '../../jobs/job-slice.ts';
 import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { sweepTimes } from './record.ts';
 import { removeOldNotifications } from './retention.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const whole: SweepTurn = { from: 1, isOver: () => false };
+const whole: JobSlice = { from: 1, isOver: () => false };
 const inDays = (days: number): number => Date.now() + days * 24 * 3_600_000;
 const sweep = (days: number, turn = whole) => removeOldNotifications(world.deps, turn, inDays(days));
 const notifications = () => world.records.collection<Notification>('notifications');

@@ -1,20 +1,20 @@
-import type { Deps } from '../../deps.ts';
-import { removeGently, writeGently } from '../../store/gentle-writes.ts';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import type { JobSlice } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { Account } from '../accounts/schema.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { claimOf } from './record.ts';
 import type { Notification } from './schema.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Critical ones are kept for three years, or as long as the account keeps the others (platform-contract.md, section 26). */
+/** Critical ones are kept for three years, or as long as the account keeps the others (docs/reference/operations.md). */
 const criticalDays = 3 * 365;
 const atOnce = 1_000;
 
 /** Removes notifications of all accounts that are old enough, with the claims of their keys; answers the account to go on with, or null where all is done. */
 export async function removeOldNotifications(
   { records, config }: Pick<Deps, 'records' | 'config'>,
-  { from, isOver }: SweepTurn,
+  { from, isOver }: JobSlice,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const accounts = await records
@@ -52,9 +52,9 @@ function removeFound(
   // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
   const remove = async (some: readonly Pick<Notification, '_id' | 'dedupeKey'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
-    await writeGently(records.database, notifications, removals, () => false);
+    await writeThrottled(records.database, notifications, removals, () => false);
     const claims = some.map(({ dedupeKey }) => ({ deleteOne: { filter: { _id: claimOf(dedupeKey) } } }));
-    await writeGently(records.database, records.uniqueValues, claims, () => false);
+    await writeThrottled(records.database, records.uniqueValues, claims, () => false);
   };
-  return removeGently(find, remove, isOver);
+  return deleteInBatches(find, remove, isOver);
 }

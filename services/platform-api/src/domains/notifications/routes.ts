@@ -1,27 +1,27 @@
-import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
+import { pageResponse, pageSchema, parsePagination, singleSchema } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, vehicleIdParams } from '../../platform/schemas.ts';
 import { readPreferences as readUserPreferences } from '../preferences/use-cases.ts';
 import { readPreferences, type WantedNotifications, writePreferences } from './preferences.ts';
 import { registerPushToken, removePushTokens } from './push-tokens.ts';
+import { toKindResponse } from './responses.ts';
 import {
   acknowledgeBody,
   listQuery,
-  type NotificationShown,
-  notificationShown,
+  type NotificationResponse,
+  notificationResponseSchema,
   preferencesBody,
-  preferencesShown,
+  preferencesResponseSchema,
   pushTokenBody,
-  pushTokenShown,
-  typeShown,
+  pushTokenResponseSchema,
+  typeResponseSchema,
   vehicleListQuery,
 } from './schema.ts';
-import { shownKind } from './shown.ts';
 import { notificationKinds } from './types.ts';
-import { acknowledge, listAll, listOfVehicle, shownNotifications } from './use-cases.ts';
+import { acknowledge, listAll, listOfVehicle, toNotificationsResponse } from './use-cases.ts';
 
 const base = '/notifications';
 const tags = ['Notifications'];
@@ -40,11 +40,11 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Notifications of all vehicles, newest first',
     tags,
     query: listQuery,
-    response: pageOf(notificationShown),
+    response: pageSchema(notificationResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listAll(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listAll(deps, getCaller(context), query, paging);
+      return pageResponse({ items: await toNotificationsResponse(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -54,10 +54,10 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'listNotificationTypes',
     summary: "What there are notifications of, in the caller's language where it is English, Spanish or Chinese",
     tags,
-    response: Type.Object({ data: Type.Array(typeShown) }),
+    response: Type.Object({ data: Type.Array(typeResponseSchema) }),
     handle: async ({ context }) => {
-      const { language } = (await readUserPreferences(deps, callerOf(context))).values;
-      return { data: notificationKinds.map((kind) => shownKind(kind, language)) };
+      const { language } = (await readUserPreferences(deps, getCaller(context))).values;
+      return { data: notificationKinds.map((kind) => toKindResponse(kind, language)) };
     },
   }),
   platformRoute({
@@ -68,11 +68,11 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: vehicleListQuery,
-    response: pageOf(notificationShown),
+    response: pageSchema(notificationResponseSchema),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listOfVehicle(deps, callerOf(context), params.vehicleId, query, paging);
-      return pageEnvelope({ items: await shownNotifications(deps, callerOf(context), items), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listOfVehicle(deps, getCaller(context), params.vehicleId, query, paging);
+      return pageResponse({ items: await toNotificationsResponse(deps, getCaller(context), items), total }, paging);
     },
   }),
   platformRoute({
@@ -85,12 +85,12 @@ const listRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: acknowledgeBody,
     bodyIsOptional: true,
-    response: oneOf(notificationShown),
+    response: singleSchema(notificationResponseSchema),
     handle: async ({ params, body, context }) => {
       const options = { note: body.note ?? null, requestId: context.requestId };
-      const acknowledged = await acknowledge(deps, callerOf(context), params.id, options);
-      const [shown] = await shownNotifications(deps, callerOf(context), [acknowledged]);
-      return { data: shown as NotificationShown };
+      const acknowledged = await acknowledge(deps, getCaller(context), params.id, options);
+      const [response] = await toNotificationsResponse(deps, getCaller(context), [acknowledged]);
+      return { data: response as NotificationResponse };
     },
   }),
 ];
@@ -105,9 +105,9 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     params: vehicleIdParams,
     body: preferencesBody,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesResponseSchema),
     handle: async ({ params: { vehicleId }, body, context }) => ({
-      data: shownPreferences(vehicleId, await writePreferences(deps, callerOf(context), vehicleId, body)),
+      data: toPreferencesResponse(vehicleId, await writePreferences(deps, getCaller(context), vehicleId, body)),
     }),
   }),
   platformRoute({
@@ -117,14 +117,14 @@ const preferenceRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'What the caller wants to be told of a vehicle',
     tags,
     params: vehicleIdParams,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesResponseSchema),
     handle: async ({ params: { vehicleId }, context }) => ({
-      data: shownPreferences(vehicleId, await readPreferences(deps, callerOf(context), vehicleId)),
+      data: toPreferencesResponse(vehicleId, await readPreferences(deps, getCaller(context), vehicleId)),
     }),
   }),
 ];
 
-const shownPreferences = (vehicleId: number, wanted: WantedNotifications) => ({
+const toPreferencesResponse = (vehicleId: number, wanted: WantedNotifications) => ({
   vehicle_id: vehicleId,
   notification_types: [...wanted.notificationTypes],
   channels: [...wanted.channels],
@@ -140,9 +140,9 @@ const pushTokenRoute = (deps: Deps): PlatformRoute =>
     tags,
     access: { permission: 'self' },
     body: pushTokenBody,
-    response: oneOf(pushTokenShown),
+    response: singleSchema(pushTokenResponseSchema),
     handle: async ({ body, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       const token =
         body.push_token === ''
           ? await removePushTokens(deps, caller, body.device_id ?? null)

@@ -1,9 +1,9 @@
-import { AppError, type ErrorDetail, invalid } from '@fleet/service-kit';
+import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
 import { isOnByDefault, kindOf, notificationKinds } from './types.ts';
 
 /** 400 for a type that does not exist. */
 export function requireKnownType(type: string, path: string): void {
-  if (kindOf(type) === undefined) throw invalid([unknownType(type, path)]);
+  if (kindOf(type) === undefined) throw validationError([unknownType(type, path)]);
 }
 
 /** 400 for types that do not exist; the path is that of the list. */
@@ -12,7 +12,7 @@ export function requireKnownTypes(types: readonly string[], path: string): void 
     .map((type, at) => ({ type, at }))
     .filter(({ type }) => kindOf(type) === undefined)
     .map(({ type, at }) => unknownType(type, `${path}/${at}`));
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
 }
 
 /** 400 for a filter of a list that names a type which does not exist: nothing found would look like nothing that happened. */
@@ -90,6 +90,6 @@ function offsetAt(ms: number, timeZone: string): number {
     second: 'numeric',
   }).formatToParts(ms);
   const read = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((part) => part.type === type)?.value);
-  const shown = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'));
-  return shown - Math.floor(ms / 1_000) * 1_000;
+  const response = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'));
+  return response - Math.floor(ms / 1_000) * 1_000;
 }

@@ -1,14 +1,14 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-import { timeParameter } from '../../times.ts';
+import { attributes, nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 import { type Category, categories, type Severity, severities } from './types.ts';
 
 /** Something that happened to a vehicle of the record's account. */
 export interface Notification extends AccountRecord {
-  /** One for each event: whoever records it twice finds it there (design.md, section 3). */
+  /** One for each event: whoever records it twice finds it there (docs/glossary.md). */
   readonly dedupeKey: string;
   readonly type: string;
   readonly title: string;
@@ -71,13 +71,13 @@ export interface PushToken extends AccountRecord {
   readonly seenAt: Date;
 }
 
-export const typeShown = Type.Object(
+export const typeResponseSchema = Type.Object(
   {
     type: Type.String(),
     title: Type.String(),
     description: Type.String(),
-    category: oneOfWords(categories),
-    severity: oneOfWords(severities),
+    category: stringEnum(categories),
+    severity: stringEnum(severities),
     default_enabled: Type.Boolean(),
     sources: Type.Array(Type.String()),
   },
@@ -85,7 +85,7 @@ export const typeShown = Type.Object(
 );
 
 const filters = {
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'timestamp'], { default: '-timestamp' }),
   type: Type.Optional(
     Type.Unsafe<string>({
@@ -93,7 +93,7 @@ const filters = {
       alias: 'notification_type',
     }),
   ),
-  severity: Type.Optional(oneOfWords(severities)),
+  severity: Type.Optional(stringEnum(severities)),
   from: Type.Optional(timeParameter),
   to: Type.Optional(timeParameter),
 };
@@ -111,9 +111,9 @@ export type VehicleListQuery = Static<typeof vehicleListQuery>;
 export const listQuery = Type.Object({ ...filters, vehicle_id: Type.Optional(recordId) });
 export type ListQuery = Static<typeof listQuery>;
 
-export const notificationShown = Type.Object(
+export const notificationResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     title: Type.String(),
     description: Type.String(),
     notification_type: Type.String(),
@@ -124,8 +124,8 @@ export const notificationShown = Type.Object(
     vehicle_id: recordId,
     vehicle_no: Type.String(),
     driver_id: nullable(recordId),
-    category: oneOfWords(categories),
-    severity: oneOfWords(severities),
+    category: stringEnum(categories),
+    severity: stringEnum(severities),
     address: nullable(Type.String()),
     attributes,
     media: Type.Array(Type.Object({ id: recordId, kind: Type.String(), url: Type.String() })),
@@ -135,24 +135,24 @@ export const notificationShown = Type.Object(
   },
   { title: 'Notification' },
 );
-export type NotificationShown = Static<typeof notificationShown>;
+export type NotificationResponse = Static<typeof notificationResponseSchema>;
 
-export const acknowledgeBody = Type.Object({ note: Type.Optional(clearable(trimmedText(0, 1_000))) });
+export const acknowledgeBody = Type.Object({ note: Type.Optional(nullableField(trimmedText(0, 1_000))) });
 
 export const preferencesBody = Type.Object({
   notification_types: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: 500,
     description: 'The complete set; empty mutes the vehicle.',
   }),
-  channels: Type.Optional(Type.Array(oneOfWords(notifyChannels), { maxItems: 10 })),
+  channels: Type.Optional(Type.Array(stringEnum(notifyChannels), { maxItems: 10 })),
 });
 export type PreferencesBody = Static<typeof preferencesBody>;
 
-export const preferencesShown = Type.Object(
+export const preferencesResponseSchema = Type.Object(
   {
     vehicle_id: recordId,
     notification_types: Type.Array(Type.String()),
-    channels: Type.Array(oneOfWords(notifyChannels)),
+    channels: Type.Array(stringEnum(notifyChannels)),
     is_default: Type.Boolean({ description: 'True until the caller has set them.' }),
   },
   { title: 'VehiclePreferences' },
@@ -162,15 +162,15 @@ export const pushTokenBody = Type.Object({
   push_token: text(0, 4_096, {
     description: 'Empty: no push messages any more, to the device that device_id names or to all of the user.',
   }),
-  platform: Type.Optional(clearable(oneOfWords(pushPlatforms))),
-  device_id: Type.Optional(clearable(text(1, 200))),
+  platform: Type.Optional(nullableField(stringEnum(pushPlatforms))),
+  device_id: Type.Optional(nullableField(text(1, 200))),
 });
 export type PushTokenBody = Static<typeof pushTokenBody>;
 
-export const pushTokenShown = Type.Object(
+export const pushTokenResponseSchema = Type.Object(
   {
     id: nullable(recordId),
-    platform: nullable(oneOfWords(pushPlatforms)),
+    platform: nullable(stringEnum(pushPlatforms)),
     updated_at: time,
   },
   { title: 'PushToken' },

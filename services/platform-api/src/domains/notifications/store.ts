@@ -1,19 +1,19 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
-import { AccountRecords, type Conditions, orderOf } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
+import { AccountRepository, type Filter, toSortOrder } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { findUnionPage } from '../../store/union-page.ts';
 import type { Notification, PushToken, VehiclePreferences } from './schema.ts';
 
 const collectionName = 'notifications';
 
-export const notificationsIn = (records: Records): AccountRecords<Notification> =>
-  new AccountRecords<Notification>(records, collectionName, { unique: { dedupeKey: 'system' } });
+export const notificationsIn = (records: RecordStore): AccountRepository<Notification> =>
+  new AccountRepository<Notification>(records, collectionName, { unique: { dedupeKey: 'system' } });
 
-export const preferencesIn = (records: Records): AccountRecords<VehiclePreferences> =>
-  new AccountRecords<VehiclePreferences>(records, 'notification_preferences', { unique: { pair: 'system' } });
+export const preferencesIn = (records: RecordStore): AccountRepository<VehiclePreferences> =>
+  new AccountRepository<VehiclePreferences>(records, 'notification_preferences', { unique: { pair: 'system' } });
 
-export const pushTokensIn = (records: Records): AccountRecords<PushToken> =>
-  new AccountRecords<PushToken>(records, 'push_tokens', { unique: { tokenSha256: 'system' } });
+export const pushTokensIn = (records: RecordStore): AccountRepository<PushToken> =>
+  new AccountRepository<PushToken>(records, 'push_tokens', { unique: { tokenSha256: 'system' } });
 
 /** Whose notifications a user may see: those of the own account (or of some vehicles of it alone), and those of single vehicles of other accounts. */
 export interface VisibleNotifications {
@@ -24,7 +24,7 @@ export interface VisibleNotifications {
 }
 
 /** Returns the filters of what a user may see, without a notification in common: a disjunction of them has no index. */
-function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions[] {
+function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter[] {
   const shared = { vehicleId: { $in: [...sharedVehicleIds] } };
   if (ownVehicleIds === null)
     return sharedVehicleIds.length === 0
@@ -35,22 +35,22 @@ function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifi
   return sharedVehicleIds.length === 0 ? [own] : [own, shared];
 }
 
-const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Conditions => {
+const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter => {
   const own = ownVehicleIds === null ? { accountId } : { accountId, vehicleId: { $in: [...ownVehicleIds] } };
   return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
 };
 
 /** One page of notifications. */
 export async function listNotifications(
-  records: Records,
+  records: RecordStore,
   visible: VisibleNotifications,
-  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Notification>> {
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Notification>> {
   const collection = records.collection<Notification>(collectionName);
   const [filter = {}, shared] = filtersOf(visible).map((each): object => ({ $and: [each, where] }));
   if (shared !== undefined) return findUnionPage(collection, [filter, shared], sorting, paging);
   const [items, total] = await Promise.all([
-    collection.find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit).toArray(),
+    collection.find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit).toArray(),
     collection.countDocuments(filter),
   ]);
   return { items, total };
@@ -63,7 +63,7 @@ const maxOvertaking = 1_000;
  * What has come on record after a notification, the newest first: with a greater id, or with a smaller one and later. Not what is older than `notBefore`.
  */
 export async function findAfter(
-  records: Records,
+  records: RecordStore,
   visible: VisibleNotifications,
   after: { readonly id: number; readonly notBefore: Date; readonly limit: number },
 ): Promise<Notification[]> {
@@ -78,7 +78,7 @@ export async function findAfter(
 
 /** What an account's vehicles have on record since a moment, the newest first. */
 export const findSince = (
-  records: Records,
+  records: RecordStore,
   { accountId }: Pick<VisibleNotifications, 'accountId'>,
   since: Date,
   limit: number,
@@ -87,31 +87,31 @@ export const findSince = (
   return records.collection<Notification>(collectionName).find(filter).sort({ _id: -1 }).limit(limit).toArray();
 };
 
-const laterThan = ({ _id, createdAt }: Notification): Conditions => ({
+const laterThan = ({ _id, createdAt }: Notification): Filter => ({
   $or: [{ _id: { $gt: _id } }, { _id: { $lt: _id }, createdAt: { $gt: createdAt } }],
 });
 
 /** A notification by id, of whatever account: whether its vehicle is visible is for the caller of this to see. */
-export const findNotification = (records: Records, id: number): Promise<Notification | null> =>
+export const findNotification = (records: RecordStore, id: number): Promise<Notification | null> =>
   records.collection<Notification>(collectionName).findOne({ _id: id });
 
-export const findPreferences = (records: Records, pair: string): Promise<VehiclePreferences | null> =>
+export const findPreferences = (records: RecordStore, pair: string): Promise<VehiclePreferences | null> =>
   records.findByUnique<VehiclePreferences>('notification_preferences', 'pair', pair);
 
 /** The token's record, whoever has it. */
-export const findPushToken = (records: Records, tokenSha256: string): Promise<PushToken | null> =>
+export const findPushToken = (records: RecordStore, tokenSha256: string): Promise<PushToken | null> =>
   records.findByUnique<PushToken>('push_tokens', 'tokenSha256', tokenSha256);
 
 /** All of a user, or all of a vehicle; users of other accounts may have some, too. */
 export const findPreferencesOf = (
-  records: Records,
+  records: RecordStore,
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<VehiclePreferences[]> =>
   records.collection<VehiclePreferences>('notification_preferences').find(of).toArray();
 
 /** What all users want of some vehicles. */
 export const findPreferencesOfVehicles = (
-  records: Records,
+  records: RecordStore,
   vehicleIds: readonly number[],
 ): Promise<VehiclePreferences[]> =>
   records
@@ -121,7 +121,7 @@ export const findPreferencesOfVehicles = (
 
 /** Changes a notification that nobody has changed since it was read; null where somebody has. */
 export async function changeUnchanged(
-  records: Records,
+  records: RecordStore,
   before: Notification,
   change: Partial<Pick<Notification, 'attributes' | 'acknowledgedAt' | 'acknowledgedBy' | 'media'>>,
 ): Promise<Notification | null> {

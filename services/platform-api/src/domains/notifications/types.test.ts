@@ -7,7 +7,7 @@ const namesOf = (prefix: string, numbers: readonly number[]) =>
   numbers.map((number) => kindOfSource(`${prefix}:${number}`)?.type);
 const upTo = (last: number, first = 0) => Array.from({ length: last - first + 1 }, (_unused, i) => first + i);
 
-describe('the catalogue of notifications (platform-contract.md, section 13.1)', () => {
+describe('the catalogue of notifications (docs/reference/notifications.md)', () => {
   it('knows every bit of the alarm word', () => {
     expect(namesOf('alarm', upTo(31))).toEqual(
       [

@@ -79,7 +79,7 @@ const row = (
   sources,
 });
 
-/** Every kind of notification (platform-contract.md, section 13.1). The names are permanent. */
+/** Every kind of notification (docs/reference/notifications.md). The names are permanent. */
 export const notificationKinds: readonly NotificationKind[] = [
   row('sos', 'SOS', 'The driver pressed the emergency button.', 'emergency', 'alarm:0'),
   row('overspeed', 'Overspeed', 'The vehicle drives faster than its limit.', 'driving', 'alarm:1', 'platform'),
@@ -210,7 +210,7 @@ export const notificationKinds: readonly NotificationKind[] = [
   row(
     'dsm_sunglasses',
     'Infrared-blocking glasses',
-    'The driver wears glasses that the camera can not see through.',
+    'The driver wears glasses that the camera cannot see through.',
     'dsm',
     'dsm:11',
   ),

@@ -1,19 +1,19 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { shownAttributes, sortingOf } from '../../fields.ts';
-import type { Conditions, NewAccountRecord, Scope } from '../../store/account-records.ts';
-import { readMoment } from '../../times.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseAttributes, toSorting } from '../../platform/fields.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import type { Filter, NewAccountRecord, Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { mayViewVideo } from '../media/access.ts';
 import { urlsFor } from '../media/urls.ts';
 import { visibleTo, visibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
 import { type ConfirmParts, confirmAtTerminal } from './confirm.ts';
 import { fittingAttributes } from './content.ts';
+import { shownTo } from './responses.ts';
 import { dayAt, readRecordDate, requireKnownFilter, windowOfDay } from './rules.ts';
-import type { ListQuery, Notification, NotificationShown, VehicleListQuery } from './schema.ts';
-import { shownTo } from './shown.ts';
+import type { ListQuery, Notification, NotificationResponse, VehicleListQuery } from './schema.ts';
 import {
   changeUnchanged,
   findNotification,
@@ -44,13 +44,13 @@ export async function listOfVehicle(
   caller: Caller,
   vehicleId: number,
   query: VehicleListQuery,
-  paging: Paging,
+  paging: Pagination,
   nowMs = Date.now(),
-): Promise<PageItems<Notification>> {
+): Promise<Page<Notification>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId, 'notifications');
   const visible = { accountId: vehicle.accountId, ownVehicleIds: [vehicleId], sharedVehicleIds: [] };
   const where = { ...filtersOf(query), timestamp: timesOf(query, vehicle.timezone, nowMs) };
-  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
+  return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
 /** The notifications of all vehicles that the caller is told of. */
@@ -58,8 +58,8 @@ export async function listAll(
   deps: Store,
   caller: Caller,
   query: ListQuery,
-  paging: Paging,
-): Promise<PageItems<Notification>> {
+  paging: Pagination,
+): Promise<Page<Notification>> {
   const between = betweenOf(query);
   const where = {
     ...filtersOf(query),
@@ -67,15 +67,15 @@ export async function listAll(
     ...(between === undefined ? {} : { timestamp: between }),
   };
   const visible = await visibleNotifications(deps, caller);
-  return listNotifications(deps.records, visible, { where, sorting: sortingOf(query.sort), paging });
+  return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
 /** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
-export async function shownNotifications(
+export async function toNotificationsResponse(
   deps: Store & Pick<Deps, 'config'>,
   caller: Caller,
   notifications: readonly Notification[],
-): Promise<NotificationShown[]> {
+): Promise<NotificationResponse[]> {
   const own = caller.role === 'driver' ? new Set(await ownVehicleIds(deps, caller)) : null;
   const owns = ({ accountId, vehicleId }: Notification): boolean =>
     accountId === caller.accountId && (own === null || own.has(vehicleId));
@@ -132,7 +132,7 @@ async function noteAcknowledgement(
     const attributes =
       note === null || note === ''
         ? before.attributes
-        : fittingAttributes({ ...shownAttributes(before.attributes), acknowledge_note: note });
+        : fittingAttributes({ ...parseAttributes(before.attributes), acknowledge_note: note });
     const change = { acknowledgedAt: new Date(), acknowledgedBy: caller.userId, attributes };
     const changed = await changeUnchanged(records, before, change);
     if (changed !== null) return changed;
@@ -148,7 +148,7 @@ async function requireAcknowledger(deps: Store, caller: Caller, notification: No
   const { accountId, vehicleId, _id } = notification;
   // The history of an own vehicle that is gone stays.
   const isOwn = accountId === caller.accountId && caller.role !== 'driver';
-  if (isOwn && !may(caller.role, 'commands'))
+  if (isOwn && !isPermitted(caller.role, 'commands'))
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
   if (isOwn) return;
   const [visible] = await visibleVehicles(deps, caller, [vehicleId]);
@@ -179,7 +179,7 @@ async function ownVehicleIds(deps: Store, caller: Caller): Promise<number[]> {
   return seen.filter(({ access }) => access === 'owner').map(({ vehicle }) => vehicle._id);
 }
 
-function filtersOf({ type, severity }: { type?: string; severity?: string }): Conditions {
+function filtersOf({ type, severity }: { type?: string; severity?: string }): Filter {
   const types = type
     ?.split(',')
     .map((each) => each.trim())
@@ -191,7 +191,7 @@ function filtersOf({ type, severity }: { type?: string; severity?: string }): Co
   };
 }
 
-function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Conditions {
+function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Filter {
   const between = betweenOf(query);
   if (between !== undefined && query.record_date !== undefined)
     throw new AppError('conflicting_parameters', 'The parameter record_date excludes from and to.');
@@ -201,8 +201,8 @@ function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Cond
   return { $gte: fromMs, $lt: toMs };
 }
 
-function betweenOf(query: { from?: string; to?: string }): Conditions | undefined {
-  const [from, to] = [readMoment(query.from, 'from'), readMoment(query.to, 'to')];
+function betweenOf(query: { from?: string; to?: string }): Filter | undefined {
+  const [from, to] = [parseTimestamp(query.from, 'from'), parseTimestamp(query.to, 'to')];
   if (from === undefined && to === undefined) return undefined;
   return {
     ...(from === undefined ? {} : { $gte: from.getTime() }),

@@ -1,11 +1,11 @@
 import type { Outcome } from '@fleet/bus';
-import { ShortCache } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
-import type { Deps } from '../../deps.ts';
+import { TtlCache } from '@fleet/service-kit';
+import type { Config } from '../../assembly/config.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { miningDeviceByImei } from '../mining-devices/ingestion.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { PartnerDevices } from './devices-store.ts';
-import { type PartnerAsk, type PartnerChannel, PartnerHubs } from './partner-hub.ts';
+import { type PartnerChannel, PartnerHubs, type PartnerRequest } from './partner-hub.ts';
 import { commandTokenPurpose } from './rules.ts';
 import { partnersIn } from './store.ts';
 
@@ -40,12 +40,12 @@ export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: s
   return device === null ? null : { accountId: device.accountId, recordedImei: device.recordedImei };
 }
 
-/** Commands devices that came in through partners, by their partners' servers (platform-contract.md, section 18). */
+/** Commands devices that came in through partners, by their partners' servers (docs/reference/partners.md). */
 export class PartnerChannels {
   readonly #devices: PartnerDevices;
   readonly #parts: Parts;
   readonly #hubs: PartnerHubs;
-  readonly #known = new ShortCache<CommandedDevice | null>({ keepMs });
+  readonly #known = new TtlCache<CommandedDevice | null>({ ttlMs: keepMs });
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -55,7 +55,7 @@ export class PartnerChannels {
 
   /** Notes that devices came in for an account, by a partner or (null) with the account's own headers. */
   async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<void> {
-    for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.forget(imei);
+    for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.delete(imei);
   }
 
   /** True for a device that a partner's server commands. */
@@ -64,7 +64,10 @@ export class PartnerChannels {
   }
 
   /** How the command to a partner's device ended; null for a device that no partner's server commands. */
-  async ask(imei: string, ask: Pick<PartnerAsk, 'command' | 'timeoutMs' | 'correlationId'>): Promise<Outcome | null> {
+  async ask(
+    imei: string,
+    ask: Pick<PartnerRequest, 'command' | 'timeoutMs' | 'correlationId'>,
+  ): Promise<Outcome | null> {
     const startedAtMs = performance.now();
     const device = await this.#lookInTime(imei);
     if (device === null) return null;
@@ -82,7 +85,7 @@ export class PartnerChannels {
 
   /** Forgets what is remembered, after a change of a partner. */
   forget(): void {
-    this.#known.forgetAll();
+    this.#known.clear();
   }
 
   stop(): void {

@@ -1,17 +1,17 @@
 import {
   type ClassifiedCommand,
   defaultCommandLevel,
+  isCommandAllowed,
   isCriticalCommand,
-  levelAllows,
   type PartnerCommandLevel,
 } from '@fleet/bus';
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import type { Records } from '../../store/records.ts';
-import { Attempts } from '../auth/attempts.ts';
-import { passSecondFactor } from '../auth/log-in.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { verifySecondFactor } from '../auth/log-in.ts';
+import { LoginThrottle } from '../auth/login-throttle.ts';
 import type { CommandType, ParamsOf } from '../commands/params.ts';
 import type { Command } from '../commands/schema.ts';
 import { findUser } from '../users/use-cases.ts';
@@ -29,14 +29,14 @@ export async function authorizeLevelChange(
   code: string | undefined,
 ): Promise<void> {
   if (change.to === undefined || change.to === change.from) return;
-  if (!may(caller.role, 'partnerCommandLevels'))
+  if (!isPermitted(caller.role, 'partnerCommandLevels'))
     throw new AppError('permission_denied', 'Only an owner of the account may change command_level.');
   const user = await findUser(deps.records, caller, caller.userId);
   if (user === null) throw new AppError('permission_denied', 'Only a user of the account may change command_level.');
   // Guessing codes is limited as it is at the log-in.
-  const attempts = await Attempts.begin(deps, `two-factor of user ${caller.userId}`);
-  await passSecondFactor(deps, user, code, attempts);
-  await attempts.succeeded();
+  const attempts = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
+  await verifySecondFactor(deps, user, code, attempts);
+  await attempts.reset();
 }
 
 /** True for a queued command that a partner may send only with the level `critical`. */
@@ -79,11 +79,11 @@ function classify(type: CommandType, params: Readonly<Record<string, unknown>>):
 }
 
 /** False for a queued command of a partner whose level has been lowered, or that has been deleted, since the command was queued. */
-export async function mayStillSend(records: Records, command: Command): Promise<boolean> {
+export async function mayStillSend(records: RecordStore, command: Command): Promise<boolean> {
   const { partnerId, accountId, type, params } = command;
   if (partnerId === undefined) return true;
   const partner = await partnersIn(records).find({ accountId }, partnerId);
   if (partner === null) return false;
   const isCritical = isCriticalForPartner(type, JSON.parse(params) as Record<string, unknown>);
-  return levelAllows(commandLevelOf(partner), isCritical);
+  return isCommandAllowed(commandLevelOf(partner), isCritical);
 }

@@ -2,20 +2,20 @@ import { createHash, randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
-  admitPartnerCommand,
-  askPartner,
-  call,
+  authorizePartnerCommand,
   callUseCase,
   type DeviceCommand,
   findDevice,
   findPartnerChannel,
   queuePartnerCommand,
+  request,
+  sendPartnerCommand,
   verifyPartner,
 } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
-import { stepOf, totpCode } from '../auth/totp.ts';
+import { computeTotpCode, toTotpStep } from '../auth/totp.ts';
 import type { Partner } from './schema.ts';
 
 jest.setTimeout(60_000);
@@ -80,8 +80,8 @@ async function pushed(imei: string, token: string): Promise<void> {
   });
 }
 
-const ask = (imei: string) => call(world.bus, askPartner, { imei, command }, options);
-const has = async (imei: string) => (await call(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
+const ask = (imei: string) => request(world.bus, sendPartnerCommand, { imei, command }, options);
+const has = async (imei: string) => (await request(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
 const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
 
 describe('the server of a partner', () => {
@@ -174,9 +174,9 @@ describe('the server of a partner', () => {
   it("leaves a mining device its account's, whose keys alone open the Device API for it", async () => {
     const imei = newImei();
     expect(await owner.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
-    const found = await call(world.bus, findDevice, { imei }, options);
+    const found = await request(world.bus, findDevice, { imei }, options);
     expect(found).toMatchObject({ known: false, accountId: world.ours.accountId });
-    expect(await call(world.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
+    expect(await request(world.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
   });
 
   it("is not another account's, though that has the number of a mining device too", async () => {
@@ -213,18 +213,18 @@ describe('the server of a partner', () => {
     const made = await owner.post(`/api/vehicles/${id}/commands`, { type: 'set_parameters', params });
     expect(made).toMatchObject({ status: 202 });
     const path = `/api/vehicles/${id}/commands/${String(made.data['command_id'])}`;
-    await until(async () => (await owner.get(path)).data['status'] === 'acknowledged');
+    await waitFor(async () => (await owner.get(path)).data['status'] === 'acknowledged');
     expect(formsOf(imei)).toEqual([expect.objectContaining({ proNo: '33027', cmdContent: '{"1":"30"}' })]);
   });
 });
 
 describe('a partner that commands our terminals', () => {
   const verify = (token: string, address = '192.0.2.1') =>
-    call(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
+    request(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
   const admit = (partnerId: number, imei: string, accountId = world.ours.accountId, isCritical = false) =>
-    call(
+    request(
       world.bus,
-      admitPartnerCommand,
+      authorizePartnerCommand,
       { partnerId, accountId, imei, proNo: 33_536, address: '192.0.2.1', isCritical },
       options,
     );
@@ -314,7 +314,7 @@ describe('a partner that commands our terminals', () => {
     const imei = newImei();
     await vehicle(imei);
     const unclassified = { partnerId, accountId: world.ours.accountId, imei, proNo: 33_536, address: '192.0.2.1' };
-    expect(await call(world.bus, admitPartnerCommand, unclassified, options)).toEqual(refused);
+    expect(await request(world.bus, authorizePartnerCommand, unclassified, options)).toEqual(refused);
   });
 
   const waiting: [type: string, params: Record<string, unknown>, isCritical: boolean][] = [
@@ -360,7 +360,7 @@ describe('a partner that commands our terminals', () => {
     else await owner.delete(`/api/partners/${made.id}`);
     // The device is reachable from here on, by the server of a partner.
     await pushed(imei, String((await partner({ command_url: `${hubUrl}/reached` }))['token']));
-    await until(async () => (await owner.get(path)).data['status'] === 'canceled');
+    await waitFor(async () => (await owner.get(path)).data['status'] === 'canceled');
     expect(formsOf(imei)).toEqual([]);
   });
 });
@@ -399,9 +399,11 @@ describe('the command level of a partner', () => {
     const prepared = await client.post('/api/auth/totp');
     const secret = String(prepared.data['secret']);
     // The code of the step before counts until this step ends.
-    await until(() => Date.now() % 30_000 < 20_000);
-    const step = stepOf(new Date());
-    expect(await client.post('/api/auth/totp', { code: totpCode(secret, step - 1) })).toMatchObject({ status: 200 });
+    await waitFor(() => Date.now() % 30_000 < 20_000);
+    const step = toTotpStep(new Date());
+    expect(await client.post('/api/auth/totp', { code: computeTotpCode(secret, step - 1) })).toMatchObject({
+      status: 200,
+    });
     const { id } = await partner({});
     const change = (more: object) => client.put(`/api/partners/${id}`, { command_level: 'critical', ...more });
     const required = { status: 401, body: { code: 'two_factor_required' } };
@@ -410,6 +412,6 @@ describe('the command level of a partner', () => {
     expect(await client.post('/api/partners', { name: 'Hub', command_level: 'none' })).toMatchObject(required);
     expect((await owner.get(`/api/partners/${id}`)).data).toMatchObject({ command_level: 'standard' });
     expect(await client.put(`/api/partners/${id}`, { name: 'Renamed' })).toMatchObject({ status: 200 });
-    expect((await change({ code: totpCode(secret, step) })).data).toMatchObject({ command_level: 'critical' });
+    expect((await change({ code: computeTotpCode(secret, step) })).data).toMatchObject({ command_level: 'critical' });
   });
 });

@@ -1,18 +1,18 @@
 import {
-  admitPartnerCommand,
-  askPartner,
+  authorizePartnerCommand,
   findPartnerChannel,
-  levelAllows,
+  isCommandAllowed,
   type PartnerCommandLevel,
   queuePartnerCommand,
+  sendPartnerCommand,
   serve,
   serveUseCase,
   verifyPartner,
 } from '@fleet/bus';
 import { AppError, type Running } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
-import { commandTypes, readParams } from '../commands/params.ts';
+import { commandTypes, parseParams } from '../commands/params.ts';
 import { queueForVehicle } from '../commands/use-cases.ts';
 import { vehicleByImei } from '../vehicles/use-cases.ts';
 import { recordedDevice } from './channels.ts';
@@ -44,7 +44,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       const { _id: partnerId, accountId } = partner;
       return { valid: true as const, partnerId, accountId };
     }),
-    serve(deps.bus, admitPartnerCommand, options, ({ proNo, isCritical = true, ...command }) =>
+    serve(deps.bus, authorizePartnerCommand, options, ({ proNo, isCritical = true, ...command }) =>
       admit(deps, command, { proNo, isCritical }),
     ),
     serveUseCase(deps.bus, queuePartnerCommand, options, async ({ type: name, params, ...command }) => {
@@ -53,7 +53,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
       const level = await levelFor(deps, command);
       const vehicle = level === null ? null : await vehicleByImei(deps.records, command.imei);
       if (level === null || vehicle === null || vehicle.accountId !== command.accountId) return { commandId: null };
-      if (!levelAllows(level, isCriticalForPartner(type, readParams(type, params)))) {
+      if (!isCommandAllowed(level, isCriticalForPartner(type, parseParams(type, params)))) {
         await noted(deps, command, 'partners.command_refused', { imei: command.imei, type, command_level: level });
         throw new AppError('permission_denied', "The partner's command_level does not allow this command.");
       }
@@ -70,10 +70,15 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
     serve(deps.bus, findPartnerChannel, options, async ({ imei }) => ({
       hasChannel: await deps.partnerChannels.has(imei),
     })),
-    serve(deps.bus, askPartner, options, async ({ imei, command }, { correlationId, timeoutMs = longestWaitMs }) => {
-      const wait = { timeoutMs: Math.max(1, timeoutMs - returnTripMs), correlationId };
-      return (await deps.partnerChannels.ask(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };
-    }),
+    serve(
+      deps.bus,
+      sendPartnerCommand,
+      options,
+      async ({ imei, command }, { correlationId, timeoutMs = longestWaitMs }) => {
+        const wait = { timeoutMs: Math.max(1, timeoutMs - returnTripMs), correlationId };
+        return (await deps.partnerChannels.ask(imei, { command, ...wait })) ?? { kind: 'noPartner' as const };
+      },
+    ),
   ];
 }
 
@@ -86,7 +91,7 @@ async function admit(
   const level = await levelFor(deps, command);
   if (level === null) return { isAdmitted: false };
   const detail = { imei: command.imei, pro_no: proNo };
-  if (levelAllows(level, isCritical)) {
+  if (isCommandAllowed(level, isCritical)) {
     await noted(deps, command, 'partners.command', detail);
     return { isAdmitted: true };
   }

@@ -3,16 +3,16 @@ import { partnerCodes } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 
 /** A hub's answer that can be read. */
-export interface HubAnswer {
+export interface HubResponse {
   readonly code: number;
   readonly msg: string;
   readonly data: unknown;
 }
 
-const shownLength = 200;
+const toLengthResponse = 200;
 
 /** Reads `{ code, msg, data }`; null for anything else. Hubs write the code as a number or in digits. */
-export function readHubAnswer(text: string): HubAnswer | null {
+export function readHubAnswer(text: string): HubResponse | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -36,34 +36,34 @@ function numberOf(code: unknown): number | null {
 const innerCodes = { success: 100, offline: 300, notRegistered: 301, timedOut: 600 } as const;
 
 /** How a hub's answer ends a command. */
-export function outcomeOfAnswer(answer: HubAnswer, command: DeviceCommand, messageId: number): Outcome {
-  const { code, data } = answer;
+export function outcomeOfAnswer(response: HubResponse, command: DeviceCommand, messageId: number): Outcome {
+  const { code, data } = response;
   if (code === partnerCodes.offline) return { kind: 'notConnected' };
   if (code === partnerCodes.timedOut) return { kind: 'timedOut' };
   const inner = numberOf((data as { _code?: unknown } | null | undefined)?._code);
-  if (code !== partnerCodes.success) return failed(answer, code);
+  if (code !== partnerCodes.success) return failed(response, code);
   if (inner === innerCodes.offline || inner === innerCodes.notRegistered) return { kind: 'notConnected' };
   if (inner === innerCodes.timedOut) return { kind: 'timedOut' };
-  if (inner !== null && inner !== innerCodes.success) return failed(answer, inner);
-  return answered(answer, command, messageId);
+  if (inner !== null && inner !== innerCodes.success) return failed(response, inner);
+  return answered(response, command, messageId);
 }
 
-const failed = ({ msg }: HubAnswer, code: number): Outcome => ({
+const failed = ({ msg }: HubResponse, code: number): Outcome => ({
   kind: 'unreadable',
-  detail: `the partner's server answered code ${code}${msg === '' ? '' : ` (${msg.slice(0, shownLength)})`}`,
+  detail: `the partner's server answered code ${code}${msg === '' ? '' : ` (${msg.slice(0, toLengthResponse)})`}`,
 });
 
 /** A device behind a hub has no serial numbers of ours. */
 const noSerialNo = 0;
 
-function answered({ data }: HubAnswer, command: DeviceCommand, commandMessageId: number): Outcome {
-  const answer = { commandMessageId, commandSerialNo: noSerialNo, result: 0, message: null };
-  if (command.kind !== 'listRecordings') return { kind: 'answered', answer };
+function answered({ data }: HubResponse, command: DeviceCommand, commandMessageId: number): Outcome {
+  const response = { commandMessageId, commandSerialNo: noSerialNo, result: 0, message: null };
+  if (command.kind !== 'listRecordings') return { kind: 'answered', answer: response };
   const body = recordingsIn(data);
   // The vendor's hub sends the list later, to an address of its own customers.
   if (body === null) return { kind: 'unreadable', detail: "the partner's server has answered without the list" };
   const message = { id: resourceList.id, edition: '2019', bodyBase64: body.toString('base64') } as const;
-  return { kind: 'answered', answer: { ...answer, result: null, message } };
+  return { kind: 'answered', answer: { ...response, result: null, message } };
 }
 
 /** Recordings as the Device API shows them, `data.resources`, as the 0x1205 that a terminal would send. */

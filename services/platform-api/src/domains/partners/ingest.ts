@@ -1,8 +1,8 @@
 import type { PartnerHeartbeat, PartnerPosition, PartnerReport } from '@fleet/bus';
-import { AppError, invalid, parseJsonBody, type RequestContext } from '@fleet/service-kit';
-import { callerIfAny } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
+import { AppError, parseJsonBody, type RequestContext, validationError } from '@fleet/service-kit';
+import { findCaller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import {
   ingestedId,
   isMiningDevice,
@@ -114,7 +114,7 @@ async function store<T extends { readonly timestamp: number }>(
 
 /** The two platform headers, which the guard has checked, or the token of the body. */
 async function senderOf({ records, limits }: Parts, body: PushBody, context: RequestContext): Promise<Sender> {
-  const caller = callerIfAny(context);
+  const caller = findCaller(context);
   if (caller !== undefined) {
     await limits.consume('partner', `key:${caller.keyId ?? 0}`, context);
     return { accountId: caller.accountId, partnerId: null, imeiPrefixes: [] };
@@ -138,8 +138,9 @@ function itemsOf(body: PushBody): readonly unknown[] {
   const path = body.data_list === undefined && body.data !== undefined ? '/data' : '/data_list';
   const value = body.data_list ?? body.data;
   const items: unknown = typeof value === 'string' ? parseJsonBody(Buffer.from(value)) : value;
-  if (!Array.isArray(items)) throw invalid([{ path, message: items === undefined ? 'is missing' : 'must be a list' }]);
-  if (items.length > maxItems) throw invalid([{ path, message: `must not have more than ${maxItems} items` }]);
+  if (!Array.isArray(items))
+    throw validationError([{ path, message: items === undefined ? 'is missing' : 'must be a list' }]);
+  if (items.length > maxItems) throw validationError([{ path, message: `must not have more than ${maxItems} items` }]);
   return items as readonly unknown[];
 }
 
@@ -154,7 +155,7 @@ class KnownDevices {
     this.#sender = sender;
   }
 
-  /** Why a device is refused, or null. A device of another account is unknown, so that numbers can not be probed. */
+  /** Why a device is refused, or null. A device of another account is unknown, so that numbers cannot be probed. */
   async refusalOf(imei: string, recordedImei: string): Promise<string | null> {
     const known = this.#refusals.get(imei);
     if (known !== undefined) return known;

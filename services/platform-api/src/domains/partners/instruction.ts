@@ -1,5 +1,5 @@
 import { type DeviceCommand, partnerCommandNumbers as proNos } from '@fleet/bus';
-import { parameterValue } from '@fleet/jt808';
+import { readParameterValue } from '@fleet/jt808';
 
 /** A command as the vendor hub takes it. */
 export interface PartnerInstruction {
@@ -103,6 +103,6 @@ const alarmOf = (flags: string): number | string => (Number.isSafeInteger(Number
 
 /** Keyed by decimal id, as the hub shows parameters; what is neither a number nor text in the standard's table goes as hex. */
 function parameterOf({ id, valueHex }: { id: number; valueHex: string }): [string, string] {
-  const value = parameterValue({ id, bytes: Buffer.from(valueHex, 'hex') });
+  const value = readParameterValue({ id, bytes: Buffer.from(valueHex, 'hex') });
   return [String(id), value === undefined ? valueHex : String(value)];
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
-import { AddressGuard } from '@fleet/service-kit';
+import { SsrfGuard } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PartnerHubs } from './partner-hub.ts';
 
@@ -267,7 +267,7 @@ describe("a hub's answer", () => {
       more();
     };
     expect(await ask()).toEqual(unreadable('more than'));
-    // It would write for ever.
+    // It would write forever.
     await cut;
   });
 
@@ -329,7 +329,7 @@ describe('the way to a hub', () => {
       looks += 1;
       return [{ address: '127.0.0.1', family: 4 as const }];
     };
-    hubs = new PartnerHubs(settings, new AddressGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve }));
+    hubs = new PartnerHubs(settings, new SsrfGuard({ allowHttp: true, allowedCidrs: ['127.0.0.0/8'], resolve }));
     const named = url.replace('127.0.0.1', 'hub.invalid');
     expect(await ask(text, { url: named })).toMatchObject({ kind: 'answered' });
     expect(looks).toBe(1);

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { DeviceCommand, Outcome } from '@fleet/bus';
-import { AddressGuard, type GuardVerdict } from '@fleet/service-kit';
+import { SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
-import type { Config } from '../../config.ts';
-import { type HubAnswer, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
+import type { Config } from '../../assembly/config.ts';
+import { type HubResponse, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
 import { partnerInstructionOf } from './instruction.ts';
 
 /** Where a partner's devices are commanded. */
@@ -16,7 +16,7 @@ export interface PartnerChannel {
 }
 
 /** One command to one device of a partner. */
-export interface PartnerAsk {
+export interface PartnerRequest {
   readonly channel: PartnerChannel;
   /** As it is on record. */
   readonly shownImei: string;
@@ -25,7 +25,7 @@ export interface PartnerAsk {
   readonly correlationId: string;
 }
 
-/** The wait for a partner's server, whatever the caller would wait (platform-contract.md, section 18). */
+/** The wait for a partner's server, whatever the caller would wait (docs/reference/partners.md). */
 const longestWaitMs = 90_000;
 /** What a hub is told to wait for the device, in seconds. */
 const deviceWaitS = 30;
@@ -45,7 +45,7 @@ class HubError extends Error {
   }
 }
 
-type Allowed = Extract<GuardVerdict, { kind: 'allowed' }>;
+type Allowed = Extract<SsrfVerdict, { kind: 'allowed' }>;
 
 interface Sent {
   readonly verdict: Allowed;
@@ -57,8 +57,8 @@ interface Sent {
 export type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
 
 /** The guard of partners' servers, as the settings want it. */
-export const partnerGuard = (config: HubSettings): AddressGuard =>
-  new AddressGuard({
+export const partnerGuard = (config: HubSettings): SsrfGuard =>
+  new SsrfGuard({
     allowHttp: config.PARTNER_COMMAND_ALLOW_HTTP,
     allowedCidrs: config.PARTNER_COMMAND_ALLOWED_CIDRS.split(',')
       .map((network) => network.trim())
@@ -68,17 +68,17 @@ export const partnerGuard = (config: HubSettings): AddressGuard =>
 /** Address of the command channel below a base URL. */
 export const commandAddress = (url: string): string => `${url.replace(/\/+$/, '')}/api/device/sendInstruct`;
 
-/** Commands the devices of partners by the command channel of the vendor's hub (section 18). Each server has a breaker of its own. */
+/** Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker. */
 export class PartnerHubs {
-  readonly #guard: AddressGuard;
-  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubAnswer>>();
+  readonly #guard: SsrfGuard;
+  readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubResponse>>();
 
   constructor(config: HubSettings, guard = partnerGuard(config)) {
     this.#guard = guard;
   }
 
   /** Sends a command and answers how it ended; never throws for what a partner's server may do. */
-  async ask(ask: PartnerAsk): Promise<Outcome> {
+  async ask(ask: PartnerRequest): Promise<Outcome> {
     const instruction = partnerInstructionOf(ask.command);
     if (instruction === null)
       return { kind: 'refused', detail: 'the command channel of its partner has no such command' };
@@ -104,7 +104,7 @@ export class PartnerHubs {
     for (const breaker of this.#breakers.values()) breaker.shutdown();
   }
 
-  #breakerOf(address: string): CircuitBreaker<[Sent], HubAnswer> {
+  #breakerOf(address: string): CircuitBreaker<[Sent], HubResponse> {
     const known = this.#breakers.get(address);
     if (known !== undefined) return known;
     const breaker = new CircuitBreaker(post, {
@@ -127,7 +127,7 @@ export class PartnerHubs {
 
 /** The fields of section 18, in its order. */
 function formOf(
-  { channel, shownImei }: PartnerAsk,
+  { channel, shownImei }: PartnerRequest,
   { proNo, cmdContent }: { proNo: number; cmdContent: string },
   timeoutMs: number,
 ): string {
@@ -149,7 +149,7 @@ function formOf(
   }).toString();
 }
 
-async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubAnswer> {
+async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<HubResponse> {
   const signal = AbortSignal.timeout(timeoutMs);
   let response: { status: number; text: string };
   try {

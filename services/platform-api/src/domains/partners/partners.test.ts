@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { readPartnerReport, readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
+import { parsePartnerReport, readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
@@ -67,7 +67,7 @@ describe('pushgps', () => {
     );
     const [report] = (await stored()).filter(({ phone }) => phone.endsWith(imei));
     expect(report).toMatchObject({ edition: 'partner', messageId: 0x0200 });
-    expect(report && readPartnerReport(report)).toMatchObject({
+    expect(report && parsePartnerReport(report)).toMatchObject({
       kind: 'position',
       accountId: world.ours.accountId,
       position: { latitude: 22.577, speed: 42, ignition: true, odometerKm: 1.5, timestamp: Date.parse(item.gpsTime) },
@@ -137,15 +137,15 @@ describe('pushgps', () => {
     ['a token that is no text', { token: 7, data_list: [] }],
   ])('answers 400 with the code 1001 for %s', async (_case, body) => {
     const sent = typeof body === 'object' && !('token' in body) ? { token, ...body } : body;
-    const answer = await anyone.post(gps, sent);
+    const response = await anyone.post(gps, sent);
     const status = body === undefined ? 401 : 400;
-    expect(answer).toMatchObject({ status, body: { code: status === 400 ? 1001 : 1004, status } });
+    expect(response).toMatchObject({ status, body: { code: status === 400 ? 1001 : 1004, status } });
   });
 
   it('takes 500 items, and no body above 2 MiB', async () => {
     const list = Array.from({ length: 500 }, () => ({}));
-    const answer = await anyone.post(gps, { token, data_list: list });
-    expect((answer.body as { data: { rejected: unknown[] } }).data.rejected).toHaveLength(500);
+    const response = await anyone.post(gps, { token, data_list: list });
+    expect((response.body as { data: { rejected: unknown[] } }).data.rejected).toHaveLength(500);
     const large = await anyone.post(gps, { token, data_list: [], filling: 'x'.repeat(2 * 1024 * 1024) });
     expect(large).toMatchObject({ status: 413, body: { code: 1001 } });
   });
@@ -171,7 +171,10 @@ describe('pushhb', () => {
     expect(await anyone.post(heartbeat, { token, data_list: [item, item] })).toMatchObject(counts(1, 1));
     expect(await anyone.post(heartbeat, { token, data_list: [item] })).toMatchObject(counts(0, 1));
     const [report] = (await stored()).filter(({ phone }) => phone.endsWith(imei));
-    expect(report && readPartnerReport(report)).toMatchObject({ kind: 'heartbeat', heartbeat: { values: { acc: 1 } } });
+    expect(report && parsePartnerReport(report)).toMatchObject({
+      kind: 'heartbeat',
+      heartbeat: { values: { acc: 1 } },
+    });
     const [device] = (await owner.post('/api/mining-devices/list', { query: imei })).items;
     expect(device).toMatchObject({ data_count: 0, last_location: null, last_seen: expect.any(String) });
     const cleared = await owner.post('/api/mining-device/clear-database', { confirm: 'CLEAR', imei });

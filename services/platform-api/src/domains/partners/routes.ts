@@ -1,19 +1,19 @@
 import {
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
   Reply,
   type Route,
-  readPaging,
+  singleSchema,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { readJsonOrForm } from '../../http/forms.ts';
-import { idParams, shownRecord } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { parseJsonOrForm } from '../../platform/forms.ts';
+import { idParams, toRecordResponse } from '../../platform/schemas.ts';
 import { commandLevelOf } from './command-level.ts';
 import { pushHeartbeats, pushPositions } from './ingest.ts';
 import { vendorError } from './rules.ts';
@@ -21,7 +21,7 @@ import {
   createPartnerBody,
   listPartnersQuery,
   type Partner,
-  partnerShown,
+  partnerResponseSchema,
   partnerWithToken,
   pushAnswer,
   pushBody,
@@ -33,8 +33,8 @@ import { createPartner, deletePartner, listPartners, readPartner, updatePartner 
 const tags = ['Partners'];
 const administration = { permission: 'administration' } as const;
 
-const shownPartner = (partner: Partner) => ({
-  ...shownRecord(partner),
+const toPartnerResponse = (partner: Partner) => ({
+  ...toRecordResponse(partner),
   name: partner.name,
   imei_prefixes: [...partner.imeiPrefixes],
   ip_allowlist: [...partner.ipAllowlist],
@@ -56,14 +56,14 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     query: listPartnersQuery,
-    response: pageOf(partnerShown),
+    response: pageSchema(partnerResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listPartners(deps, callerOf(context), {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+      const paging = parsePagination(query);
+      const { items, total } = await listPartners(deps, getCaller(context), {
+        sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageEnvelope({ items: items.map(shownPartner), total }, paging);
+      return pageResponse({ items: items.map(toPartnerResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -75,17 +75,17 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     isIdempotent: true,
     body: createPartnerBody,
-    response: oneOf(partnerWithToken),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
+    response: singleSchema(partnerWithToken),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
     errors: {
       401: unauthorized,
       409: 'The account has as many partners as it may have.',
     },
     handle: async ({ body, context }) => {
-      const { partner, token } = await createPartner(deps, callerOf(context), body);
+      const { partner, token } = await createPartner(deps, getCaller(context), body);
       return new Reply(
         201,
-        { data: { ...shownPartner(partner), token } },
+        { data: { ...toPartnerResponse(partner), token } },
         { Location: `/api/partners/${partner._id}` },
       );
     },
@@ -98,9 +98,9 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: oneOf(partnerShown),
+    response: singleSchema(partnerResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownPartner(await readPartner(deps, callerOf(context), params.id)),
+      data: toPartnerResponse(await readPartner(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -113,10 +113,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     access: administration,
     params: idParams,
     body: updatePartnerBody,
-    response: oneOf(partnerShown),
-    errors: { ...otherVersion, 401: unauthorized },
+    response: singleSchema(partnerResponseSchema),
+    errors: { ...versionMismatchErrors, 401: unauthorized },
     handle: async ({ params, body, context }) => ({
-      data: shownPartner(await updatePartner(deps, callerOf(context), params.id, body, expectedVersion(context))),
+      data: toPartnerResponse(await updatePartner(deps, getCaller(context), params.id, body, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -127,10 +127,10 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     tags,
     access: administration,
     params: idParams,
-    response: oneOf(partnerShown),
-    errors: otherVersion,
+    response: singleSchema(partnerResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownPartner(await deletePartner(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: toPartnerResponse(await deletePartner(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
 ];
@@ -147,7 +147,7 @@ const ingest = {
   body: pushBody,
   bodyTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
   bodyLimitBytes: 2 * 1024 * 1024,
-  readBody: async (bytes, context) => (await readJsonOrForm(bytes, context)) ?? {},
+  readBody: async (bytes, context) => (await parseJsonOrForm(bytes, context)) ?? {},
   renderError: vendorError,
   response: pushAnswer,
   errors: {
@@ -158,7 +158,7 @@ const ingest = {
     415: failure('The body is compressed: code 1001.'),
     429: failure('Too many requests: code 1006.'),
     500: failure('Unexpected server error.'),
-    503: failure('What was sent can not be stored at the moment: send it again.'),
+    503: failure('What was sent cannot be stored at the moment: send it again.'),
   },
 } as const satisfies Partial<Route> & { access: unknown };
 

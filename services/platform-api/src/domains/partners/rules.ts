@@ -34,7 +34,7 @@ export const vendorError = (error: AppError, requestId: string) => ({
   ...(error.details.length === 0 ? {} : { details: error.details }),
 });
 
-/** Items of a push at most (platform-contract.md, section 1.7). */
+/** Items of a push at most (docs/reference/conventions.md). */
 export const maxItems = 500;
 const aheadLimitMs = 600_000;
 /** Before the first satellites of 1980 no receiver has a time of its own. */

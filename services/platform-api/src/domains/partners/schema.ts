@@ -1,9 +1,9 @@
 import { type PartnerCommandLevel, partnerCommandLevels } from '@fleet/bus';
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, text, trimmedText } from '../../fields.ts';
-import { nullable, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullableField, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** A server of another company that sends what its devices report, and the token by which it is known. */
 export interface Partner extends AccountRecord {
@@ -38,7 +38,7 @@ const commandUrl = Type.String({
 });
 const commandToken = text(1, 256, { description: 'Token for that server; never shown.' });
 
-const commandLevel = oneOfWords(partnerCommandLevels, {
+const commandLevel = stringEnum(partnerCommandLevels, {
   description:
     'What the partner may send to terminals. `standard`: all but firmware, server changes, factory resets, the parameters and texts that amount to them. Default: `standard`. Only an owner may change it.',
 });
@@ -67,16 +67,16 @@ export const updatePartnerBody = Type.Object({
   name: Type.Optional(trimmedText(1, 100)),
   imei_prefixes: Type.Optional(numberPrefixes),
   ip_allowlist: Type.Optional(networks),
-  command_url: Type.Optional(clearable(commandUrl)),
-  command_token: Type.Optional(clearable(commandToken)),
+  command_url: Type.Optional(nullableField(commandUrl)),
+  command_token: Type.Optional(nullableField(commandToken)),
   ...levelChange,
 });
 export type UpdatePartnerBody = Static<typeof updatePartnerBody>;
 
-export const listPartnersQuery = Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) });
+export const listPartnersQuery = Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) });
 
 const shownFields = {
-  ...recordShape,
+  ...recordProperties,
   name: Type.String(),
   imei_prefixes: Type.Array(Type.String()),
   ip_allowlist: Type.Array(Type.String()),
@@ -85,7 +85,7 @@ const shownFields = {
   has_command_token: Type.Boolean(),
   command_level: commandLevel,
 };
-export const partnerShown = Type.Object(shownFields, { title: 'Partner' });
+export const partnerResponseSchema = Type.Object(shownFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(
   { ...shownFields, token: Type.String({ description: 'Shown here alone.' }) },
   { title: 'PartnerWithToken' },

@@ -1,4 +1,4 @@
-/** Settings of the command channel to partners' servers (platform-contract.md, section 18). */
+/** Settings of the command channel to partners' servers (docs/reference/partners.md). */
 export const partnerSettings = {
   PARTNER_AUTO_REGISTER: {
     type: 'boolean',

@@ -2,15 +2,15 @@ import {
   appendPartnerReport,
   type Bus,
   ensureStreams,
+  JetStreamPublisher,
   maxBatchBytes,
   type PartnerReport,
-  partitionOf,
-  StoredPublisher,
   TelemetryBatch,
+  telemetryPartition,
   telemetrySubject,
 } from '@fleet/bus';
 import { AppError, type Logger } from '@fleet/service-kit';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../assembly/config.ts';
 
 /** A report of a device by its canonical number. */
 export interface DeviceReport {
@@ -27,14 +27,14 @@ const largestReportBytes = 8 * 1024;
 export class PartnerTelemetry {
   readonly #bus: Bus;
   readonly #config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>;
-  readonly #publisher: StoredPublisher;
+  readonly #publisher: JetStreamPublisher;
   #streams: Promise<void> | undefined;
 
   constructor(bus: Bus, config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>, log: Logger) {
     this.#bus = bus;
     this.#config = config;
     const onRefused = (detail: string): void => log.warn({ detail }, "a partner's reports are not stored yet");
-    this.#publisher = new StoredPublisher(bus, { giveUpAfterMs, onRefused });
+    this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
   /** Resolves once JetStream has all of the reports; 503 when it does not take them. */
@@ -43,7 +43,7 @@ export class PartnerTelemetry {
     const batches = new Map<number, TelemetryBatch>();
     const sent: Promise<void>[] = [];
     for (const { imei, receivedAtMs, report } of reports) {
-      const partition = partitionOf(imei, this.#config.TELEMETRY_PARTITIONS);
+      const partition = telemetryPartition(imei, this.#config.TELEMETRY_PARTITIONS);
       const batch = batches.get(partition) ?? new TelemetryBatch();
       batches.set(partition, batch);
       if (batch.size + largestReportBytes > maxBatchBytes) sent.push(this.#publish(partition, batch));
@@ -61,7 +61,7 @@ export class PartnerTelemetry {
     return new Promise((resolve, reject) => {
       const done = (stored: boolean): void => {
         if (stored) resolve();
-        else reject(new AppError('unavailable', 'The reports can not be stored at the moment.'));
+        else reject(new AppError('unavailable', 'The reports cannot be stored at the moment.'));
       };
       if (!this.#publisher.publish(telemetrySubject(partition), batch.take(), done)) done(false);
     });
@@ -74,7 +74,7 @@ export class PartnerTelemetry {
     } catch (cause) {
       // The next request tries again.
       this.#streams = undefined;
-      throw new AppError('unavailable', 'The reports can not be stored at the moment.', { cause });
+      throw new AppError('unavailable', 'The reports cannot be stored at the moment.', { cause });
     }
   }
 

@@ -1,20 +1,20 @@
 import { defaultCommandLevel } from '@fleet/bus';
 import {
   AppError,
-  invalid,
-  isAddressAllowed,
-  isNetwork,
-  type PageItems,
-  type Paging,
-  type Sorting,
+  isCidr,
+  isIpAllowed,
+  type Page,
+  type Pagination,
+  type Sort,
+  validationError,
 } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { given } from '../../fields.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
-import type { Records } from '../../store/records.ts';
-import { isLetIn } from '../accounts/standing.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { isAccountActive } from '../accounts/account-status.ts';
 import { audit } from '../audit/use-cases.ts';
 import { authorizeLevelChange, commandLevelOf } from './command-level.ts';
 import { PartnerDevices } from './devices-store.ts';
@@ -42,7 +42,7 @@ export async function createPartner(
   const token = newToken();
   const credentials = { tokenSha256: tokenHash(token), hint: token.slice(-4) };
   const fields = { name, imeiPrefixes, ipAllowlist, ...credentials, ...channel, commandLevel };
-  const partner = await insertWithin(
+  const partner = await insertWithinQuota(
     deps.database,
     {
       name: `partners of account ${caller.accountId}`,
@@ -75,7 +75,7 @@ export async function updatePartner(
   checkNetworks(ipAllowlist ?? []);
   const channel = await channelOf(deps, caller, body, before);
   await authorizeLevelChange(deps, caller, { from: commandLevelOf(before), to: commandLevel }, body.code);
-  const change = { ...given({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
+  const change = { ...omitUndefined({ name, imeiPrefixes, ipAllowlist, commandLevel }), ...channel };
   const partner = await partnersIn(deps.records).update(caller, id, change, expectedVersion);
   if (partner === null) throw notFound(id);
   deps.partnerChannels.forget();
@@ -88,8 +88,9 @@ export async function updatePartner(
 const notFound = (id: number): AppError => new AppError('not_found', `There is no partner ${id}.`);
 
 function checkNetworks(networks: readonly string[]): void {
-  const wrong = networks.findIndex((network) => !isNetwork(network));
-  if (wrong >= 0) throw invalid([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
+  const wrong = networks.findIndex((network) => !isCidr(network));
+  if (wrong >= 0)
+    throw validationError([{ path: `/ip_allowlist/${wrong}`, message: 'must be an address or a network' }]);
 }
 
 type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
@@ -103,7 +104,7 @@ async function channelOf(
 ): Promise<Channel> {
   const url = wantedUrl === undefined ? (before.commandUrl ?? null) : wantedUrl;
   if (url === null) {
-    if (typeof token === 'string') throw invalid([{ path: '/command_token', message: 'needs command_url' }]);
+    if (typeof token === 'string') throw validationError([{ path: '/command_token', message: 'needs command_url' }]);
     return { commandUrl: null, sealedCommandToken: null };
   }
   if (url !== before.commandUrl) await checkAddress(deps, url);
@@ -114,16 +115,16 @@ async function channelOf(
 }
 
 async function checkAddress(deps: Pick<Deps, 'config'>, url: string): Promise<void> {
-  if (url.includes('?')) throw invalid([{ path: '/command_url', message: 'must not have a query' }]);
+  if (url.includes('?')) throw validationError([{ path: '/command_url', message: 'must not have a query' }]);
   const verdict = await partnerGuard(deps.config).check(commandAddress(url));
-  if (verdict.kind !== 'allowed') throw invalid([{ path: '/command_url', message: verdict.reason }]);
+  if (verdict.kind !== 'allowed') throw validationError([{ path: '/command_url', message: verdict.reason }]);
 }
 
 export const listPartners = (
   { records }: Parts,
   scope: Scope,
-  part: { readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Partner>> => partnersIn(records).list(scope, part);
+  part: { readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Partner>> => partnersIn(records).list(scope, part);
 
 /** Ends a partner's token; the partner as it was. */
 export async function deletePartner(
@@ -140,16 +141,20 @@ export async function deletePartner(
 }
 
 /** The partner that a token stands for, or null; with an address only where it may come from there. */
-export async function partnerOf(records: Records, token: string, address?: string): Promise<Partner | null> {
+export async function partnerOf(records: RecordStore, token: string, address?: string): Promise<Partner | null> {
   if (token === '' || token.length > 256) return null;
   return partnerOfHash(records, tokenHash(token), address);
 }
 
 /** The same by the SHA-256 of the token, which is all that leaves device-api. Guessing at hashes is hopeless, so their comparison tells nothing by its time. */
-export async function partnerOfHash(records: Records, tokenSha256: string, address?: string): Promise<Partner | null> {
+export async function partnerOfHash(
+  records: RecordStore,
+  tokenSha256: string,
+  address?: string,
+): Promise<Partner | null> {
   const partner = await findPartnerByToken(records, tokenSha256);
-  if (partner === null || !(await isLetIn(records, partner.accountId))) return null;
-  return address === undefined || isAddressAllowed(partner.ipAllowlist, address) ? partner : null;
+  if (partner === null || !(await isAccountActive(records, partner.accountId))) return null;
+  return address === undefined || isIpAllowed(partner.ipAllowlist, address) ? partner : null;
 }
 
 /** Forgets which devices came in by partners for an account whose personal fields are removed. */

@@ -1,4 +1,4 @@
-import type { LocationShown } from '../realtime/shown.ts';
+import type { LocationResponse } from '../last-positions/responses.ts';
 
 /** A history as a file: its parts in order, so that it is written as it is made. */
 export interface HistoryFile {
@@ -18,13 +18,13 @@ export interface FileFrame {
 /** Points in one part of a file. */
 const pointsAtOnce = 500;
 
-export const gpxFile = (points: readonly LocationShown[], frame: FileFrame): HistoryFile => ({
+export const gpxFile = (points: readonly LocationResponse[], frame: FileFrame): HistoryFile => ({
   contentType: 'application/gpx+xml',
   fileName: fileNameOf(frame, 'gpx'),
   parts: gpxParts(points, frame),
 });
 
-export const csvFile = (points: readonly LocationShown[], frame: FileFrame): HistoryFile => ({
+export const csvFile = (points: readonly LocationResponse[], frame: FileFrame): HistoryFile => ({
   contentType: 'text/csv; charset=utf-8; header=present',
   fileName: fileNameOf(frame, 'csv'),
   parts: csvParts(points),
@@ -41,7 +41,10 @@ function fileNameOf({ vehicleNo, fromMs, toMs }: FileFrame, ending: string): str
 const segmentGapMs = 600_000;
 
 /** GPX 1.1 (topografix.com/GPX/1/1): one track of valid fixes. */
-function* gpxParts(points: readonly LocationShown[], { vehicleNo, name, fromMs, toMs }: FileFrame): Generator<string> {
+function* gpxParts(
+  points: readonly LocationResponse[],
+  { vehicleNo, name, fromMs, toMs }: FileFrame,
+): Generator<string> {
   const title = xml(name === vehicleNo ? vehicleNo : `${vehicleNo} ${name}`);
   const fixes = points.filter(({ gps_valid: isValid }) => isValid);
   yield `<?xml version="1.0" encoding="UTF-8"?>
@@ -63,7 +66,7 @@ function* gpxParts(points: readonly LocationShown[], { vehicleNo, name, fromMs, 
   yield `${lastMs === null ? '' : '</trkseg>\n'}</trk>\n</gpx>\n`;
 }
 
-function trackPoint(point: LocationShown): string {
+function trackPoint(point: LocationResponse): string {
   const elevation = point.altitude === null ? '' : `<ele>${point.altitude}</ele>`;
   const satellites = point.satellites === null ? '' : `<sat>${point.satellites}</sat>`;
   const more = `<fleet:speed_kmh>${point.speed}</fleet:speed_kmh><fleet:course>${point.course}</fleet:course>`;
@@ -111,12 +114,12 @@ const columns = [
 ] as const;
 
 /** RFC 4180: a header, lines that end in CR LF. */
-function* csvParts(points: readonly LocationShown[]): Generator<string> {
+function* csvParts(points: readonly LocationResponse[]): Generator<string> {
   yield `${columns.join(',')}\r\n`;
   for (const part of slices(points)) yield part.map(csvLine).join('');
 }
 
-function csvLine(point: LocationShown): string {
+function csvLine(point: LocationResponse): string {
   const values = columns.map((column) => {
     if (column === 'time') return iso(point.timestamp);
     return column === 'alarms' ? point.alarms.join(' ') : point[column];

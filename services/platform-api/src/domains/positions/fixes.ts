@@ -1,5 +1,5 @@
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 
 /** What a position says of where a vehicle was. */
 export type Fix = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp'>;
@@ -32,7 +32,7 @@ export type Step =
   | { readonly kind: 'first' | 'moved' | 'relocated'; readonly believed: Believed; readonly distanceM: number }
   | { readonly kind: 'jump'; readonly believed: Believed; readonly distanceM: 0 };
 
-/** Follows the fixes of a vehicle: one that it can not have reached is a jump, and believed only when the receiver stays there. */
+/** Follows the fixes of a vehicle: one that it cannot have reached is a jump, and believed only when the receiver stays there. */
 export function follow(before: Believed | null, fix: Fix): Step {
   const here = { latitude: fix.latitude, longitude: fix.longitude, atMs: fix.timestamp, jumps: 0 };
   if (before === null) return { kind: 'first', believed: here, distanceM: 0 };

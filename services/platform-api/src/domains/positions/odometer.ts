@@ -1,4 +1,4 @@
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { type Believed, follow, isFix } from './fixes.ts';
 
 /** What the odometer keeps of a vehicle's terminal between reports; JSON. */

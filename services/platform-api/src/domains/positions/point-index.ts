@@ -1,9 +1,10 @@
 import { terminalKey } from '@fleet/jt808';
 import type { NewPoint } from './schema.ts';
 
-type Told = Pick<NewPoint['position'], 'imei' | 'timestamp'>;
+type LatestReadings = Pick<NewPoint['position'], 'imei' | 'timestamp'>;
 
-const keyOf = ({ imei, timestamp }: Told, hash: string): string => `${terminalKey(imei)}:${timestamp}:${hash}`;
+const keyOf = ({ imei, timestamp }: LatestReadings, hash: string): string =>
+  `${terminalKey(imei)}:${timestamp}:${hash}`;
 
 /** Finds reports among points that are on their way into the history; those that are added to the lists meanwhile, too. Costs nothing until it is asked. */
 export class PointIndex {
@@ -17,7 +18,7 @@ export class PointIndex {
     this.#counts = lists.map(() => 0);
   }
 
-  has(position: Told, hash: string): boolean {
+  has(position: LatestReadings, hash: string): boolean {
     for (const [which, points] of this.#lists.entries()) {
       for (const point of points.slice(this.#counts[which])) this.#known.add(keyOf(point.position, point.hash));
       this.#counts[which] = points.length;

@@ -4,8 +4,8 @@ import { destination } from '../../geometry/positions.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { newImei } from '../../testing/terminals.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { recordNotification } from '../notifications/use-cases.ts';
-import type { LastLocation } from '../realtime/schema.ts';
 import { csvCell } from './export.ts';
 import { appendPositions } from './store.ts';
 

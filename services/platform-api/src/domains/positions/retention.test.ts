@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { loadConfig } from '../../config.ts';
-import { Records } from '../../store/records.ts';
+import { loadConfig } from '../../assembly/config.ts';
+import { RecordStore } from '../../store/record-store.ts';
 import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { configOf } from '../preferences/store.ts';
-import type { LastLocation } from '../realtime/schema.ts';
 import { sweepPositions, thinned } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';
@@ -15,12 +15,12 @@ import { appendPositions, daysOf, readPositions } from './store.ts';
 jest.setTimeout(120_000);
 
 let database: Database;
-let records: Records;
+let records: RecordStore;
 beforeAll(() => {
   const url = new URL(testEnv('MONGODB_URL'));
   url.pathname = `/positions_${randomBytes(6).toString('hex')}`;
   database = openDatabase(url.href, { appName: 'test' });
-  records = new Records(database);
+  records = new RecordStore(database);
 });
 afterAll(async () => {
   await database.db.dropDatabase();

@@ -1,5 +1,5 @@
-import type { Deps } from '../../deps.ts';
-import type { SweepTurn } from '../../store/sweep-turn.ts';
+import type { JobSlice } from '../../jobs/job-slice.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { accountConfig } from '../preferences/use-cases.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
@@ -20,7 +20,7 @@ const readAtOnce = 100;
  */
 export async function sweepPositions(
   deps: Parts,
-  { from, isOver }: SweepTurn,
+  { from, isOver }: JobSlice,
   nowMs = Date.now(),
 ): Promise<number | null> {
   const wholeDays = daysByAccount(deps);

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { RequestContext } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehicleIdParams } from '../../platform/schemas.ts';
 import { csvFile, gpxFile, type HistoryFile } from './export.ts';
-import { historyShown, locationsQuery, tripShown, tripsQuery } from './schema.ts';
+import { historyResponseSchema, locationsQuery, tripResponseSchema, tripsQuery } from './schema.ts';
 import { type History, locationsOf, tripsOf } from './use-cases.ts';
 
 const tags = ['History'];
@@ -23,11 +23,11 @@ export const positionRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: locationsQuery,
-    response: historyShown,
+    response: historyResponseSchema,
     contentType: ['application/json', 'application/gpx+xml', 'text/csv'],
     handle: async ({ params, query, context }) => {
-      const history = await locationsOf(deps, callerOf(context), params.vehicleId, query);
-      if (query.format === 'json') return shownHistory(history);
+      const history = await locationsOf(deps, getCaller(context), params.vehicleId, query);
+      if (query.format === 'json') return toHistoryResponse(history);
       await sendFile(context, fileOf(history, query.format), history.nextFromMs);
       return undefined;
     },
@@ -42,14 +42,14 @@ export const positionRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: vehicleIdParams,
     query: tripsQuery,
-    response: Type.Object({ data: Type.Array(tripShown) }),
+    response: Type.Object({ data: Type.Array(tripResponseSchema) }),
     handle: async ({ params, query, context }) => ({
-      data: await tripsOf(deps, callerOf(context), params.vehicleId, query),
+      data: await tripsOf(deps, getCaller(context), params.vehicleId, query),
     }),
   }),
 ];
 
-const shownHistory = ({ points, nextFromMs }: History) => ({
+const toHistoryResponse = ({ points, nextFromMs }: History) => ({
   data: points,
   meta: { truncated: nextFromMs !== null, next_from: nextFromMs },
 });

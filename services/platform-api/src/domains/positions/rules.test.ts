@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { destination } from '../../geometry/positions.ts';
 import { testPosition } from '../../testing/positions.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { advanceOdometer, type OdometerReport, type OdometerState, odometerOf } from './odometer.ts';
 import type { Point } from './schema.ts';
 import { simplified } from './simplify.ts';
@@ -263,7 +263,7 @@ describe('advanceOdometer', () => {
       run([report(0, 0, 5_000), report(60, 600, 5_000.6), report(120, 1_200, 0), report(180, 1_800, 0.6)]).km,
     ).toBe(1.8);
   });
-  it('takes no mileage that can not have been driven', () => {
+  it('takes no mileage that cannot have been driven', () => {
     expect(run([report(0, 0, 10), report(60, 600, 9_999), report(120, 1_200, 9_999.6)]).km).toBe(1.2);
   });
   it('leaves out jumps, what is no fix, and the wandering of who stands', () => {
@@ -287,5 +287,5 @@ describe('odometerOf', () => {
     [{ odometerKm: 1_000, odometerTravelledKm: 50 }, 62.34, 1_012.3],
     [{ odometerKm: 1_000 }, 12, 1_012],
     [{ odometerKm: 1_000, odometerTravelledKm: 50 }, 3, 1_000],
-  ])('is %j at %d km: %d', (offset, travelledKm, shown) => expect(odometerOf(offset, travelledKm)).toBe(shown));
+  ])('is %j at %d km: %d', (offset, travelledKm, response) => expect(odometerOf(offset, travelledKm)).toBe(response));
 });

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { nullable, recordId, time } from '../../schemas.ts';
-import { timeParameter } from '../../times.ts';
-import type { LastLocation } from '../realtime/schema.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 
 /** A position of a vehicle that was reported. */
 export interface Point {
@@ -95,20 +95,20 @@ export type LocationsQuery = Static<typeof locationsQuery>;
 export const tripsQuery = Type.Object(windowQuery);
 export type TripsQuery = Static<typeof tripsQuery>;
 
-export const historyShown = Type.Object({
-  data: Type.Array(locationShown),
+export const historyResponseSchema = Type.Object({
+  data: Type.Array(locationResponseSchema),
   meta: Type.Object({
     truncated: Type.Boolean({ description: 'True where there is more in the window than the answer has.' }),
     next_from: nullable(Type.Integer({ description: 'Where to go on, as `from`; milliseconds since 1970.' })),
   }),
 });
 
-export const tripShown = Type.Object(
+export const tripResponseSchema = Type.Object(
   {
     started_at: time,
     ended_at: nullable(time),
-    start: locationShown,
-    end: nullable(locationShown),
+    start: locationResponseSchema,
+    end: nullable(locationResponseSchema),
     distance_km: Type.Number(),
     duration_seconds: Type.Integer(),
     idle_seconds: Type.Integer({ description: 'Standstill within the trip.' }),
@@ -121,4 +121,4 @@ export const tripShown = Type.Object(
   },
   { title: 'Trip' },
 );
-export type TripShown = Static<typeof tripShown>;
+export type TripResponse = Static<typeof tripResponseSchema>;

@@ -1,4 +1,4 @@
-import { degreeM, nearLongitude, type Position, radians } from '../../geometry/positions.ts';
+import { degreeM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
 
 /** Points that are looked at together: the time grows with their square in the worst case, a zigzag. */
 const atOnce = 1_000;
@@ -27,8 +27,8 @@ function placesOf(positions: readonly Position[]): Places {
   const latitudes = Float64Array.from(positions, ([latitude]) => latitude);
   const longitudes = Float64Array.from(positions, ([, longitude]) => longitude);
   for (let at = 1; at < longitudes.length; at += 1)
-    longitudes[at] = nearLongitude(longitudes[at] ?? 0, longitudes[at - 1] ?? 0);
-  return { latitudes, longitudes, scales: latitudes.map((latitude) => Math.cos(radians(latitude))) };
+    longitudes[at] = unwrapLongitude(longitudes[at] ?? 0, longitudes[at - 1] ?? 0);
+  return { latitudes, longitudes, scales: latitudes.map((latitude) => Math.cos(toRadians(latitude))) };
 }
 
 function markBends(places: Places, stays: Uint8Array, from: number, to: number, toleranceM: number): void {

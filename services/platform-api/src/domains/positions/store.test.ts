@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEnv } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { testPosition } from '../../testing/positions.ts';
 import { tooLargeError } from '../../testing/too-large.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { pack, unpack } from './packing.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, readPositions } from './store.ts';

@@ -1,6 +1,6 @@
 import { terminalKey } from '@fleet/jt808';
-import { type Collection, type Database, findByIds, isDuplicateKey, tooLargeIn } from '@fleet/storage';
-import { writeGently } from '../../store/gentle-writes.ts';
+import { type Collection, type Database, findByIds, findTooLargeIds, isDuplicateKey } from '@fleet/storage';
+import { writeThrottled } from '../../store/throttled-writes.ts';
 import { BucketBounds, type BucketFields, maxBucketPoints } from './bucket-bounds.ts';
 import { pack, unpack } from './packing.ts';
 import type { Bucket, NewPoint, Point, VehicleDays, Window } from './schema.ts';
@@ -46,7 +46,7 @@ export async function appendPositions(
     const operations = [...buckets].map(([_id, { head, points }]) => ({
       updateOne: { filter: { _id }, update: { $set: { ...head, ...points } }, upsert: true },
     }));
-    return untilMade(() => writeGently(database, bucketsIn(database), operations, isUrgent));
+    return untilMade(() => writeThrottled(database, bucketsIn(database), operations, isUrgent));
   });
   for (const id of refused.keys()) bounds.fill(id);
   const points = [...refused.values()].reduce((sum, bucket) => sum + Object.keys(bucket.points).length, leftOut);
@@ -70,7 +70,7 @@ async function untilFits(
       await write();
       return refused;
     } catch (error) {
-      const tooLarge = tooLargeIn(error).flatMap((id) => [...buckets].filter(([each]) => each === id));
+      const tooLarge = findTooLargeIds(error).flatMap((id) => [...buckets].filter(([each]) => each === id));
       if (tooLarge.length === 0) throw error;
       for (const [id, bucket] of tooLarge) {
         buckets.delete(id);
@@ -105,7 +105,7 @@ export async function readDay(database: Database, vehicleId: number, day: string
 }
 
 /**
- * Puts fewer points in the place of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
+ * Puts fewer points instead of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
  * which who reads them does not see, and the next time it is done again.
  */
 export async function thinDay(
@@ -134,7 +134,7 @@ export async function removeDay(database: Database, known: VehicleDays, day: str
 /** One by one for the same reason. */
 async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
   const operations = ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
-  await writeGently(database, bucketsIn(database), operations, () => false);
+  await writeThrottled(database, bucketsIn(database), operations, () => false);
 }
 
 const dayIdOf = (imei: string, vehicleId: number, day: string): string => `${imei}:${vehicleId}:${day}`;
@@ -186,7 +186,7 @@ async function recordDays(
   const operations = [...vehicles].map(([_id, $set]) => ({
     updateOne: { filter: { _id }, update: { $set }, upsert: true },
   }));
-  await untilMade(() => writeGently(database, daysIn(database), operations, isUrgent));
+  await untilMade(() => writeThrottled(database, daysIn(database), operations, isUrgent));
   for (const key of added) known.add(key);
 }
 
@@ -353,16 +353,18 @@ function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[]
 /** Which of some reports are in the history already, as a function of a position and its hash. */
 export async function knownPoints(
   database: Database,
-  asked: readonly {
+  requested: readonly {
     readonly imei: string;
     readonly vehicleId: number;
     readonly timestamp: number;
     readonly hash: string;
   }[],
 ): Promise<(position: { readonly imei: string; readonly timestamp: number }, hash: string) => boolean> {
-  if (asked.length === 0) return () => false;
+  if (requested.length === 0) return () => false;
   const startOf = (timestamp: number): number => Math.floor(timestamp / bucketMs) * bucketMs;
-  const ids = new Set(asked.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))));
+  const ids = new Set(
+    requested.map(({ imei, vehicleId, timestamp }) => bucketIdOf(imei, vehicleId, startOf(timestamp))),
+  );
   const buckets = await bucketsOf(database, [...ids]);
   const known = new Set<string>();
   for (const { _id, points } of buckets)

@@ -1,4 +1,4 @@
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { follow, isFix, placeOf } from './fixes.ts';
 import type { Point, Window } from './schema.ts';
 import { simplified } from './simplify.ts';
@@ -14,7 +14,7 @@ export interface Track {
 
 /** Points of a track: so many are read, and so many shown. */
 const maxRead = 90_000;
-const maxShown = 1_000;
+const maxResponseSchema = 1_000;
 const toleranceM = 5;
 /** What counts as lately, and how little of a way tells nothing. */
 const lateMs = 15 * 60_000;
@@ -40,10 +40,10 @@ export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: n
     if (fixes.length >= maxRead) break;
   }
   const line = simplified(fixes, toleranceM, ({ position }) => placeOf(position));
-  const every = Math.ceil(line.length / maxShown);
-  const shown = line.filter((_point, at) => at % every === 0 || at === line.length - 1);
+  const every = Math.ceil(line.length / maxResponseSchema);
+  const response = line.filter((_point, at) => at % every === 0 || at === line.length - 1);
   return {
-    points: shown.map(({ position }) => [position.latitude, position.longitude, position.timestamp]),
+    points: response.map(({ position }) => [position.latitude, position.longitude, position.timestamp]),
     paceKmh: pace.wayM < leastWayM ? null : (pace.wayM / pace.ms) * 3_600,
   };
 }

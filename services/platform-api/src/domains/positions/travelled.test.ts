@@ -20,36 +20,36 @@ const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Pr
   const state = { stream: 's', seq: 1, vehicleId, terminalSinceMs, location, recent: [], travelledKm, rules: {} };
   return world.deps.redis.set(`rule-state:${imei}`, JSON.stringify(state));
 };
-const shown = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
+const response = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
 
 it("a vehicle's odometer is what the user has set, and what it has come since", async () => {
   const [first, second] = [newImei(), newImei()];
   const { id } = (await owner.post('/api/vehicles', { vehicle_no: 'ODO 1', imei: first, odometer_km: 1_000 })).data;
-  expect(await shown(id)).toBe(1_000);
+  expect(await response(id)).toBe(1_000);
   await hasCome(first, id, 12.34);
-  expect(await shown(id)).toBe(1_012.3);
+  expect(await response(id)).toBe(1_012.3);
   const list = await owner.get(`/api/vehicles?imei=${first}`);
   expect(list.items).toMatchObject([{ odometer_km: 1_012.3 }]);
 
   expect((await owner.put(`/api/vehicles/${id}`, { odometer_km: 500 })).data).toMatchObject({ odometer_km: 500 });
   await hasCome(first, id, 22.34);
-  expect(await shown(id)).toBe(510);
+  expect(await response(id)).toBe(510);
   expect((await owner.put(`/api/vehicles/${id}`, { name: 'Odo' })).data).toMatchObject({ odometer_km: 510 });
 
   // Another terminal begins its own count; what it has come in another vehicle is none of this one's.
   await hasCome(second, id + 1_000, 99);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: second })).data).toMatchObject({ odometer_km: 510 });
-  expect(await shown(id)).toBe(510);
+  expect(await response(id)).toBe(510);
   await hasCome(second, id, 3);
-  expect(await shown(id)).toBe(513);
-  // Back again: what was known of the first one was forgotten when it went, and its count begins anew.
+  expect(await response(id)).toBe(513);
+  // Back again: what was known of the first one was forgotten when it went, and its count begins again.
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
-  expect(await shown(id)).toBe(514);
+  expect(await response(id)).toBe(514);
   const kept = (await world.deps.redis.get(`rule-state:${first}`)) ?? '';
   expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
   // What a report that was under way has written behind that is of before.
   await world.deps.redis.set(`rule-state:${first}`, kept);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 514 });
-  expect(await shown(id)).toBe(514);
+  expect(await response(id)).toBe(514);
 });

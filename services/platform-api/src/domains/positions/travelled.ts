@@ -1,6 +1,6 @@
-import type { Deps } from '../../deps.ts';
-import { isStateOf } from '../../telemetry/state.ts';
-import { readStates } from '../../telemetry/states.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { readStates } from '../../telemetry/state-store.ts';
+import { isStateOf } from '../../telemetry/vehicle-state.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
@@ -13,7 +13,7 @@ export async function travelledKm(
   const byImei = new Map(vehicles.flatMap((vehicle) => (vehicle.imei === null ? [] : [[vehicle.imei, vehicle]])));
   try {
     const states = await readStates(redis, records.database, [...byImei.keys()]);
-    // A terminal that was in another vehicle begins anew with its first report in this one.
+    // A terminal that was in another vehicle begins again with its first report in this one.
     const own = [...states].filter(([imei, state]) => isStateOf(state, byImei.get(imei)));
     return new Map(own.map(([, { vehicleId, travelledKm: km }]) => [vehicleId, km]));
   } catch (error) {

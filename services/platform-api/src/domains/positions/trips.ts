@@ -45,7 +45,7 @@ interface Open {
 
 /**
  * Finds the drives in a vehicle's reports, given in the order of device time. A drive begins with movement, and ends with 5 minutes of standstill, with the ignition
- * (where the vehicle has shown that it has an ignition signal), or with a gap in which the vehicle can not have driven on.
+ * (where the vehicle has shown that it has an ignition signal), or with a gap in which the vehicle cannot have driven on.
  */
 export class TripFinder {
   readonly #done: Trip[] = [];

@@ -1,23 +1,23 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { readMoment } from '../../times.ts';
-import { driverNames } from '../drivers/look-ups.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import { findDriverNames } from '../drivers/queries.ts';
+import type { LocationResponse } from '../last-positions/responses.ts';
 import { happenedTo } from '../notifications/counts.ts';
-import type { LocationShown } from '../realtime/shown.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { placeOf } from './fixes.ts';
+import { type HistoryFrame, toPointResponse, toTripResponse } from './responses.ts';
 import {
   type LocationsQuery,
   maxDays,
   maxPoints,
   type Point,
-  type TripShown,
+  type TripResponse,
   type TripsQuery,
   type Window,
 } from './schema.ts';
-import { type HistoryFrame, shownPoint, shownTrip } from './shown.ts';
 import { simplified } from './simplify.ts';
 import { readPositions } from './store.ts';
 import { type Trip, TripFinder } from './trips.ts';
@@ -30,7 +30,7 @@ const dayMs = 86_400_000;
 export interface History {
   readonly vehicle: Vehicle;
   readonly window: Window;
-  readonly points: readonly LocationShown[];
+  readonly points: readonly LocationResponse[];
   /** Null where this is all. */
   readonly nextFromMs: number | null;
 }
@@ -51,7 +51,7 @@ export async function locationsOf(
   const limit = Math.min(query.limit, maxPoints);
   // What is thinned is read whole first; otherwise one point more than is asked for tells that there are more.
   const read = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
-  const shown = pageOf(
+  const response = pageOf(
     simplified(read.points, query.simplify_m, ({ position }) => placeOf(position)),
     limit,
   );
@@ -59,8 +59,8 @@ export async function locationsOf(
   return {
     vehicle: visible.vehicle,
     window,
-    points: shown.points.map((point) => shownPoint(point, frame)),
-    nextFromMs: shown.nextMs ?? read.nextMs,
+    points: response.points.map((point) => toPointResponse(point, frame)),
+    nextFromMs: response.nextMs ?? read.nextMs,
   };
 }
 
@@ -105,7 +105,7 @@ export async function tripsOf(
   vehicleId: number,
   query: TripsQuery,
   nowMs = Date.now(),
-): Promise<TripShown[]> {
+): Promise<TripResponse[]> {
   const visible = await visibleVehicle(deps, caller, vehicleId);
   const { vehicle, permissions } = visible;
   const window = windowOf(query, nowMs);
@@ -117,8 +117,8 @@ export async function tripsOf(
       : await happenedTo(deps, vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
   const frame = frameOf(visible);
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
-  const names = frame.seesDrivers ? await driverNames(deps, vehicle, ids) : new Map<number, string>();
-  return trips.map((trip) => shownTrip(trip, frame, { happened, driverNames: names }));
+  const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();
+  return trips.map((trip) => toTripResponse(trip, frame, { happened, driverNames: names }));
 }
 
 async function findTrips(
@@ -150,10 +150,10 @@ const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
 
 /** The window that a query asks for: a day up to now, unless it says so. */
 function windowOf(query: { readonly from?: string; readonly to?: string }, nowMs: number): Window {
-  const toMs = readMoment(query.to, 'to')?.getTime() ?? nowMs;
-  const fromMs = readMoment(query.from, 'from')?.getTime() ?? toMs - dayMs;
-  if (fromMs > toMs) throw invalid([{ path: '/from', message: 'must not be after to' }]);
+  const toMs = parseTimestamp(query.to, 'to')?.getTime() ?? nowMs;
+  const fromMs = parseTimestamp(query.from, 'from')?.getTime() ?? toMs - dayMs;
+  if (fromMs > toMs) throw validationError([{ path: '/from', message: 'must not be after to' }]);
   if (toMs - fromMs > maxDays * dayMs)
-    throw invalid([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);
+    throw validationError([{ path: '/to', message: `must not be more than ${maxDays} days after from` }]);
   return { fromMs, toMs };
 }

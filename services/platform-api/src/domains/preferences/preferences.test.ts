@@ -92,9 +92,9 @@ describe('GET and PUT /api/user-preferences/me', () => {
     ['/default_group_id', { default_group_id: -1 }],
     ['', []],
   ])('refuses a fault at %s', async (path, body) => {
-    const answer = await world.as(world.ours.owner).put(me, body);
-    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed' });
-    const { details } = answer.body as { details: { path: string }[] };
+    const response = await world.as(world.ours.owner).put(me, body);
+    expect(response.body).toMatchObject({ status: 400, code: 'validation_failed' });
+    const { details } = response.body as { details: { path: string }[] };
     expect(details.map((detail) => detail.path)).toContain(path);
   });
 
@@ -152,9 +152,9 @@ describe('GET and PUT /api/global-config', () => {
     const stored = JSON.stringify({ sms: { provider: 'twilio', sender_id: 'THEIRS' }, push: { provider: 'fcm' } });
     const records = world.records.collection<StoredConfig>('global_config');
     await records.updateOne({ _id: data.id }, { $set: { json: stored } });
-    const shown = { sms: { provider: 'log', sender_id: 'THEIRS' }, push: { provider: 'log' } };
-    expect((await client.get(config)).data).toMatchObject(shown);
-    expect(await accountConfig(world.deps, world.theirs)).toMatchObject(shown);
+    const response = { sms: { provider: 'log', sender_id: 'THEIRS' }, push: { provider: 'log' } };
+    expect((await client.get(config)).data).toMatchObject(response);
+    expect(await accountConfig(world.deps, world.theirs)).toMatchObject(response);
   });
 
   it('refuses providers without settings, unknown types and values out of range', async () => {

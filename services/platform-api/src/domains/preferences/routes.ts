@@ -1,16 +1,16 @@
-import { expectedVersion, oneOf, otherVersion } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { parseIfMatch, singleSchema, versionMismatchErrors } from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { shownRecord } from '../../schemas.ts';
-import type { RecordFields } from '../../store/records.ts';
-import { configBody, configShown, preferencesBody, preferencesShown } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import type { RecordFields } from '../../store/record-store.ts';
+import { configBody, configResponseSchema, preferencesBody, preferencesResponseSchema } from './schema.ts';
 import { readConfig, readPreferences, writeConfig, writePreferences } from './use-cases.ts';
 
 const tags = ['Preferences'];
 
-const shown = <T extends object>({ record, values }: { record: RecordFields; values: T }) => ({
-  data: { ...shownRecord(record), ...values },
+const response = <T extends object>({ record, values }: { record: RecordFields; values: T }) => ({
+  data: { ...toRecordResponse(record), ...values },
 });
 
 export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
@@ -20,8 +20,8 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getUserPreferences',
     summary: "The caller's preferences",
     tags,
-    response: oneOf(preferencesShown),
-    handle: async ({ context }) => shown(await readPreferences(deps, callerOf(context))),
+    response: singleSchema(preferencesResponseSchema),
+    handle: async ({ context }) => response(await readPreferences(deps, getCaller(context))),
   }),
   platformRoute({
     method: 'put',
@@ -31,14 +31,14 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'self' },
     body: preferencesBody,
-    response: oneOf(preferencesShown),
+    response: singleSchema(preferencesResponseSchema),
     errors: {
-      ...otherVersion,
+      ...versionMismatchErrors,
       404: 'There is no such group.',
       409: 'Others change the record all the time.',
     },
     handle: async ({ body, context }) =>
-      shown(await writePreferences(deps, callerOf(context), body, expectedVersion(context))),
+      response(await writePreferences(deps, getCaller(context), body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'get',
@@ -47,8 +47,8 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'How the account sends messages, and how long it keeps data',
     tags,
     access: { permission: 'administration' },
-    response: oneOf(configShown),
-    handle: async ({ context }) => shown(await readConfig(deps, callerOf(context))),
+    response: singleSchema(configResponseSchema),
+    handle: async ({ context }) => response(await readConfig(deps, getCaller(context))),
   }),
   platformRoute({
     method: 'put',
@@ -58,9 +58,9 @@ export const preferencesRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     body: configBody,
-    response: oneOf(configShown),
-    errors: { ...otherVersion, 409: 'Others change the record all the time.' },
+    response: singleSchema(configResponseSchema),
+    errors: { ...versionMismatchErrors, 409: 'Others change the record all the time.' },
     handle: async ({ body, context }) =>
-      shown(await writeConfig(deps, callerOf(context), body, expectedVersion(context))),
+      response(await writeConfig(deps, getCaller(context), body, parseIfMatch(context))),
   }),
 ];

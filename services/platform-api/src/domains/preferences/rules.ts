@@ -1,4 +1,4 @@
-import { AppError, invalid } from '@fleet/service-kit';
+import { AppError, validationError } from '@fleet/service-kit';
 import { defaultTypes } from '../notifications/rules.ts';
 import type { ConfigBody, GlobalConfig, Preferences, PreferencesBody } from './schema.ts';
 
@@ -55,12 +55,12 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 
 const dashboardLimitBytes = 16 * 1024;
 
-/** 400 for what the schema can not see. */
+/** 400 for what the schema cannot see. */
 export function checkPreferences(body: PreferencesBody, result: Preferences): void {
   if (body.timezone !== undefined && !isTimeZone(body.timezone))
-    throw invalid([{ path: '/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
+    throw validationError([{ path: '/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
   if (body.dashboard !== undefined && Buffer.byteLength(JSON.stringify(result.dashboard)) > dashboardLimitBytes)
-    throw invalid([{ path: '/dashboard', message: 'must not be larger than 16 KiB' }]);
+    throw validationError([{ path: '/dashboard', message: 'must not be larger than 16 KiB' }]);
 }
 
 function isTimeZone(name: string): boolean {

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { clearable, oneOfWords, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullableField, stringEnum, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** What a user has set; the rest is default. Each part is JSON, since parts may hold names that databases do not take. */
 export interface StoredPreferences extends AccountRecord {
@@ -44,7 +44,7 @@ const notificationFields = {
   quiet_hours: orNull(quietHours),
 };
 const videoFields = {
-  stream_type: oneOfWords(['LOW', 'HIGH']),
+  stream_type: stringEnum(['LOW', 'HIGH']),
   grid: Type.Integer({ minimum: 1, maximum: 36 }),
   audio: Type.Boolean(),
 };
@@ -55,12 +55,12 @@ const plainFields = {
     examples: ['en', 'pt-BR'],
   }),
   timezone: trimmedText(1, 60, { description: 'IANA name, such as Asia/Kolkata.' }),
-  distance_unit: oneOfWords(['km', 'mi']),
-  speed_unit: oneOfWords(['kmh', 'mph', 'kn']),
-  volume_unit: oneOfWords(['l', 'gal']),
+  distance_unit: stringEnum(['km', 'mi']),
+  speed_unit: stringEnum(['kmh', 'mph', 'kn']),
+  volume_unit: stringEnum(['l', 'gal']),
   date_format: trimmedText(1, 30),
-  time_format: oneOfWords(['24h', '12h']),
-  theme: oneOfWords(['system', 'light', 'dark']),
+  time_format: stringEnum(['24h', '12h']),
+  theme: stringEnum(['system', 'light', 'dark']),
 };
 const dashboard = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
@@ -75,7 +75,7 @@ export const preferencesBody = Type.Partial(
     ...plainFields,
     map: partial(mapFields),
     notifications: partial(notificationFields),
-    default_group_id: clearable(recordId),
+    default_group_id: nullableField(recordId),
     video: partial(videoFields),
     dashboard,
   }),
@@ -90,7 +90,10 @@ const preferencesFields = {
   video: Type.Object(videoFields),
   dashboard,
 };
-export const preferencesShown = Type.Object({ ...recordShape, ...preferencesFields }, { title: 'Preferences' });
+export const preferencesResponseSchema = Type.Object(
+  { ...recordProperties, ...preferencesFields },
+  { title: 'Preferences' },
+);
 
 const preferencesValues = Type.Object(preferencesFields);
 /** All of a user's preferences. */
@@ -105,7 +108,7 @@ const types = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 });
 const smsFields = {
   enabled: Type.Boolean(),
   provider,
-  sender_id: clearable(trimmedText(1, 20)),
+  sender_id: nullableField(trimmedText(1, 20)),
   notification_types: types,
   daily_limit: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   quiet_hours: orNull(quietHours),
@@ -119,7 +122,7 @@ const pushFields = {
 };
 const emailFields = {
   enabled: Type.Boolean(),
-  from: clearable(Type.String({ format: 'email', maxLength: 254 })),
+  from: nullableField(Type.String({ format: 'email', maxLength: 254 })),
   notification_types: types,
 };
 const days = Type.Integer({ minimum: 1, maximum: 3_650 });
@@ -141,7 +144,7 @@ const configFields = {
   email: Type.Object(emailFields),
   retention: Type.Object(retentionFields),
 };
-export const configShown = Type.Object({ ...recordShape, ...configFields }, { title: 'GlobalConfig' });
+export const configResponseSchema = Type.Object({ ...recordProperties, ...configFields }, { title: 'GlobalConfig' });
 
 const configValues = Type.Object(configFields);
 /** All of an account's configuration. */

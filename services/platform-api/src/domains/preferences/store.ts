@@ -1,49 +1,49 @@
-import { AccountRecords, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { StoredConfig, StoredPreferences } from './schema.ts';
 
-const preferencesIn = (records: Records): AccountRecords<StoredPreferences> =>
-  new AccountRecords<StoredPreferences>(records, 'user_preferences');
+const preferencesIn = (records: RecordStore): AccountRepository<StoredPreferences> =>
+  new AccountRepository<StoredPreferences>(records, 'user_preferences');
 
-const configIn = (records: Records): AccountRecords<StoredConfig> =>
-  new AccountRecords<StoredConfig>(records, 'global_config');
+const configIn = (records: RecordStore): AccountRepository<StoredConfig> =>
+  new AccountRepository<StoredConfig>(records, 'global_config');
 
 /** A user's record, made when absent: every user has one. */
-export async function preferencesOf(records: Records, scope: Scope, userId: number): Promise<StoredPreferences> {
+export async function preferencesOf(records: RecordStore, scope: Scope, userId: number): Promise<StoredPreferences> {
   const fields = { accountId: scope.accountId, userId, json: '{}' };
   return (await records.insertUnique<StoredPreferences>('user_preferences', 'user', String(userId), fields)).record;
 }
 
 /** A user's record, null where nothing was ever asked of it. */
-export const findPreferences = (records: Records, userId: number): Promise<StoredPreferences | null> =>
+export const findPreferences = (records: RecordStore, userId: number): Promise<StoredPreferences | null> =>
   records.findByUnique<StoredPreferences>('user_preferences', 'user', String(userId));
 
 export const updatePreferences = (
-  records: Records,
+  records: RecordStore,
   before: StoredPreferences,
   json: string,
   expectedVersion: number | undefined,
 ): Promise<StoredPreferences | null> => preferencesIn(records).update(before, before._id, { json }, expectedVersion);
 
 /** An account's record, null where nothing was ever asked of it. */
-export const findConfig = (records: Records, { accountId }: Scope): Promise<StoredConfig | null> =>
+export const findConfig = (records: RecordStore, { accountId }: Scope): Promise<StoredConfig | null> =>
   records.findByUnique<StoredConfig>('global_config', 'account', String(accountId));
 
 /** An account's record, made when absent: every account has one. */
-export async function configOf(records: Records, { accountId }: Scope): Promise<StoredConfig> {
+export async function configOf(records: RecordStore, { accountId }: Scope): Promise<StoredConfig> {
   const fields = { accountId, json: '{}' };
   return (await records.insertUnique<StoredConfig>('global_config', 'account', String(accountId), fields)).record;
 }
 
 export const updateConfig = (
-  records: Records,
+  records: RecordStore,
   before: StoredConfig,
   json: string,
   expectedVersion: number | undefined,
 ): Promise<StoredConfig | null> => configIn(records).update(before, before._id, { json }, expectedVersion);
 
 /** Removes a user's record; should the user ask again, another one is made. */
-export async function removePreferences(records: Records, scope: Scope, userId: number): Promise<void> {
+export async function removePreferences(records: RecordStore, scope: Scope, userId: number): Promise<void> {
   const preferences = preferencesIn(records);
   const record = await findPreferences(records, userId);
   if (record !== null) await preferences.remove(scope, record._id);

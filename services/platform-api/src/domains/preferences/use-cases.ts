@@ -1,8 +1,8 @@
 import { AppError, versionMismatch } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
-import type { Scope } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import type { Scope } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { findUser } from '../users/use-cases.ts';
@@ -85,7 +85,7 @@ export async function writePreferences(
   expectedVersion: number | undefined,
 ): Promise<UserPreferences> {
   const group = body.default_group_id ?? null;
-  if (group !== null) requireAll('group', [group], await ownGroupIds(deps, caller, [group]));
+  if (group !== null) assertAllFound('group', [group], await ownGroupIds(deps, caller, [group]));
   const defaults = await defaultsOf(deps, caller);
   const write = async ({ record }: UserPreferences, version: number | undefined): Promise<UserPreferences | null> => {
     const stored = merged(parsed(record), body);
@@ -186,6 +186,6 @@ async function defaultsOf({ records }: Store, user: UserOf): Promise<Preferences
 const parsed = ({ json }: { readonly json: string }): object => JSON.parse(json) as object;
 
 /** Forgets the preferences of a user who is removed. */
-export const forgetPreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
+export const deletePreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
   await removePreferences(records, user, user.userId);
 };

@@ -1,27 +1,27 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
-  readPaging,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { type Caller, callerOf } from '../../access/caller.ts';
+import { type Caller, getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { idParams, nullable, recordShape, shownRecord, time } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { idParams, nullable, recordProperties, time, toRecordResponse } from '../../platform/schemas.ts';
 import { audit } from '../audit/use-cases.ts';
 import type { Session } from './schema.ts';
 import { listSessions, revokeSession } from './use-cases.ts';
 
 const sessionSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     ip: Type.String(),
     user_agent: nullable(Type.String()),
     last_used_at: time,
@@ -31,8 +31,8 @@ const sessionSchema = Type.Object(
   { title: 'Session' },
 );
 
-const shown = (session: Session, caller: Caller): Static<typeof sessionSchema> => ({
-  ...shownRecord(session),
+const response = (session: Session, caller: Caller): Static<typeof sessionSchema> => ({
+  ...toRecordResponse(session),
   ip: session.ip,
   user_agent: session.userAgent,
   last_used_at: session.lastUsedAt.toISOString(),
@@ -51,13 +51,13 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     summary: "The caller's own open sessions",
     tags,
     access,
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
-    response: pageOf(sessionSchema),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
+    response: pageSchema(sessionSchema),
     handle: async ({ query, context }) => {
-      const [caller, paging] = [callerOf(context), readPaging(query)];
-      const sorting = sortingOf(query.sort, { created_at: 'createdAt', last_used_at: 'lastUsedAt' });
+      const [caller, paging] = [getCaller(context), parsePagination(query)];
+      const sorting = toSorting(query.sort, { created_at: 'createdAt', last_used_at: 'lastUsedAt' });
       const { items, total } = await listSessions(records, caller, { sorting, paging });
-      return pageEnvelope({ items: items.map((session) => shown(session, caller)), total }, paging);
+      return pageResponse({ items: items.map((session) => response(session, caller)), total }, paging);
     },
   }),
   platformRoute({
@@ -68,14 +68,14 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     tags,
     access,
     params: idParams,
-    response: oneOf(sessionSchema),
-    errors: otherVersion,
+    response: singleSchema(sessionSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const caller = callerOf(context);
-      const session = await revokeSession({ records, bus }, caller, params.id, new Date(), expectedVersion(context));
+      const caller = getCaller(context);
+      const session = await revokeSession({ records, bus }, caller, params.id, new Date(), parseIfMatch(context));
       if (session === null) throw new AppError('not_found', 'There is no such session.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
-      return { data: shown(session, caller) };
+      return { data: response(session, caller) };
     },
   }),
 ];

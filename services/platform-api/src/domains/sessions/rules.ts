@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Session } from './schema.ts';
 
-/** How long a refresh token is valid (platform-contract.md, section 27: `refresh_expires_in`). */
+/** How long a refresh token is valid (services/platform-api/openapi.json: `refresh_expires_in`). */
 export const refreshSeconds = 2_592_000;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../store/account-records.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** A log-in of a user, on one device; access tokens name it, and end with it. */
 export interface Session extends AccountRecord {

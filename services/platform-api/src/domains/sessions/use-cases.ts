@@ -1,8 +1,8 @@
-import { accessChanged, announce } from '@fleet/bus';
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { accessChanged, publish } from '@fleet/bus';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import {
   hashesOf,
   isOpen,
@@ -26,7 +26,7 @@ const usedEveryMs = 60_000;
 
 /** Opens a session; the refresh token is seen here alone. */
 export async function openSession(
-  records: Records,
+  records: RecordStore,
   user: { accountId: number; _id: number },
   origin: Origin,
   now = new Date(),
@@ -45,7 +45,7 @@ export async function openSession(
 
 /** The session of an access token while it is open; notes its use, to the minute. */
 export async function useSession(
-  records: Records,
+  records: RecordStore,
   id: number,
   userId: number,
   now = new Date(),
@@ -103,7 +103,7 @@ export async function revokeSession(
   const session = await sessionsIn(records).find(scope, id);
   if (session === null || session.userId !== scope.userId || !isOpen(session, now)) return null;
   await sessionsIn(records).update(scope, id, { revokedAt: now }, expectedVersion);
-  announce(bus, accessChanged, { sessionId: id });
+  publish(bus, accessChanged, { sessionId: id });
   return session;
 }
 
@@ -133,20 +133,20 @@ export async function revokeSessionsOfAccount(
 export const tellAccessChanged = (
   { bus }: Pick<Deps, 'bus'>,
   whose: { readonly userId: number } | { readonly accountId: number },
-): void => announce(bus, accessChanged, whose);
+): void => publish(bus, accessChanged, whose);
 
 /** The open sessions of a user. */
 export const listSessions = (
-  records: Records,
+  records: RecordStore,
   scope: Scope & { readonly userId: number },
-  part: { readonly sorting: Sorting; readonly paging: Paging },
+  part: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
-): Promise<PageItems<Session>> =>
+): Promise<Page<Session>> =>
   sessionsIn(records).list(scope, {
     where: { userId: scope.userId, revokedAt: null, expiresAt: { $gt: now } },
     ...part,
   });
 
 /** Removes what ended more than a day ago. */
-export const sweepSessions = (records: Records, now = new Date()): Promise<number> =>
+export const sweepSessions = (records: RecordStore, now = new Date()): Promise<number> =>
   removeSessionsBefore(records, new Date(now.getTime() - 24 * 3600 * 1000));

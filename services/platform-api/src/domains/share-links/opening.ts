@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { AppError, type RequestContext } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
+import { websocketUrl } from '../last-positions/websocket-tokens.ts';
 import { type Track, trackOf } from '../positions/track.ts';
-import { websocketUrl } from '../realtime/websocket-tokens.ts';
 import { isPassword } from '../users/passwords.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { neverConnected, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import { passwordsIn, requireLive, sharedView } from './rules.ts';
-import type { SharedViewShown, ShareLink } from './schema.ts';
+import type { SharedViewResponse, ShareLink } from './schema.ts';
 import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
@@ -37,7 +37,7 @@ export async function openLink(
   slug: string,
   context: RequestContext,
   now = new Date(),
-): Promise<SharedViewShown> {
+): Promise<SharedViewResponse> {
   const { request } = context;
   const reader = { password: request.get('x-share-password'), ip: request.ip, context };
   const { link, vehicle, present } = await open(deps, slug, reader, now);
@@ -63,7 +63,7 @@ export async function openLinkSocket(
   return withVehicle(deps, link, now);
 }
 
-/** What the link shows of the way up to now. While the history can not be read it shows where the vehicle is. */
+/** What the link shows of the way up to now. While the history cannot be read it shows where the vehicle is. */
 async function trackBefore(
   deps: Parts & Pick<Deps, 'database'>,
   { historyMinutes, destination, permissions }: ShareLink,

@@ -1,15 +1,23 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { recordId } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { recordId } from '../../platform/schemas.ts';
 import { noSubscription } from '../billing/schema.ts';
 import { openLink } from './opening.ts';
+import { toLinkResponse } from './responses.ts';
 import { slugPattern } from './rules.ts';
-import { createBody, linkShown, listQuery, sharedViewShown } from './schema.ts';
-import { shownLink } from './shown.ts';
+import { createBody, linkResponseSchema, listQuery, sharedViewResponseSchema } from './schema.ts';
 import { createLink, listLinks, revokeLink } from './use-cases.ts';
 
 const base = '/share-links';
@@ -26,15 +34,18 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     summary: "The caller's share links: live ones, or with active=false those that have ended",
     tags,
     query: listQuery,
-    response: pageOf(linkShown),
+    response: pageSchema(linkResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
+      const paging = parsePagination(query);
       const filter = { vehicleId: query.vehicle_id, active: query.active };
-      const { items, total } = await listLinks(deps, callerOf(context), filter, {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
+      const { items, total } = await listLinks(deps, getCaller(context), filter, {
+        sorting: toSorting(query.sort, { created_at: 'createdAt', expires_at: 'expiresAt' }),
         paging,
       });
-      return pageEnvelope({ items: items.map((link) => shownLink(link, deps.config.PUBLIC_BASE_URL)), total }, paging);
+      return pageResponse(
+        { items: items.map((link) => toLinkResponse(link, deps.config.PUBLIC_BASE_URL)), total },
+        paging,
+      );
     },
   }),
   platformRoute({
@@ -46,15 +57,15 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(linkShown),
-    otherSuccesses: { 201: 'The link has been made.' },
+    response: singleSchema(linkResponseSchema),
+    extraSuccesses: { 201: 'The link has been made.' },
     errors: {
       402: noSubscription,
       404: 'There is no such vehicle, or it is not visible to the caller.',
       409: 'The vehicle has fifty live links already.',
     },
     handle: async ({ body, context }) => {
-      const link = shownLink(await createLink(deps, callerOf(context), body), deps.config.PUBLIC_BASE_URL);
+      const link = toLinkResponse(await createLink(deps, getCaller(context), body), deps.config.PUBLIC_BASE_URL);
       return new Reply(201, { data: link }, { Location: `/api${base}/${link.slug}` });
     },
   }),
@@ -67,11 +78,11 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
-    response: oneOf(linkShown),
-    errors: otherVersion,
+    response: singleSchema(linkResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
-      const link = await revokeLink(deps, callerOf(context), params.slug, expectedVersion(context));
-      return { data: shownLink(link, deps.config.PUBLIC_BASE_URL) };
+      const link = await revokeLink(deps, getCaller(context), params.slug, parseIfMatch(context));
+      return { data: toLinkResponse(link, deps.config.PUBLIC_BASE_URL) };
     },
   }),
 ];
@@ -94,7 +105,7 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'self' },
     params,
-    response: oneOf(sharedViewShown),
+    response: singleSchema(sharedViewResponseSchema),
     errors,
     handle: async ({ params: { slug }, context }) => ({ data: await openLink(deps, slug, context) }),
   }),
@@ -108,7 +119,7 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     access: { credentials: 'none' },
     bucket: 'shareLink',
     params,
-    response: oneOf(sharedViewShown),
+    response: singleSchema(sharedViewResponseSchema),
     errors: { ...errors, 401: 'The link has a password, and X-Share-Password is missing or another one.' },
     handle: async ({ params: { slug }, context }) => {
       // Also with errors: neither pages of search engines nor caches nor other sites learn the link.

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '@fleet/service-kit';
 import { distanceM } from '../../geometry/positions.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import type { Track } from '../positions/track.ts';
-import type { LastLocation } from '../realtime/schema.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleNow } from '../vehicles/states.ts';
-import { type LinkPermission, linkPermissions, type SharedViewShown, type ShareLink } from './schema.ts';
+import { type LinkPermission, linkPermissions, type SharedViewResponse, type ShareLink } from './schema.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const slugLength = 22;
@@ -51,7 +51,7 @@ export function sharedView(
   vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
   now: VehicleNow,
   more: { readonly wsUrl: string; readonly track: Track; readonly nowMs: number },
-): SharedViewShown {
+): SharedViewResponse {
   const { nowMs, track } = more;
   const seen = link.permissions.includes('location') ? somewhere(now.location) : null;
   const since = nowMs - link.historyMinutes * 60_000;
@@ -66,7 +66,7 @@ export function sharedView(
       course: seen.course,
       timestamp: seen.timestamp,
     },
-    track: seen === null || link.historyMinutes === 0 ? [] : trackShown(track, seen, since),
+    track: seen === null || link.historyMinutes === 0 ? [] : trackResponseSchema(track, seen, since),
     destination: link.destination,
     eta: seen && link.destination && new Date(etaMs(seen, link.destination, nowMs, track.paceKmh)).toISOString(),
     permissions: [...link.permissions],
@@ -87,10 +87,10 @@ export const isNowhere = (
 ): boolean => latitude === 0 && longitude === 0 && gpsValid === false;
 
 /** The way since a moment, up to the newest position, which the history may not have yet. */
-function trackShown({ points }: Track, seen: LastLocation, sinceMs: number): [number, number, number][] {
-  const shown = points.filter(([, , atMs]) => atMs >= sinceMs && atMs < seen.timestamp);
+function trackResponseSchema({ points }: Track, seen: LastLocation, sinceMs: number): [number, number, number][] {
+  const response = points.filter(([, , atMs]) => atMs >= sinceMs && atMs < seen.timestamp);
   const newest = [seen.latitude, seen.longitude, seen.timestamp] as const;
-  return [...shown, ...(seen.timestamp >= sinceMs ? [newest] : [])].map(([lat, lng, atMs]) => [lat, lng, atMs]);
+  return [...response, ...(seen.timestamp >= sinceMs ? [newest] : [])].map(([lat, lng, atMs]) => [lat, lng, atMs]);
 }
 
 /** Roads are so much longer than the straight line. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { testPosition } from '../../testing/positions.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import { appendPositions } from '../positions/store.ts';
-import type { LastLocation } from '../realtime/schema.ts';
-import { writeLastLocation } from '../realtime/store.ts';
 import { etaMs, newSlug, requireLive, slugPattern } from './rules.ts';
 import { linksIn } from './store.ts';
 
@@ -172,8 +172,8 @@ describe('POST /api/share-links', () => {
 describe('GET and DELETE /api/share-links', () => {
   it('lists live links of the caller, or those that have ended', async () => {
     const [kept, revoked] = [await makeLink({ label: 'kept' }), await makeLink({ label: 'revoked' })];
-    const answer = await owner.delete(`${links}/${revoked.id}`);
-    expect(answer.data).toMatchObject({ id: revoked['id'], revoked_at: null });
+    const response = await owner.delete(`${links}/${revoked.id}`);
+    expect(response.data).toMatchObject({ id: revoked['id'], revoked_at: null });
     expect((await owner.delete(`${links}/${revoked.id}`)).status).toBe(404);
     const list = async (query: string, client = owner) =>
       (await client.get(`${links}?vehicle_id=${vehicleId}${query}`)).items.map((link) => link['label']);
@@ -214,10 +214,10 @@ describe('GET /api/public/share-links/:slug', () => {
       permissions: ['location', 'live_video'],
       destination: { latitude: 48.2, longitude: 11.6, name: 'Depot' },
     });
-    const answer = await open(link['slug']);
-    expect(answer.status).toBe(200);
-    const shown = answer.data;
-    expect(shown).toEqual({
+    const response = await open(link['slug']);
+    expect(response.status).toBe(200);
+    const { data } = response;
+    expect(data).toEqual({
       label: 'On the way',
       vehicle: { name: 'Van', vehicle_no: `SL${vehicles}`, vehicle_type: 'van' },
       state: 'moving',
@@ -232,17 +232,17 @@ describe('GET /api/public/share-links/:slug', () => {
       ),
       expires_at: link['expires_at'],
     });
-    expect(JSON.stringify(answer.body)).not.toContain(imei);
+    expect(JSON.stringify(response.body)).not.toContain(imei);
     for (const [name, value] of [
       ['cache-control', 'no-store'],
       ['referrer-policy', 'no-referrer'],
       ['x-robots-tag', 'noindex'],
     ] as const)
-      expect(answer.headers.get(name)).toBe(value);
-    expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
+      expect(response.headers.get(name)).toBe(value);
+    expect(response.headers.get('x-ratelimit-limit')).not.toBeNull();
     const signedIn = await theirs.get(`${links}/${String(link['slug'])}`);
     expect(signedIn.status).toBe(200);
-    expect(Object.keys(signedIn.data ?? {})).toEqual(Object.keys(shown));
+    expect(Object.keys(signedIn.data ?? {})).toEqual(Object.keys(data));
     expect((await world.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
   });
 
@@ -313,9 +313,9 @@ describe('GET /api/public/share-links/:slug', () => {
 
   it('counts views so that many at once are not more than may be', async () => {
     const link = await makeLink({ max_views: 3 });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => open(link['slug'])));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
-    const refused = answers.filter(({ status }) => status !== 200);
+    const responses = await Promise.all(Array.from({ length: 12 }, () => open(link['slug'])));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
+    const refused = responses.filter(({ status }) => status !== 200);
     expect(refused.map(({ body }) => (body as { code: string }).code)).toEqual(refused.map(() => 'share_link_used_up'));
     const past = await owner.get(`${links}?active=false&vehicle_id=${vehicleId}`);
     expect(past.items[0]).toMatchObject({ view_count: 3, max_views: 3 });
@@ -329,15 +329,15 @@ describe('GET /api/public/share-links/:slug', () => {
     await owner.delete(`${links}/${revoked.id}`);
     expect((await open(revoked['slug'])).body).toMatchObject({ status: 410, code: 'share_link_revoked' });
     await linksIn(world.records).update(world.ours, expired.id, { expiresAt: new Date(Date.now() - 1) });
-    const answer = await open(expired['slug']);
-    expect(answer.body).toMatchObject({ status: 410, code: 'share_link_expired' });
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const response = await open(expired['slug']);
+    expect(response.body).toMatchObject({ status: 410, code: 'share_link_expired' });
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
   it('ends with its vehicle', async () => {
     const link = await makeLink();
     expect((await owner.delete(`/api/vehicles/${vehicleId}`)).status).toBe(200);
-    await until(async () => (await open(link['slug'])).status === 410);
+    await waitFor(async () => (await open(link['slug'])).status === 410);
   });
 
   it('is noted', async () => {

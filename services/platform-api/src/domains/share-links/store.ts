@@ -1,24 +1,24 @@
-import { AccountRecords, type Conditions, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository, type Filter, type Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { ShareLink } from './schema.ts';
 
 const collectionName = 'share_links';
 
-export const linksIn = (records: Records): AccountRecords<ShareLink> =>
-  new AccountRecords<ShareLink>(records, collectionName, { unique: { slug: 'system' } });
+export const linksIn = (records: RecordStore): AccountRepository<ShareLink> =>
+  new AccountRepository<ShareLink>(records, collectionName, { unique: { slug: 'system' } });
 
-export const live = (now: Date): Conditions => ({ revokedAt: null, isUsedUp: false, expiresAt: { $gt: now } });
+export const live = (now: Date): Filter => ({ revokedAt: null, isUsedUp: false, expiresAt: { $gt: now } });
 
-export const ended = (now: Date): Conditions => ({
+export const ended = (now: Date): Filter => ({
   $or: [{ revokedAt: { $ne: null } }, { isUsedUp: true }, { expiresAt: { $lte: now } }],
 });
 
 /** The link of a slug, of whatever account: the slug gives the access. */
-export const findLinkBySlug = (records: Records, slug: string): Promise<ShareLink | null> =>
+export const findLinkBySlug = (records: RecordStore, slug: string): Promise<ShareLink | null> =>
   records.findByUnique<ShareLink>(collectionName, 'slug', slug);
 
 /** Those of some links, of whatever account, that have not ended; one whose views are used up can still be looked at by those who look. */
-export const findLiveIds = async (records: Records, ids: readonly number[], now: Date): Promise<Set<number>> => {
+export const findLiveIds = async (records: RecordStore, ids: readonly number[], now: Date): Promise<Set<number>> => {
   const filter: object = { _id: { $in: [...ids] }, revokedAt: null, expiresAt: { $gt: now } };
   const found = await records
     .collection<ShareLink>(collectionName)
@@ -28,7 +28,7 @@ export const findLiveIds = async (records: Records, ids: readonly number[], now:
 };
 
 /** Counts a view; null when the link has ended meanwhile, be it by the views of others. Counting is no change of the record: its version stays. */
-export async function countView(records: Records, link: ShareLink, now: Date): Promise<ShareLink | null> {
+export async function countView(records: RecordStore, link: ShareLink, now: Date): Promise<ShareLink | null> {
   const collection = records.collection<ShareLink>(collectionName);
   const filter: object = {
     _id: link._id,
@@ -44,7 +44,7 @@ export async function countView(records: Records, link: ShareLink, now: Date): P
 
 /** Ends all live links of a vehicle, of a user, or of the account. */
 export const revokeLinks = (
-  records: Records,
+  records: RecordStore,
   scope: Scope,
   of: { readonly vehicleId?: number; readonly userId?: number },
   now: Date,

@@ -1,11 +1,11 @@
-import { AppError, type PageItems, type Paging, requireVersion, type Sorting } from '@fleet/service-kit';
+import { AppError, assertVersion, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import type { Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
-import { checkSubscriptions } from '../billing/subscriptions.ts';
+import { assertSubscriptions } from '../billing/subscriptions.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { ownVehicle } from '../vehicles/visibility.ts';
 import { newSlug, storedPermissions } from './rules.ts';
@@ -24,7 +24,7 @@ export async function createLink(
   now = new Date(),
 ): Promise<ShareLink> {
   const { _id: vehicleId } = await ownVehicle(deps, caller, body.vehicle_id);
-  await checkSubscriptions(deps, caller, [vehicleId]);
+  await assertSubscriptions(deps, caller, [vehicleId]);
   const links = linksIn(deps.records);
   const password = body.password ?? null;
   const { destination = null } = body;
@@ -48,7 +48,7 @@ export async function createLink(
     isUsedUp: false,
     lastViewedAt: null,
   };
-  const link = await insertWithin(
+  const link = await insertWithinQuota(
     deps.database,
     {
       name: `links to vehicle ${vehicleId}`,
@@ -68,9 +68,9 @@ export const listLinks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
   filter: { readonly vehicleId: number | undefined; readonly active: boolean },
-  part: { readonly sorting: Sorting; readonly paging: Paging },
+  part: { readonly sorting: Sort; readonly paging: Pagination },
   now = new Date(),
-): Promise<PageItems<ShareLink>> => {
+): Promise<Page<ShareLink>> => {
   const own = { userId: caller.userId, ...(filter.vehicleId === undefined ? {} : { vehicleId: filter.vehicleId }) };
   return linksIn(records).list(caller, { where: { ...own, ...(filter.active ? live(now) : ended(now)) }, ...part });
 };
@@ -86,10 +86,10 @@ export async function revokeLink(
   now = new Date(),
 ): Promise<ShareLink> {
   const links = linksIn(deps.records);
-  const own = may(caller.role, 'administration') ? {} : { userId: caller.userId };
+  const own = isPermitted(caller.role, 'administration') ? {} : { userId: caller.userId };
   const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
   // Nothing but its end changes a link.
-  if (link !== null) requireVersion(link, expectedVersion);
+  if (link !== null) assertVersion(link, expectedVersion);
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
   await audit(deps, caller, 'share_links.revoke', { type: 'share_links', id }, { vehicle_id: link.vehicleId });

@@ -37,7 +37,7 @@ export class SigningKeys {
     this.#deps = deps;
   }
 
-  /** The key that signs; the first one is made here, as is one in the place of a key that ENCRYPTION_KEY no longer opens. */
+  /** The key that signs; the first one is made here, as is one instead of a key that ENCRYPTION_KEY no longer opens. */
   async signingKey(): Promise<Signing> {
     const { signing } = await this.#load(keepMs);
     if (signing !== null) return signing;
@@ -71,7 +71,7 @@ export class SigningKeys {
     if (signing !== null) return signing;
     await this.#makeAfter(newest);
     const made = (await this.#load(0)).signing;
-    if (made === null) throw new Error('the key that signs access tokens can not be opened with ENCRYPTION_KEY');
+    if (made === null) throw new Error('the key that signs access tokens cannot be opened with ENCRYPTION_KEY');
     return made;
   }
 
@@ -126,7 +126,7 @@ export class SigningKeys {
     try {
       return { kid, privateKey: createPrivateKey(this.#deps.encryption.open(sealedPrivateKey, purposeOf(kid))) };
     } catch (error) {
-      this.#deps.log.warn({ err: error, kid }, 'the key that signs access tokens can not be opened: a new one is made');
+      this.#deps.log.warn({ err: error, kid }, 'the key that signs access tokens cannot be opened: a new one is made');
       return null;
     }
   }

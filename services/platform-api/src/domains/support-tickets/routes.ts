@@ -1,10 +1,18 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
-import { createTicketBody, listTicketsQuery, replyBody, ticketShown, updateTicketBody } from './schema.ts';
-import { shownTicket } from './shown.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
+import { toTicketResponse } from './responses.ts';
+import { createTicketBody, listTicketsQuery, replyBody, ticketResponseSchema, updateTicketBody } from './schema.ts';
 import { createTicket, deleteTicket, listTickets, readTicket, replyToTicket, updateTicket } from './use-cases.ts';
 
 const tags = ['Support tickets'];
@@ -20,11 +28,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     query: listTicketsQuery,
-    response: pageOf(ticketShown),
+    response: pageSchema(ticketResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listTickets(deps, callerOf(context), query, paging);
-      return pageEnvelope({ items: items.map(shownTicket), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listTickets(deps, getCaller(context), query, paging);
+      return pageResponse({ items: items.map(toTicketResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -36,11 +44,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createTicketBody,
-    response: oneOf(ticketShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
+    response: singleSchema(ticketResponseSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the ticket.' },
     errors: { 404: noVehicle },
     handle: async ({ body, context }) => {
-      const ticket = shownTicket(await createTicket(deps, callerOf(context), body));
+      const ticket = toTicketResponse(await createTicket(deps, getCaller(context), body));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),
@@ -52,9 +60,9 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(ticketShown),
+    response: singleSchema(ticketResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownTicket(await readTicket(deps, callerOf(context), params.id)),
+      data: toTicketResponse(await readTicket(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -66,11 +74,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     params: idParams,
     body: updateTicketBody,
-    response: oneOf(ticketShown),
-    errors: otherVersion,
+    response: singleSchema(ticketResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      return { data: shownTicket(await updateTicket(deps, callerOf(context), params.id, body, version)) };
+      const version = parseIfMatch(context);
+      return { data: toTicketResponse(await updateTicket(deps, getCaller(context), params.id, body, version)) };
     },
   }),
   platformRoute({
@@ -81,10 +89,10 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(ticketShown),
-    errors: otherVersion,
+    response: singleSchema(ticketResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: shownTicket(await deleteTicket(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: toTicketResponse(await deleteTicket(deps, getCaller(context), params.id, parseIfMatch(context))),
     }),
   }),
   platformRoute({
@@ -98,11 +106,11 @@ export const supportTicketRoutes = (deps: Deps): PlatformRoute[] => [
     isIdempotent: true,
     params: idParams,
     body: replyBody,
-    response: oneOf(ticketShown),
-    otherSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
+    response: singleSchema(ticketResponseSchema),
+    extraSuccesses: { 201: 'Added; `Location` is the path of the ticket, which has the replies.' },
     errors: { 409: 'The ticket is closed, or has as many replies as it may have.' },
     handle: async ({ params, body, context }) => {
-      const ticket = shownTicket(await replyToTicket(deps, callerOf(context), params.id, body.message));
+      const ticket = toTicketResponse(await replyToTicket(deps, getCaller(context), params.id, body.message));
       return new Reply(201, { data: ticket }, { Location: `/api/support-tickets/${ticket.id}` });
     },
   }),

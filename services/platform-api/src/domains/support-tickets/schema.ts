@@ -1,10 +1,10 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, oneOfWords, searchText, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import { nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Where a ticket stands (platform-contract.md, section 23). */
+/** Where a ticket stands (docs/reference/billing.md). */
 export const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
 export const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
 
@@ -28,8 +28,8 @@ export interface SupportTicket extends AccountRecord {
 const fields = {
   subject: trimmedText(1, 200),
   message: trimmedText(1, 10_000),
-  vehicle_id: Type.Optional(clearable(recordId)),
-  priority: Type.Optional(oneOfWords(ticketPriorities, { description: 'Default: normal.' })),
+  vehicle_id: Type.Optional(nullableField(recordId)),
+  priority: Type.Optional(stringEnum(ticketPriorities, { description: 'Default: normal.' })),
 };
 
 export const createTicketBody = Type.Object(fields);
@@ -37,31 +37,31 @@ export const updateTicketBody = Type.Object({
   ...fields,
   subject: Type.Optional(fields.subject),
   message: Type.Optional(fields.message),
-  status: Type.Optional(oneOfWords(ticketStatuses)),
+  status: Type.Optional(stringEnum(ticketStatuses)),
 });
 export const replyBody = Type.Object({ message: fields.message });
 
 export const listTicketsQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'updated_at']),
   query: searchText('subject or message'),
-  status: Type.Optional(oneOfWords(ticketStatuses)),
-  priority: Type.Optional(oneOfWords(ticketPriorities)),
+  status: Type.Optional(stringEnum(ticketStatuses)),
+  priority: Type.Optional(stringEnum(ticketPriorities)),
   vehicle_id: Type.Optional(recordId),
 });
 export type ListTicketsQuery = Static<typeof listTicketsQuery>;
 
-export const ticketShown = Type.Object(
+export const ticketResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     subject: Type.String(),
     message: Type.String(),
     vehicle_id: nullable(recordId),
-    priority: oneOfWords(ticketPriorities),
-    status: oneOfWords(ticketStatuses),
+    priority: stringEnum(ticketPriorities),
+    status: stringEnum(ticketStatuses),
     created_by: recordId,
     replies: Type.Array(Type.Object({ user_id: recordId, message: Type.String(), created_at: time })),
   },
   { title: 'SupportTicket' },
 );
-export type TicketShown = Static<typeof ticketShown>;
+export type TicketResponse = Static<typeof ticketResponseSchema>;

@@ -1,6 +1,6 @@
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { SupportTicket } from './schema.ts';
 
-export const ticketsIn = (records: Records): AccountRecords<SupportTicket> =>
-  new AccountRecords<SupportTicket>(records, 'support_tickets');
+export const ticketsIn = (records: RecordStore): AccountRepository<SupportTicket> =>
+  new AccountRepository<SupportTicket>(records, 'support_tickets');

@@ -46,8 +46,8 @@ describe('support tickets', () => {
       .collection<{ _id: number }>('support_tickets')
       .updateOne({ _id: data.id }, { $set: { replies } });
     expect(await owner.post(`${one}/replies`, { message: 'é'.repeat(1_000) })).toMatchObject({ status: 201 });
-    const answer = await owner.post(`${one}/replies`, { message: 'x' });
-    expect(answer).toMatchObject({ status: 201 });
+    const response = await owner.post(`${one}/replies`, { message: 'x' });
+    expect(response).toMatchObject({ status: 201 });
     const refused = await owner.post(`${one}/replies`, { message: 'é'.repeat(100) });
     expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached' } });
   });

@@ -1,10 +1,10 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { given } from '../../fields.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import type { createTicketBody, ListTicketsQuery, SupportTicket, updateTicketBody } from './schema.ts';
@@ -18,23 +18,23 @@ const maxReplies = 500;
 const repliesLimitBytes = 256 * 1024;
 
 /** Who may change the fleet sees all tickets of the account; the others see their own. */
-const visiblePart = (caller: Caller): Conditions => (may(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
+const visiblePart = (caller: Caller): Filter => (isPermitted(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
 
 /** A page of the tickets that the caller may see. */
 export function listTickets(
   { records }: Parts,
   caller: Caller,
   query: ListTicketsQuery,
-  paging: Paging,
-): Promise<PageItems<SupportTicket>> {
-  const { field, direction } = readSorting(query.sort);
+  paging: Pagination,
+): Promise<Page<SupportTicket>> {
+  const { field, direction } = parseSort(query.sort);
   const { status, priority, vehicle_id: vehicleId } = query;
   return ticketsIn(records).list(caller, {
     where: {
       $and: [
         visiblePart(caller),
-        matching(query.query, ['subject', 'message']),
-        given({ status, priority, vehicleId }),
+        substringFilter(query.query, ['subject', 'message']),
+        omitUndefined({ status, priority, vehicleId }),
       ],
     },
     sorting: { field: sortFields[field] ?? field, direction },
@@ -70,7 +70,7 @@ export async function updateTicket(
 ): Promise<SupportTicket> {
   await readTicket(deps, caller, id);
   if (typeof vehicleId === 'number') await visibleVehicle(deps, caller, vehicleId);
-  const change = given({ ...body, vehicleId });
+  const change = omitUndefined({ ...body, vehicleId });
   const ticket = await ticketsIn(deps.records).update(caller, id, change, expectedVersion);
   if (ticket === null) throw notFound(id);
   await audit(deps, caller, 'support_tickets.update', { type: 'support_tickets', id }, { fields: Object.keys(change) });

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import { Lease } from '../../store/lease.ts';
-import type { Records } from '../../store/records.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { readTollGates } from './rules.ts';
 import { replaceGates } from './store.ts';
 
@@ -14,12 +14,12 @@ interface LoadedFile {
 
 interface Parts {
   readonly database: Database;
-  readonly records: Records;
+  readonly records: RecordStore;
   readonly log: Logger;
 }
 
 /**
- * Makes the toll gates those of a file, when it is another one than the last time; one replica does it. A file that can not be read changes nothing and is
+ * Makes the toll gates those of a file, when it is another one than the last time; one replica does it. A file that cannot be read changes nothing and is
  * no reason not to start.
  */
 export async function loadTollGates(
@@ -37,14 +37,14 @@ export async function loadTollGates(
   if (await isLoaded()) return;
   const read = readGates(text, file, log);
   if (read === null) return;
-  const lease = await Lease.take(database, 'toll gates', { signal });
+  const lease = await Lease.acquire(database, 'toll gates', { signal });
   try {
     if (await isLoaded()) return;
-    const result = await replaceGates(records, read, () => lease.check());
+    const result = await replaceGates(records, read, () => lease.assertHeld());
     await files.updateOne({ _id: 'toll_gates' }, { $set: { sha256 } }, { upsert: true });
     log.info({ file, ...result }, 'toll gates are loaded');
   } finally {
-    await lease.giveBack();
+    await lease.release();
   }
 }
 

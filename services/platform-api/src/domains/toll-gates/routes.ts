@@ -1,8 +1,8 @@
-import { pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { pageResponse, pageSchema, parsePagination } from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { listTollGatesQuery, tollGateShown } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { listTollGatesQuery, tollGateResponseSchema } from './schema.ts';
 import { listTollGates } from './use-cases.ts';
 
 export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
@@ -15,11 +15,11 @@ export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
       'Near a position the nearest come first; with `route_id` they are in driving order, with `distance_from_start_m`. The data are those of the operator (`TOLL_GATES_FILE`), the same for all accounts.',
     tags: ['Toll gates'],
     query: listTollGatesQuery,
-    response: pageOf(tollGateShown),
+    response: pageSchema(tollGateResponseSchema),
     errors: { 404: 'There is no such route, or it is not visible to the caller.' },
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listTollGates(deps, callerOf(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listTollGates(deps, getCaller(context), query, paging), paging);
     },
   }),
 ];

@@ -1,5 +1,5 @@
-import { boundsOf, isWithin } from '../../geometry/bounds.ts';
-import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { computeBounds, isWithin } from '../../geometry/bounds.ts';
+import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { isObject, type Loose, looseNumberOf, objectsOf, positionOf } from '../../maps/reading.ts';
 import { readCsv } from './csv.ts';
@@ -119,8 +119,8 @@ function chunksOf(path: readonly Position[], marginM: number) {
   const chunks = [];
   for (let at = 0; at < Math.max(1, path.length - 1); at += chunkPoints) {
     const line = path.slice(at, at + chunkPoints + 1);
-    chunks.push({ line, bounds: boundsOf(line, marginM), startM });
-    startM += lengthM(line);
+    chunks.push({ line, bounds: computeBounds(line, marginM), startM });
+    startM += lineLengthM(line);
   }
   return chunks;
 }

@@ -1,9 +1,9 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { bboxParameter } from '../../coordinates.ts';
-import { searchText, text } from '../../fields.ts';
-import { date, nullable, recordShape } from '../../schemas.ts';
-import type { RecordFields } from '../../store/records.ts';
+import { bboxParameter } from '../../platform/coordinates.ts';
+import { searchText, text } from '../../platform/fields.ts';
+import { date, nullable, recordProperties } from '../../platform/schemas.ts';
+import type { RecordFields } from '../../store/record-store.ts';
 
 /** What a class of vehicles pays, in minor units of the currency. */
 export interface TollRate {
@@ -38,7 +38,7 @@ export interface TollGate extends RecordFields, TollGateFields {
 }
 
 export const listTollGatesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'name', 'highway', 'city', 'state'], {
     default: null,
     otherwise: 'near a position the nearest first, on a route in driving order, else -id',
@@ -59,9 +59,9 @@ export type ListTollGatesQuery = Static<typeof listTollGatesQuery>;
 
 const maybeText = nullable(Type.String());
 
-export const tollGateShown = Type.Object(
+export const tollGateResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     name: Type.String(),
     latitude: Type.Number(),
     longitude: Type.Number(),
@@ -86,4 +86,4 @@ export const tollGateShown = Type.Object(
   },
   { title: 'TollGate' },
 );
-export type TollGateShown = Static<typeof tollGateShown>;
+export type TollGateResponse = Static<typeof tollGateResponseSchema>;

@@ -1,43 +1,43 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
 import type { Bounds } from '../../geometry/bounds.ts';
-import { type Conditions, orderOf } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { type Filter, toSortOrder } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { keyOf } from './rules.ts';
 import type { TollGate, TollGateFields } from './schema.ts';
 
 const collectionName = 'toll_gates';
 const writtenAtOnce = 500;
 
-const gatesIn = (records: Records): Collection<TollGate> => records.collection<TollGate>(collectionName);
+const gatesIn = (records: RecordStore): Collection<TollGate> => records.collection<TollGate>(collectionName);
 
 /** A page of gates. */
 export async function pageOfGates(
-  records: Records,
-  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<TollGate>> {
+  records: RecordStore,
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<TollGate>> {
   // All ids are positive: without another condition the gates are counted from the keys of this index.
   const filter: object = { $and: [{ _id: { $gt: 0 } }, where] };
-  const found = gatesIn(records).find(filter).sort(orderOf(sorting)).skip(paging.offset).limit(paging.limit);
+  const found = gatesIn(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
   return { items, total };
 }
 
 /** All gates that meet a condition. */
-export const allGates = (records: Records, where: Conditions): Promise<TollGate[]> =>
+export const allGates = (records: RecordStore, where: Filter): Promise<TollGate[]> =>
   gatesIn(records)
     .find(where as object)
     .toArray();
 
 /** Gates within a rectangle, as a condition. */
-export const within = ({ minLat, minLng, maxLat, maxLng }: Bounds): Conditions => ({
+export const within = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   latitude: { $gte: minLat, $lte: maxLat },
   $or: [-360, 0, 360].map((turn) => ({ longitude: { $gte: minLng + turn, $lte: maxLng + turn } })),
 });
 
 /** Makes the stored gates those of a file: the same gate keeps its id. What is written when it breaks off is right, and the rest follows the next time. */
 export async function replaceGates(
-  records: Records,
+  records: RecordStore,
   gates: readonly TollGateFields[],
   check: () => void,
 ): Promise<{ readonly added: number; readonly changed: number; readonly removed: number }> {

@@ -24,7 +24,7 @@ describe('files of toll gates', () => {
       ['x, "y"\nz', '2'],
       ['last', ''],
     ]);
-    expect(() => readCsv('a\n"b"c')).toThrow('can not be read');
+    expect(() => readCsv('a\n"b"c')).toThrow('cannot be read');
   });
 
   it('have prices in columns, and rows that are none are told', () => {

@@ -1,15 +1,15 @@
-import { AppError, type PageItems, type Paging } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { bboxAt } from '../../coordinates.ts';
-import type { Deps } from '../../deps.ts';
-import { inOrder, sortingOf } from '../../fields.ts';
-import { boundsOf } from '../../geometry/bounds.ts';
+import { computeBounds } from '../../geometry/bounds.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
-import { shownRecord } from '../../schemas.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
-import { pathOfRoute } from '../routes/look-ups.ts';
+import { parseBboxParameter } from '../../platform/coordinates.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { sortItems, toSorting } from '../../platform/fields.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
+import { pathOfRoute } from '../planned-routes/queries.ts';
 import { alongPath } from './rules.ts';
-import type { ListTollGatesQuery, TollGate, TollGateShown } from './schema.ts';
+import type { ListTollGatesQuery, TollGate, TollGateResponse } from './schema.ts';
 import { allGates, pageOfGates, within } from './store.ts';
 
 type Parts = Pick<Deps, 'records'>;
@@ -23,16 +23,16 @@ export async function listTollGates(
   deps: Parts,
   caller: Caller,
   query: ListTollGatesQuery,
-  paging: Paging,
-): Promise<PageItems<TollGateShown>> {
+  paging: Pagination,
+): Promise<Page<TollGateResponse>> {
   checkWays(query);
   const filters = filtersOf(query);
   if (query.route_id !== undefined) return pageIn(await onRoute(deps, caller, query.route_id, filters), query, paging);
   if (query.latitude !== undefined && query.longitude !== undefined)
     return pageIn(await near(deps, [query.latitude, query.longitude], query.radius_km, filters), query, paging);
-  const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(bboxAt(query.bbox))])] };
-  const { items, total } = await pageOfGates(deps.records, { where, sorting: sortingOf(query.sort), paging });
-  return { items: items.map((gate) => shownGate(gate)), total };
+  const where = { $and: [...filters, ...(query.bbox === undefined ? [] : [within(parseBboxParameter(query.bbox))])] };
+  const { items, total } = await pageOfGates(deps.records, { where, sorting: toSorting(query.sort), paging });
+  return { items: items.map((gate) => toGateResponse(gate)), total };
 }
 
 /** There is one way to say where: 400 for two of them, or half of one. */
@@ -51,8 +51,8 @@ function checkWays({ latitude, longitude, radius_km: radiusKm, route_id: routeId
   });
 }
 
-function filtersOf({ query, state }: ListTollGatesQuery): Conditions[] {
-  const filters = [matching(query, ['name', 'highway', 'city', 'operator'])];
+function filtersOf({ query, state }: ListTollGatesQuery): Filter[] {
+  const filters = [substringFilter(query, ['name', 'highway', 'city', 'operator'])];
   if (state !== undefined) {
     const text = state.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
     filters.push({ state: { $regex: `^${text}$`, $options: 'i' } });
@@ -64,51 +64,51 @@ async function near(
   { records }: Parts,
   position: Position,
   radiusKm = defaultRadiusKm,
-  filters: readonly Conditions[],
-): Promise<TollGateShown[]> {
+  filters: readonly Filter[],
+): Promise<TollGateResponse[]> {
   const radiusM = radiusKm * 1000;
-  const found = await allGates(records, { $and: [...filters, within(boundsOf([position], radiusM))] });
+  const found = await allGates(records, { $and: [...filters, within(computeBounds([position], radiusM))] });
   return found
     .map((gate) => ({ gate, awayM: distanceM(position, positionOf(gate)) }))
     .filter(({ awayM }) => awayM <= radiusM)
     .sort((a, b) => a.awayM - b.awayM || a.gate._id - b.gate._id)
-    .map(({ gate }) => shownGate(gate));
+    .map(({ gate }) => toGateResponse(gate));
 }
 
 async function onRoute(
   deps: Parts,
   caller: Caller,
   routeId: number,
-  filters: readonly Conditions[],
-): Promise<TollGateShown[]> {
+  filters: readonly Filter[],
+): Promise<TollGateResponse[]> {
   const path = await pathOfRoute(deps, caller, routeId);
   if (path === null) throw new AppError('not_found', `There is no route ${routeId}.`);
-  const found = await allGates(deps.records, { $and: [...filters, within(boundsOf(path, onPathM))] });
+  const found = await allGates(deps.records, { $and: [...filters, within(computeBounds(path, onPathM))] });
   return alongPath(path, found, { positionOf, withinM: onPathM }).map(({ place, alongM }) =>
-    shownGate(place, { distance_from_start_m: Math.round(alongM) }),
+    toGateResponse(place, { distance_from_start_m: Math.round(alongM) }),
   );
 }
 
 const positionOf = ({ latitude, longitude }: TollGate): Position => [latitude, longitude];
 
 function pageIn(
-  all: readonly TollGateShown[],
+  all: readonly TollGateResponse[],
   { sort }: ListTollGatesQuery,
-  { offset, limit }: Paging,
-): PageItems<TollGateShown> {
-  const sorted = sort === undefined ? all : inOrder(all, sortingOf(sort), ({ id }) => id, sortValues);
+  { offset, limit }: Pagination,
+): Page<TollGateResponse> {
+  const sorted = sort === undefined ? all : sortItems(all, toSorting(sort), ({ id }) => id, sortValues);
   return { items: sorted.slice(offset, offset + limit), total: all.length };
 }
 
 const sortValues = {
-  name: ({ name }: TollGateShown) => name,
-  highway: ({ highway }: TollGateShown) => highway,
-  city: ({ city }: TollGateShown) => city,
-  state: ({ state }: TollGateShown) => state,
+  name: ({ name }: TollGateResponse) => name,
+  highway: ({ highway }: TollGateResponse) => highway,
+  city: ({ city }: TollGateResponse) => city,
+  state: ({ state }: TollGateResponse) => state,
 };
 
-const shownGate = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateShown => ({
-  ...shownRecord(gate),
+const toGateResponse = (gate: TollGate, more: { distance_from_start_m?: number } = {}): TollGateResponse => ({
+  ...toRecordResponse(gate),
   name: gate.name,
   latitude: gate.latitude,
   longitude: gate.longitude,

@@ -1,8 +1,8 @@
-import { oneOf, pageEnvelope, pageOf, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { pageResponse, pageSchema, parsePagination, singleSchema } from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
 import { listUnassignedQuery, lookupBody, sortFields, unassignedDeviceResponse } from './schema.ts';
 import { listUnassignedDevices, lookUpUnassigned } from './use-cases.ts';
 
@@ -19,11 +19,11 @@ export const unassignedDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'administration' },
     query: listUnassignedQuery,
-    response: pageOf(unassignedDeviceResponse),
+    response: pageSchema(unassignedDeviceResponse),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const sorting = sortingOf(query.sort ?? '-id', sortFields);
-      return pageEnvelope(await listUnassignedDevices(deps, callerOf(context), sorting, paging), paging);
+      const paging = parsePagination(query);
+      const sorting = toSorting(query.sort ?? '-id', sortFields);
+      return pageResponse(await listUnassignedDevices(deps, getCaller(context), sorting, paging), paging);
     },
   }),
   platformRoute({
@@ -35,7 +35,7 @@ export const unassignedDeviceRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'fleet', scope: 'read' },
     bucket: 'deviceLookup',
     body: lookupBody,
-    response: oneOf(unassignedDeviceResponse),
+    response: singleSchema(unassignedDeviceResponse),
     errors: { 404: 'No such terminal has connected, or it belongs to a vehicle.' },
     handle: async ({ body }) => ({ data: await lookUpUnassigned(deps, body.imei) }),
   }),

@@ -1,8 +1,8 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { text } from '../../fields.ts';
-import { nullable, recordId, time } from '../../schemas.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { text } from '../../platform/fields.ts';
+import { nullable, recordId, time } from '../../platform/schemas.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
 
 /** A terminal that connects and belongs to no vehicle; `_id` is the canonical number. */
 export interface UnassignedDevice {
@@ -31,7 +31,7 @@ export const sortFields: Readonly<Record<string, string>> = {
 };
 
 export const listUnassignedQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(Object.keys(sortFields)),
 });
 
@@ -51,7 +51,7 @@ export const unassignedDeviceResponse = Type.Object(
     first_seen: time,
     last_seen: time,
     connected: Type.Boolean(),
-    location: nullable(locationShown),
+    location: nullable(locationResponseSchema),
   },
   { title: 'UnassignedDevice' },
 );

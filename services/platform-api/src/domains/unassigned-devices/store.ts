@@ -1,7 +1,7 @@
-import type { PageItems, Paging, Sorting } from '@fleet/service-kit';
+import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
-import { orderOf } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { toSortOrder } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { UnassignedDetails, UnassignedDevice } from './schema.ts';
 
 /** Anybody can connect under any number: this is how many of them are stored. */
@@ -22,7 +22,7 @@ const unknown = { edition: null, manufacturer: null, model: null, terminalId: nu
 
 /** Saves a sign of life of a terminal. Returns false for a new one while all places are taken. */
 export async function saveUnassigned(
-  records: Records,
+  records: RecordStore,
   imei: string,
   seenAt: Date,
   details: UnassignedDetails,
@@ -57,10 +57,10 @@ export const findUnassigned = (database: Database, imei: string): Promise<Unassi
 
 export async function listUnassigned(
   database: Database,
-  sorting: Sorting,
-  { offset, limit }: Paging,
-): Promise<PageItems<UnassignedDevice>> {
-  const found = devices(database).find({}).sort(orderOf(sorting)).skip(offset).limit(limit);
+  sorting: Sort,
+  { offset, limit }: Pagination,
+): Promise<Page<UnassignedDevice>> {
+  const found = devices(database).find({}).sort(toSortOrder(sorting)).skip(offset).limit(limit);
   const [items, total] = await Promise.all([found.toArray(), devices(database).countDocuments(all)]);
   return { items, total };
 }

@@ -1,13 +1,13 @@
-import { announce, sessionChanged } from '@fleet/bus';
+import { publish, sessionChanged } from '@fleet/bus';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { keepRegistrations } from '../../events/device-details.ts';
-import { Presence } from '../../events/presence.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { keepRegistrations } from '../../event-consumers/device-details.ts';
+import { Presence } from '../../event-consumers/presence.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei, Terminals } from '../../testing/terminals.ts';
 import type { Account } from '../accounts/schema.ts';
-import { writeLastLocation } from '../realtime/store.ts';
+import { writeLastLocation } from '../last-positions/store.ts';
 import type { UnassignedDevice } from './schema.ts';
 import { findUnassigned, maxUnassigned, retentionMs, saveUnassigned, trimUnassigned } from './store.ts';
 import { recordUnassigned, sweepUnassigned } from './use-cases.ts';
@@ -46,7 +46,7 @@ const claim = (client: Client, imei: string) => client.post('/api/vehicles', { v
 
 async function connects(imei: string): Promise<void> {
   await terminals.connect(imei);
-  announce(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+  publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
 }
 
 const registration = { provinceId: 44, cityId: 300, manufacturerId: 'MAKER', terminalModel: 'M1', plateColor: 1 };
@@ -62,7 +62,7 @@ describe('a terminal that belongs to no vehicle', () => {
   it('is listed with what it has sent once it connects and registers', async () => {
     const imei = newImei();
     await connects(imei);
-    await until(async () => (await stored(imei)) !== null);
+    await waitFor(async () => (await stored(imei)) !== null);
     await registers(imei, 'KA01AB1234');
     await writeLastLocation(world.deps.redis, lastLocationOf(imei, 22.5, 114.1));
     expect(await listed(imei)).toEqual({

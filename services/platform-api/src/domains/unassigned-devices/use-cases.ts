@@ -1,12 +1,12 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, type Sort } from '@fleet/service-kit';
 import { readDevices } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { hasOneAccount } from '../accounts/store.ts';
-import { shownLocation } from '../realtime/shown.ts';
-import { readLastLocations } from '../realtime/store.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { isSingleAccount } from '../accounts/store.ts';
+import { toLocationResponse } from '../last-positions/responses.ts';
+import { readLastLocations } from '../last-positions/store.ts';
 import { findDevices } from '../vehicles/devices.ts';
 import { findVehicleByImei, findVehiclesByImei } from '../vehicles/store.ts';
 import type { UnassignedDetails, UnassignedDevice, unassignedDeviceResponse } from './schema.ts';
@@ -44,10 +44,10 @@ export async function recordUnassigned(
 export async function listUnassignedDevices(
   deps: Store,
   caller: Caller,
-  sorting: Sorting,
-  paging: Paging,
-): Promise<PageItems<UnassignedDeviceResponse>> {
-  if (caller.role !== 'superadmin' && !(await hasOneAccount(deps.records)))
+  sorting: Sort,
+  paging: Pagination,
+): Promise<Page<UnassignedDeviceResponse>> {
+  if (caller.role !== 'superadmin' && !(await isSingleAccount(deps.records)))
     throw new AppError('permission_denied', 'Only the operator sees the terminals that belong to nobody.');
   const { items, total } = await listUnassigned(deps.database, sorting, paging);
   return { items: await toResponses(deps, items), total };
@@ -92,7 +92,7 @@ async function toResponses(
       first_seen: item.firstSeen.toISOString(),
       last_seen: new Date(lastSeenMs).toISOString(),
       connected: session !== undefined,
-      location: own && shownLocation(own, { vehicleId: null, driverId: null, nowMs }),
+      location: own && toLocationResponse(own, { vehicleId: null, driverId: null, nowMs }),
     };
   });
 }

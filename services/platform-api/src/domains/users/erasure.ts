@@ -1,7 +1,7 @@
 import type { Database } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { forgetAddresses } from '../audit/use-cases.ts';
-import { forgetUser } from '../chat-log/use-cases.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { eraseIpAddresses } from '../audit/use-cases.ts';
+import { eraseUser } from '../messaging/use-cases.ts';
 import type { User } from './schema.ts';
 
 /** A user who was removed, and of whom other records still tell. */
@@ -27,8 +27,8 @@ export async function eraseUsers(
 ): Promise<void> {
   const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * 86_400_000) };
   for (const { _id: userId, accountId } of await erasuresIn(database).find({ removedAt }).limit(1_000).toArray()) {
-    await forgetUser({ records }, { accountId }, userId);
-    await forgetAddresses(records, { accountId }, userId);
+    await eraseUser({ records }, { accountId }, userId);
+    await eraseIpAddresses(records, { accountId }, userId);
     await erasuresIn(database).deleteOne({ _id: userId });
   }
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { trimmedText } from '../../fields.ts';
+import { trimmedText } from '../../platform/fields.ts';
 import { maxPasswordLength, minPasswordLength } from './passwords.ts';
 
 /** Fields of bodies that say who somebody is. */

@@ -1,8 +1,8 @@
 import { AppError, type RequestContext } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { audit } from '../audit/use-cases.ts';
-import { endResetTokens, type Invitation, sendInvitation } from '../auth/passwords.ts';
+import { type Invitation, revokeResetTokens, sendInvitation } from '../auth/passwords.ts';
 import { checkMayGive } from './manage.ts';
 import type { User } from './schema.ts';
 import { findUser } from './use-cases.ts';
@@ -20,7 +20,7 @@ export async function inviteAgain(
   if (user.passwordHash !== null || user.lastLoginAt !== null || user.disabled)
     throw new AppError('state_conflict', 'The user has accepted an invitation, or is disabled.');
   await deps.limits.consume('codes', `invitation:${id}`, context);
-  await endResetTokens(deps, user);
+  await revokeResetTokens(deps, user);
   const invitation = await sendInvitation(deps, user);
   await audit(deps, caller, 'users.invite', { type: 'users', id }, { status: invitation.status });
   return { user, invitation };

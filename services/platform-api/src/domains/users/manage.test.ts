@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Client, PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { webhooksOf } from '../webhooks/store.ts';
@@ -58,7 +58,7 @@ describe('what was sent to set a password with', () => {
   const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
   const tokenTo = async (address: string): Promise<string> => {
     const find = () => /token=(\S+)/.exec(world.sent.findLast(({ to }) => to === address)?.text ?? '')?.[1];
-    await until(() => find() !== undefined);
+    await waitFor(() => find() !== undefined);
     return find() ?? '';
   };
   const reset = (token: string) =>
@@ -107,19 +107,19 @@ describe('what was sent to set a password with', () => {
       const isMade = beforeTokens('insertOne', () => owner.put(`/api/users/${user.id}`, change));
       try {
         await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
-        await until(isMade);
+        await waitFor(isMade);
       } finally {
         jest.restoreAllMocks();
       }
       const tokens = world.deps.database.collection<{ userId: number }>('reset_tokens');
-      await until(async () => (await tokens.countDocuments({ userId: user.id })) === 0);
+      await waitFor(async () => (await tokens.countDocuments({ userId: user.id })) === 0);
       expect(world.sent.filter(({ to }) => [user.email, change.email].includes(to))).toEqual([]);
     }
   });
 
-  it('outlives no session: where it can not be ended, the sessions of the old password are gone', async () => {
+  it('outlives no session: where it cannot be ended, the sessions of the old password are gone', async () => {
     const user = await world.user('manager');
-    const away = () => Promise.reject(new Error('the database is away'));
+    const away = () => Promise.reject(new Error('the database is unavailable'));
     beforeTokens('deleteMany', away);
     try {
       const change = { password: 'a third battery horse' };
@@ -127,7 +127,7 @@ describe('what was sent to set a password with', () => {
     } finally {
       jest.restoreAllMocks();
     }
-    await until(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await world.as(user).get('/api/auth/me')).status === 401);
   });
 
   it('is good while nothing of that has changed', async () => {
@@ -198,8 +198,8 @@ describe('the last owner of an account', () => {
     beforeWrites(() => users.updateOne({ _id: second.id }, { $set: { disabled: true } }), takeEmail);
     try {
       const change = { role: 'admin', email: `other-${randomInt(1e12)}@fleet.example` };
-      const answer = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
-      expect(answer.status).toBe(409);
+      const response = await world.as(tenant.owner).put(`/api/users/${tenant.owner.id}`, change);
+      expect(response.status).toBe(409);
     } finally {
       jest.restoreAllMocks();
     }

@@ -1,12 +1,12 @@
-import { AppError, requireVersion } from '@fleet/service-kit';
+import { AppError, assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may, type Role } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { userRemovals } from '../../removals.ts';
-import type { Change } from '../../store/account-records.ts';
-import { writeToVersion } from '../../store/again.ts';
+import { isPermitted, type Role } from '../../access/roles.ts';
+import { userDeletionHooks } from '../../assembly/user-deletion.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { Change } from '../../store/account-repository.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
-import { endResetTokens } from '../auth/passwords.ts';
+import { revokeResetTokens } from '../auth/passwords.ts';
 import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
 import { endLinksOfUser } from '../share-links/use-cases.ts';
 import { turnOffWebhooksOfUser } from '../webhooks/use-cases.ts';
@@ -42,7 +42,7 @@ const refuse = (message: string): AppError => new AppError('permission_denied', 
 
 /** Throws unless the caller's role may give a role, and so manage users who have it. */
 export function checkMayGive(caller: Caller, role: Role): void {
-  if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} can not give the role ${role}.`);
+  if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} cannot give the role ${role}.`);
 }
 
 /** Makes a user of the caller's account; without a password there is an invitation to be sent. */
@@ -85,7 +85,7 @@ export const editUser = (
   given: GivenChange,
   expectedVersion?: number,
 ): Promise<User | null> =>
-  writeToVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, expectedVersion));
+  updateWithVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, expectedVersion));
 
 async function editUserOnce(
   deps: Parts & Pick<Deps, 'database' | 'mails'>,
@@ -106,7 +106,7 @@ async function editUserOnce(
   // First: whatever fails behind it, the old sessions are gone.
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
-  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await endResetTokens(deps, user);
+  if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await revokeResetTokens(deps, user);
   await endWhatGoesOn(deps, changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
@@ -120,12 +120,12 @@ const endsSessions = (change: Change<User>): boolean => change.disabled === true
 
 /** What works without a session of the user goes on otherwise. */
 async function endWhatGoesOn(deps: Parts, user: User): Promise<void> {
-  if (user.disabled || !may(user.role, 'webhooks')) await turnOffWebhooksOfUser(deps, user, user._id);
-  if (user.disabled || !may(user.role, 'sharing')) await endLinksOfUser(deps, user, user._id);
+  if (user.disabled || !isPermitted(user.role, 'webhooks')) await turnOffWebhooksOfUser(deps, user, user._id);
+  if (user.disabled || !isPermitted(user.role, 'sharing')) await endLinksOfUser(deps, user, user._id);
 }
 
 function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
-  if (!may(caller.role, 'administration')) throw refuse(`The role ${caller.role} does not allow this.`);
+  if (!isPermitted(caller.role, 'administration')) throw refuse(`The role ${caller.role} does not allow this.`);
   checkMayGive(caller, user.role);
   if (given.role !== undefined) checkMayGive(caller, given.role);
 }
@@ -158,7 +158,7 @@ function changedContact(user: User, given: Parameters<typeof readContact>[0]): C
 const isActiveOwner = (user: Pick<User, 'role' | 'disabled'>): boolean => user.role === 'owner' && !user.disabled;
 
 const lastOwner = (): AppError =>
-  new AppError('in_use', 'The last owner of an account can not be removed, demoted or disabled.');
+  new AppError('in_use', 'The last owner of an account cannot be removed, demoted or disabled.');
 
 /**
  * 409 `in_use` for what would leave an account without an owner. Looked at before, so that nothing is written, and again after the change, which is taken back then:
@@ -173,7 +173,7 @@ async function changeKeepingAnOwner(
 ): Promise<User | null> {
   const isToGo = isActiveOwner(user) && !isActiveOwner({ ...user, ...change });
   if (isToGo) {
-    requireVersion(user, expectedVersion);
+    assertVersion(user, expectedVersion);
     if (!(await hasOtherOwner(deps.records, caller, user._id))) throw lastOwner();
   }
   const changed = await changeUser(deps.records, caller, user._id, change, expectedVersion);
@@ -202,7 +202,7 @@ export async function removeUser(
   expectedVersion?: number,
 ): Promise<User | null> {
   // First without access, so that the check of the last owner holds and nothing new is made meanwhile.
-  const user = await writeToVersion(expectedVersion, async () => {
+  const user = await updateWithVersion(expectedVersion, async () => {
     const known = await findUser(deps.records, caller, id);
     if (known === null) return null;
     checkMayGive(caller, known.role);
@@ -214,7 +214,7 @@ export async function removeUser(
   await revokeSessionsOf(deps, user);
   await deps.mails.cancel(id);
   const heir = await firstOwner(deps.records, caller);
-  if (heir !== null) for (const passOn of userRemovals) await passOn(deps, user, heir);
+  if (heir !== null) for (const passOn of userDeletionHooks) await passOn(deps, user, heir);
   await planErasure(deps, user);
   await removeUserRecord(deps.records, caller, id);
   await audit(deps, caller, 'users.delete', { type: 'users', id }, { role: user.role });

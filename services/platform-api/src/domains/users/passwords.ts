@@ -4,7 +4,7 @@ export const minPasswordLength = 10;
 /** Longer ones only cost time. */
 export const maxPasswordLength = 256;
 
-/** argon2id, the library's default algorithm, at the cost that platform-contract.md 2.2 sets. */
+/** Cost of argon2id, the library's default algorithm. */
 export const hashPassword = (password: string): Promise<string> =>
   hash(password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
 

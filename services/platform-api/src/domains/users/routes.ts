@@ -1,29 +1,29 @@
 import {
   AppError,
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
+  parseSort,
   Reply,
-  readPaging,
-  readSorting,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
 import { roles } from '../../access/roles.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams, nameOf, nullable } from '../../schemas.ts';
-import { matching } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams, nameEnum, nullable } from '../../platform/schemas.ts';
+import { substringFilter } from '../../store/account-repository.ts';
 import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
 import { inviteAgain } from './invite-again.ts';
 import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
+import { createdUserSchema, toUserResponse, userSchema } from './responses.ts';
 import type { User } from './schema.ts';
-import { createdUserSchema, shownUser, userSchema } from './shown.ts';
 import { findUser } from './use-cases.ts';
 
 const tags = ['Users'];
@@ -33,7 +33,7 @@ const createBody = Type.Object({
   name: personName,
   email: Type.Optional(nullable(email)),
   phone_number: Type.Optional(nullable(phoneNumber)),
-  role: nameOf(roles),
+  role: nameEnum(roles),
   password: Type.Optional(password),
   can_view_video: Type.Optional(Type.Boolean()),
   language: Type.Optional(language),
@@ -44,7 +44,7 @@ const changeBody = Type.Object({
   name: Type.Optional(personName),
   email: Type.Optional(nullable(email)),
   phone_number: Type.Optional(nullable(phoneNumber)),
-  role: Type.Optional(nameOf(roles)),
+  role: Type.Optional(nameEnum(roles)),
   password: Type.Optional(password),
   current_password: Type.Optional(Type.String({ maxLength: 256 })),
   can_view_video: Type.Optional(Type.Boolean()),
@@ -62,7 +62,7 @@ const sortFields: Readonly<Record<string, string>> = {
 
 const found = (user: User | null) => {
   if (user === null) throw new AppError('not_found', 'There is no such user.');
-  return { data: shownUser(user) };
+  return { data: toUserResponse(user) };
 };
 
 export const userRoutes = (deps: Deps): PlatformRoute[] => [...readRoutes(deps), ...writeRoutes(deps)];
@@ -76,24 +76,24 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'fleet' },
     query: Type.Object({
-      ...pagingQuery,
+      ...paginationQuery,
       sort: sortParameter(Object.keys(sortFields)),
       query: Type.Optional(Type.String({ maxLength: 100, description: 'Part of a name, e-mail or phone number.' })),
-      role: Type.Optional(nameOf(roles)),
+      role: Type.Optional(nameEnum(roles)),
     }),
-    response: pageOf(userSchema),
+    response: pageSchema(userSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { field, direction } = readSorting(query.sort);
-      const { items, total } = await listUsers(deps, callerOf(context), {
+      const paging = parsePagination(query);
+      const { field, direction } = parseSort(query.sort);
+      const { items, total } = await listUsers(deps, getCaller(context), {
         where: {
-          ...matching(query.query, ['name', 'email', 'phoneNumber']),
+          ...substringFilter(query.query, ['name', 'email', 'phoneNumber']),
           ...(query.role === undefined ? {} : { role: query.role }),
         },
         sorting: { field: sortFields[field] ?? 'id', direction },
         paging,
       });
-      return pageEnvelope({ items: items.map(shownUser), total }, paging);
+      return pageResponse({ items: items.map(toUserResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -104,8 +104,8 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access: { permission: 'fleet' },
     params: idParams,
-    response: oneOf(userSchema),
-    handle: async ({ params, context }) => found(await findUser(deps.records, callerOf(context), params.id)),
+    response: singleSchema(userSchema),
+    handle: async ({ params, context }) => found(await findUser(deps.records, getCaller(context), params.id)),
   }),
 ];
 
@@ -120,10 +120,10 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access,
     isIdempotent: true,
     body: createBody,
-    response: oneOf(createdUserSchema),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the user.' },
+    response: singleSchema(createdUserSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the user.' },
     errors: { 409: 'The e-mail or phone number is taken.' },
-    handle: async ({ body, context }) => created(deps, await makeUser(deps, callerOf(context), body)),
+    handle: async ({ body, context }) => created(deps, await makeUser(deps, getCaller(context), body)),
   }),
   platformRoute({
     method: 'post',
@@ -133,12 +133,12 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     isIdempotent: true,
-    body: Type.Object({ email, role: nameOf(roles), name: Type.Optional(personName) }),
-    response: oneOf(createdUserSchema),
-    otherSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
+    body: Type.Object({ email, role: nameEnum(roles), name: Type.Optional(personName) }),
+    response: singleSchema(createdUserSchema),
+    extraSuccesses: { 201: 'Created; `invitation` says whether the invitation was sent.' },
     errors: { 409: 'The e-mail is taken.' },
     handle: async ({ body, context }) =>
-      created(deps, await makeUser(deps, callerOf(context), { ...body, name: body.name ?? body.email })),
+      created(deps, await makeUser(deps, getCaller(context), { ...body, name: body.name ?? body.email })),
   }),
   platformRoute({
     method: 'post',
@@ -149,11 +149,11 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(createdUserSchema),
+    response: singleSchema(createdUserSchema),
     errors: { 409: 'The user has a password, has logged in, or is disabled.' },
     handle: async ({ params, context }) => {
-      const { user, invitation } = await inviteAgain(deps, callerOf(context), params.id, context);
-      return { data: { ...shownUser(user), invitation } };
+      const { user, invitation } = await inviteAgain(deps, getCaller(context), params.id, context);
+      return { data: { ...toUserResponse(user), invitation } };
     },
   }),
   platformRoute({
@@ -165,10 +165,10 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     access: { permission: 'self' },
     params: idParams,
     body: changeBody,
-    response: oneOf(userSchema),
-    errors: { 409: 'Taken, or the last owner of the account.', ...otherVersion },
+    response: singleSchema(userSchema),
+    errors: { 409: 'Taken, or the last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) =>
-      found(await editUser(deps, callerOf(context), params.id, body, expectedVersion(context))),
+      found(await editUser(deps, getCaller(context), params.id, body, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -178,15 +178,15 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     tags,
     access,
     params: idParams,
-    response: oneOf(userSchema),
-    errors: { 409: 'The last owner of the account.', ...otherVersion },
+    response: singleSchema(userSchema),
+    errors: { 409: 'The last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      found(await removeUser(deps, callerOf(context), params.id, expectedVersion(context))),
+      found(await removeUser(deps, getCaller(context), params.id, parseIfMatch(context))),
   }),
 ];
 
 async function created(deps: Deps, user: User): Promise<Reply> {
   const invited: { invitation?: Invitation } =
     user.passwordHash === null ? { invitation: await sendInvitation(deps, user) } : {};
-  return new Reply(201, { data: { ...shownUser(user), ...invited } }, { Location: `/api/users/${user._id}` });
+  return new Reply(201, { data: { ...toUserResponse(user), ...invited } }, { Location: `/api/users/${user._id}` });
 }

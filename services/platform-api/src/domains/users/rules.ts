@@ -1,7 +1,7 @@
-import { invalid } from '@fleet/service-kit';
+import { validationError } from '@fleet/service-kit';
 import { type Role, roles } from '../../access/roles.ts';
-import { normalPhone } from '../../phone.ts';
-import type { NewAccountRecord } from '../../store/account-records.ts';
+import { normalizePhone } from '../../platform/phone.ts';
+import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { User } from './schema.ts';
 
 export const normalEmail = (email: string): string => email.trim().toLowerCase();
@@ -32,10 +32,11 @@ export function readContact(given: { email?: string | null | undefined; phone_nu
 } {
   const email = given.email ?? null;
   const phone = given.phone_number ?? null;
-  if (email === null && phone === null) throw invalid([{ path: '/email', message: 'or phone_number is required' }]);
-  const phoneNumber = phone === null ? null : normalPhone(phone);
+  if (email === null && phone === null)
+    throw validationError([{ path: '/email', message: 'or phone_number is required' }]);
+  const phoneNumber = phone === null ? null : normalizePhone(phone);
   if (phone !== null && phoneNumber === null)
-    throw invalid([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
+    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
   return { email: email === null ? null : normalEmail(email), phoneNumber };
 }
 
@@ -52,7 +53,7 @@ export function isTimezone(name: string): boolean {
 /** 400 for a time zone that there is not. */
 export function checkTimezone(name: string | undefined): void {
   if (name !== undefined && !isTimezone(name))
-    throw invalid([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
+    throw validationError([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
 }
 
 /** The roles that users of a role may give, and whose users they may change. */

@@ -1,5 +1,5 @@
 import type { Role } from '../../access/roles.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
 
 /** A person who may log in, or a server's user. */
 export interface User extends AccountRecord {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { may, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { isPermitted, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 
 // Real servers on a machine that may be busy.
@@ -17,7 +17,7 @@ const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
 const refused = { status: 403, code: 'permission_denied' };
 
 describe('roles', () => {
-  /** platform-contract.md, sections 2.1 and 28. */
+  /** docs/reference/access.md. */
   const table: Readonly<Record<Permission, string>> = {
     //              superadmin, dealer, owner, admin, manager, viewer, driver
     self: 'yes yes yes yes yes yes yes',
@@ -35,9 +35,9 @@ describe('roles', () => {
     accounts: 'yes yes no no no no no',
   };
 
-  it.each(Object.entries(table))('%s: %s', (permission, answers) => {
-    const allowed = roles.map((role) => (may(role, permission as Permission) ? 'yes' : 'no')).join(' ');
-    expect(allowed).toBe(answers);
+  it.each(Object.entries(table))('%s: %s', (permission, responses) => {
+    const allowed = roles.map((role) => (isPermitted(role, permission as Permission) ? 'yes' : 'no')).join(' ');
+    expect(allowed).toBe(responses);
     expect(Object.keys(permissions)).toHaveLength(Object.keys(table).length);
   });
 });
@@ -82,7 +82,7 @@ describe('POST /api/users', () => {
     const email = newEmail();
     const before = world.sent.length;
     await world.as(world.ours.owner).post('/api/users', { name: 'Cid', email, role: 'driver' });
-    await until(() => world.sent.slice(before).some(({ to }) => to === email));
+    await waitFor(() => world.sent.slice(before).some(({ to }) => to === email));
     const tokens = world.deps.database.collection<{ expiresAt: Date }>('reset_tokens');
     const [last] = await tokens.find().sort({ expiresAt: -1 }).limit(1).toArray();
     expect((last?.expiresAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
@@ -98,15 +98,15 @@ describe('POST /api/users', () => {
   ] as const)('%s gives the roles %j', async (role, given: readonly Role[]) => {
     const client = world.as(await world.user(role));
     for (const each of roles) {
-      const answer = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
-      expect([each, answer.status]).toEqual([each, given.includes(each) ? 201 : 403]);
+      const response = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
+      expect([each, response.status]).toEqual([each, given.includes(each) ? 201 : 403]);
     }
   });
 
   it('a taken e-mail is 409 with its field, also where another account has it', async () => {
     const { email } = world.theirs.owner;
-    const answer = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
-    expect(answer.body).toMatchObject({
+    const response = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
+    expect(response.body).toMatchObject({
       status: 409,
       code: 'duplicate',
       details: [{ path: '/email', message: 'is taken' }],
@@ -124,8 +124,8 @@ describe('POST /api/users', () => {
     [{ can_view_video: 'yes' }, '/can_view_video'],
   ])('%j is 400 with the fault at %s', async (fields, path) => {
     const body = { name: 'X', email: newEmail(), role: 'viewer', ...fields };
-    const answer = await world.as(world.ours.owner).post('/api/users', body);
-    expect(answer.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
+    const response = await world.as(world.ours.owner).post('/api/users', body);
+    expect(response.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
   });
 });
 
@@ -170,9 +170,9 @@ describe('PUT /api/users/:id', () => {
     const user = await world.user('manager');
     expect((await world.as(user).get('/api/users')).status).toBe(200);
     await owner().put(`/api/users/${user.id}`, { role: 'viewer' });
-    await until(async () => (await world.as(user).get('/api/users')).status === 403);
+    await waitFor(async () => (await world.as(user).get('/api/users')).status === 403);
     await owner().put(`/api/users/${user.id}`, { disabled: true });
-    await until(async () => (await world.as(user).get('/api/users')).status === 401);
+    await waitFor(async () => (await world.as(user).get('/api/users')).status === 401);
   });
 
   it('everybody changes the own name, language, time zone and password, and no more', async () => {
@@ -187,7 +187,7 @@ describe('PUT /api/users/:id', () => {
     const other = await world.anonymous.post('/api/auth/login', { identifier: user.email, password: testPassword });
     expect((await own.put(path, { password, current_password: testPassword })).status).toBe(200);
     const otherSession = world.with({ authorization: `Bearer ${String(other.data['access_token'])}` });
-    await until(async () => (await otherSession.get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await otherSession.get('/api/auth/me')).status === 401);
     expect((await own.put(path, { name: 'Still me' })).status).toBe(200);
   });
 
@@ -212,7 +212,7 @@ describe('PUT /api/users/:id', () => {
 describe('the last owner', () => {
   const inUse = { status: 409, code: 'in_use' };
 
-  it('can not be demoted, disabled or removed', async () => {
+  it('cannot be demoted, disabled or removed', async () => {
     const tenant = await world.tenant('One owner');
     const [client, path] = [world.as(tenant.owner), `/api/users/${tenant.owner.id}`];
     expect((await client.put(path, { role: 'admin' })).body).toMatchObject(inUse);
@@ -269,7 +269,7 @@ describe('DELETE /api/users/:id', () => {
     const path = `/api/users/${user.id}`;
     expect((await world.as(world.ours.owner).delete(path)).data).toMatchObject({ id: user.id, email: user.email });
     expect((await world.as(world.ours.owner).delete(path)).status).toBe(404);
-    await until(async () => (await world.as(user).get('/api/auth/me')).status === 401);
+    await waitFor(async () => (await world.as(user).get('/api/auth/me')).status === 401);
     const again = { name: 'Again', email: user.email, role: 'viewer' };
     expect((await world.as(world.ours.owner).post('/api/users', again)).status).toBe(201);
   });

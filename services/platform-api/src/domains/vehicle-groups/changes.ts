@@ -1,36 +1,36 @@
-import { requireVersion } from '@fleet/service-kit';
+import { assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { given, requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { isDuplicate, untilAlone, writeToVersion } from '../../store/again.ts';
-import { inTurn } from '../../store/turns.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { withLock } from '../../store/distributed-lock.ts';
+import { isDuplicateError, retryOnConflict, updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
-import { ownDriverIds } from '../drivers/look-ups.ts';
-import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/look-ups.ts';
+import { filterOwnDriverIds } from '../drivers/queries.ts';
+import { dropGroupFromGeofences, ownGeofenceIds } from '../geofences/queries.ts';
 import { joinGroup, leaveGroup, ownVehicleIds } from '../vehicles/assignments.ts';
 import { dropDriverFromGroups, dropGeofenceFromGroups, ownGroupIds } from './links.ts';
 import { checkPlace, freeName, GroupTree, idsOf, siblingKey } from './rules.ts';
-import type { GroupBody, GroupShown, VehicleGroup } from './schema.ts';
+import type { GroupBody, GroupResponse, VehicleGroup } from './schema.ts';
 import { groupsIn, namingSiblings } from './store.ts';
-import { groupNotFound, type Parts, shownAgain } from './use-cases.ts';
+import { groupNotFound, type Parts, readAgain } from './use-cases.ts';
 
 type Store = Pick<Parts, 'records'>;
 
 /** Changes of a tree take turns: what is checked against it, cycles and depth, is so when it is written. */
 const inTree = <T>({ records }: Store, { accountId }: Scope, run: (check: () => void) => Promise<T>): Promise<T> =>
-  inTurn(records.database, `groups of account ${accountId}`, run);
+  withLock(records.database, `groups of account ${accountId}`, run);
 
 const treeOf = async ({ records }: Store, scope: Scope): Promise<GroupTree> =>
-  new GroupTree(await groupsIn(records).parts(scope, ['parentGroup']));
+  new GroupTree(await groupsIn(records).project(scope, ['parentGroup']));
 
 export const createGroup = async (
   deps: Parts,
   caller: Caller,
   body: GroupBody & { name: string },
-): Promise<GroupShown> => {
+): Promise<GroupResponse> => {
   const id = await recordGroup(deps, caller, body);
   await audit(deps, caller, 'vehicle-groups.create', { type: 'vehicle_groups', id }, { name: body.name });
-  return shownAgain(deps, caller, id);
+  return readAgain(deps, caller, id);
 };
 
 /** Puts a group on record; its id. */
@@ -67,13 +67,13 @@ export async function updateGroup(
   id: number,
   body: GroupBody,
   expectedVersion: number | undefined,
-): Promise<GroupShown | null> {
+): Promise<GroupResponse | null> {
   const known = await groupsIn(deps.records).find(caller, id);
   if (known === null) return null;
-  requireVersion(known, expectedVersion);
+  assertVersion(known, expectedVersion);
   const links = await checkedLinks(deps, caller, body, known);
   const { geofences, drivers } = links;
-  const details = given({ description: body.description, color: body.color, geofences, drivers });
+  const details = omitUndefined({ description: body.description, color: body.color, geofences, drivers });
   const change = { ...details, ...placeOf(body) };
   const { parentGroup } = change;
   const move = async (check: () => void): Promise<VehicleGroup | null> => {
@@ -88,7 +88,7 @@ export async function updateGroup(
   await audit(deps, caller, 'vehicle-groups.update', { type: 'vehicle_groups', id }, { fields: Object.keys(body) });
   await changeMembers(deps, caller, id, links);
   await dropGone(deps, caller, id, links);
-  return shownAgain(deps, caller, id);
+  return readAgain(deps, caller, id);
 }
 
 type Links = Awaited<ReturnType<typeof checkedLinks>>;
@@ -107,7 +107,7 @@ async function changeMembers(
   };
   // Whoever else replaces them at the same time does so before or behind.
   if (vehicles !== undefined)
-    await inTurn(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
+    await withLock(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
   if (added.length > 0) await joinGroup(deps, scope, id, added);
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
@@ -116,7 +116,7 @@ async function changeMembers(
 async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], geofences = [] }: Links): Promise<void> {
   if ((await ownGroupIds(deps, scope, [id])).length === 0) await leaveGroup(deps, scope, id);
   const [leftDrivers, leftGeofences] = [
-    await ownDriverIds(deps, scope, drivers),
+    await filterOwnDriverIds(deps, scope, drivers),
     await ownGeofenceIds(deps, scope, geofences),
   ];
   for (const each of drivers) if (!leftDrivers.includes(each)) await dropDriverFromGroups(deps, scope, each);
@@ -129,18 +129,18 @@ export const deleteGroup = (
   caller: Caller,
   id: number,
   options: { readonly isCascade: boolean; readonly expectedVersion: number | undefined },
-): Promise<GroupShown | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
+): Promise<GroupResponse | null> => inTree(deps, caller, () => removeGroup(deps, caller, id, options));
 
 async function removeGroup(
   deps: Parts,
   caller: Caller,
   id: number,
   { isCascade, expectedVersion }: Parameters<typeof deleteGroup>[3],
-): Promise<GroupShown | null> {
+): Promise<GroupResponse | null> {
   const groups = groupsIn(deps.records);
   const group = await groups.find(caller, id);
   if (group === null) return null;
-  const shown = await shownAgain(deps, caller, id);
+  const response = await readAgain(deps, caller, id);
   // Before those below are touched, so that a refused removal changes nothing. What somebody changes of the group behind this goes with it.
   if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
   const tree = await treeOf(deps, caller);
@@ -159,7 +159,7 @@ async function removeGroup(
     await dropGroupFromGeofences(deps, caller, _id);
     await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
   }
-  return shown;
+  return response;
 }
 
 /** The ids of a body, all of them of the account, or 404; drivers and geofences that were there may have gone since. */
@@ -175,11 +175,11 @@ async function checkedLinks(
   const geofences = body.geofences && idsOf(body.geofences);
   const drivers = body.drivers && idsOf(body.drivers);
   const wanted = [...(vehicles ?? []), ...added];
-  if (wanted.length > 0) requireAll('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
+  if (wanted.length > 0) assertAllFound('vehicle', wanted, await ownVehicleIds(deps, scope, wanted));
   const newDrivers = (drivers ?? []).filter((id) => !known.drivers.includes(id));
   const newGeofences = (geofences ?? []).filter((id) => !known.geofences.includes(id));
-  requireAll('driver', newDrivers, await ownDriverIds(deps, scope, newDrivers));
-  requireAll('geofence', newGeofences, await ownGeofenceIds(deps, scope, newGeofences));
+  assertAllFound('driver', newDrivers, await filterOwnDriverIds(deps, scope, newDrivers));
+  assertAllFound('geofence', newGeofences, await ownGeofenceIds(deps, scope, newGeofences));
   return { vehicles, added, removed, geofences, drivers };
 }
 
@@ -192,7 +192,7 @@ async function checkParent(deps: Store, scope: Scope, id: number | null, parent:
 
 type Place = { name?: string; parentGroup?: number | null };
 
-const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => given({ name, parentGroup });
+const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => omitUndefined({ name, parentGroup });
 
 /** Writes a change. One of name or parent also makes the sibling key, which is of both: it is written to the version that was read. */
 function write(
@@ -205,7 +205,7 @@ function write(
   const groups = groupsIn(records);
   if (change.name === undefined && change.parentGroup === undefined)
     return groups.update(scope, id, change, expectedVersion);
-  return writeToVersion(expectedVersion, async () => {
+  return updateWithVersion(expectedVersion, async () => {
     const now = await groups.find(scope, id);
     if (now === null) return null;
     const { name = now.name, parentGroup = now.parentGroup } = change;
@@ -220,9 +220,9 @@ async function lift(deps: Store, scope: Scope, id: number, parentGroup: number |
   const move = async (): Promise<void> => {
     const child = await groups.find(scope, id);
     if (child === null) return;
-    const siblings = await groups.parts(scope, ['name'], { parentGroup, _id: { $ne: id } });
+    const siblings = await groups.project(scope, ['name'], { parentGroup, _id: { $ne: id } });
     const name = freeName(child.name, new Set(siblings.map((sibling) => sibling.name)));
     await write(deps, scope, id, { parentGroup, name }, undefined);
   };
-  await untilAlone(move, isDuplicate);
+  await retryOnConflict(move, isDuplicateError);
 }

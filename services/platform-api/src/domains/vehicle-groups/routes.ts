@@ -1,15 +1,23 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { createGroup, deleteGroup, updateGroup } from './changes.ts';
 import {
   createGroupBody,
   deleteGroupQuery,
-  folderShown,
-  groupShown,
+  folderResponseSchema,
+  groupResponseSchema,
   groupWithSubGroups,
   isOn,
   listGroupsQuery,
@@ -36,12 +44,12 @@ const reads = (deps: Deps): PlatformRoute[] => [
       'With `folderView=true` the whole tree is answered, without pages: `sort`, `query` and paging do not count there.',
     tags,
     query: listGroupsQuery,
-    response: Type.Union([pageOf(groupShown), Type.Object({ data: Type.Array(folderShown) })]),
+    response: Type.Union([pageSchema(groupResponseSchema), Type.Object({ data: Type.Array(folderResponseSchema) })]),
     handle: async ({ query, context }) => {
-      const caller = callerOf(context);
+      const caller = getCaller(context);
       if (isOn(query.folderView)) return { data: await folderView(deps, caller, isOn(query.populateVehicles)) };
-      const paging = readPaging(query);
-      return pageEnvelope(await listGroups(deps, caller, query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listGroups(deps, caller, query, paging), paging);
     },
   }),
   platformRoute({
@@ -51,9 +59,9 @@ const reads = (deps: Deps): PlatformRoute[] => [
     summary: 'One group, with the ids of the groups directly below',
     tags,
     params: idParams,
-    response: oneOf(groupWithSubGroups),
+    response: singleSchema(groupWithSubGroups),
     handle: async ({ params, context }) => {
-      const group = await readGroup(deps, callerOf(context), params.id);
+      const group = await readGroup(deps, getCaller(context), params.id);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },
@@ -66,12 +74,12 @@ const reads = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     query: subGroupsQuery,
-    response: pageOf(groupShown),
+    response: pageSchema(groupResponseSchema),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      const page = await listSubGroups(deps, callerOf(context), params.id, query, paging);
+      const paging = parsePagination(query);
+      const page = await listSubGroups(deps, getCaller(context), params.id, query, paging);
       if (page === null) throw groupNotFound(params.id);
-      return pageEnvelope(page, paging);
+      return pageResponse(page, paging);
     },
   }),
 ];
@@ -85,11 +93,11 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createGroupBody,
-    response: oneOf(groupShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the group.' },
+    response: singleSchema(groupResponseSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the group.' },
     errors: { 404: missing, 409: conflicts },
     handle: async ({ body, context }) => {
-      const group = await createGroup(deps, callerOf(context), body);
+      const group = await createGroup(deps, getCaller(context), body);
       return new Reply(201, { data: group }, { Location: `/api/vehicle-groups/${group.id}` });
     },
   }),
@@ -103,11 +111,11 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     body: updateGroupBody,
-    response: oneOf(groupShown),
-    errors: { 404: missing, 409: conflicts, ...otherVersion },
+    response: singleSchema(groupResponseSchema),
+    errors: { 404: missing, 409: conflicts, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      const group = await updateGroup(deps, callerOf(context), params.id, body, version);
+      const version = parseIfMatch(context);
+      const group = await updateGroup(deps, getCaller(context), params.id, body, version);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },
@@ -121,11 +129,11 @@ const writes = (deps: Deps): PlatformRoute[] => [
     tags,
     params: idParams,
     query: deleteGroupQuery,
-    response: oneOf(groupShown),
-    errors: otherVersion,
+    response: singleSchema(groupResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, query, context }) => {
-      const options = { isCascade: isOn(query.cascade), expectedVersion: expectedVersion(context) };
-      const group = await deleteGroup(deps, callerOf(context), params.id, options);
+      const options = { isCascade: isOn(query.cascade), expectedVersion: parseIfMatch(context) };
+      const group = await deleteGroup(deps, getCaller(context), params.id, options);
       if (group === null) throw groupNotFound(params.id);
       return { data: group };
     },

@@ -82,7 +82,7 @@ export function checkPlace(tree: GroupTree, id: number | null, parent: number | 
   if (parent === null) return;
   const above = tree.withAbove(parent);
   if (id !== null && above.some(({ _id }) => _id === id))
-    throw new AppError('group_cycle', 'A group can not be put into itself or into a group below it.', {
+    throw new AppError('group_cycle', 'A group cannot be put into itself or into a group below it.', {
       details: [{ path: '/parent_group', message: 'is the group itself or below it' }],
     });
   if (above.length + (id === null ? 1 : tree.heightOf(id)) > maxDepth)

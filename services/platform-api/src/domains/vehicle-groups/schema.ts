@@ -1,10 +1,10 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { clearable, color, oneOfWords, searchText, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-import { vehicleStates } from '../realtime/schema.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { color, nullableField, searchText, stringEnum, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import { vehicleStates } from '../last-positions/schema.ts';
 
 /** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
 export interface VehicleGroup extends AccountRecord {
@@ -23,9 +23,9 @@ const item = Type.Union([recordId, Type.Object({ id: recordId })]);
 const items = Type.Array(item, { maxItems: 10_000, description: 'Ids; an item may also be { "id": n }.' });
 
 const details = {
-  description: Type.Optional(clearable(trimmedText(0, 1000))),
-  color: Type.Optional(clearable(color)),
-  parent_group: Type.Optional(clearable(recordId)),
+  description: Type.Optional(nullableField(trimmedText(0, 1000))),
+  color: Type.Optional(nullableField(color)),
+  parent_group: Type.Optional(nullableField(recordId)),
   vehicles: Type.Optional(items),
   geofences: Type.Optional(items),
   drivers: Type.Optional(items),
@@ -56,19 +56,19 @@ export const isOn = (value: '' | 'true' | 'false' | undefined): boolean => value
 
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
 
-const paged = { ...pagingQuery, sort: sortParameter(sortable) };
+const paged = { ...paginationQuery, sort: sortParameter(sortable) };
 
 export const listGroupsQuery = Type.Object({
   ...paged,
   query: searchText('name'),
-  populateVehicles: flag('Vehicles as objects in the place of ids; an empty value is true.', 'populate_vehicles'),
-  folderView: flag('The whole tree in the place of a page; an empty value is true.', 'folder_view'),
+  populateVehicles: flag('Vehicles as objects instead of ids; an empty value is true.', 'populate_vehicles'),
+  folderView: flag('The whole tree instead of a page; an empty value is true.', 'folder_view'),
 });
 export type ListGroupsQuery = Static<typeof listGroupsQuery>;
 
 export const subGroupsQuery = Type.Object({
   ...paged,
-  recursive: flag('All groups below in the place of the direct children.'),
+  recursive: flag('All groups below instead of the direct children.'),
 });
 export type SubGroupsQuery = Static<typeof subGroupsQuery>;
 
@@ -82,24 +82,24 @@ const groupedVehicle = Type.Object(
     vehicle_no: Type.String(),
     name: Type.String(),
     imei: nullable(Type.String()),
-    state: oneOfWords(vehicleStates),
-    location: nullable(locationShown),
+    state: stringEnum(vehicleStates),
+    location: nullable(locationResponseSchema),
   },
   { title: 'GroupedVehicle' },
 );
 export type GroupedVehicle = Static<typeof groupedVehicle>;
 
-const vehiclesShown = Type.Array(Type.Union([recordId, groupedVehicle]), {
+const vehiclesResponseSchema = Type.Array(Type.Union([recordId, groupedVehicle]), {
   description: 'Vehicles of the group itself: ids, or objects with populateVehicles.',
 });
 
 const fields = {
-  ...recordShape,
+  ...recordProperties,
   name: Type.String(),
   description: nullable(Type.String()),
   color: nullable(Type.String()),
   parent_group: nullable(recordId),
-  vehicles: vehiclesShown,
+  vehicles: vehiclesResponseSchema,
   geofences: Type.Array(recordId),
   drivers: Type.Array(recordId),
   vehicle_count: Type.Integer({
@@ -108,8 +108,8 @@ const fields = {
   }),
 };
 
-export const groupShown = Type.Object(fields, { title: 'VehicleGroup' });
-export type GroupShown = Static<typeof groupShown>;
+export const groupResponseSchema = Type.Object(fields, { title: 'VehicleGroup' });
+export type GroupResponse = Static<typeof groupResponseSchema>;
 
 export const groupWithSubGroups = Type.Object(
   { ...fields, sub_groups: Type.Array(recordId, { description: 'Direct children.' }) },
@@ -122,17 +122,17 @@ export interface Folder {
   readonly name: string;
   readonly color: string | null;
   readonly vehicle_count: number;
-  readonly vehicles: GroupShown['vehicles'];
+  readonly vehicles: GroupResponse['vehicles'];
   readonly children: readonly Folder[];
 }
 
-export const folderShown = Type.Object(
+export const folderResponseSchema = Type.Object(
   {
     id: recordId,
     name: Type.String(),
     color: nullable(Type.String()),
     vehicle_count: Type.Integer({ minimum: 0 }),
-    vehicles: vehiclesShown,
+    vehicles: vehiclesResponseSchema,
     children: Type.Array(Type.Object({ id: recordId }), { description: 'Folders of the same shape.' }),
   },
   { title: 'VehicleFolder' },

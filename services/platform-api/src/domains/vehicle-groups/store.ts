@@ -1,10 +1,10 @@
 import { AppError } from '@fleet/service-kit';
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { VehicleGroup } from './schema.ts';
 
-export const groupsIn = (records: Records): AccountRecords<VehicleGroup> =>
-  new AccountRecords<VehicleGroup>(records, 'vehicle_groups', { unique: { siblingKey: 'account' } });
+export const groupsIn = (records: RecordStore): AccountRepository<VehicleGroup> =>
+  new AccountRepository<VehicleGroup>(records, 'vehicle_groups', { unique: { siblingKey: 'account' } });
 
 /** Says of a taken sibling key what it means: the name. */
 export async function namingSiblings<T>(write: Promise<T>): Promise<T> {

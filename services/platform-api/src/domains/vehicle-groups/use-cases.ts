@@ -1,14 +1,14 @@
-import { AppError, type PageItems, type Paging, readSorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, parseSort } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { type Conditions, matching } from '../../store/account-records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { type Filter, substringFilter } from '../../store/account-repository.ts';
 import { groupedVehicles } from '../vehicles/assignments.ts';
 import { briefVehicles } from '../vehicles/brief.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { visibleVehicles } from '../vehicles/visibility.ts';
+import { type Members, toFoldersResponse, toGroupResponse } from './responses.ts';
 import { GroupTree } from './rules.ts';
-import { type Folder, type GroupShown, isOn, type ListGroupsQuery, type SubGroupsQuery } from './schema.ts';
-import { type Members, shownFolders, shownGroup } from './shown.ts';
+import { type Folder, type GroupResponse, isOn, type ListGroupsQuery, type SubGroupsQuery } from './schema.ts';
 import { groupsIn } from './store.ts';
 
 /** What reading groups needs. */
@@ -19,7 +19,7 @@ const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', 
 /** Vehicles by group, and which groups the caller may see: a user with the role driver those of the own vehicles alone. */
 interface Seen extends Omit<Members, 'populated'> {
   /** Condition on groups. */
-  readonly where: Conditions;
+  readonly where: Filter;
 }
 
 async function seenBy(deps: Parts, caller: Caller): Promise<Seen> {
@@ -68,8 +68,8 @@ export const listGroups = async (
   deps: Parts,
   caller: Caller,
   query: ListGroupsQuery,
-  paging: Paging,
-): Promise<PageItems<GroupShown>> => {
+  paging: Pagination,
+): Promise<Page<GroupResponse>> => {
   const seen = await seenBy(deps, caller);
   return pageOfGroups(deps, caller, seen, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
 };
@@ -80,11 +80,11 @@ export async function listSubGroups(
   caller: Caller,
   id: number,
   query: SubGroupsQuery,
-  paging: Paging,
-): Promise<PageItems<GroupShown> | null> {
+  paging: Pagination,
+): Promise<Page<GroupResponse> | null> {
   const seen = await seenBy(deps, caller);
   if ((await groupsIn(deps.records).findOne(caller, { $and: [{ _id: id }, seen.where] })) === null) return null;
-  const tree = new GroupTree(await groupsIn(deps.records).parts(caller, ['parentGroup']));
+  const tree = new GroupTree(await groupsIn(deps.records).project(caller, ['parentGroup']));
   const below = isOn(query.recursive) ? tree.withBelow(id).slice(1) : tree.childrenOf(id);
   const where = { _id: { $in: below.map((group) => group._id) } };
   return pageOfGroups(deps, caller, seen, { sort: query.sort, isPopulated: false, where }, paging);
@@ -94,23 +94,23 @@ async function pageOfGroups(
   deps: Parts,
   caller: Caller,
   seen: Seen,
-  asked: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Conditions },
-  paging: Paging,
-): Promise<PageItems<GroupShown>> {
+  requested: { sort?: string | undefined; query?: string | undefined; isPopulated: boolean; where?: Filter },
+  paging: Pagination,
+): Promise<Page<GroupResponse>> {
   const groups = groupsIn(deps.records);
-  const { field, direction } = readSorting(asked.sort);
+  const { field, direction } = parseSort(requested.sort);
   const [{ items, total }, nodes] = await Promise.all([
     groups.list(caller, {
-      where: { $and: [seen.where, matching(asked.query, ['name']), asked.where ?? {}] },
+      where: { $and: [seen.where, substringFilter(requested.query, ['name']), requested.where ?? {}] },
       sorting: { field: sortFields[field] ?? field, direction },
       paging,
     }),
-    groups.parts(caller, ['parentGroup']),
+    groups.project(caller, ['parentGroup']),
   ]);
   const tree = new GroupTree(nodes);
   const ids = items.map(({ _id }) => _id);
-  const members = await membersOf(deps, caller, seen, asked.isPopulated ? ids : null);
-  return { items: items.map((group) => shownGroup(group, tree, members)), total };
+  const members = await membersOf(deps, caller, seen, requested.isPopulated ? ids : null);
+  return { items: items.map((group) => toGroupResponse(group, tree, members)), total };
 }
 
 /** The whole tree that the caller may see. */
@@ -118,7 +118,7 @@ export async function folderView(deps: Parts, caller: Caller, isPopulated: boole
   const seen = await seenBy(deps, caller);
   const groups = await groupsIn(deps.records).all(caller, seen.where);
   const ids = groups.map(({ _id }) => _id);
-  return shownFolders(new GroupTree(groups), await membersOf(deps, caller, seen, isPopulated ? ids : null));
+  return toFoldersResponse(new GroupTree(groups), await membersOf(deps, caller, seen, isPopulated ? ids : null));
 }
 
 /** One group with the ids of its direct children, or null. */
@@ -126,23 +126,23 @@ export async function readGroup(
   deps: Parts,
   caller: Caller,
   id: number,
-): Promise<(GroupShown & { sub_groups: number[] }) | null> {
+): Promise<(GroupResponse & { sub_groups: number[] }) | null> {
   const groups = groupsIn(deps.records);
   const seen = await seenBy(deps, caller);
   const group = await groups.findOne(caller, { $and: [{ _id: id }, seen.where] });
   if (group === null) return null;
-  const tree = new GroupTree(await groups.parts(caller, ['parentGroup']));
+  const tree = new GroupTree(await groups.project(caller, ['parentGroup']));
   const children = tree.childrenOf(id).map(({ _id }) => _id);
   const subGroups = children.filter(seen.isGroupNamed).sort((a, b) => a - b);
-  return { ...shownGroup(group, tree, { ...seen, populated: null }), sub_groups: subGroups };
+  return { ...toGroupResponse(group, tree, { ...seen, populated: null }), sub_groups: subGroups };
 }
 
 /** A group that has just been written; it is there, or was a moment ago. */
-export async function shownAgain(deps: Parts, caller: Caller, id: number): Promise<GroupShown> {
+export async function readAgain(deps: Parts, caller: Caller, id: number): Promise<GroupResponse> {
   const group = await readGroup(deps, caller, id);
   if (group === null) throw groupNotFound(id);
-  const { sub_groups: _subGroups, ...shown } = group;
-  return shown;
+  const { sub_groups: _subGroups, ...response } = group;
+  return response;
 }
 
 export const groupNotFound = (id: number): AppError => new AppError('not_found', `There is no group ${id}.`);

@@ -25,9 +25,9 @@ async function vehicle(tenant: Tenant, vehicleNo: string, imei: string): Promise
 }
 
 async function create(body: Record<string, unknown>, client = owner): Promise<Data> {
-  const answer = await client.post('/api/vehicle-groups', body);
-  expect(answer.status).toBe(201);
-  return answer.data;
+  const response = await client.post('/api/vehicle-groups', body);
+  expect(response.status).toBe(201);
+  return response.data;
 }
 const read = async (id: number) => (await owner.get(`/api/vehicle-groups/${id}`)).data;
 const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
@@ -55,7 +55,7 @@ describe('vehicle groups', () => {
     expect(created.status).toBe(201);
     const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/vehicle-groups/${id}`);
-    const shown = {
+    const response = {
       id,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -69,9 +69,9 @@ describe('vehicle groups', () => {
       drivers,
       vehicle_count: 2,
     };
-    expect(created.data).toEqual(shown);
+    expect(created.data).toEqual(response);
     const one = await owner.get(`/api/vehicle-groups/${id}`);
-    expect([one.headers.get('etag'), one.data]).toEqual(['"1"', { ...shown, sub_groups: [] }]);
+    expect([one.headers.get('etag'), one.data]).toEqual(['"1"', { ...response, sub_groups: [] }]);
     expect((await owner.get(`/api/vehicles/${vehicles[0]}`)).data['group_ids']).toEqual([id]);
 
     const changed = await owner.put(`/api/vehicle-groups/${id}`, {
@@ -179,12 +179,12 @@ describe('vehicle groups', () => {
 
   it('make no cycle of two moves at the same time: the one that comes second is refused', async () => {
     const [a, b] = [await create({ name: 'Race A' }), await create({ name: 'Race B' })];
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       owner.put(`/api/vehicle-groups/${a.id}`, { parent_group: b.id }),
       owner.put(`/api/vehicle-groups/${b.id}`, { parent_group: a.id }),
     ]);
-    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
-    expect(answers.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_cycle');
+    expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
+    expect(responses.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_cycle');
     const parents = [(await read(a.id))?.['parent_group'], (await read(b.id))?.['parent_group']];
     expect(parents).toContain(null);
     expect(parents).not.toEqual([null, null]);
@@ -195,9 +195,9 @@ describe('vehicle groups', () => {
     const move = (below: number[], above: number[]) =>
       owner.put(`/api/vehicle-groups/${below[0]}`, { parent_group: above.at(-1) });
     // Each alone has room: four and four, four and two.
-    const answers = await Promise.all([move(middle, upper), move(lower, middle)]);
-    expect(answers.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
-    expect(answers.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_depth');
+    const responses = await Promise.all([move(middle, upper), move(lower, middle)]);
+    expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
+    expect(responses.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_depth');
   });
 
   it('are lifted, or refused, where their parent is deleted as they are made', async () => {
@@ -315,15 +315,15 @@ describe('vehicle groups', () => {
     ['a driver who is not there', { name: 'X', drivers: [999_999] }, 404, 'not_found'],
     ['a geofence that is not there', { name: 'X', geofences: [{ id: 999_999 }] }, 404, 'not_found'],
   ])('refuse %s', async (_case, body, status, code) => {
-    const answer = await owner.post('/api/vehicle-groups', body);
-    expect([answer.status, faultOf(answer).code]).toEqual([status, code]);
+    const response = await owner.post('/api/vehicle-groups', body);
+    expect([response.status, faultOf(response).code]).toEqual([status, code]);
   });
 
   it('are not there for another account, and take none of its records', async () => {
     const group = await create({ name: 'Hidden' });
     const path = `/api/vehicle-groups/${group.id}`;
     const stranger = world.as(world.theirs.owner);
-    for (const answer of [
+    for (const response of [
       await stranger.get(path),
       await stranger.get(`${path}/list-sub-groups`),
       await stranger.put(path, { name: 'X' }),
@@ -331,7 +331,7 @@ describe('vehicle groups', () => {
       await stranger.post('/api/vehicle-groups', { name: 'X', parent_group: group.id }),
       await stranger.post('/api/vehicle-groups', { name: 'X', vehicles }),
     ])
-      expect(answer.status).toBe(404);
+      expect(response.status).toBe(404);
     expect((await stranger.get('/api/vehicle-groups')).items).toEqual([]);
     expect((await owner.get('/api/vehicle-groups/abc')).status).toBe(404);
   });

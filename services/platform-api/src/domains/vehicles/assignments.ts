@@ -1,11 +1,11 @@
-import type { Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
 /** Which vehicles of an account a driver has and a group holds: the vehicle's record says so, and the other domains ask and tell it here. */
 
-type Store = { readonly records: Records };
+type Store = { readonly records: RecordStore };
 
 /** Vehicles by driver. */
 export async function vehiclesOfDrivers(
@@ -13,7 +13,7 @@ export async function vehiclesOfDrivers(
   scope: Scope,
   driverIds: readonly number[],
 ): Promise<Map<number, number[]>> {
-  const found = await vehiclesIn(records).parts(scope, ['driverId'], { driverId: { $in: [...driverIds] } });
+  const found = await vehiclesIn(records).project(scope, ['driverId'], { driverId: { $in: [...driverIds] } });
   const byDriver = new Map<number, number[]>(driverIds.map((id) => [id, []]));
   for (const { _id, driverId } of found) if (driverId !== null) byDriver.get(driverId)?.push(_id);
   for (const ids of byDriver.values()) ids.sort((a, b) => a - b);
@@ -55,18 +55,18 @@ export const groupedVehicles = async (
   { records }: Store,
   { accountId }: Scope,
 ): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
-  (await vehiclesIn(records).parts({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
+  (await vehiclesIn(records).project({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
 
 /** A vehicle as far as areas and groups hold for it. */
 export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;
 
 /** All vehicles of an account. */
 export const accountVehicles = ({ records }: Store, scope: Scope): Promise<AccountVehicle[]> =>
-  vehiclesIn(records).parts({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
+  vehiclesIn(records).project({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
 
 /** Those of the ids that are vehicles of the account. */
 export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
-  (await vehiclesIn(records).parts(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+  (await vehiclesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
 /** Puts vehicles into a group. */
 export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids: readonly number[]): Promise<number> =>

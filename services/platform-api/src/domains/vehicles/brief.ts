@@ -1,10 +1,10 @@
-import type { Deps } from '../../deps.ts';
-import type { VehicleShown } from './schema.ts';
+import type { Deps } from '../../platform/deps.ts';
+import type { VehicleResponse } from './schema.ts';
 import { locationNow, neverConnected, vehicleStates } from './states.ts';
 import { type Viewer, visibleVehicles } from './visibility.ts';
 
 /** A vehicle as other domains' answers have it. */
-export type BriefVehicle = Pick<VehicleShown, 'id' | 'vehicle_no' | 'name' | 'imei' | 'state' | 'location'>;
+export type BriefVehicle = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' | 'imei' | 'state' | 'location'>;
 
 /** Those of the vehicles that the caller may see, by id. */
 export async function briefVehicles(

@@ -1,11 +1,11 @@
-import { AppError, requireVersion } from '@fleet/service-kit';
+import { AppError, assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { accountOf } from '../accounts/use-cases.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { getAccount } from '../accounts/use-cases.ts';
 import { audit } from '../audit/use-cases.ts';
-import { ownDriverIds } from '../drivers/look-ups.ts';
+import { filterOwnDriverIds } from '../drivers/queries.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { removeUnassigned } from '../unassigned-devices/store.ts';
@@ -16,7 +16,7 @@ import { withChannels } from './channels.ts';
 import { removeVehicle, type VehicleDeleted } from './deleted.ts';
 import { forgetFormer, noteDeparture } from './former-terminals.ts';
 import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
-import type { Vehicle, VehicleBody, VehicleShown } from './schema.ts';
+import type { Vehicle, VehicleBody, VehicleResponse } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 import { shownNow } from './use-cases.ts';
 import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
@@ -24,7 +24,7 @@ import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibil
 /** What changing vehicles needs. */
 export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'asker' | 'bus'>;
 
-const shownOwn = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleShown> =>
+const shownOwn = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
   shownNow(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
 
 /** One vehicle that the caller may see, with its cameras, which its terminal is asked for while there are none on record. */
@@ -33,7 +33,7 @@ export async function readVehicle(
   caller: Caller,
   id: number,
   requestId: string,
-): Promise<VehicleShown> {
+): Promise<VehicleResponse> {
   const visible = await visibleVehicle(deps, caller, id);
   return shownNow(deps, { ...visible, vehicle: await withChannels(deps, visible.vehicle, requestId) });
 }
@@ -43,7 +43,7 @@ export async function createVehicle(
   caller: Caller,
   body: VehicleBody & { vehicle_no: string },
   requestId: string,
-): Promise<VehicleShown> {
+): Promise<VehicleResponse> {
   const vehicleNo = normalVehicleNo(body.vehicle_no);
   const accountTimezone = await timezoneOf(deps, caller);
   const change = vehicleChange(body, { vehicleNo, accountTimezone });
@@ -85,9 +85,9 @@ export async function updateVehicle(
   id: number,
   body: VehicleBody,
   expectedVersion: number | undefined,
-): Promise<VehicleShown> {
+): Promise<VehicleResponse> {
   const known = await ownVehicle(deps, caller, id);
-  requireVersion(known, expectedVersion);
+  assertVersion(known, expectedVersion);
   const accountTimezone = body.timezone === null ? await timezoneOf(deps, caller) : known.timezone;
   const fields = vehicleChange(body, { vehicleNo: known.vehicleNo, accountTimezone });
   await checkLinks(deps, caller, fields, known);
@@ -110,7 +110,7 @@ export async function changeOwner(
   id: number,
   ownerUserId: number,
   expectedVersion: number | undefined,
-): Promise<VehicleShown> {
+): Promise<VehicleResponse> {
   await ownVehicle(deps, caller, id);
   const owner = await findUser(deps.records, caller, ownerUserId);
   if (owner === null) throw new AppError('user_not_found', `There is no user ${ownerUserId}.`);
@@ -127,14 +127,14 @@ export async function deleteVehicle(
   id: number,
   hooks: readonly VehicleDeleted[],
   expectedVersion: number | undefined,
-): Promise<VehicleShown> {
+): Promise<VehicleResponse> {
   const known = await ownVehicle(deps, caller, id);
-  requireVersion(known, expectedVersion);
-  const shown = await shownOwn(deps, caller, known);
+  assertVersion(known, expectedVersion);
+  const response = await shownOwn(deps, caller, known);
   const vehicle = await removeVehicle(deps, known, hooks, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
   await audit(deps, caller, 'vehicles.delete', { type: 'vehicles', id }, { vehicleNo: vehicle.vehicleNo });
-  return shown;
+  return response;
 }
 
 /** Removes all vehicles of an account that is deleted: their terminals are free. */
@@ -158,11 +158,11 @@ async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<
 }
 
 /** An answer repeats the terminal number as the caller wrote it. */
-const asWritten = (shown: VehicleShown, { imei }: VehicleBody): VehicleShown =>
-  imei === undefined || imei === null ? shown : { ...shown, imei };
+const asWritten = (response: VehicleResponse, { imei }: VehicleBody): VehicleResponse =>
+  imei === undefined || imei === null ? response : { ...response, imei };
 
 const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
-  (await accountOf(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
+  (await getAccount(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
 
 /** Driver and groups must be of the account, or 404; those that were there may have gone since. */
 async function checkLinks(
@@ -172,9 +172,9 @@ async function checkLinks(
   known: Pick<Vehicle, 'driverId' | 'groupIds'> = { driverId: null, groupIds: [] },
 ): Promise<void> {
   if (driverId !== undefined && driverId !== null && driverId !== known.driverId)
-    requireAll('driver', [driverId], await ownDriverIds(deps, caller, [driverId]));
+    assertAllFound('driver', [driverId], await filterOwnDriverIds(deps, caller, [driverId]));
   const newGroups = groupIds.filter((id) => !known.groupIds.includes(id));
-  requireAll('group', newGroups, await ownGroupIds(deps, caller, newGroups));
+  assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
 /** The vehicle without driver and groups that were deleted before it was written: what took them from all vehicles has not seen this one. */
@@ -185,7 +185,7 @@ async function withoutGone(
 ): Promise<Vehicle> {
   const drivers = typeof driverId === 'number' ? [driverId] : [];
   const [leftDrivers, leftGroups] = [
-    await ownDriverIds(deps, vehicle, drivers),
+    await filterOwnDriverIds(deps, vehicle, drivers),
     await ownGroupIds(deps, vehicle, groupIds),
   ];
   const goneDrivers = drivers.filter((id) => !leftDrivers.includes(id));

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { deviceCommandSubject } from '@fleet/bus';
 import { avAttributesResponse, encodeBody } from '@fleet/jt808';
-import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
 
@@ -39,7 +39,7 @@ const answered = {
     message: { id: 0x1003, edition: '2013', bodyBase64: Buffer.from(attributes).toString('base64') },
   },
 };
-const shown = [
+const response = [
   { channel_id: 1, name: 'Channel 1', enabled: true, has_audio: true },
   { channel_id: 2, name: 'Channel 2', enabled: true, has_audio: false },
 ];
@@ -48,28 +48,28 @@ const shown = [
 async function withTerminal(
   imei: string,
   outcome: unknown,
-  work: (asked: string[]) => Promise<void>,
+  work: (requested: string[]) => Promise<void>,
   beforeAnswer = async (): Promise<void> => undefined,
 ): Promise<void> {
   const { redis } = world.deps;
   const podId = `pod-${imei}`;
   const state = { sessionId: podId, podId, phone: `0${imei}`, edition: '2013' as const, remoteAddress: '127.0.0.1:1' };
-  await keepGatewayAlive(redis, podId);
+  await heartbeatGateway(redis, podId);
   await claimDevice(redis, imei, { ...state, onlineSinceMs: Date.now(), lastSeenMs: Date.now() });
-  const asked: string[] = [];
+  const requested: string[] = [];
   const gateway = world.bus.nc.subscribe(deviceCommandSubject(imei), {
     callback: (_error, message) => {
-      asked.push(message.string());
+      requested.push(message.string());
       void beforeAnswer().then(() => message.respond(JSON.stringify(outcome)));
     },
   });
   try {
     await world.bus.nc.flush();
-    await work(asked);
+    await work(requested);
   } finally {
     gateway.unsubscribe();
     await releaseDevice(redis, imei, podId);
-    await forgetGateway(redis, podId);
+    await deregisterGateway(redis, podId);
   }
 }
 const newImei = (): string => String(randomInt(10 ** 10, 10 ** 11 - 1));
@@ -79,11 +79,11 @@ const create = async (vehicleNo: string, imei: string) =>
 describe('the channels of a vehicle', () => {
   it('are those that its connected terminal tells when the vehicle is made (0x9003), and are asked for once', async () => {
     const imei = newImei();
-    await withTerminal(imei, answered, async (asked) => {
+    await withTerminal(imei, answered, async (requested) => {
       const vehicle = await create('CH1', imei);
-      expect(vehicle['channels']).toEqual(shown);
-      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(shown);
-      expect(asked.map((text) => JSON.parse(text) as unknown)).toEqual([{ kind: 'queryAvAttributes' }]);
+      expect(vehicle['channels']).toEqual(response);
+      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(response);
+      expect(requested.map((text) => JSON.parse(text) as unknown)).toEqual([{ kind: 'queryAvAttributes' }]);
     });
   });
 
@@ -92,7 +92,7 @@ describe('the channels of a vehicle', () => {
     const vehicle = await create('CH2', imei);
     expect(vehicle['channels']).toEqual([]);
     await withTerminal(imei, answered, async () => {
-      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(shown);
+      expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(response);
       const own = await owner.put(`/api/vehicles/${vehicle.id}`, { channels: [{ channel_id: 5 }] });
       expect((await owner.get(`/api/vehicles/${vehicle.id}`)).data['channels']).toEqual(own.data['channels']);
     });

@@ -1,9 +1,9 @@
-import type { DeviceAsker } from '@fleet/bus';
+import type { DeviceCommandClient } from '@fleet/bus';
 import { avAttributesResponse, tryDecodeBody } from '@fleet/jt808';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice } from '@fleet/storage';
-import { writeToVersion } from '../../store/again.ts';
-import type { Records } from '../../store/records.ts';
+import { updateWithVersion } from '../../store/optimistic-retry.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { channelsOf } from './rules.ts';
 import type { Channel, Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
@@ -13,9 +13,9 @@ const answerLimitMs = 3_000;
 
 /** What is needed to ask a terminal for its cameras. */
 export interface ChannelParts {
-  readonly records: Records;
+  readonly records: RecordStore;
   readonly redis: Redis;
-  readonly asker: Pick<DeviceAsker, 'ask'>;
+  readonly asker: Pick<DeviceCommandClient, 'send'>;
   readonly log: Logger;
 }
 
@@ -33,18 +33,18 @@ export async function withChannels(parts: ChannelParts, vehicle: Vehicle, reques
 }
 
 /** Not where somebody has named others since, or given the vehicle another terminal. */
-async function stored({ records }: ChannelParts, asked: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
+async function stored({ records }: ChannelParts, requested: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
   const vehicles = vehiclesIn(records);
-  return writeToVersion(undefined, async () => {
-    const now = await vehicles.find(asked, asked._id);
-    if (now === null || now.imei !== asked.imei || now.channels.length > 0) return now ?? asked;
+  return updateWithVersion(undefined, async () => {
+    const now = await vehicles.find(requested, requested._id);
+    if (now === null || now.imei !== requested.imei || now.channels.length > 0) return now ?? requested;
     return (await vehicles.update(now, now._id, { channels }, now.version)) ?? now;
   });
 }
 
 async function askForChannels({ redis, asker }: ChannelParts, imei: string, requestId: string): Promise<Channel[]> {
   if ((await readDevice(redis, imei)) === null) return [];
-  const outcome = await asker.ask({
+  const outcome = await asker.send({
     imei,
     command: { kind: 'queryAvAttributes' },
     correlationId: requestId,

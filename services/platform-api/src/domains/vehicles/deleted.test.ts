@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
+import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { findMedia, insertMedia } from '../media/store.ts';
-import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
-import { noteEnding } from './endings.ts';
+import { scheduleCleanup } from './endings.ts';
 import type { Vehicle } from './schema.ts';
 
 // Real servers on a machine that may be busy.
@@ -46,7 +46,8 @@ const protectedFile = async (id: number, imei: string | null): Promise<number> =
 };
 const isProtected = async (mediaId: number) => (await findMedia(world.records, mediaId))?.protected;
 /** What a sweep does some time later. */
-const sweepIn = (ms: number) => endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + ms));
+const sweepIn = (ms: number) =>
+  endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + ms));
 const endings = (vehicleId: number): Promise<number> =>
   world.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
 
@@ -89,8 +90,8 @@ describe('what could not be ended as a vehicle was deleted', () => {
     await requests.insertOne({ _id: `${imei}:2`, accountId, vehicleId: id + 1_000_000 });
     await sweepIn(3_600_000);
     expect(await isProtected(mediaId)).toBe(false);
-    const asked = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
-    expect(asked.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
+    const requested = await requests.find({ _id: { $in: [`${imei}:1`, `${imei}:2`] } }).toArray();
+    expect(requested.map(({ _id }) => _id)).toEqual([`${imei}:2`]);
     expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
   });
 
@@ -105,7 +106,7 @@ describe('what could not be ended as a vehicle was deleted', () => {
     const link = await owner.post('/api/share-links', { vehicle_id: id });
     const stored = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
     if (stored === null) throw new Error('there is no vehicle');
-    await noteEnding(world.deps.database, stored);
+    await scheduleCleanup(world.deps.database, stored);
     await sweepIn(61_000);
     expect(await endings(id)).toBe(0);
     expect((await owner.get(`/api/vehicles/${id}`)).status).toBe(200);

@@ -1,8 +1,8 @@
-import { announce, fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject } from '@fleet/bus';
-import { dropStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { forgetOf } from '../../telemetry/states.ts';
-import { dueEndings, forgetEnding, noteEnding, runEach } from './endings.ts';
+import { fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject, publish } from '@fleet/bus';
+import { cancelStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
+import type { Deps } from '../../platform/deps.ts';
+import { deletePreviousState } from '../../telemetry/state-store.ts';
+import { completeCleanup, dueEndings, runEach, scheduleCleanup } from './endings.ts';
 import { forgetFormerLater } from './former-terminals.ts';
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
@@ -16,7 +16,7 @@ const kinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all of some devices. */
 const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 
-/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What can not be ended now is ended by a sweep. */
+/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What cannot be ended now is ended by a sweep. */
 export async function removeVehicle(
   deps: Parts,
   known: Vehicle,
@@ -24,11 +24,11 @@ export async function removeVehicle(
   expectedVersion?: number,
 ): Promise<Vehicle | null> {
   const { database } = deps.records;
-  await noteEnding(database, known);
+  await scheduleCleanup(database, known);
   const vehicle = await vehiclesIn(deps.records).remove(known, known._id, { expectedVersion });
   if (vehicle === null) return null;
-  if (await endAll(deps, vehicle, hooks)) await forgetEnding(database, vehicle._id);
-  else await noteEnding(database, vehicle);
+  if (await endAll(deps, vehicle, hooks)) await completeCleanup(database, vehicle._id);
+  else await scheduleCleanup(database, vehicle);
   return vehicle;
 }
 
@@ -41,8 +41,8 @@ export async function endDeletedVehicles(
   const { records } = deps;
   for (const { _id, vehicle, notedAt } of await dueEndings(records.database, now)) {
     const isEnded = _id === vehicle._id ? endLater(deps, vehicle, hooks) : forgetFormerLater(deps, vehicle);
-    if (await isEnded) await forgetEnding(records.database, _id);
-    else await noteEnding(records.database, vehicle, { _id, notedAt, now });
+    if (await isEnded) await completeCleanup(records.database, _id);
+    else await scheduleCleanup(records.database, vehicle, { _id, notedAt, now });
   }
 }
 
@@ -52,7 +52,7 @@ async function endLater(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDe
   const holder = vehicle.imei === null ? null : await findVehicleByImei(records, vehicle.imei);
   if (holder === null) return endAll(deps, vehicle, hooks);
   // The terminal is in another vehicle by now: what goes on with it is that one's.
-  const forget: VehicleDeleted = () => forgetOf(deps, vehicle);
+  const forget: VehicleDeleted = () => deletePreviousState(deps, vehicle);
   return endAll(deps, { ...vehicle, imei: null }, [...hooks, forget]);
 }
 
@@ -73,8 +73,8 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
   await Promise.all(
     ids.map(async (id) => {
       const { claim, request } = await readStream(redis, id);
-      if (request !== null) await dropStreamRequest(redis, id);
-      if (claim !== null) announce(bus, mediaControl, { ...id, change: 'ended' }, mediaControlSubject(claim.podId));
+      if (request !== null) await cancelStreamRequest(redis, id);
+      if (claim !== null) publish(bus, mediaControl, { ...id, change: 'ended' }, mediaControlSubject(claim.podId));
     }),
   );
 }
@@ -83,5 +83,5 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
 async function endSession({ redis, bus }: Parts, imei: string): Promise<void> {
   const session = await readDevice(redis, imei);
   if (session === null) return;
-  announce(bus, fenceSession, { imei, sessionId: session.sessionId }, gatewayFenceSubject(session.podId));
+  publish(bus, fenceSession, { imei, sessionId: session.sessionId }, gatewayFenceSubject(session.podId));
 }

@@ -1,5 +1,5 @@
 import { type Database, findByIds } from '@fleet/storage';
-import { lastHeardMs } from '../realtime/rules.ts';
+import { lastHeardMs } from '../last-positions/rules.ts';
 import type { DeviceShown } from './schema.ts';
 import type { VehicleNow } from './states.ts';
 

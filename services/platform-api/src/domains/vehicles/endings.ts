@@ -22,7 +22,7 @@ const atOnce = 100;
 const endingsIn = (database: Database) => database.collection<Ending>('vehicle_endings');
 
 /** Notes that what goes on with a vehicle is to be ended; it is tried again in a minute, later less often. */
-export async function noteEnding(
+export async function scheduleCleanup(
   database: Database,
   vehicle: Vehicle,
   { _id = vehicle._id, notedAt = new Date(), now = notedAt }: { _id?: EndingId; notedAt?: Date; now?: Date } = {},
@@ -34,7 +34,7 @@ export async function noteEnding(
 }
 
 /** All has ended. */
-export async function forgetEnding(database: Database, _id: EndingId): Promise<void> {
+export async function completeCleanup(database: Database, _id: EndingId): Promise<void> {
   await endingsIn(database).deleteOne({ _id });
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { onVehicleDeleted } from '../../on-vehicle-deleted.ts';
+import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
-import { cancelCommandsOf } from '../commands/use-cases.ts';
-import { readLastLocations, writeLastLocation } from '../realtime/store.ts';
+import { cancelWaitingCommands } from '../commands/use-cases.ts';
+import { readLastLocations, writeLastLocation } from '../last-positions/store.ts';
 import { endDeletedVehicles } from './deleted.ts';
 import type { Vehicle } from './schema.ts';
 
@@ -61,11 +61,11 @@ function breakCollection(broken: string): void {
     });
   }
 }
-const sweep = () => endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3_600_000));
+const sweep = () => endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3_600_000));
 const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('a terminal that leaves its vehicle', () => {
-  it('is forgotten though its commands can not be taken back, which they are later', async () => {
+  it('is forgotten though its commands cannot be taken back, which they are later', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const command = await queue(id);
@@ -95,7 +95,7 @@ describe('a terminal that leaves its vehicle', () => {
     await sweep();
     // Tried in vain, it is left alone for a while.
     expect(await isSeen(imei)).toBe(true);
-    await endDeletedVehicles(world.deps, onVehicleDeleted(world.deps), new Date(Date.now() + 3 * 3_600_000));
+    await endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
     expect(await endings()).toBe(0);
   });
@@ -107,7 +107,7 @@ describe('a terminal that leaves its vehicle', () => {
       async (id: number) => expect((await owner.delete(`/api/vehicles/${id}`)).status).toBe(200),
     ],
   ])('is forgotten where the next vehicle has it by then, which has told nothing yet: it %s', async (_case, leave) => {
-    for (const hasTold of [false, true]) {
+    for (const hasPublished of [false, true]) {
       const imei = newImei();
       const id = await newVehicle(owner, imei);
       await seen(imei, id);
@@ -115,9 +115,9 @@ describe('a terminal that leaves its vehicle', () => {
       await leave(id);
       jest.restoreAllMocks();
       const next = await newVehicle(stranger, imei);
-      if (hasTold) await seen(imei, next);
+      if (hasPublished) await seen(imei, next);
       await sweep();
-      expect([hasTold, await isSeen(imei)]).toEqual([hasTold, hasTold]);
+      expect([hasPublished, await isSeen(imei)]).toEqual([hasPublished, hasPublished]);
       expect(await endings()).toBe(0);
     }
   });
@@ -143,9 +143,9 @@ describe('a terminal that leaves its vehicle', () => {
     // Between the change of the vehicle and the taking back.
     await world.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
     const own = await queue(id);
-    await cancelCommandsOf(world.deps, former, id, imei);
+    await cancelWaitingCommands(world.deps, former, id, imei);
     expect([await statusOf(left), await statusOf(own)]).toEqual(['canceled', 'queued']);
-    await cancelCommandsOf(world.deps, former, id);
+    await cancelWaitingCommands(world.deps, former, id);
     expect(await statusOf(own)).toBe('canceled');
   });
 });

@@ -1,7 +1,7 @@
-import type { Deps } from '../../deps.ts';
-import { forgetOf, forgetTerminal } from '../../telemetry/states.ts';
-import { cancelCommandsOf } from '../commands/use-cases.ts';
-import { forgetEnding, noteEnding, runEach } from './endings.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { deletePreviousState, deleteTerminalState } from '../../telemetry/state-store.ts';
+import { cancelWaitingCommands } from '../commands/use-cases.ts';
+import { completeCleanup, runEach, scheduleCleanup } from './endings.ts';
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei } from './store.ts';
 
@@ -12,29 +12,29 @@ const departureId = ({ _id, imei }: Vehicle): string => `${_id}:${imei}`;
 
 /** Notes that the terminal of a vehicle is about to leave it, so that a sweep forgets what `forgetFormer` does not. */
 export const noteDeparture = ({ records }: Pick<Parts, 'records'>, former: Vehicle): Promise<void> =>
-  noteEnding(records.database, former, { _id: departureId(former) });
+  scheduleCleanup(records.database, former, { _id: departureId(former) });
 
 /** Whoever has the terminal next, perhaps in another account, is not to see where it was, nor to get what was meant for it here. What fails is left to the sweep. */
 export async function forgetFormer(deps: Parts, former: Vehicle): Promise<void> {
   const { database } = deps.records;
   const isDone = await runEach(deps.log, former, [
-    () => forgetTerminal(deps, former),
+    () => deleteTerminalState(deps, former),
     () => cancelOfTerminal(deps, former),
   ]);
-  if (isDone) await runEach(deps.log, former, [() => forgetEnding(database, departureId(former))]);
+  if (isDone) await runEach(deps.log, former, [() => completeCleanup(database, departureId(former))]);
 }
 
-/** Forgets later what could not be forgotten when a terminal left its vehicle; false where it can not be now either. */
+/** Forgets later what could not be forgotten when a terminal left its vehicle; false where it cannot be now either. */
 export async function forgetFormerLater(deps: Parts, former: Vehicle): Promise<boolean> {
   const { imei } = former;
   const holder = imei === null ? null : await findVehicleByImei(deps.records, imei);
   // It has not left after all, or is back.
   if (holder?._id === former._id) return true;
   return runEach(deps.log, former, [
-    () => (holder === null ? forgetTerminal(deps, former) : forgetOf(deps, former)),
+    () => (holder === null ? deleteTerminalState(deps, former) : deletePreviousState(deps, former)),
     () => cancelOfTerminal(deps, former),
   ]);
 }
 
 const cancelOfTerminal = ({ records }: Parts, former: Vehicle): Promise<void> =>
-  cancelCommandsOf({ records, database: records.database }, former, former._id, former.imei);
+  cancelWaitingCommands({ records, database: records.database }, former, former._id, former.imei);

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import type { Collection } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { type RecordFields, Records } from '../../store/records.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { type RecordFields, RecordStore } from '../../store/record-store.ts';
 import { type Client, PlatformWorld } from '../../testing/platform-world.ts';
-import { driversIn } from '../drivers/store.ts';
+import { driverCollection } from '../drivers/store.ts';
 import { createDriver, updateDriver } from '../drivers/use-cases.ts';
 import { geofencesIn } from '../geofences/store.ts';
-import { linkRoutes } from '../routes/links.ts';
+import { linkRoutes } from '../planned-routes/links.ts';
 import { createGroup, updateGroup } from '../vehicle-groups/changes.ts';
 import { createVehicle, updateVehicle } from './changes.ts';
 
@@ -29,7 +29,7 @@ afterAll(() => world?.close());
 const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdate']);
 
 /** Records to whose first write in a collection something else comes between: behind the look at what it links, before the link. */
-class Interrupted extends Records {
+class Interrupted extends RecordStore {
   readonly #name: string;
   #meanwhile: (() => Promise<unknown>) | null;
 
@@ -95,8 +95,8 @@ describe('what is deleted while something is linked to it', () => {
     expect(withoutDriver).toMatchObject({ driver_id: null, group_ids: [group_id] });
     const next = { ...change, driver_id: await driver() };
     const deps = whileDeleting(`/api/vehicle-groups/${group_id}`, 'vehicles');
-    const shown = await updateVehicle(deps, caller, id, next, undefined);
-    expect(shown).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
+    const response = await updateVehicle(deps, caller, id, next, undefined);
+    expect(response).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
     expect((await owner.get(`/api/vehicles/${id}`)).data).toMatchObject({ ...next, group_ids: [] });
   });
 
@@ -141,7 +141,7 @@ describe('what is deleted while something is linked to it', () => {
     const path = `/api/vehicles/${await made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}`, driver_id: person })}`;
     const links = { drivers: [person], geofences: [area] };
     const groupPath = `/api/vehicle-groups/${await made('/api/vehicle-groups', { name: 'Left', ...links })}`;
-    await driversIn(world.records).remove(scope, person);
+    await driverCollection(world.records).remove(scope, person);
     await geofencesIn(world.records).remove(scope, area);
     const read = (await owner.get(path)).data;
     expect(read['driver_id']).toBe(person);

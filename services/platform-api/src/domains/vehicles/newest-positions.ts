@@ -1,4 +1,4 @@
-import type { LocationShown } from '../realtime/shown.ts';
+import type { LocationResponse } from '../last-positions/responses.ts';
 import { locationNow, vehicleStates } from './states.ts';
 import { vehiclesIn } from './store.ts';
 import type { Parts } from './use-cases.ts';
@@ -8,9 +8,9 @@ export async function positionsOfAccount(
   deps: Parts,
   accountId: number,
   among?: readonly number[],
-): Promise<LocationShown[]> {
+): Promise<LocationResponse[]> {
   const where = among === undefined ? {} : { _id: { $in: [...among] } };
-  const found = await vehiclesIn(deps.records).parts({ accountId }, ['imei', 'driverId'], where);
+  const found = await vehiclesIn(deps.records).project({ accountId }, ['imei', 'driverId'], where);
   const states = await vehicleStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),

@@ -1,11 +1,19 @@
-import { expectedVersion, oneOf, otherVersion, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import {
+  pageResponse,
+  pageSchema,
+  parseIfMatch,
+  parsePagination,
+  Reply,
+  singleSchema,
+  versionMismatchErrors,
+} from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { vehicleIdParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehicleIdParams } from '../../platform/schemas.ts';
 import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
 import type { VehicleDeleted } from './deleted.ts';
-import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleShown } from './schema.ts';
+import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleResponseSchema } from './schema.ts';
 import { listVehicles } from './use-cases.ts';
 
 const tags = ['Vehicles'];
@@ -26,10 +34,10 @@ const collection = (deps: Deps): PlatformRoute[] => [
     summary: 'Vehicles of the account and vehicles shared with the caller',
     tags,
     query: listVehiclesQuery,
-    response: pageOf(vehicleShown),
+    response: pageSchema(vehicleResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      return pageEnvelope(await listVehicles(deps, callerOf(context), query, paging), paging);
+      const paging = parsePagination(query);
+      return pageResponse(await listVehicles(deps, getCaller(context), query, paging), paging);
     },
   }),
   platformRoute({
@@ -41,11 +49,11 @@ const collection = (deps: Deps): PlatformRoute[] => [
     tags,
     isIdempotent: true,
     body: createVehicleBody,
-    response: oneOf(vehicleShown),
-    otherSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
+    response: singleSchema(vehicleResponseSchema),
+    extraSuccesses: { 201: 'Created; `Location` is the path of the vehicle.' },
     errors: { 404: missing, 409: duplicate },
     handle: async ({ body, context }) => {
-      const vehicle = await createVehicle(deps, callerOf(context), body, context.requestId);
+      const vehicle = await createVehicle(deps, getCaller(context), body, context.requestId);
       return new Reply(201, { data: vehicle }, { Location: `/api/vehicles/${vehicle.id}` });
     },
   }),
@@ -59,9 +67,9 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'One vehicle',
     tags,
     params: vehicleIdParams,
-    response: oneOf(vehicleShown),
+    response: singleSchema(vehicleResponseSchema),
     handle: async ({ params, context }) => ({
-      data: await readVehicle(deps, callerOf(context), params.vehicleId, context.requestId),
+      data: await readVehicle(deps, getCaller(context), params.vehicleId, context.requestId),
     }),
   }),
   platformRoute({
@@ -73,10 +81,10 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     tags,
     params: vehicleIdParams,
     body: updateVehicleBody,
-    response: oneOf(vehicleShown),
-    errors: { 404: missing, 409: duplicate, ...otherVersion },
+    response: singleSchema(vehicleResponseSchema),
+    errors: { 404: missing, 409: duplicate, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => ({
-      data: await updateVehicle(deps, callerOf(context), params.vehicleId, body, expectedVersion(context)),
+      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, parseIfMatch(context)),
     }),
   }),
   platformRoute({
@@ -86,10 +94,10 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     summary: 'Delete a vehicle: sessions, streams, shares and links end; history stays for its time',
     tags,
     params: vehicleIdParams,
-    response: oneOf(vehicleShown),
-    errors: otherVersion,
+    response: singleSchema(vehicleResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await deleteVehicle(deps, callerOf(context), params.vehicleId, onDeleted, expectedVersion(context)),
+      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, parseIfMatch(context)),
     }),
   }),
   platformRoute({
@@ -101,11 +109,11 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     access: { permission: 'administration' },
     params: vehicleIdParams,
     body: ownerBody,
-    response: oneOf(vehicleShown),
-    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...otherVersion },
+    response: singleSchema(vehicleResponseSchema),
+    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
-      const version = expectedVersion(context);
-      return { data: await changeOwner(deps, callerOf(context), params.vehicleId, body.owner_user_id, version) };
+      const version = parseIfMatch(context);
+      return { data: await changeOwner(deps, getCaller(context), params.vehicleId, body.owner_user_id, version) };
     },
   }),
 ];

@@ -1,10 +1,10 @@
 import { terminalKey } from '@fleet/jt808';
-import { invalid } from '@fleet/service-kit';
-import { given, storedAttributes } from '../../fields.ts';
-import type { Change } from '../../store/account-records.ts';
+import { validationError } from '@fleet/service-kit';
+import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
+import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
 
-/** Terminals of the makers' home zone, unless a record says otherwise (platform-contract.md, section 3). */
+/** Terminals of the makers' home zone, unless a record says otherwise (docs/reference/vehicles.md). */
 export const defaultCameraUtcOffset = '+08:00';
 
 const maxVehicleNoLength = 20;
@@ -48,7 +48,7 @@ export function vehicleChange(
   now = new Date(),
 ): Change<Vehicle> {
   const vehicleNo = body.vehicle_no === undefined ? undefined : checkedVehicleNo(body.vehicle_no);
-  return given({
+  return omitUndefined({
     vehicleNo,
     name: body.name === null ? (vehicleNo ?? known.vehicleNo) : body.name,
     ...(body.imei === undefined ? {} : { imei: checkedImei(body.imei), recordedImei: body.imei }),
@@ -67,26 +67,28 @@ export function vehicleChange(
     driverId: body.driver_id,
     groupIds: body.group_ids === undefined ? undefined : [...new Set(body.group_ids)],
     channels: body.channels === undefined ? undefined : checkedChannels(body.channels),
-    attributes: body.attributes === undefined ? undefined : storedAttributes(body.attributes),
+    attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 }
 
 function checkedVehicleNo(text: string): string {
   const vehicleNo = normalVehicleNo(text);
   if (vehicleNo !== '' && vehicleNo.length <= maxVehicleNoLength) return vehicleNo;
-  throw invalid([{ path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` }]);
+  throw validationError([
+    { path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` },
+  ]);
 }
 
 function checkedImei(number: string | null): string | null {
   const key = number === null ? null : terminalKey(number);
-  if (key === null && number !== null) throw invalid([{ path: '/imei', message: 'must not be all zeros' }]);
+  if (key === null && number !== null) throw validationError([{ path: '/imei', message: 'must not be all zeros' }]);
   return key;
 }
 
 function checkedYear(year: number | null | undefined, now: Date): number | null | undefined {
   const latest = now.getUTCFullYear() + 1;
   if (year === null || year === undefined || year <= latest) return year;
-  throw invalid([{ path: '/year', message: `must be at most ${latest}` }]);
+  throw validationError([{ path: '/year', message: `must be at most ${latest}` }]);
 }
 
 /** True for IANA names alone: Intl takes offsets such as +05:30 too. */
@@ -102,13 +104,13 @@ export function isTimezone(name: string): boolean {
 
 function checkedTimezone(name: string | undefined): string | undefined {
   if (name === undefined || isTimezone(name)) return name;
-  throw invalid([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
+  throw validationError([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
 }
 
 function checkedChannels(channels: NonNullable<VehicleBody['channels']>): Channel[] {
   const seen = new Set<number>();
   return channels.map(({ channel_id: channelId, name, enabled = true, has_audio: hasAudio = false }, at) => {
-    if (seen.has(channelId)) throw invalid([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
+    if (seen.has(channelId)) throw validationError([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
     seen.add(channelId);
     return { channelId, name: name ?? channelName(channelId), enabled, hasAudio };
   });

@@ -1,11 +1,11 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { attributes, clearable, oneOfWords, searchText, text, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import type { AccountRecord } from '../../store/account-records.ts';
-import { subscriptionShown } from '../billing/schema.ts';
-import { vehicleStates as vehicleStateNames } from '../realtime/schema.ts';
-import { locationShown } from '../realtime/shown.ts';
+import { attributes, nullableField, searchText, stringEnum, text, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import type { AccountRecord } from '../../store/account-repository.ts';
+import { subscriptionResponse } from '../billing/schema.ts';
+import { locationResponseSchema } from '../last-positions/responses.ts';
+import { vehicleStates as vehicleStateNames } from '../last-positions/schema.ts';
 
 export const vehicleTypes = [
   'car',
@@ -40,7 +40,7 @@ export interface Vehicle extends AccountRecord {
   readonly name: string;
   /** Canonical terminal number. */
   readonly imei: string | null;
-  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins anew. */
+  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins again. */
   readonly terminalSinceMs?: number;
   /** The number as it was recorded, with its leading zeros. */
   readonly recordedImei: string | null;
@@ -78,9 +78,9 @@ const channel = Type.Object({
 
 /** What POST and PUT take beside the vehicle's number. */
 const details = {
-  name: Type.Optional(clearable(trimmedText(0, 100, { description: 'Default: the vehicle number.' }))),
+  name: Type.Optional(nullableField(trimmedText(0, 100, { description: 'Default: the vehicle number.' }))),
   imei: Type.Optional(
-    clearable(
+    nullableField(
       Type.String({
         pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
         errorMessage: 'must be a terminal number of 12, 15 or 20 digits',
@@ -89,23 +89,25 @@ const details = {
       }),
     ),
   ),
-  vehicle_type: Type.Optional(clearable(oneOfWords(vehicleTypes, { description: 'Default: other.' }))),
-  make: Type.Optional(clearable(trimmedText(1, 60))),
-  model: Type.Optional(clearable(trimmedText(1, 60))),
-  year: Type.Optional(clearable(Type.Integer({ minimum: 1900, maximum: 2200, description: 'Next year at most.' }))),
-  color: Type.Optional(clearable(trimmedText(1, 40))),
+  vehicle_type: Type.Optional(nullableField(stringEnum(vehicleTypes, { description: 'Default: other.' }))),
+  make: Type.Optional(nullableField(trimmedText(1, 60))),
+  model: Type.Optional(nullableField(trimmedText(1, 60))),
+  year: Type.Optional(nullableField(Type.Integer({ minimum: 1900, maximum: 2200, description: 'Next year at most.' }))),
+  color: Type.Optional(nullableField(trimmedText(1, 40))),
   vin: Type.Optional(
-    clearable(Type.String({ pattern: '^[A-Za-z0-9]{11,17}$', errorMessage: 'must be 11 to 17 letters and digits' })),
+    nullableField(
+      Type.String({ pattern: '^[A-Za-z0-9]{11,17}$', errorMessage: 'must be 11 to 17 letters and digits' }),
+    ),
   ),
-  fuel_type: Type.Optional(clearable(oneOfWords(fuelTypes))),
-  tank_capacity_l: Type.Optional(clearable(Type.Number({ minimum: 1, maximum: 100_000 }))),
-  speed_limit_kmh: Type.Optional(clearable(Type.Integer({ minimum: 10, maximum: 200 }))),
+  fuel_type: Type.Optional(nullableField(stringEnum(fuelTypes))),
+  tank_capacity_l: Type.Optional(nullableField(Type.Number({ minimum: 1, maximum: 100_000 }))),
+  speed_limit_kmh: Type.Optional(nullableField(Type.Integer({ minimum: 10, maximum: 200 }))),
   odometer_km: Type.Optional(Type.Number({ minimum: 0, maximum: 10_000_000 })),
   timezone: Type.Optional(
-    clearable(trimmedText(1, 60, { description: "IANA name, such as Asia/Kolkata. Default: the account's." })),
+    nullableField(trimmedText(1, 60, { description: "IANA name, such as Asia/Kolkata. Default: the account's." })),
   ),
   camera_utc_offset: Type.Optional(
-    clearable(
+    nullableField(
       Type.String({
         pattern: cameraUtcOffsetPattern,
         errorMessage: 'must be an offset from -12:00 to +14:00, such as +08:00',
@@ -114,7 +116,7 @@ const details = {
       }),
     ),
   ),
-  driver_id: Type.Optional(clearable(recordId)),
+  driver_id: Type.Optional(nullableField(recordId)),
   group_ids: Type.Optional(Type.Array(recordId, { maxItems: 200 })),
   channels: Type.Optional(
     Type.Array(channel, { maxItems: 16, description: "Filled from the terminal's own answer while empty." }),
@@ -133,10 +135,10 @@ export const ownerBody = Type.Object({ owner_user_id: recordId });
 export const sortable = ['id', 'vehicle_no', 'name', 'created_at', 'updated_at'] as const;
 
 export const listVehiclesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(sortable),
   query: searchText('vehicle_no, name or imei'),
-  state: Type.Optional(oneOfWords(vehicleStateNames)),
+  state: Type.Optional(stringEnum(vehicleStateNames)),
   group_id: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Vehicles of the group and of the groups below it.' }),
   ),
@@ -145,9 +147,9 @@ export const listVehiclesQuery = Type.Object({
 });
 export type ListVehiclesQuery = Static<typeof listVehiclesQuery>;
 
-export const deviceShown = Type.Object(
+export const deviceResponseSchema = Type.Object(
   {
-    protocol: oneOfWords(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
+    protocol: stringEnum(['jt808-2011', 'jt808-2013', 'jt808-2019', 'partner']),
     manufacturer: nullable(Type.String()),
     model: nullable(Type.String()),
     terminal_id: nullable(Type.String()),
@@ -159,23 +161,23 @@ export const deviceShown = Type.Object(
   },
   { title: 'VehicleDevice' },
 );
-export type DeviceShown = Static<typeof deviceShown>;
+export type DeviceShown = Static<typeof deviceResponseSchema>;
 
-export const vehicleShown = Type.Object(
+export const vehicleResponseSchema = Type.Object(
   {
-    ...recordShape,
+    ...recordProperties,
     account_id: recordId,
     owner_user_id: recordId,
     vehicle_no: Type.String(),
     name: Type.String(),
     imei: nullable(Type.String({ description: 'As the terminal sends it; until then as recorded.' })),
-    vehicle_type: oneOfWords(vehicleTypes),
+    vehicle_type: stringEnum(vehicleTypes),
     make: nullable(Type.String()),
     model: nullable(Type.String()),
     year: nullable(Type.Integer()),
     color: nullable(Type.String()),
     vin: nullable(Type.String()),
-    fuel_type: nullable(oneOfWords(fuelTypes)),
+    fuel_type: nullable(stringEnum(fuelTypes)),
     tank_capacity_l: nullable(Type.Number()),
     speed_limit_kmh: nullable(Type.Integer()),
     odometer_km: Type.Number(),
@@ -192,13 +194,13 @@ export const vehicleShown = Type.Object(
       }),
     ),
     attributes,
-    access: oneOfWords(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
+    access: stringEnum(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
     permissions: Type.Array(Type.String(), { description: 'What the caller may do with the vehicle.' }),
-    state: oneOfWords(vehicleStateNames),
-    location: nullable(locationShown),
-    device: nullable(deviceShown),
-    subscription: nullable(subscriptionShown),
+    state: stringEnum(vehicleStateNames),
+    location: nullable(locationResponseSchema),
+    device: nullable(deviceResponseSchema),
+    subscription: nullable(subscriptionResponse),
   },
   { title: 'Vehicle' },
 );
-export type VehicleShown = Static<typeof vehicleShown>;
+export type VehicleResponse = Static<typeof vehicleResponseSchema>;

@@ -1,7 +1,7 @@
 import type { DeviceState } from '@fleet/storage';
 import { describe, expect, it } from '@jest/globals';
 import { lastLocationOf } from '../../testing/last-location.ts';
-import type { LastLocation } from '../realtime/schema.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
 import { locationNow, presentOf } from './states.ts';
 
 const atMs = 1_795_280_000_000;

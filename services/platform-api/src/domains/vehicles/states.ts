@@ -1,14 +1,14 @@
 import type { Logger } from '@fleet/service-kit';
 import { type DeviceState, type Redis, readDevices } from '@fleet/storage';
-import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
-import { lastHeardMs, stateOf } from '../realtime/rules.ts';
-import type { LastLocation } from '../realtime/schema.ts';
-import { shownLocation } from '../realtime/shown.ts';
-import type { DeviceShown, VehicleShown } from './schema.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { toLocationResponse } from '../last-positions/responses.ts';
+import { lastHeardMs, stateOf } from '../last-positions/rules.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
+import type { DeviceShown, VehicleResponse } from './schema.ts';
 
 /** What is known of a terminal at this moment. */
 export interface VehicleNow {
-  readonly state: VehicleShown['state'];
+  readonly state: VehicleResponse['state'];
   readonly location: LastLocation | null;
   readonly device: DeviceShown | null;
   /** The number as the terminal sends it. */
@@ -57,7 +57,7 @@ export function presentOf(
   return {
     state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
     location: location ?? null,
-    device: device === undefined ? partnerDevice(location, atMs) : shownDevice(device),
+    device: device === undefined ? partnerDevice(location, atMs) : toDeviceResponse(device),
     shownImei: device?.phone ?? location?.imei ?? null,
     atMs,
   };
@@ -67,14 +67,14 @@ export function presentOf(
 export const locationNow = (
   { location, state, atMs }: VehicleNow,
   vehicle: { readonly id: number; readonly driverId: number | null },
-): VehicleShown['location'] =>
+): VehicleResponse['location'] =>
   location === null
     ? null
-    : { ...shownLocation(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
+    : { ...toLocationResponse(location, { vehicleId: vehicle.id, driverId: vehicle.driverId, nowMs: atMs }), state };
 
 const unknown = { manufacturer: null, model: null, terminal_id: null, iccid: null, firmware: null } as const;
 
-const shownDevice = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceShown => ({
+const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): DeviceShown => ({
   protocol: `jt808-${edition}`,
   ...unknown,
   connected: true,

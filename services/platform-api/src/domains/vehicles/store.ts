@@ -1,19 +1,19 @@
 import { findByIds } from '@fleet/storage';
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
 
-export const vehiclesIn = (records: Records): AccountRecords<Vehicle> =>
-  new AccountRecords<Vehicle>(records, 'vehicles', { unique: { vehicleNo: 'account', imei: 'system' } });
+export const vehiclesIn = (records: RecordStore): AccountRepository<Vehicle> =>
+  new AccountRepository<Vehicle>(records, 'vehicles', { unique: { vehicleNo: 'account', imei: 'system' } });
 
 /** Of whatever account: a terminal belongs to one vehicle of the system. */
-export async function findVehicleByImei(records: Records, imei: string): Promise<Vehicle | null> {
+export async function findVehicleByImei(records: RecordStore, imei: string): Promise<Vehicle | null> {
   const vehicle = await records.findByUnique<Vehicle>('vehicles', 'imei', imei);
   return vehicle?.imei === imei ? vehicle : null;
 }
 
 /** The owning users of vehicles of whatever account, by vehicle; one that is gone has none. */
-export async function ownersOfVehicles(records: Records, ids: readonly number[]): Promise<Map<number, number>> {
+export async function ownersOfVehicles(records: RecordStore, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const found = await records
     .collection<Vehicle>('vehicles')
@@ -23,7 +23,10 @@ export async function ownersOfVehicles(records: Records, ids: readonly number[])
 }
 
 /** Returns the vehicles of terminals of any account, by canonical number. Terminals without a vehicle are left out. */
-export async function findVehiclesByImei(records: Records, imeis: readonly string[]): Promise<Map<string, Vehicle>> {
+export async function findVehiclesByImei(
+  records: RecordStore,
+  imeis: readonly string[],
+): Promise<Map<string, Vehicle>> {
   const holders = await findByIds(
     records.uniqueValues,
     imeis.map((imei) => `vehicles.imei:${imei}`),

@@ -1,17 +1,17 @@
 import { terminalKey } from '@fleet/jt808';
-import { AppError, type PageItems, type Paging, readSorting, type Sorting } from '@fleet/service-kit';
-import type { Deps } from '../../deps.ts';
-import { type Conditions, matching, type ReadScope, type Scope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { AppError, type Page, type Pagination, parseSort, type Sort } from '@fleet/service-kit';
+import type { Deps } from '../../platform/deps.ts';
+import { type Filter, type ReadScope, type Scope, substringFilter } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import { compareRecords } from '../../store/union-page.ts';
-import type { SubscriptionShown } from '../billing/schema.ts';
-import { subscriptionsOf } from '../billing/subscriptions.ts';
+import type { SubscriptionResponse } from '../billing/schema.ts';
+import { findSubscriptions } from '../billing/subscriptions.ts';
 import { travelledKm } from '../positions/travelled.ts';
 import { groupWithBelow } from '../vehicle-groups/links.ts';
 import { findDevices, withDetails } from './devices.ts';
+import { toVehicleResponse } from './responses.ts';
 import { defaultCameraUtcOffset, normalVehicleNo, vehicleDefaults } from './rules.ts';
-import type { ListVehiclesQuery, Vehicle, VehicleShown } from './schema.ts';
-import { shownVehicle } from './shown.ts';
+import type { ListVehiclesQuery, Vehicle, VehicleResponse } from './schema.ts';
 import { vehicleStates } from './states.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
 import { accessTo, type Viewer, type VisibleVehicle, visibleTo } from './visibility.ts';
@@ -30,10 +30,10 @@ export async function listVehicles(
   deps: Parts,
   caller: Viewer,
   query: ListVehiclesQuery,
-  paging: Paging,
-): Promise<PageItems<VehicleShown>> {
+  paging: Pagination,
+): Promise<Page<VehicleResponse>> {
   const visible = await visibleTo(deps, caller);
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const where = { $and: await filtersOf(deps, caller, query) };
   const sorting = { field: sortFields[field] ?? field, direction };
   const { items, total } = await (query.state === undefined
@@ -43,11 +43,11 @@ export async function listVehicles(
     vehicle,
     ...accessTo(vehicle, caller, visible.shares.get(vehicle._id)),
   }));
-  return { items: await shownVehicles(deps, found), total };
+  return { items: await toVehiclesResponse(deps, found), total };
 }
 
 /** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
-export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleShown[]> {
+export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleResponse[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
   const [states, devices, subscriptions, travelled] = await Promise.all([
     vehicleStates(deps, imeis),
@@ -61,31 +61,31 @@ export async function shownVehicles(deps: Parts, found: readonly VisibleVehicle[
   return found.map((visible) => {
     const { imei, _id: id } = visible.vehicle;
     const now = imei === null ? undefined : withDetails(states.get(imei), devices.get(imei));
-    return shownVehicle(visible, now, subscriptions.get(id), travelled.get(id));
+    return toVehicleResponse(visible, now, subscriptions.get(id), travelled.get(id));
   });
 }
 
 /** One vehicle as `shownVehicles` shows it. */
-export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleShown> {
-  const [shown] = await shownVehicles(deps, [visible]);
-  if (shown === undefined) throw new Error('a vehicle has no answer');
-  return shown;
+export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
+  const [response] = await toVehiclesResponse(deps, [visible]);
+  if (response === undefined) throw new Error('a vehicle has no answer');
+  return response;
 }
 
 /** Of the vehicles of the caller's own account, which are of one account all: one query. */
 async function ownSubscriptions(
   { records }: Parts,
   found: readonly VisibleVehicle[],
-): Promise<ReadonlyMap<number, SubscriptionShown>> {
+): Promise<ReadonlyMap<number, SubscriptionResponse>> {
   const own = found.flatMap(({ access, vehicle }) => (access === 'owner' ? [vehicle] : []));
   const [first] = own;
   const ids = own.map(({ _id }) => _id);
-  return first === undefined ? new Map() : subscriptionsOf({ records }, { accountId: first.accountId }, ids);
+  return first === undefined ? new Map() : findSubscriptions({ records }, { accountId: first.accountId }, ids);
 }
 
-async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery): Promise<Conditions[]> {
+async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery): Promise<Filter[]> {
   const { accountId } = caller;
-  const filters: Conditions[] = [searchOf(query.query)];
+  const filters: Filter[] = [searchOf(query.query)];
   if (query.imei !== undefined) {
     const vehicle = await findVehicleByImei(deps.records, terminalKey(query.imei) ?? 'no terminal');
     filters.push({ _id: { $in: vehicle === null ? [] : [vehicle._id] } });
@@ -98,23 +98,23 @@ async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery):
 }
 
 /** The text in any of the fields; a vehicle number also where blanks stand in it. */
-function searchOf(text: string | undefined): Conditions {
-  const fields = matching(text, ['vehicleNo', 'name', 'imei', 'recordedImei']);
+function searchOf(text: string | undefined): Filter {
+  const fields = substringFilter(text, ['vehicleNo', 'name', 'imei', 'recordedImei']);
   const vehicleNo = normalVehicleNo(text ?? '');
-  return vehicleNo === '' ? fields : { $or: [fields, matching(vehicleNo, ['vehicleNo'])] };
+  return vehicleNo === '' ? fields : { $or: [fields, substringFilter(vehicleNo, ['vehicleNo'])] };
 }
 
 /** Returns a page of the vehicles in a state. The database has no states: all vehicles that the other filters leave are read. */
 async function pageInState(
   deps: Parts,
   scope: ReadScope,
-  state: VehicleShown['state'],
-  { where, sorting, paging }: { readonly where: Conditions; readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Vehicle>> {
+  state: VehicleResponse['state'],
+  { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Vehicle>> {
   const vehicles = vehiclesIn(deps.records);
   const { direction } = sorting;
   const field = sorting.field === 'id' ? '_id' : (sorting.field as 'name');
-  const found = await vehicles.parts(scope, ['imei', field], where);
+  const found = await vehicles.project(scope, ['imei', field], where);
   const states = await vehicleStates(
     deps,
     found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
@@ -130,7 +130,7 @@ async function pageInState(
 
 /** What the other services need to know of a terminal; one without a vehicle is unknown and has the default clock. */
 export async function findDevice(
-  records: Records,
+  records: RecordStore,
   imei: string,
 ): Promise<{ known: boolean; accountId: number | null; cameraUtcOffset: string }> {
   const vehicle = await findVehicleByImei(records, imei);
@@ -139,12 +139,12 @@ export async function findDevice(
 }
 
 /** The vehicle of a terminal by its canonical number, in whatever account; null for an unknown terminal. */
-export const vehicleByImei = (records: Records, imei: string): Promise<Vehicle | null> =>
+export const vehicleByImei = (records: RecordStore, imei: string): Promise<Vehicle | null> =>
   findVehicleByImei(records, imei);
 
 /** Vehicles of an account by id. */
 export const vehiclesById = async (
-  records: Records,
+  records: RecordStore,
   scope: Scope,
   ids: readonly number[],
 ): Promise<Map<number, Vehicle>> =>
@@ -163,7 +163,7 @@ export interface VehicleToRecord {
 
 /** Puts a vehicle and its terminal on record; a terminal belongs to one vehicle of the whole system, which is answered where it is known. */
 export async function recordVehicle(
-  records: Records,
+  records: RecordStore,
   { accountId, ownerUserId, imei, cameraUtcOffset = defaultCameraUtcOffset, ...given }: VehicleToRecord,
 ): Promise<{ record: Vehicle; created: boolean }> {
   const key = terminalKey(imei) ?? imei;
@@ -184,5 +184,10 @@ export async function recordVehicle(
 }
 
 /** A user is deleted: the vehicles that were his or hers belong to another one of the account. */
-export const passVehicles = (records: Records, scope: Scope, fromUserId: number, toUserId: number): Promise<number> =>
+export const passVehicles = (
+  records: RecordStore,
+  scope: Scope,
+  fromUserId: number,
+  toUserId: number,
+): Promise<number> =>
   vehiclesIn(records).updateMany(scope, { ownerUserId: fromUserId }, { $set: { ownerUserId: toUserId } });

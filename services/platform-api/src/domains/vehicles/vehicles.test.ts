@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { call, findDevice } from '@fleet/bus';
-import { claimDevice, forgetGateway, keepGatewayAlive, releaseDevice } from '@fleet/storage';
+import { findDevice, request } from '@fleet/bus';
+import { claimDevice, deregisterGateway, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { until } from '../../../../../libs/service-kit/src/testing/server-process.ts';
+import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { type Answer, type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { visibleVehicle } from './visibility.ts';
 
@@ -23,15 +23,15 @@ const newImei = (): string => `0${randomInt(10 ** 10, 10 ** 11 - 1)}`;
 const newNo = (): string => `NO${(numbers += 1)}`;
 
 async function create(body: Record<string, unknown> = {}, client = owner): Promise<Data> {
-  const answer = await client.post('/api/vehicles', { vehicle_no: newNo(), ...body });
-  expect(answer.status).toBe(201);
-  return answer.data;
+  const response = await client.post('/api/vehicles', { vehicle_no: newNo(), ...body });
+  expect(response.status).toBe(201);
+  return response.data;
 }
 const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
 
 /** What a refusal says beside its status. */
 const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
-const pathsOf = (answer: Answer): string[] => faultOf(answer).details.map(({ path }) => path);
+const pathsOf = (response: Answer): string[] => faultOf(response).details.map(({ path }) => path);
 
 describe('vehicles', () => {
   it('are created, read, changed and deleted with all their fields', async () => {
@@ -61,7 +61,7 @@ describe('vehicles', () => {
     expect(created.status).toBe(201);
     const id = created.data.id;
     expect(created.headers.get('location')).toBe(`/api/vehicles/${id}`);
-    const shown = {
+    const response = {
       ...body,
       id,
       created_at: expect.any(String),
@@ -84,9 +84,9 @@ describe('vehicles', () => {
       device: null,
       subscription: null,
     };
-    expect(created.data).toEqual(shown);
+    expect(created.data).toEqual(response);
     const read = await owner.get(`/api/vehicles/${id}`);
-    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', shown]);
+    expect([read.status, read.headers.get('etag'), read.data]).toEqual([200, '"1"', response]);
 
     const changed = await owner.put(`/api/vehicles/${id}`, {
       name: null,
@@ -147,7 +147,7 @@ describe('vehicles', () => {
 
   it('make their terminal known, as the number was written', async () => {
     const imei = newImei();
-    const find = () => call(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
+    const find = () => request(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
     const vehicle = await create({ imei, camera_utc_offset: '+05:30' });
     expect(vehicle['imei']).toBe(imei);
@@ -180,15 +180,20 @@ describe('vehicles', () => {
     ['free data above 8 KiB', { attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
     ['a name with NUL', { name: 'a\u0000b' }, '/name'],
   ])('refuse %s with 400 and the place', async (_case, body, path) => {
-    const answer = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
-    expect([answer.status, faultOf(answer).code]).toEqual([400, 'validation_failed']);
-    expect(pathsOf(answer)).toContain(path);
+    const response = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
+    expect([response.status, faultOf(response).code]).toEqual([400, 'validation_failed']);
+    expect(pathsOf(response)).toContain(path);
   });
 
   it('ignore and name what is read-only or unknown', async () => {
-    const answer = await owner.post('/api/vehicles', { vehicle_no: newNo(), owner_user_id: 1, state: 'moving', x: 1 });
-    expect(answer.body).toMatchObject({ meta: { ignored_fields: ['/owner_user_id', '/state', '/x'] } });
-    expect(answer.data['owner_user_id']).toBe(world.ours.owner.id);
+    const response = await owner.post('/api/vehicles', {
+      vehicle_no: newNo(),
+      owner_user_id: 1,
+      state: 'moving',
+      x: 1,
+    });
+    expect(response.body).toMatchObject({ meta: { ignored_fields: ['/owner_user_id', '/state', '/x'] } });
+    expect(response.data['owner_user_id']).toBe(world.ours.owner.id);
   });
 
   it('take drivers and groups of the account alone', async () => {
@@ -198,8 +203,8 @@ describe('vehicles', () => {
     expect(vehicle).toMatchObject({ driver_id: driver, group_ids: [group] });
     const stranger = world.as(world.theirs.owner);
     for (const link of [{ driver_id: driver }, { group_ids: [group] }]) {
-      const answer = await stranger.post('/api/vehicles', { vehicle_no: newNo(), ...link });
-      expect([answer.status, faultOf(answer).code]).toEqual([404, 'not_found']);
+      const response = await stranger.post('/api/vehicles', { vehicle_no: newNo(), ...link });
+      expect([response.status, faultOf(response).code]).toEqual([404, 'not_found']);
     }
   });
 
@@ -228,13 +233,13 @@ describe('vehicles', () => {
     const { id } = await create();
     const stranger = world.as(world.theirs.owner);
     const path = `/api/vehicles/${id}`;
-    for (const answer of [
+    for (const response of [
       await stranger.get(path),
       await stranger.put(path, { name: 'X' }),
       await stranger.put(`${path}/owner`, { owner_user_id: world.theirs.owner.id }),
       await stranger.delete(path),
     ])
-      expect([answer.status, faultOf(answer).code]).toEqual([404, 'vehicle_not_found']);
+      expect([response.status, faultOf(response).code]).toEqual([404, 'vehicle_not_found']);
     expect(idsIn((await stranger.get('/api/vehicles')).items)).not.toContain(id);
     expect((await owner.get('/api/vehicles/x')).status).toBe(404);
   });
@@ -266,12 +271,12 @@ describe('vehicles', () => {
     expect(seen.data['permissions']).toEqual(['view', 'notifications']);
     const watching = world.as(await world.user('viewer', world.ours, { canViewVideo: true }));
     expect((await watching.get(`/api/vehicles/${id}`)).data['permissions']).toContain('live_video');
-    for (const answer of [
+    for (const response of [
       await viewer.post('/api/vehicles', { vehicle_no: newNo() }),
       await viewer.put(`/api/vehicles/${id}`, { name: 'X' }),
       await viewer.delete(`/api/vehicles/${id}`),
     ])
-      expect([answer.status, faultOf(answer).code]).toEqual([403, 'permission_denied']);
+      expect([response.status, faultOf(response).code]).toEqual([403, 'permission_denied']);
     const manager = world.as(await world.user('manager'));
     expect((await manager.put(`/api/vehicles/${id}`, { name: 'M' })).status).toBe(200);
   });
@@ -320,10 +325,10 @@ describe('vehicles', () => {
       remoteAddress: '127.0.0.1:1',
     };
     const { id } = await create({ imei: imei.padStart(20, '0') });
-    await keepGatewayAlive(redis, podId);
+    await heartbeatGateway(redis, podId);
     await claimDevice(redis, key, session);
     const fenced: string[] = [];
-    const heard = world.bus.nc.subscribe(`gateway.${podId}.fence`, {
+    const received = world.bus.nc.subscribe(`gateway.${podId}.fence`, {
       callback: (_error, message) => fenced.push(message.string()),
     });
     try {
@@ -341,12 +346,12 @@ describe('vehicles', () => {
       });
       expect(idsIn((await owner.get('/api/vehicles?state=stopped')).items)).toEqual([id]);
       await owner.delete(`/api/vehicles/${id}`);
-      await until(() => fenced.length > 0);
+      await waitFor(() => fenced.length > 0);
       expect(fenced[0]).toContain(session.sessionId);
     } finally {
-      heard.unsubscribe();
+      received.unsubscribe();
       await releaseDevice(redis, key, session.sessionId);
-      await forgetGateway(redis, podId);
+      await deregisterGateway(redis, podId);
     }
   });
 });
@@ -369,8 +374,8 @@ describe('the subscription of a vehicle', () => {
     const { items } = await owner.get('/api/vehicles?limit=200');
     const subscriptionReads = reads.mock.calls.filter(([name]) => name === 'subscriptions');
     reads.mockRestore();
-    const shown = new Map(items.map(({ id, ...rest }) => [id, rest['subscription']]));
-    expect([shown.get(one), shown.get(other), shown.get(unpaid)]).toEqual([paid, paid, null]);
+    const response = new Map(items.map(({ id, ...rest }) => [id, rest['subscription']]));
+    expect([response.get(one), response.get(other), response.get(unpaid)]).toEqual([paid, paid, null]);
     expect(subscriptionReads).toHaveLength(1);
     const ended = { $set: { expiresAt: new Date(Date.now() - 86_400_000) } };
     const stored = world.records.collection('subscriptions');

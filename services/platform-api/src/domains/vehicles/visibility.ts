@@ -1,10 +1,10 @@
 import { AppError } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
-import { may } from '../../access/roles.ts';
-import type { ReadScope } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
-import { type SharePermission, sharePermissions } from '../sharing/schema.ts';
-import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../sharing/use-cases.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { ReadScope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { type SharePermission, sharePermissions } from '../vehicle-shares/schema.ts';
+import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../vehicle-shares/use-cases.ts';
 import type { Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
@@ -28,7 +28,7 @@ export interface Visible {
   readonly shares: ReadonlyMap<number, SharedVehicle>;
 }
 
-type Store = { readonly records: Records };
+type Store = { readonly records: RecordStore };
 
 /** Vehicles of the caller's account and those shared with the caller; a driver sees the own ones alone, and shared ones. */
 export async function visibleTo({ records }: Store, caller: Viewer): Promise<Visible> {
@@ -44,7 +44,7 @@ export async function visibleTo({ records }: Store, caller: Viewer): Promise<Vis
 export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: readonly number[]): Promise<number[]> {
   const { scope } = await visibleTo(deps, caller);
   const where = among === undefined ? {} : { _id: { $in: [...among] } };
-  return (await vehiclesIn(deps.records).parts(scope, [], where)).map(({ _id }) => _id);
+  return (await vehiclesIn(deps.records).project(scope, [], where)).map(({ _id }) => _id);
 }
 
 /** Says which vehicles of the account answers may name to the caller: to a driver those that are visible, to others all. */
@@ -123,9 +123,9 @@ export function accessTo(
 
 /** What a role allows with the vehicles of the own account. */
 function permissionsOf(caller: Viewer): SharePermission[] {
-  const seesVideo = may(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
+  const seesVideo = isPermitted(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
   return sharePermissions.filter((permission) => {
-    if (permission === 'commands') return may(caller.role, 'commands');
+    if (permission === 'commands') return isPermitted(caller.role, 'commands');
     return permission === 'live_video' || permission === 'history_video' ? seesVideo : true;
   });
 }

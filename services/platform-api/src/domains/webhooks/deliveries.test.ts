@@ -1,12 +1,12 @@
-import { call, tellOfWebhook } from '@fleet/bus';
+import { notifyWebhookOwner, request } from '@fleet/bus';
 import type { AttemptRecord } from '@fleet/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../../libs/service-kit/src/testing/server-process.ts';
-import { MessageRefused } from '../../providers/messages.ts';
+import { MessageRefusedError } from '../../providers/message-sender.ts';
 import { standInForDispatcher } from '../../testing/dispatcher-stub.ts';
 import { type Client, PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { notificationsIn } from '../notifications/store.ts';
-import { tellOwner } from './notices.ts';
+import { notifyOwner } from './notices.ts';
 import { webhookRecordsOf } from './store.ts';
 
 jest.setTimeout(60_000);
@@ -18,7 +18,7 @@ let webhookId: number;
 let at: string;
 const served: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
-  // Ids of webhooks begin anew in each world: they are counted in a Redis of its own.
+  // Ids of webhooks begin again in each world: they are counted in a Redis of its own.
   redis = await (await ServerProcess.redis()).start();
   world = await PlatformWorld.open({
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
@@ -37,8 +37,8 @@ beforeEach(async () => {
   at = `/api/user-webhooks/${webhookId}`;
 });
 
-function dispatcher(answers: Parameters<typeof standInForDispatcher>[1] = {}) {
-  const stub = standInForDispatcher(world.bus, answers);
+function dispatcher(responses: Parameters<typeof standInForDispatcher>[1] = {}) {
+  const stub = standInForDispatcher(world.bus, responses);
   served.push(stub);
   return stub;
 }
@@ -77,7 +77,7 @@ async function attempted(id: string, status: 'succeeded' | 'failed', more: Parti
   const claimed = await records.find(id);
   if (claimed === null) throw new Error('not there');
   const request = { headers: [{ name: 'X-Webhook-Secret', value: '****cret' }], body: '{"date":1}' };
-  await records.record(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
+  await records.recordAttempt(claimed, { status, attempt: { ...attempt, ...more }, request, nextAttemptAtMs: null });
 }
 
 describe('deliveries', () => {
@@ -177,7 +177,7 @@ describe('deliveries', () => {
     await client.delete(at);
     expect(await records.find(waiting)).toMatchObject({ status: 'canceled', nextAttemptAtMs: null });
     expect(await records.find(done)).toMatchObject({ status: 'succeeded' });
-    const due = await records.due([], 1_000, Date.now() + 2_000_000);
+    const due = await records.findDue([], 1_000, Date.now() + 2_000_000);
     expect(due.filter((each) => each.webhookId === webhookId)).toEqual([]);
   });
 
@@ -185,11 +185,11 @@ describe('deliveries', () => {
     const id = await add({ status: 'skipped' });
     const retry = `${at}/deliveries/${id}/retry`;
     expect((await client.post(retry)).body).toMatchObject({ status: 503, code: 'unavailable' });
-    const { asked } = dispatcher();
+    const { asked: requested } = dispatcher();
     const { status, data } = await client.post(retry);
     expect(status).toBe(202);
     expect(data).toMatchObject({ delivery_id: id });
-    expect(asked).toEqual([{ webhookId, deliveryId: id }]);
+    expect(requested).toEqual([{ webhookId, deliveryId: id }]);
     await Promise.all(served.splice(0).map((each) => each.stop()));
     dispatcher({ result: 'running' });
     expect((await client.post(retry)).body).toMatchObject({ status: 409, code: 'state_conflict' });
@@ -201,12 +201,12 @@ describe('deliveries', () => {
   });
 
   it('are replayed by their time and status', async () => {
-    const { asked } = dispatcher({ queued: 7 });
+    const { asked: requested } = dispatcher({ queued: 7 });
     const { status, data } = await client.post(`${at}/replay`, { since: '2026-01-31T08:00:00Z' });
     expect([status, data]).toEqual([202, { queued: 7 }]);
     const until = Date.parse('2026-02-01T00:00:00Z');
     await client.post(`${at}/replay`, { since: '0', until: String(until), statuses: ['skipped', 'skipped'] });
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { webhookId, sinceMs: Date.parse('2026-01-31T08:00:00Z'), untilMs: null, statuses: ['failed', 'skipped'] },
       { webhookId, sinceMs: 0, untilMs: until, statuses: ['skipped'] },
     ]);
@@ -240,12 +240,12 @@ describe('deliveries', () => {
 
 describe('a test', () => {
   it('answers the attempt, whatever its outcome', async () => {
-    const { asked } = dispatcher();
+    const { asked: requested } = dispatcher();
     const { status, data } = await client.post(`${at}/test`, { notification_type: 'geofence' });
     expect(status).toBe(200);
     expect(data).toMatchObject({ number: 1, trigger: 'test', status_code: 204, error_code: null });
     expect((await client.post(`${at}/test`)).status).toBe(200);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { webhookId, notificationType: 'geofence' },
       { webhookId, notificationType: 'sos' },
     ]);
@@ -264,7 +264,7 @@ describe('the owner of a webhook that fails', () => {
     const vehicle = await client.post('/api/vehicles', { vehicle_no: `H${webhookId}`, imei });
     const told = { webhookId, percent: 90 as const, reason: 'failing' as const, vehicleId: vehicle.data.id, ...notice };
     for (let i = 0; i < 2; i += 1)
-      expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+      expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
     const found = await notificationsIn(world.records).all(user, { vehicleId: vehicle.data.id });
     expect(found).toMatchObject([{ type: 'webhook_disabled', timestamp: notice.atMs, vehicleId: vehicle.data.id }]);
     expect(JSON.parse(found[0]?.attributes ?? '')).toMatchObject({
@@ -284,15 +284,15 @@ describe('the owner of a webhook that fails', () => {
   it('is asked for no more where the address is refused, and again where the provider is away', async () => {
     const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
     const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
-    await expect(tellOwner(by(new MessageRefused('no address')), told)).resolves.toBe(false);
-    await expect(tellOwner(by(new Error('away')), told)).rejects.toThrow('away');
+    await expect(notifyOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
+    await expect(notifyOwner(by(new Error('away')), told)).rejects.toThrow('away');
   });
 
   it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {
     const told = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
-    expect(await call(world.bus, tellOfWebhook, told, { timeoutMs: 10_000 })).toEqual({ told: true });
+    expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
     expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });
     const missing = { ...told, webhookId: 999_999 };
-    expect(await call(world.bus, tellOfWebhook, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
+    expect(await request(world.bus, notifyWebhookOwner, missing, { timeoutMs: 10_000 })).toEqual({ told: false });
   });
 });

@@ -1,5 +1,5 @@
-import { BusError, type CallOptions, call, webhookRequests } from '@fleet/bus';
-import { AppError, type PageItems, type Paging, type RequestContext, readSorting } from '@fleet/service-kit';
+import { BusError, type RequestOptions, request, webhookRequests } from '@fleet/bus';
+import { AppError, type Page, type Pagination, parseSort, type RequestContext } from '@fleet/service-kit';
 import {
   type AttemptRecord,
   currentHealth,
@@ -8,8 +8,8 @@ import {
   type DeliverySummary,
 } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
-import { readMoment } from '../../times.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
 import { requireKnownFilter, requireKnownType } from '../notifications/rules.ts';
 import { type ListDeliveriesQuery, type ReplayBody, replayedStatuses, type TestBody } from './delivery-schema.ts';
 import { statusOf } from './rules.ts';
@@ -29,8 +29,8 @@ export async function listDeliveries(
   caller: Caller,
   id: number,
   query: ListDeliveriesQuery,
-  paging: Paging,
-): Promise<PageItems<DeliverySummary>> {
+  paging: Pagination,
+): Promise<Page<DeliverySummary>> {
   await getWebhook(deps, caller, id);
   const { status, type, imei, from, to } = query;
   if (type !== undefined) requireKnownFilter([type]);
@@ -38,10 +38,10 @@ export async function listDeliveries(
     status,
     type,
     imeiKey: imei?.replace(/^0+(?=.)/, ''),
-    fromMs: readMoment(from, 'from')?.getTime(),
-    toMs: readMoment(to, 'to')?.getTime(),
+    fromMs: parseTimestamp(from, 'from')?.getTime(),
+    toMs: parseTimestamp(to, 'to')?.getTime(),
   };
-  const { field, direction } = readSorting(query.sort);
+  const { field, direction } = parseSort(query.sort);
   const order = { field: field === 'created_at' ? ('createdAtMs' as const) : ('number' as const), direction };
   return webhookRecordsOf(deps).list(id, filter, { ...paging, order });
 }
@@ -69,8 +69,10 @@ export async function testWebhook(
   const webhook = await getWebhook(deps, caller, id);
   requireKnownType(notification_type, '/notification_type');
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const asked = { webhookId: id, notificationType: notification_type };
-  const { attempt } = await answered(call(deps.bus, webhookRequests.test, asked, optionsOf(context, testLimitMs)));
+  const requested = { webhookId: id, notificationType: notification_type };
+  const { attempt } = await answered(
+    request(deps.bus, webhookRequests.test, requested, optionsOf(context, testLimitMs)),
+  );
   if (attempt === null) throw new AppError('not_found', 'There is no such webhook.');
   await noted(deps, caller, 'webhooks.test', webhook);
   return attempt as AttemptRecord;
@@ -87,8 +89,10 @@ export async function retryDelivery(
   const webhook = await getWebhook(deps, caller, id);
   await getDelivery(deps, caller, id, deliveryId);
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const asked = { webhookId: id, deliveryId };
-  const { result } = await answered(call(deps.bus, webhookRequests.retry, asked, optionsOf(context, askLimitMs)));
+  const requested = { webhookId: id, deliveryId };
+  const { result } = await answered(
+    request(deps.bus, webhookRequests.retry, requested, optionsOf(context, askLimitMs)),
+  );
   if (result === 'unknown') throw noDelivery();
   if (result === 'running') throw new AppError('state_conflict', 'An attempt of this delivery is under way.');
   await noted(deps, caller, 'webhooks.retry', webhook);
@@ -104,17 +108,19 @@ export async function replayDeliveries(
   context: RequestContext,
 ): Promise<number> {
   const webhook = await getWebhook(deps, caller, id);
-  const health = currentHealth(webhook, await webhookRecordsOf(deps).health(id));
+  const health = currentHealth(webhook, await webhookRecordsOf(deps).findHealth(id));
   if (statusOf(webhook, health) === 'disabled')
     throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
-  const asked = {
+  const requested = {
     webhookId: id,
-    sinceMs: readMoment(since, 'since')?.getTime() ?? 0,
-    untilMs: readMoment(until, 'until')?.getTime() ?? null,
+    sinceMs: parseTimestamp(since, 'since')?.getTime() ?? 0,
+    untilMs: parseTimestamp(until, 'until')?.getTime() ?? null,
     statuses: [...new Set(statuses ?? replayedStatuses)],
   };
   await deps.limits.consume('webhookTest', `webhook:${id}`, context);
-  const { queued } = await answered(call(deps.bus, webhookRequests.replay, asked, optionsOf(context, askLimitMs)));
+  const { queued } = await answered(
+    request(deps.bus, webhookRequests.replay, requested, optionsOf(context, askLimitMs)),
+  );
   await noted(deps, caller, 'webhooks.replay', webhook);
   return queued;
 }
@@ -139,7 +145,7 @@ async function answered<T>(asking: Promise<T>): Promise<T> {
   }
 }
 
-const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): CallOptions => ({
+const optionsOf = ({ requestId }: RequestContext, timeoutMs: number): RequestOptions => ({
   timeoutMs,
   correlationId: requestId,
 });

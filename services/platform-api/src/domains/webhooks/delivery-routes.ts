@@ -1,8 +1,8 @@
-import { oneOf, pageEnvelope, pageOf, Reply, readPaging } from '@fleet/service-kit';
-import { callerOf } from '../../access/caller.ts';
+import { pageResponse, pageSchema, parsePagination, Reply, singleSchema } from '@fleet/service-kit';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { idParams } from '../../platform/schemas.ts';
 import {
   getDelivery,
   listDeliveries,
@@ -12,17 +12,17 @@ import {
   webhookStats,
 } from './deliveries.ts';
 import {
-  attemptShown,
+  attemptResponseSchema,
   deliveryDetails,
   deliveryParams,
-  deliveryShown,
+  deliveryResponseSchema,
   listDeliveriesQuery,
   replayBody,
-  replayShown,
-  statsShown,
+  replayResponseSchema,
+  statsResponseSchema,
   testBody,
 } from './delivery-schema.ts';
-import { shownAttempt, shownDelivery, shownDetails, shownStats } from './delivery-shown.ts';
+import { toAttemptResponse, toDeliveryResponse, toDetailsResponse, toStatsResponse } from './delivery-shown.ts';
 
 const one = '/user-webhooks/:id';
 const common = {
@@ -40,9 +40,9 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: testBody,
     bodyIsOptional: true,
-    response: oneOf(attemptShown),
+    response: singleSchema(attemptResponseSchema),
     handle: async ({ params, body, context }) => ({
-      data: shownAttempt(await testWebhook(deps, callerOf(context), params.id, body, context)),
+      data: toAttemptResponse(await testWebhook(deps, getCaller(context), params.id, body, context)),
     }),
   }),
   platformRoute({
@@ -53,11 +53,11 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliveries of a webhook, kept for 30 days, the newest first',
     params: idParams,
     query: listDeliveriesQuery,
-    response: pageOf(deliveryShown),
+    response: pageSchema(deliveryResponseSchema),
     handle: async ({ params, query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listDeliveries(deps, callerOf(context), params.id, query, paging);
-      return pageEnvelope({ items: items.map(shownDelivery), total }, paging);
+      const paging = parsePagination(query);
+      const { items, total } = await listDeliveries(deps, getCaller(context), params.id, query, paging);
+      return pageResponse({ items: items.map(toDeliveryResponse), total }, paging);
     },
   }),
   platformRoute({
@@ -67,9 +67,9 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getDelivery',
     summary: 'One delivery, with what was sent and all attempts',
     params: deliveryParams,
-    response: oneOf(deliveryDetails),
+    response: singleSchema(deliveryDetails),
     handle: async ({ params, context }) => ({
-      data: shownDetails(await getDelivery(deps, callerOf(context), params.id, params.deliveryId)),
+      data: toDetailsResponse(await getDelivery(deps, getCaller(context), params.id, params.deliveryId)),
     }),
   }),
   platformRoute({
@@ -79,12 +79,12 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'retryDelivery',
     summary: 'Try a delivery again, now, with all attempts of a new one',
     params: deliveryParams,
-    response: oneOf(deliveryShown),
-    otherSuccesses: { 202: 'Queued.' },
+    response: singleSchema(deliveryResponseSchema),
+    extraSuccesses: { 202: 'Queued.' },
     errors: { 409: 'An attempt of this delivery is under way.' },
     handle: async ({ params, context }) => {
-      const delivery = await retryDelivery(deps, callerOf(context), params.id, params.deliveryId, context);
-      return new Reply(202, { data: shownDelivery(delivery) });
+      const delivery = await retryDelivery(deps, getCaller(context), params.id, params.deliveryId, context);
+      return new Reply(202, { data: toDeliveryResponse(delivery) });
     },
   }),
   platformRoute({
@@ -95,11 +95,11 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Deliver what has failed or was skipped in a time, the oldest first, ten a second',
     params: idParams,
     body: replayBody,
-    response: oneOf(replayShown),
-    otherSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
+    response: singleSchema(replayResponseSchema),
+    extraSuccesses: { 202: 'Queued: so many, 10,000 at most.' },
     errors: { 409: 'The webhook is disabled.' },
     handle: async ({ params, body, context }) => {
-      const queued = await replayDeliveries(deps, callerOf(context), params.id, body, context);
+      const queued = await replayDeliveries(deps, getCaller(context), params.id, body, context);
       return new Reply(202, { data: { queued } });
     },
   }),
@@ -110,9 +110,9 @@ export const deliveryRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhookStats',
     summary: 'How the deliveries of the last 24 hours have gone',
     params: idParams,
-    response: oneOf(statsShown),
+    response: singleSchema(statsResponseSchema),
     handle: async ({ params, context }) => ({
-      data: shownStats(await webhookStats(deps, callerOf(context), params.id)),
+      data: toStatsResponse(await webhookStats(deps, getCaller(context), params.id)),
     }),
   }),
 ];

@@ -1,18 +1,18 @@
-import { pagingQuery, sortParameter } from '@fleet/service-kit';
+import { paginationQuery, sortParameter } from '@fleet/service-kit';
 import { attemptErrors, deliveryStatuses } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
-import { oneOfWords, text } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
-import { timeParameter } from '../../times.ts';
+import { stringEnum, text } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
+import { timeParameter } from '../../platform/timestamps.ts';
 
 const deliveryId = Type.String({ pattern: '^[0-9a-f]{24}$', examples: ['0123456789abcdef01234567'] });
 
 export const deliveryParams = Type.Object({ id: recordId, deliveryId });
 
 export const listDeliveriesQuery = Type.Object({
-  ...pagingQuery,
+  ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
-  status: Type.Optional(oneOfWords(deliveryStatuses)),
+  status: Type.Optional(stringEnum(deliveryStatuses)),
   type: Type.Optional(
     Type.Unsafe<string>({
       ...text(1, 100, { description: 'A notification type, such as `sos`.' }),
@@ -42,7 +42,7 @@ export const replayBody = Type.Object({
   since: timeParameter,
   until: Type.Optional(timeParameter),
   statuses: Type.Optional(
-    Type.Array(oneOfWords(replayable), { minItems: 1, maxItems: 2, description: 'Default: both.' }),
+    Type.Array(stringEnum(replayable), { minItems: 1, maxItems: 2, description: 'Default: both.' }),
   ),
 });
 export type ReplayBody = Static<typeof replayBody>;
@@ -51,34 +51,34 @@ export type ReplayBody = Static<typeof replayBody>;
 export const replayedStatuses = replayable;
 
 const deliveryFields = {
-  ...recordShape,
+  ...recordProperties,
   delivery_id: deliveryId,
   webhook_id: recordId,
   notification_id: recordId,
   notification_type: Type.String(),
   imei: Type.String(),
-  status: oneOfWords(deliveryStatuses),
+  status: stringEnum(deliveryStatuses),
   attempt_count: Type.Integer({ minimum: 0 }),
   next_attempt_at: nullable(time),
   completed_at: nullable(time),
 };
 
-export const deliveryShown = Type.Object(deliveryFields, { title: 'Delivery' });
-export type DeliveryShown = Static<typeof deliveryShown>;
+export const deliveryResponseSchema = Type.Object(deliveryFields, { title: 'Delivery' });
+export type DeliveryResponse = Static<typeof deliveryResponseSchema>;
 
-export const attemptShown = Type.Object(
+export const attemptResponseSchema = Type.Object(
   {
     number: Type.Integer({ minimum: 1 }),
-    trigger: oneOfWords(['schedule', 'retry', 'replay', 'test']),
+    trigger: stringEnum(['schedule', 'retry', 'replay', 'test']),
     started_at: time,
     duration_ms: Type.Integer({ minimum: 0 }),
     status_code: nullable(Type.Integer()),
-    error_code: nullable(oneOfWords(attemptErrors)),
+    error_code: nullable(stringEnum(attemptErrors)),
     response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
   },
   { title: 'Attempt' },
 );
-export type AttemptShown = Static<typeof attemptShown>;
+export type AttemptResponse = Static<typeof attemptResponseSchema>;
 
 export const deliveryDetails = Type.Object(
   {
@@ -95,17 +95,20 @@ export const deliveryDetails = Type.Object(
         { description: 'What the newest attempt has sent, the secret masked; null before the first.' },
       ),
     ),
-    attempts: Type.Array(attemptShown, { description: 'The newest 50, in their order.' }),
+    attempts: Type.Array(attemptResponseSchema, { description: 'The newest 50, in their order.' }),
   },
   { title: 'DeliveryDetails' },
 );
 export type DeliveryDetails = Static<typeof deliveryDetails>;
 
-export const replayShown = Type.Object({ queued: Type.Integer({ minimum: 0, maximum: 10_000 }) }, { title: 'Replay' });
+export const replayResponseSchema = Type.Object(
+  { queued: Type.Integer({ minimum: 0, maximum: 10_000 }) },
+  { title: 'Replay' },
+);
 
 const milliseconds = nullable(Type.Integer({ minimum: 0 }));
 
-export const statsShown = Type.Object(
+export const statsResponseSchema = Type.Object(
   {
     total: Type.Integer({ minimum: 0 }),
     succeeded: Type.Integer({ minimum: 0 }),
@@ -124,4 +127,4 @@ export const statsShown = Type.Object(
   },
   { title: 'WebhookStats' },
 );
-export type StatsShown = Static<typeof statsShown>;
+export type StatsResponse = Static<typeof statsResponseSchema>;

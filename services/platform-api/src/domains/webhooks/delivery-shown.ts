@@ -1,10 +1,10 @@
 import type { AttemptRecord, DeliveryRecord, DeliveryStats, DeliverySummary } from '@fleet/storage';
-import type { AttemptShown, DeliveryDetails, DeliveryShown, StatsShown } from './delivery-schema.ts';
+import type { AttemptResponse, DeliveryDetails, DeliveryResponse, StatsResponse } from './delivery-schema.ts';
 
 const moment = (ms: number): string => new Date(ms).toISOString();
 const momentOrNull = (ms: number | null): string | null => (ms === null ? null : moment(ms));
 
-export const shownDelivery = (delivery: DeliverySummary): DeliveryShown => ({
+export const toDeliveryResponse = (delivery: DeliverySummary): DeliveryResponse => ({
   id: delivery.number,
   created_at: moment(delivery.createdAtMs),
   updated_at: moment(delivery.updatedAtMs),
@@ -21,7 +21,7 @@ export const shownDelivery = (delivery: DeliverySummary): DeliveryShown => ({
 });
 
 /** An attempt as answers show it. */
-export const shownAttempt = (attempt: AttemptRecord): AttemptShown => ({
+export const toAttemptResponse = (attempt: AttemptRecord): AttemptResponse => ({
   number: attempt.number,
   trigger: attempt.trigger,
   started_at: moment(attempt.startedAtMs),
@@ -31,8 +31,8 @@ export const shownAttempt = (attempt: AttemptRecord): AttemptShown => ({
   response_body: attempt.responseBody,
 });
 
-export const shownDetails = (delivery: DeliveryRecord): DeliveryDetails => ({
-  ...shownDelivery(delivery),
+export const toDetailsResponse = (delivery: DeliveryRecord): DeliveryDetails => ({
+  ...toDeliveryResponse(delivery),
   request:
     delivery.request === null
       ? null
@@ -40,10 +40,10 @@ export const shownDetails = (delivery: DeliveryRecord): DeliveryDetails => ({
           headers: Object.fromEntries(delivery.request.headers.map(({ name, value }) => [name, value])),
           body: delivery.request.body,
         },
-  attempts: delivery.attempts.map(shownAttempt),
+  attempts: delivery.attempts.map(toAttemptResponse),
 });
 
-export const shownStats = ({ successRate, p50Ms, p95Ms, ...counts }: DeliveryStats): StatsShown => ({
+export const toStatsResponse = ({ successRate, p50Ms, p95Ms, ...counts }: DeliveryStats): StatsResponse => ({
   ...counts,
   success_rate: successRate,
   p50_ms: p50Ms,

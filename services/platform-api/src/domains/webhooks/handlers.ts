@@ -1,10 +1,10 @@
-import { type Bus, serve, tellOfWebhook } from '@fleet/bus';
+import { type Bus, notifyWebhookOwner, serve } from '@fleet/bus';
 import type { Running } from '@fleet/service-kit';
-import { type NoticeDeps, tellOwner } from './notices.ts';
+import { type NoticeDeps, notifyOwner } from './notices.ts';
 
 /** Serves `platform-api.tell-of-webhook`. */
 export const serveWebhooks = (bus: Bus, deps: NoticeDeps, onError: (error: unknown) => void): Running[] => [
-  serve(bus, tellOfWebhook, { queue: 'platform-api', onError }, async (notice) => ({
-    told: await tellOwner(deps, notice),
+  serve(bus, notifyWebhookOwner, { queue: 'platform-api', onError }, async (notice) => ({
+    told: await notifyOwner(deps, notice),
   })),
 ];

@@ -1,8 +1,8 @@
-import type { tellOfWebhook } from '@fleet/bus';
+import type { notifyWebhookOwner } from '@fleet/bus';
 import type { Static } from 'typebox';
-import type { Deps } from '../../deps.ts';
-import { MessageRefused } from '../../providers/messages.ts';
-import { lastLocationsIfKnown } from '../realtime/look-ups.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { MessageRefusedError } from '../../providers/message-sender.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
 import { findUser } from '../users/use-cases.ts';
 import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';
@@ -14,10 +14,10 @@ export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log
 };
 
 /** What is to be told. */
-export type Notice = Static<typeof tellOfWebhook.request>;
+export type Notice = Static<typeof notifyWebhookOwner.request>;
 
 /** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody can be told by mail: the owner is gone, has no address, or one that is refused. */
-export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
+export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
   const webhook = await anyWebhook(deps.records, notice.webhookId);
   if (webhook === null) return false;
   const description = descriptionOf(webhook, notice);
@@ -28,9 +28,9 @@ export async function tellOwner(deps: NoticeDeps, notice: Notice): Promise<boole
   try {
     await deps.messages.send(mail);
   } catch (error) {
-    if (!(error instanceof MessageRefused)) throw error;
-    // Asked again, it would be refused for ever.
-    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook can not be told by mail');
+    if (!(error instanceof MessageRefusedError)) throw error;
+    // Asked again, it would be refused forever.
+    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook cannot be told by mail');
     return false;
   }
   return true;

@@ -1,23 +1,23 @@
 import {
-  expectedVersion,
-  oneOf,
-  otherVersion,
-  pageEnvelope,
-  pageOf,
-  pagingQuery,
+  pageResponse,
+  pageSchema,
+  paginationQuery,
+  parseIfMatch,
+  parsePagination,
   Reply,
-  readPaging,
+  singleSchema,
   sortParameter,
+  versionMismatchErrors,
 } from '@fleet/service-kit';
 import { Type } from 'typebox';
-import { callerOf } from '../../access/caller.ts';
+import { getCaller } from '../../access/caller.ts';
 import { type PlatformRoute, platformRoute } from '../../access/platform-route.ts';
-import type { Deps } from '../../deps.ts';
-import { sortingOf } from '../../fields.ts';
-import { idParams } from '../../schemas.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { toSorting } from '../../platform/fields.ts';
+import { idParams } from '../../platform/schemas.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
-import { createBody, regenerateBody, updateBody, webhookShown, webhookWithSecret } from './schema.ts';
-import { shownWebhook, shownWebhooks } from './shown.ts';
+import { toWebhookResponse, toWebhooksResponse } from './responses.ts';
+import { createBody, regenerateBody, updateBody, webhookResponseSchema, webhookWithSecret } from './schema.ts';
 import {
   createWebhook,
   getWebhook,
@@ -40,15 +40,15 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     path: base,
     operationId: 'listWebhooks',
     summary: "The caller's webhooks",
-    query: Type.Object({ ...pagingQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
-    response: pageOf(webhookShown),
+    query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name', 'created_at']) }),
+    response: pageSchema(webhookResponseSchema),
     handle: async ({ query, context }) => {
-      const paging = readPaging(query);
-      const { items, total } = await listWebhooks(deps, callerOf(context), {
-        sorting: sortingOf(query.sort, { created_at: 'createdAt' }),
+      const paging = parsePagination(query);
+      const { items, total } = await listWebhooks(deps, getCaller(context), {
+        sorting: toSorting(query.sort, { created_at: 'createdAt' }),
         paging,
       });
-      return pageEnvelope({ items: await shownWebhooks(deps, items), total }, paging);
+      return pageResponse({ items: await toWebhooksResponse(deps, items), total }, paging);
     },
   }),
   platformRoute({
@@ -59,16 +59,16 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Have notifications sent to an address; the secret is shown this once',
     isIdempotent: true,
     body: createBody,
-    response: oneOf(webhookWithSecret),
-    otherSuccesses: { 201: 'The webhook has been made.' },
+    response: singleSchema(webhookWithSecret),
+    extraSuccesses: { 201: 'The webhook has been made.' },
     errors: {
       404: 'One of the vehicles does not exist, or is not visible to the caller.',
       409: 'The user has ten webhooks already.',
     },
     handle: async ({ body, context }) => {
-      const { webhook, secret } = await createWebhook(deps, callerOf(context), body);
+      const { webhook, secret } = await createWebhook(deps, getCaller(context), body);
       const location = { Location: `/api${base}/${webhook._id}` };
-      return new Reply(201, { data: { ...(await shownWebhook(deps, webhook)), secret } }, location);
+      return new Reply(201, { data: { ...(await toWebhookResponse(deps, webhook)), secret } }, location);
     },
   }),
   platformRoute({
@@ -78,9 +78,9 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'getWebhook',
     summary: 'One webhook',
     params: idParams,
-    response: oneOf(webhookShown),
+    response: singleSchema(webhookResponseSchema),
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await getWebhook(deps, callerOf(context), params.id)),
+      data: await toWebhookResponse(deps, await getWebhook(deps, getCaller(context), params.id)),
     }),
   }),
   platformRoute({
@@ -91,12 +91,12 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     summary: 'Change a webhook; enabled: true ends a disabling and its counters',
     params: idParams,
     body: updateBody,
-    response: oneOf(webhookShown),
-    errors: otherVersion,
+    response: singleSchema(webhookResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, body, context }) => ({
-      data: await shownWebhook(
+      data: await toWebhookResponse(
         deps,
-        await updateWebhook(deps, callerOf(context), params.id, body, expectedVersion(context)),
+        await updateWebhook(deps, getCaller(context), params.id, body, parseIfMatch(context)),
       ),
     }),
   }),
@@ -107,10 +107,13 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'deleteWebhook',
     summary: 'Remove a webhook; what it still waits for is canceled',
     params: idParams,
-    response: oneOf(webhookShown),
-    errors: otherVersion,
+    response: singleSchema(webhookResponseSchema),
+    errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await shownWebhook(deps, await removeWebhook(deps, callerOf(context), params.id, expectedVersion(context))),
+      data: await toWebhookResponse(
+        deps,
+        await removeWebhook(deps, getCaller(context), params.id, parseIfMatch(context)),
+      ),
     }),
   }),
   platformRoute({
@@ -123,10 +126,10 @@ export const webhookRoutes = (deps: Deps): PlatformRoute[] => [
     params: idParams,
     body: regenerateBody,
     bodyIsOptional: true,
-    response: oneOf(webhookWithSecret),
+    response: singleSchema(webhookWithSecret),
     handle: async ({ params, body, context }) => {
-      const { webhook, secret } = await regenerateSecret(deps, callerOf(context), params.id, body);
-      return { data: { ...(await shownWebhook(deps, webhook)), secret } };
+      const { webhook, secret } = await regenerateSecret(deps, getCaller(context), params.id, body);
+      return { data: { ...(await toWebhookResponse(deps, webhook)), secret } };
     },
   }),
   ...deliveryRoutes(deps),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ErrorDetail, invalid } from '@fleet/service-kit';
+import { type ErrorDetail, validationError } from '@fleet/service-kit';
 import type { CustomHeader, WebhookHealth } from '@fleet/storage';
 import type { Webhook } from './schema.ts';
 
@@ -37,7 +37,7 @@ export function storedHeaders(headers: Readonly<Record<string, string>>): Custom
     else if (seen.has(lower)) faults.push({ path, message: 'is given more than once' });
     seen.add(lower);
   }
-  if (faults.length > 0) throw invalid(faults);
+  if (faults.length > 0) throw validationError(faults);
   return Object.entries(headers).map(([name, value]) => ({ name, value }));
 }
 

@@ -1,7 +1,7 @@
 import type { WebhookRecord } from '@fleet/storage';
 import { type Static, Type } from 'typebox';
-import { clearable, idList, trimmedText } from '../../fields.ts';
-import { nullable, recordId, recordShape, time } from '../../schemas.ts';
+import { idList, nullableField, trimmedText } from '../../platform/fields.ts';
+import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 
 /** Where a user wants to be told of notifications. */
 export type Webhook = WebhookRecord;
@@ -18,7 +18,7 @@ const secret = Type.String({
   description: 'Visible ASCII; sent as X-Webhook-Secret. Made here when absent.',
 });
 const options = {
-  name: Type.Optional(clearable(trimmedText(0, 100))),
+  name: Type.Optional(nullableField(trimmedText(0, 100))),
   notification_types: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500, description: 'Empty: all.' }),
   ),
@@ -57,7 +57,7 @@ export const regenerateBody = Type.Object({
 export type RegenerateBody = Static<typeof regenerateBody>;
 
 const shownFields = {
-  ...recordShape,
+  ...recordProperties,
   url: Type.String(),
   name: nullable(Type.String()),
   enabled: Type.Boolean(),
@@ -73,8 +73,8 @@ const shownFields = {
   last_failure_at: nullable(time),
 };
 
-export const webhookShown = Type.Object(shownFields, { title: 'Webhook' });
-export type WebhookShown = Static<typeof webhookShown>;
+export const webhookResponseSchema = Type.Object(shownFields, { title: 'Webhook' });
+export type WebhookResponse = Static<typeof webhookResponseSchema>;
 
 /** Shown once: when the secret is made. */
 export const webhookWithSecret = Type.Object(

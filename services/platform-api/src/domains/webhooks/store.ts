@@ -1,15 +1,16 @@
-import { WebhookRecords } from '@fleet/storage';
-import type { Deps } from '../../deps.ts';
-import { AccountRecords } from '../../store/account-records.ts';
-import type { Records } from '../../store/records.ts';
+import { WebhookRepository } from '@fleet/storage';
+import type { Deps } from '../../platform/deps.ts';
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
 import type { Webhook } from './schema.ts';
 
-export const webhooksOf = (records: Records): AccountRecords<Webhook> =>
-  new AccountRecords<Webhook>(records, 'webhooks');
+export const webhooksOf = (records: RecordStore): AccountRepository<Webhook> =>
+  new AccountRepository<Webhook>(records, 'webhooks');
 
 /** Deliveries and health, which webhook-dispatcher writes. */
-export const webhookRecordsOf = ({ database }: Pick<Deps, 'database'>): WebhookRecords => new WebhookRecords(database);
+export const webhookRecordsOf = ({ database }: Pick<Deps, 'database'>): WebhookRepository =>
+  new WebhookRepository(database);
 
 /** Of whatever account. */
-export const anyWebhook = (records: Records, id: number): Promise<Webhook | null> =>
+export const anyWebhook = (records: RecordStore, id: number): Promise<Webhook | null> =>
   records.collection<Webhook>('webhooks').findOne({ _id: id });

@@ -1,11 +1,11 @@
-import { AddressGuard, AppError, invalid, type PageItems, type Paging, type Sorting } from '@fleet/service-kit';
+import { AppError, type Page, type Pagination, type Sort, SsrfGuard, validationError } from '@fleet/service-kit';
 import { webhookSecretPurpose } from '@fleet/storage';
 import type { Caller } from '../../access/caller.ts';
-import type { Config } from '../../config.ts';
-import type { Deps } from '../../deps.ts';
-import { given, requireAll } from '../../fields.ts';
-import type { Change, Scope } from '../../store/account-records.ts';
-import { insertWithin } from '../../store/limits.ts';
+import type { Config } from '../../assembly/config.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound, omitUndefined } from '../../platform/fields.ts';
+import type { Change, Scope } from '../../store/account-repository.ts';
+import { insertWithinQuota } from '../../store/quota.ts';
 import { audit } from '../audit/use-cases.ts';
 import { requireKnownTypes } from '../notifications/rules.ts';
 import { visibleVehicleIds } from '../vehicles/visibility.ts';
@@ -16,8 +16,8 @@ import { webhookRecordsOf, webhooksOf } from './store.ts';
 type WebhookDeps = Pick<Deps, 'config' | 'records' | 'database' | 'encryption' | 'redis' | 'log'>;
 
 /** The guard of webhook addresses, as the settings want it. */
-export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): AddressGuard =>
-  new AddressGuard({
+export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): SsrfGuard =>
+  new SsrfGuard({
     allowHttp: config.WEBHOOK_ALLOW_HTTP,
     allowedCidrs: config.WEBHOOK_ALLOWED_CIDRS.split(',')
       .map((network) => network.trim())
@@ -28,8 +28,8 @@ export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOO
 export const listWebhooks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
-  part: { readonly sorting: Sorting; readonly paging: Paging },
-): Promise<PageItems<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, ...part });
+  part: { readonly sorting: Sort; readonly paging: Pagination },
+): Promise<Page<Webhook>> => webhooksOf(records).list(caller, { where: { userId: caller.userId }, ...part });
 
 export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Caller, id: number): Promise<Webhook> {
   const webhook = await webhooksOf(records).findOne(caller, { _id: id, userId: caller.userId });
@@ -61,7 +61,7 @@ export async function createWebhook(
     graceUntil: null,
     healthEpoch: 0,
   };
-  const webhook = await insertWithin(
+  const webhook = await insertWithinQuota(
     deps.database,
     { name: `webhooks of user ${userId}`, limit: maxWebhooks, message: `A user may have ${maxWebhooks} webhooks.` },
     () => webhooks.count(caller, { userId }),
@@ -136,9 +136,9 @@ export async function regenerateSecret(
 async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
   if (body.notification_types !== undefined) requireKnownTypes(body.notification_types, '/notification_types');
   if (body.vehicle_ids !== undefined && body.vehicle_ids.length > 0)
-    requireAll('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
+    assertAllFound('vehicle', body.vehicle_ids, await visibleVehicleIds(deps, caller, body.vehicle_ids));
   if (body.url !== undefined) await requireAllowedUrl(deps, body.url);
-  return given({
+  return omitUndefined({
     url: body.url,
     name: body.name,
     enabled: body.enabled,
@@ -150,7 +150,7 @@ async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody
 
 async function requireAllowedUrl({ config }: Pick<Deps, 'config'>, url: string): Promise<void> {
   const verdict = await webhookGuard(config).check(url);
-  if (verdict.kind !== 'allowed') throw invalid([{ path: '/url', message: verdict.reason }]);
+  if (verdict.kind !== 'allowed') throw validationError([{ path: '/url', message: verdict.reason }]);
 }
 
 const sealed = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret: string) => ({

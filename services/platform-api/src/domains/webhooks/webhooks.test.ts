@@ -71,9 +71,9 @@ describe('POST /api/user-webhooks', () => {
       version: 1,
     });
     expect(headers.get('location')).toBe(`${path}/${String(webhook['id'])}`);
-    for (const answer of [await client.get(path), await client.get(`${path}/${String(webhook['id'])}`)]) {
-      expect(answer.status).toBe(200);
-      expect(JSON.stringify(answer.body)).not.toContain('top-secret');
+    for (const response of [await client.get(path), await client.get(`${path}/${String(webhook['id'])}`)]) {
+      expect(response.status).toBe(200);
+      expect(JSON.stringify(response.body)).not.toContain('top-secret');
     }
   });
 
@@ -196,7 +196,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/status', '/secret_hint'] } });
   });
 
-  it('starts anew when it is enabled', async () => {
+  it('starts again when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
     const lastFailureAt = new Date();
     await webhookRecordsOf(world.deps).saveHealth({

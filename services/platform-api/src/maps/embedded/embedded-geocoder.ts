@@ -49,7 +49,7 @@ export class EmbeddedGeocoder {
     const direction = compassPoint(bearingDeg(place.position, position));
     const label = labelOf(place);
     return {
-      address: isClose ? label : `${shownKm(awayM)} km ${direction} of ${label}`,
+      address: isClose ? label : `${toKmResponse(awayM)} km ${direction} of ${label}`,
       position: place.position,
       components: awayM > countryRadiusM ? componentsOf({}) : componentsIn(place, awayM <= cityRadiusM),
     };
@@ -172,6 +172,7 @@ const componentsIn = (place: BuiltInPlace, isInCity: boolean) =>
     countryCode: place.countryCode,
   });
 
-const shownKm = (metres: number): string => (metres < 10_000 ? (metres / 1000).toFixed(1) : (metres / 1000).toFixed(0));
+const toKmResponse = (metres: number): string =>
+  metres < 10_000 ? (metres / 1000).toFixed(1) : (metres / 1000).toFixed(0);
 
 const roundedScore = (score: number): number => Math.round(Math.min(1, score) * 1000) / 1000;

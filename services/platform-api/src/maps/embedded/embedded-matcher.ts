@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import { boundsOf, overlap } from '../../geometry/bounds.ts';
+import { boundsOverlap, computeBounds } from '../../geometry/bounds.ts';
 import type { Position } from '../../geometry/positions.ts';
 import type { MatchedPoint, MatchedTrace, TracePoint } from '../providers.ts';
 import { Effort } from './effort.ts';
@@ -25,11 +25,11 @@ export class EmbeddedMatcher {
     const onRoads = await this.#limit(() => matchTrace(network, trace, effort));
     if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
     const left = trace.filter((_point, at) => onRoads.points[at]?.isMatched === false);
-    const around = boundsOf(
+    const around = computeBounds(
       left.map(({ position }) => position),
       roadWithinM,
     );
-    const near = ownPaths.filter((path) => path.length > 1 && overlap(boundsOf(path), around));
+    const near = ownPaths.filter((path) => path.length > 1 && boundsOverlap(computeBounds(path), around));
     if (near.length === 0) return onRoads;
     const paths = await RoadNetwork.build(
       near.map((line) => ({ line, name: null, maxSpeedKmh: null, isOneWay: false })),
@@ -44,7 +44,7 @@ export class EmbeddedMatcher {
   }
 }
 
-/** Where the trace changes between roads and own paths, a leg that was found without the other starts anew. */
+/** Where the trace changes between roads and own paths, a leg that was found without the other starts again. */
 function merged(
   onRoads: readonly MatchedPoint[],
   better: (point: MatchedPoint) => MatchedPoint,

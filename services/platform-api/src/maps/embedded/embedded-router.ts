@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import { joined, twoEnds } from '../../geometry/lines.ts';
+import { bothEnds, joinLines } from '../../geometry/lines.ts';
 import { bearingDeg, compassPoint, distanceM, type Position } from '../../geometry/positions.ts';
 import type { DrawnRoute, Profile, RouteQuery, Router, RouteStep } from '../providers.ts';
 import { Effort } from './effort.ts';
@@ -73,7 +73,7 @@ async function overRoads(
   }
   const steps = stepsOf(driven, profile);
   return {
-    path: twoEnds(joined(lines)),
+    path: bothEnds(joinLines(lines)),
     distanceM: steps.reduce((sum, step) => sum + step.distanceM, 0),
     durationS: steps.reduce((sum, step) => sum + step.durationS, 0),
     steps,

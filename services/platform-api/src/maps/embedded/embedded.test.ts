@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
-import { lengthM, nearestOnLine } from '../../geometry/lines.ts';
+import { lineLengthM, nearestOnLine } from '../../geometry/lines.ts';
 import { destination, distanceM, type Position } from '../../geometry/positions.ts';
 import { lineOf } from '../matched-line.ts';
 import { Effort } from './effort.ts';
@@ -262,7 +262,7 @@ describe('shortest paths', () => {
         const expected = table[start]?.[goal] ?? Number.POSITIVE_INFINITY;
         const isClose = (found: number) => found === expected || Math.abs(found - expected) < 0.5;
         expect([isClose(least(reached)), isClose(least(alone))]).toEqual([true, true]);
-        const isLong = reached.map((path) => path === null || Math.abs(lengthM(path.line) - path.lengthM) < 0.1);
+        const isLong = reached.map((path) => path === null || Math.abs(lineLengthM(path.line) - path.lengthM) < 0.1);
         expect(isLong).not.toContain(false);
       }),
       { numRuns: propertyRuns(60) },
@@ -407,7 +407,7 @@ describe('map matching', () => {
     expect(points.slice(0, 19).map(({ roadName }) => roadName)).toEqual(Array.from({ length: 19 }, () => 'E0'));
     expect(points.slice(22).map(({ roadName }) => roadName)).toEqual(Array.from({ length: 14 }, () => 'N5'));
     const line = lineOf(points);
-    expect(lengthM(line)).toBeLessThan(lengthM(driven) * 1.05);
+    expect(lineLengthM(line)).toBeLessThan(lineLengthM(driven) * 1.05);
     for (const [at, position] of driven.entries()) {
       expect(nearestOnLine(position, line)?.distanceM).toBeLessThan(30);
       expect(points[at]?.distanceM ?? 99).toBeLessThan(16);
@@ -429,18 +429,18 @@ describe('map matching', () => {
     const outlier = east(500, 400);
     const { points } = await matchTrace(network, trace([east(100, 5), outlier, east(900, 5)]));
     expect(points[1]).toMatchObject({ isMatched: false, position: outlier, distanceM: null });
-    expect(lengthM(lineOf(points))).toBeCloseTo(800, -1);
+    expect(lineLengthM(lineOf(points))).toBeCloseTo(800, -1);
     const alone = await matchTrace(new RoadNetwork([]), trace([east(0), east(100)]));
     expect(alone).toMatchObject({ confidence: 0, points: [{ isMatched: false }, { isMatched: false }] });
     expect(lineOf(alone.points)).toEqual([east(0), east(100)]);
   });
 
-  it('begins anew where no way leads on', async () => {
+  it('begins again where no way leads on', async () => {
     const network = new RoadNetwork([road([east(0), east(500)]), road([east(3000), east(3500)])]);
     const { points } = await matchTrace(network, trace([east(100), east(400), east(3100), east(3400)]));
     expect(points.every(({ isMatched }) => isMatched)).toBe(true);
     expect(points[2]?.leg).toHaveLength(1);
-    expect(lengthM(lineOf(points))).toBeCloseTo(3300, -1);
+    expect(lineLengthM(lineOf(points))).toBeCloseTo(3300, -1);
   });
 
   it("falls back to the account's own paths wherever the file has nothing near", async () => {

@@ -1,5 +1,5 @@
 import openLocationCode from 'open-location-code';
-import { normalLongitude, type Position } from '../../geometry/positions.ts';
+import { normalizeLongitude, type Position } from '../../geometry/positions.ts';
 
 /** The package's methods are of an instance, whatever its types say. */
 interface Codes {
@@ -17,5 +17,5 @@ export function positionOfPlusCode(text: string): Position | null {
   const code = text.trim().toUpperCase();
   if (!codes.isFull(code)) return null;
   const { latitudeCenter, longitudeCenter } = codes.decode(code);
-  return [latitudeCenter, normalLongitude(longitudeCenter)];
+  return [latitudeCenter, normalizeLongitude(longitudeCenter)];
 }

@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import Flatbush from 'flatbush';
 import { nearestOnSegment } from '../../geometry/lines.ts';
-import { degreeM, distanceM, type Position, radians } from '../../geometry/positions.ts';
+import { degreeM, distanceM, type Position, toRadians } from '../../geometry/positions.ts';
 
 /** A road as it comes out of a file, or a path that counts as one. */
 export interface Road {
@@ -124,7 +124,7 @@ export class RoadNetwork {
   near(position: Position, withinM: number, count: number): OnRoad[] {
     const [latitude, longitude] = position;
     const lat = withinM / degreeM;
-    const lng = lat / Math.max(0.01, Math.cos(radians(latitude)));
+    const lng = lat / Math.max(0.01, Math.cos(toRadians(latitude)));
     // The index is flat: what lies beyond the date line is looked for from there.
     const turns = [0, longitude - lng < -180 ? 360 : 0, longitude + lng > 180 ? -360 : 0];
     const found = [...new Set(turns)].flatMap((turn) => {

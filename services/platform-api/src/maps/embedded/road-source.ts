@@ -6,7 +6,7 @@ import { RoadNetwork } from './road-network.ts';
 /** A file that could not be read may be there later, as on a volume that comes late. */
 const retryMs = 60_000;
 
-/** The roads of a file, read at first use; none without a file, nor for a while where it can not be read. One that holds no roads is read again once it has changed. */
+/** The roads of a file, read at first use; none without a file, nor for a while where it cannot be read. One that holds no roads is read again once it has changed. */
 export function roadsOf(
   file: string | undefined,
   log: Pick<Logger, 'error'>,

@@ -1,7 +1,7 @@
-import { joined } from '../../geometry/lines.ts';
+import TinyQueue from 'tinyqueue';
+import { joinLines } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { Effort } from './effort.ts';
-import { Heap } from './heap.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 
 /** A piece of a way: along a segment, or part of it. */
@@ -52,7 +52,7 @@ export async function findPaths(
   effort = new Effort(),
 ): Promise<(FoundPath | null)[]> {
   const arrivals = new Map<number, Arrival>();
-  const open = new Heap<number>();
+  const open = new TinyQueue<{ readonly key: number; readonly value: number }>([], (a, b) => a.key - b.key);
   const single = goals.length === 1 ? goals[0] : undefined;
   const hope = (node: number): number =>
     single === undefined ? 0 : cost.atLeast(distanceM(network.at(node), single.position));
@@ -60,7 +60,7 @@ export async function findPaths(
     const known = arrivals.get(node);
     if (arrival.cost > cost.limit || (known !== undefined && known.cost <= arrival.cost)) return;
     arrivals.set(node, arrival);
-    open.push(arrival.cost + hope(node), node);
+    open.push({ key: arrival.cost + hope(node), value: node });
   };
   for (const { node, lengthM } of exitsOf(start)) reach(node, { cost: cost.of(start.segment, lengthM), from: null });
 
@@ -116,7 +116,7 @@ function alongSegment(start: OnRoad, goal: OnRoad): FoundPath | null {
   if (segment !== goal.segment) return null;
   const lengthM = Math.abs(goal.part - start.part) * segment.lengthM;
   if (segment.road.isOneWay && goal.part < start.part && lengthM > jitterM) return null;
-  return { line: joined([[start.position, goal.position]]), lengthM, driven: [{ segment, lengthM }] };
+  return { line: joinLines([[start.position, goal.position]]), lengthM, driven: [{ segment, lengthM }] };
 }
 
 function through(
@@ -142,7 +142,7 @@ function through(
   ];
   const way = nodes.reverse().map((each) => network.at(each));
   return {
-    line: joined([[start.position], way, [goal.position]]),
+    line: joinLines([[start.position], way, [goal.position]]),
     lengthM: driven.reduce((sum, piece) => sum + piece.lengthM, 0),
     driven,
   };

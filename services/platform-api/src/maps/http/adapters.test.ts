@@ -21,7 +21,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-const answers = (answer: Answer): void => void (server.answer = () => answer);
+const responses = (response: Answer): void => void (server.answer = () => response);
 const parameters = (): Record<string, string> => Object.fromEntries(server.last.url.searchParams);
 
 /** As nominatim.org's manual shows it. */
@@ -53,7 +53,7 @@ const london = { position: [51.5073219, -0.1276474], address: nominatimPlace.dis
 
 describe('Nominatim', () => {
   it('finds places', async () => {
-    answers({ body: [nominatimPlace, { lat: 'x', lon: '1', display_name: 'nowhere' }] });
+    responses({ body: [nominatimPlace, { lat: 'x', lon: '1', display_name: 'nowhere' }] });
     const found = await new Nominatim(http).search({ text: 'London', near: [51, 0], country: 'GB', limit: 5 });
     expect(found).toEqual([
       {
@@ -90,13 +90,13 @@ describe('Nominatim', () => {
     [[89.5, 0], '-1,90,1,88.5'],
     [[-90, 180], '179,-89,180,-90'],
   ] as [Position, string][])('is asked for places near %j within the earth', async (near, viewbox) => {
-    answers({ body: [] });
+    responses({ body: [] });
     await new Nominatim(http).search({ text: 'Nadi', near, limit: 5 });
     expect(parameters()).toMatchObject({ viewbox });
   });
 
   it('finds the address of a position, and none in the sea', async () => {
-    answers({ body: nominatimPlace });
+    responses({ body: nominatimPlace });
     const nominatim = new Nominatim(http);
     expect(await nominatim.reverse([51.5, -0.12], 'de')).toMatchObject(london);
     expect(server.last.url.pathname).toBe('/reverse');
@@ -107,14 +107,14 @@ describe('Nominatim', () => {
       addressdetails: '1',
       'accept-language': 'de',
     });
-    answers({ body: { error: 'Unable to geocode' } });
+    responses({ body: { error: 'Unable to geocode' } });
     expect(await nominatim.reverse([0, -30])).toBeNull();
   });
 
   it('does not take another answer for its own', async () => {
-    answers({ body: { error: 'x' } });
+    responses({ body: { error: 'x' } });
     await expect(new Nominatim(http).search({ text: 'x', limit: 1 })).rejects.toThrow('list of places');
-    answers({ body: { lat: '1', lon: '2' } });
+    responses({ body: { lat: '1', lon: '2' } });
     await expect(new Nominatim(http).reverse([1, 2])).rejects.toThrow('address');
   });
 });
@@ -157,7 +157,7 @@ const photonAnswer = {
 
 describe('Photon', () => {
   it('finds and offers places', async () => {
-    answers({ body: photonAnswer });
+    responses({ body: photonAnswer });
     const photon = new Photon(http);
     const [city, house] = await photon.search({ text: 'berlin', near: [52, 13], limit: 5 });
     expect(city).toMatchObject({ address: 'Berlin, Deutschland', position: [52.519281, 13.438596], type: 'city' });
@@ -182,14 +182,14 @@ describe('Photon', () => {
   });
 
   it('finds the address of a position in the languages that it has', async () => {
-    answers({ body: photonAnswer });
+    responses({ body: photonAnswer });
     const photon = new Photon(http);
     expect(await photon.reverse([52.5, 13.4], 'de-AT')).toMatchObject({ address: 'Berlin, Deutschland' });
     expect(parameters()).toEqual({ lat: '52.5', lon: '13.4', lang: 'de' });
-    answers({ body: { type: 'FeatureCollection', features: [] } });
+    responses({ body: { type: 'FeatureCollection', features: [] } });
     expect(await photon.reverse([0, 0], 'zh')).toBeNull();
     expect(parameters()).toEqual({ lat: '0', lon: '0' });
-    answers({ body: { message: 'x' } });
+    responses({ body: { message: 'x' } });
     await expect(photon.reverse([0, 0])).rejects.toThrow('features');
   });
 });
@@ -217,7 +217,7 @@ describe('OSRM', () => {
   });
 
   it('draws a route, longitude first', async () => {
-    answers({
+    responses({
       body: {
         code: 'Ok',
         routes: [
@@ -246,22 +246,22 @@ describe('OSRM', () => {
     expect(parameters()).toEqual({ overview: 'full', geometries: 'polyline', steps: 'true', alternatives: '2' });
   });
 
-  it('says that there is no way, and fails where it can not be read', async () => {
-    answers({ status: 400, body: { code: 'NoRoute', message: 'Impossible route between points' } });
+  it('says that there is no way, and fails where it cannot be read', async () => {
+    responses({ status: 400, body: { code: 'NoRoute', message: 'Impossible route between points' } });
     const osrm = new Osrm(http);
     expect(await osrm.route({ waypoints: [a, c], profile: 'truck', alternatives: 0 })).toEqual([]);
     expect(server.last.url.pathname).toContain('/truck/');
-    answers({ status: 400, body: { code: 'InvalidQuery' } });
+    responses({ status: 400, body: { code: 'InvalidQuery' } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('answered 400');
-    answers({ body: { code: 'Ok', routes: [{ geometry: 7 }] } });
+    responses({ body: { code: 'Ok', routes: [{ geometry: 7 }] } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('geometry');
     // A way without a place on it has no bounds and is no way.
-    answers({ body: { code: 'Ok', routes: [{ geometry: '' }] } });
+    responses({ body: { code: 'Ok', routes: [{ geometry: '' }] } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('way');
   });
 
   it('matches a trace: points without a road keep their place', async () => {
-    answers({
+    responses({
       body: {
         code: 'Ok',
         tracepoints: [
@@ -284,7 +284,7 @@ describe('OSRM', () => {
     expect(points[2]).toMatchObject({ position: c, roadName: null, leg: [a, b, c] });
     expect(lineOf(points)).toEqual([a, b, c]);
     expect(parameters()).toMatchObject({ timestamps: '1000;1010;1020' });
-    answers({ status: 400, body: { code: 'NoMatch', message: 'Could not match the trace.' } });
+    responses({ status: 400, body: { code: 'NoMatch', message: 'Could not match the trace.' } });
     const nowhere = await new Osrm(http).match([{ position: a, accuracyM: 5 }, { position: b }], 'car');
     expect(nowhere.points.map(({ isMatched }) => isMatched)).toEqual([false, false]);
     expect(parameters()['radiuses']).toBe('5;');
@@ -298,9 +298,9 @@ describe('Valhalla', () => {
       trip: { legs: [{ shape: encodePolyline(line, 6) }], summary: { length: 0, time: 0 } },
     });
     const query = { waypoints: [a, a], profile: 'car' as const, alternatives: 0 };
-    answers({ body: trip(a, a) });
+    responses({ body: trip(a, a) });
     expect(await new Valhalla(http).route(query)).toMatchObject([{ path: [a, a], distanceM: 0 }]);
-    answers({ body: trip() });
+    responses({ body: trip() });
     await expect(new Valhalla(http).route(query)).rejects.toThrow('way');
   });
 
@@ -319,7 +319,7 @@ describe('Valhalla', () => {
       ],
       summary: { length: 3, time: 300 },
     });
-    answers({ body: { trip: trip('east'), alternates: [{ trip: trip('west') }] } });
+    responses({ body: { trip: trip('east'), alternates: [{ trip: trip('west') }] } });
     const routes = await new Valhalla(http).route({ waypoints: [a, c], profile: 'truck', alternatives: 1 });
     expect(routes).toHaveLength(2);
     expect(routes[0]).toMatchObject({ path: [a, b, c], distanceM: 3000, durationS: 300, source: 'provider' });
@@ -338,9 +338,9 @@ describe('Valhalla', () => {
   });
 
   it('says that there is no way', async () => {
-    answers({ status: 400, body: { error_code: 442, error: 'No path could be found for input', status_code: 400 } });
+    responses({ status: 400, body: { error_code: 442, error: 'No path could be found for input', status_code: 400 } });
     expect(await new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).toEqual([]);
-    answers({ status: 400, body: { error_code: 100, error: 'Failed to parse json request' } });
+    responses({ status: 400, body: { error_code: 100, error: 'Failed to parse json request' } });
     await expect(new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow(
       'answered 400',
     );
@@ -353,7 +353,7 @@ describe('Valhalla', () => {
       begin_shape_index: begin,
       end_shape_index: end,
     });
-    answers({
+    responses({
       body: {
         shape: encodePolyline([a, b, c], 6),
         confidence_score: 0.9,
@@ -390,7 +390,7 @@ describe('Valhalla', () => {
       shape_match: 'map_snap',
       shape: [{ lat: 52.517, lon: 13.388, accuracy: 8 }, {}, {}],
     });
-    answers({ status: 400, body: { error_code: 444, error: 'Map Match algorithm failed to find path' } });
+    responses({ status: 400, body: { error_code: 444, error: 'Map Match algorithm failed to find path' } });
     expect((await new Valhalla(http).match(trace, 'car')).points.every(({ isMatched }) => !isMatched)).toBe(true);
   });
 });

@@ -43,10 +43,10 @@ describe('HttpProvider', () => {
     ['an error of the server', { status: 500, body: { error: 'x' } }],
     ['a limit that is reached', { status: 429, body: { error: 'x' } }],
     ['a key that is refused', { status: 403, body: { error: 'x' } }],
-    ['a page in the place of JSON', { body: '<html>' }],
+    ['a page instead of JSON', { body: '<html>' }],
     ['a refusal that is no JSON', { status: 404, body: 'not found' }],
-  ])('fails with %s', async (_name, answer) => {
-    server.answer = () => answer;
+  ])('fails with %s', async (_name, response) => {
+    server.answer = () => response;
     await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
   });
 
@@ -68,9 +68,9 @@ describe('HttpProvider', () => {
     server.answer = () => ({ status: 503, body: {} });
     for (let at = 0; at < 10; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(Error);
     expect(provider.isLeftAlone).toBe(true);
-    const asked = server.received.length;
+    const requested = server.received.length;
     await expect(provider.get('/x')).rejects.toThrow('Breaker is open');
-    expect(server.received).toHaveLength(asked);
+    expect(server.received).toHaveLength(requested);
     const other = new HttpProvider(options());
     server.answer = () => ({ body: { fine: true } });
     expect(await other.get('/x')).toEqual({ fine: true });

@@ -23,7 +23,7 @@ export class Nominatim implements Geocoder {
   }
 
   async search({ text, near, country, limit }: PlaceQuery): Promise<FoundPlace[]> {
-    const answer = await this.#http.get('/search', {
+    const response = await this.#http.get('/search', {
       q: text,
       format: 'jsonv2',
       addressdetails: 1,
@@ -31,8 +31,8 @@ export class Nominatim implements Geocoder {
       countrycodes: country?.toLowerCase(),
       viewbox: near && boxAround(near),
     });
-    if (!Array.isArray(answer)) throw unreadable('list of places');
-    return objectsOf(answer).flatMap((place) => {
+    if (!Array.isArray(response)) throw unreadable('list of places');
+    return objectsOf(response).flatMap((place) => {
       const position = placeAt(place);
       const address = textOf(place['display_name']);
       if (position === null || address === null) return [];
@@ -50,20 +50,20 @@ export class Nominatim implements Geocoder {
   }
 
   async reverse([latitude, longitude]: Position, language?: string): Promise<FoundAddress | null> {
-    const answer = await this.#http.get('/reverse', {
+    const response = await this.#http.get('/reverse', {
       lat: latitude,
       lon: longitude,
       format: 'jsonv2',
       addressdetails: 1,
       'accept-language': language,
     });
-    if (!isObject(answer)) throw unreadable('address');
+    if (!isObject(response)) throw unreadable('address');
     // The sea has no address: status 200 with `{"error": "Unable to geocode"}`.
-    if ('error' in answer) return null;
-    const position = placeAt(answer);
-    const address = textOf(answer['display_name']);
+    if ('error' in response) return null;
+    const position = placeAt(response);
+    const address = textOf(response['display_name']);
     if (position === null || address === null) throw unreadable('address');
-    return { address, position, components: partsOf(answer['address']) };
+    return { address, position, components: partsOf(response['address']) };
   }
 }
 

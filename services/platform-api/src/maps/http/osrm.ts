@@ -1,4 +1,4 @@
-import { joined } from '../../geometry/lines.ts';
+import { joinLines } from '../../geometry/lines.ts';
 import { decodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import {
@@ -30,19 +30,19 @@ export class Osrm implements Router, Matcher {
   }
 
   async route({ waypoints, profile, alternatives }: RouteQuery): Promise<DrawnRoute[]> {
-    const answer = await this.#ask(`/route/v1/${profileNames[profile]}/${coordinates(waypoints)}`, {
+    const response = await this.#ask(`/route/v1/${profileNames[profile]}/${coordinates(waypoints)}`, {
       overview: 'full',
       geometries: 'polyline',
       steps: 'true',
       // OSRM draws other ways between two places only.
       alternatives: alternatives > 0 && waypoints.length === 2 ? alternatives : undefined,
     });
-    return answer === null ? [] : objectsOf(answer['routes']).map(drawn);
+    return response === null ? [] : objectsOf(response['routes']).map(drawn);
   }
 
   async match(trace: readonly TracePoint[], profile: Profile): Promise<MatchedTrace> {
     const times = trace.map(({ timestampMs }) => timestampMs);
-    const answer = await this.#ask(
+    const response = await this.#ask(
       `/match/v1/${profileNames[profile]}/${coordinates(trace.map(({ position }) => position))}`,
       {
         overview: 'false',
@@ -54,15 +54,15 @@ export class Osrm implements Router, Matcher {
           : undefined,
       },
     );
-    return matched(trace, answer ?? {});
+    return matched(trace, response ?? {});
   }
 
   /** Null where there is no road or no way. */
   async #ask(path: string, parameters: Record<string, string | number | undefined>): Promise<Loose | null> {
     try {
-      const answer = await this.#http.get(path, parameters);
-      if (!isObject(answer) || answer['code'] !== 'Ok') throw unreadable('code Ok');
-      return answer;
+      const response = await this.#http.get(path, parameters);
+      if (!isObject(response) || response['code'] !== 'Ok') throw unreadable('code Ok');
+      return response;
     } catch (error) {
       const body = error instanceof ProviderRefusal ? error.body : undefined;
       if (isObject(body) && nothingFound.has(String(body['code']))) return null;
@@ -132,9 +132,9 @@ function sentenceStart(type: string | null, modifier: string | null): string {
   return modifier === 'uturn' ? 'Turn around' : `Turn ${modifier}`;
 }
 
-function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
-  const matchings = objectsOf(answer['matchings']);
-  const tracepoints: unknown = answer['tracepoints'];
+function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
+  const matchings = objectsOf(response['matchings']);
+  const tracepoints: unknown = response['tracepoints'];
   const points = trace.map(({ position }, at): MatchedPoint => {
     const found: unknown = Array.isArray(tracepoints) ? tracepoints[at] : null;
     const location: unknown = isObject(found) ? found['location'] : null;
@@ -149,7 +149,7 @@ function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
       distanceM: numberOf(found['distance']),
       roadName: textOf(found['name']),
       speedLimitKmh: null,
-      leg: joined([...line, [onRoad]]),
+      leg: joinLines([...line, [onRoad]]),
     };
   });
   const confidences = matchings.map((matching) => numberOf(matching['confidence']) ?? 0);

@@ -44,25 +44,25 @@ export class Photon implements Geocoder, Suggester {
 
   async reverse([latitude, longitude]: Position, language?: string): Promise<FoundAddress | null> {
     const lang = language?.slice(0, 2).toLowerCase();
-    const answer = await this.#http.get('/reverse', {
+    const response = await this.#http.get('/reverse', {
       lat: latitude,
       lon: longitude,
       lang: lang !== undefined && languages.has(lang) ? lang : undefined,
     });
-    const found = featuresOf(answer)[0];
+    const found = featuresOf(response)[0];
     if (found === undefined) return null;
     return { address: addressOf(found.properties), position: found.position, components: partsOf(found.properties) };
   }
 
   async #find({ text, near, country, limit }: PlaceQuery): Promise<Feature[]> {
     // Photon knows no filter by country: more are asked for, and the others left out.
-    const answer = await this.#http.get('/api', {
+    const response = await this.#http.get('/api', {
       q: text,
       limit: country === undefined ? limit : limit * 4,
       lat: near?.[0],
       lon: near?.[1],
     });
-    return featuresOf(answer)
+    return featuresOf(response)
       .filter(({ properties }) => country === undefined || textOf(properties['countrycode'])?.toUpperCase() === country)
       .slice(0, limit);
   }
@@ -73,9 +73,9 @@ interface Feature {
   readonly properties: Loose;
 }
 
-function featuresOf(answer: unknown): Feature[] {
-  if (!isObject(answer) || !Array.isArray(answer['features'])) throw unreadable('features');
-  return objectsOf(answer['features']).flatMap(({ geometry, properties }) => {
+function featuresOf(response: unknown): Feature[] {
+  if (!isObject(response) || !Array.isArray(response['features'])) throw unreadable('features');
+  return objectsOf(response['features']).flatMap(({ geometry, properties }) => {
     const coordinates: unknown = isObject(geometry) ? geometry['coordinates'] : undefined;
     if (!Array.isArray(coordinates) || !isObject(properties)) return [];
     const position = positionOf(numberOf(coordinates[1]), numberOf(coordinates[0]));

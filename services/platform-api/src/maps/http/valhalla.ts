@@ -1,4 +1,4 @@
-import { joined, twoEnds } from '../../geometry/lines.ts';
+import { bothEnds, joinLines } from '../../geometry/lines.ts';
 import { decodePolyline } from '../../geometry/polyline.ts';
 import type { Position } from '../../geometry/positions.ts';
 import {
@@ -45,20 +45,20 @@ export class Valhalla implements Router, Matcher {
   }
 
   async route({ waypoints, profile, alternatives }: RouteQuery): Promise<DrawnRoute[]> {
-    const answer = await this.#ask('/route', {
+    const response = await this.#ask('/route', {
       locations: waypoints.map(([lat, lon]) => ({ lat, lon })),
       costing: costings[profile],
       units: 'kilometers',
       // Valhalla draws other ways between two places only.
       ...(alternatives > 0 && waypoints.length === 2 ? { alternates: alternatives } : {}),
     });
-    if (answer === null) return [];
-    const others = objectsOf(answer['alternates']).map((alternate) => alternate['trip']);
-    return [answer['trip'], ...others].map(drawn);
+    if (response === null) return [];
+    const others = objectsOf(response['alternates']).map((alternate) => alternate['trip']);
+    return [response['trip'], ...others].map(drawn);
   }
 
   async match(trace: readonly TracePoint[], profile: Profile): Promise<MatchedTrace> {
-    const answer = await this.#ask('/trace_attributes', {
+    const response = await this.#ask('/trace_attributes', {
       shape: trace.map(({ position: [lat, lon], timestampMs, accuracyM }) => ({
         lat,
         lon,
@@ -70,15 +70,15 @@ export class Valhalla implements Router, Matcher {
       units: 'kilometers',
       filters: { action: 'include', attributes: traceAttributes },
     });
-    return matched(trace, answer ?? {});
+    return matched(trace, response ?? {});
   }
 
   /** Null where there is no road or no way. */
   async #ask(path: string, body: unknown): Promise<Loose | null> {
     try {
-      const answer = await this.#http.post(path, body);
-      if (!isObject(answer)) throw unreadable('object');
-      return answer;
+      const response = await this.#http.post(path, body);
+      if (!isObject(response)) throw unreadable('object');
+      return response;
     } catch (error) {
       const refused = error instanceof ProviderRefusal ? error.body : undefined;
       if (isObject(refused) && nothingFound.has(Number(refused['error_code']))) return null;
@@ -97,10 +97,10 @@ function drawn(trip: unknown): DrawnRoute {
   if (!isObject(trip) || !isObject(trip['summary'])) throw unreadable('trip');
   const legs = objectsOf(trip['legs']);
   const summary = trip['summary'];
-  const path = joined(legs.map((leg) => shapeOf(leg['shape'])));
+  const path = joinLines(legs.map((leg) => shapeOf(leg['shape'])));
   if (path.length === 0) throw unreadable('way');
   return {
-    path: twoEnds(path),
+    path: bothEnds(path),
     distanceM: (numberOf(summary['length']) ?? 0) * 1000,
     durationS: numberOf(summary['time']) ?? 0,
     steps: legs.flatMap((leg) =>
@@ -114,10 +114,10 @@ function drawn(trip: unknown): DrawnRoute {
   };
 }
 
-function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
-  const edges = objectsOf(answer['edges']);
-  const shape = answer['shape'] === undefined ? [] : shapeOf(answer['shape']);
-  const found = objectsOf(answer['matched_points']);
+function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
+  const edges = objectsOf(response['edges']);
+  const shape = response['shape'] === undefined ? [] : shapeOf(response['shape']);
+  const found = objectsOf(response['matched_points']);
   let before: number | null = null;
   const points = trace.map(({ position }, at): MatchedPoint => {
     const point = found[at];
@@ -134,10 +134,10 @@ function matched(trace: readonly TracePoint[], answer: Loose): MatchedTrace {
       distanceM: numberOf(point?.['distance_from_trace_point']),
       roadName: Array.isArray(names) ? textOf(names[0]) : null,
       speedLimitKmh: numberOf(edge['speed_limit']),
-      leg: joined([between, [onRoad]]),
+      leg: joinLines([between, [onRoad]]),
     };
   });
-  return { points, confidence: Math.max(0, Math.min(1, numberOf(answer['confidence_score']) ?? 0)) };
+  return { points, confidence: Math.max(0, Math.min(1, numberOf(response['confidence_score']) ?? 0)) };
 }
 
 /** The vertex of the shape at or before a place on an edge; within an edge vertices count as evenly spaced, which costs a few metres of line. */

@@ -21,9 +21,9 @@ export class ProviderServer {
   answer: (request: Received) => Answer;
   readonly #server: Server;
 
-  private constructor(server: Server, answer: (request: Received) => Answer) {
+  private constructor(server: Server, response: (request: Received) => Answer) {
     this.#server = server;
-    this.answer = answer;
+    this.answer = response;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 

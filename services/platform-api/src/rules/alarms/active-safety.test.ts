@@ -1,4 +1,4 @@
-import { type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { context, notificationsOf, reportOf, run, type Sketch, shortOf, startMs } from './testing.ts';
@@ -14,8 +14,8 @@ const place = {
 };
 const fix = 1 << 10;
 
-const adas = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.adasAlarm, {
+const adas = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.adasAlarm, {
     alarmId: 1,
     flag: 0,
     type: 1,
@@ -30,8 +30,8 @@ const adas = (values: Record<string, unknown> = {}): Extra =>
     tag,
     ...values,
   });
-const dsm = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.dsmAlarm, {
+const dsm = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.dsmAlarm, {
     alarmId: 1,
     flag: 0,
     type: 1,
@@ -43,8 +43,16 @@ const dsm = (values: Record<string, unknown> = {}): Extra =>
     tag,
     ...values,
   });
-const bsd = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.bsdAlarm, { alarmId: 1, flag: 0, type: 1, ...place, time: null, tag, ...values });
+const bsd = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.bsdAlarm, {
+    alarmId: 1,
+    flag: 0,
+    type: 1,
+    ...place,
+    time: null,
+    tag,
+    ...values,
+  });
 const wheel = (position: number, type: number) => ({
   position,
   type,
@@ -52,8 +60,8 @@ const wheel = (position: number, type: number) => ({
   temperatureC: 40,
   batteryPercent: 90,
 });
-const tpms = (values: Record<string, unknown> = {}): Extra =>
-  makeExtra(extraDefinitions.tpmsAlarm, {
+const tpms = (values: Record<string, unknown> = {}): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.tpmsAlarm, {
     alarmId: 1,
     flag: 0,
     ...place,
@@ -62,16 +70,16 @@ const tpms = (values: Record<string, unknown> = {}): Extra =>
     wheels: [wheel(0, 4)],
     ...values,
   });
-const driving = (type: number, flag = 0, alarmId = 1): Extra =>
-  makeExtra(extraDefinitions.intenseDriving, { alarmId, flag, type, detail: Buffer.alloc(41, 7) });
+const driving = (type: number, flag = 0, alarmId = 1): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.intenseDriving, { alarmId, flag, type, detail: Buffer.alloc(41, 7) });
 
-const runAt = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+const runAt = (...sketches: readonly (readonly [number, ...AdditionalItem[]])[]) =>
   run(
     terminalAlarms,
     sketches.map(([at, ...extras]): Sketch => ({ at, extras })),
   );
 
-describe('codes of T/JSATL 12 (platform-contract.md, section 13.1)', () => {
+describe('codes of T/JSATL 12', () => {
   it.each([
     [1, 'adas_forward_collision'],
     [2, 'adas_lane_departure'],
@@ -120,7 +128,7 @@ describe('codes of T/JSATL 12 (platform-contract.md, section 13.1)', () => {
     [3, 'harsh_cornering'],
     [4, 'abnormal_driving'],
     [200, 'abnormal_driving'],
-  ])('0x70 code %i is %s, and what follows is kept', (type, name) => {
+  ])('0x70 code %i is %s, with its bytes', (type, name) => {
     const outcomes = runAt([0, driving(type)]);
     expect(shortOf(outcomes)).toEqual([`0 ${name} 1`]);
     expect(outcomes[0]?.raised[0]?.attributes).toEqual({ alarm_id: 1, code: type, raw: '07'.repeat(41) });
@@ -130,15 +138,15 @@ describe('codes of T/JSATL 12 (platform-contract.md, section 13.1)', () => {
     ['adas', adas({ type: 99 }), '0x64'],
     ['dsm', dsm({ type: 99 }), '0x65'],
     ['bsd', bsd({ type: 99 }), '0x67'],
-  ])('a code of %s that is not listed is unknown, and its bytes are kept', (family, extra, item) => {
+  ])('maps an unlisted code of %s to unknown, with its bytes', (family, extra, item) => {
     const outcomes = runAt([0, extra]);
     expect(shortOf(outcomes)).toEqual([`0 unknown_alarm ${family}:99:1`]);
     expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ item, code: 99, raw: extra.bytes.toString('hex') });
   });
 });
 
-describe('what an alarm tells', () => {
-  it('driver assistance: level, the one ahead, lane side and sign', () => {
+describe('details of an alarm', () => {
+  it('driver assistance: level, vehicle ahead, lane side and sign', () => {
     const [outcome] = runAt([0, adas({ deviationType: 2, signType: 1, signData: 60 })]);
     expect(outcome?.raised[0]?.attributes).toEqual({
       alarm_id: 1,
@@ -166,17 +174,17 @@ describe('what an alarm tells', () => {
     expect(runAt([0, make({ level: 1 })])[0]?.raised[0]).not.toHaveProperty('severity');
   });
 
-  it('how many files the terminal holds', () => {
+  it('include the number of files on the terminal', () => {
     const [outcome] = runAt([0, bsd({ tag: { ...tag, attachmentCount: 3 } })]);
     expect(outcome?.raised[0]?.attributes).toEqual({ alarm_id: 1, attachment_count: 3 });
   });
 });
 
-describe('time and place', () => {
+describe('time and position', () => {
   const raisedOf = (values: Record<string, unknown>, sketch: Partial<Sketch> = {}) =>
     run(terminalAlarms, [{ at: 5, extras: [adas(values)], ...sketch }])[0]?.raised[0];
 
-  it("are the item's own where it has them", () => {
+  it("are the item's own if it has them", () => {
     expect(raisedOf({ time: '2026-01-31T10:00:03', vehicleStatus: fix })).toMatchObject({
       atMs: startMs + 3000,
       latitude: 22.6,
@@ -215,18 +223,18 @@ describe('start, end and single events', () => {
     ['adas', adas],
     ['dsm', dsm],
     ['bsd', bsd],
-  ])('an alarm of %s whose start was lost is raised by its end', (_family, make) => {
+  ])('an alarm of %s whose start was lost is created by its end', (_family, make) => {
     const outcomes = runAt([0, make({ flag: 2 })]);
     expect(outcomes[0]?.raised[0]?.attributes).toMatchObject({ ended_at: '2026-01-31T02:00:00.000Z' });
   });
 
-  it('an end that comes twice ends once', () => {
+  it('a repeated end ends once', () => {
     const outcomes = runAt([0, adas({ flag: 1 })], [100, adas({ flag: 2 })], [110, adas({ flag: 2 })]);
     expect(shortOf(outcomes)).toEqual(['0 adas_forward_collision 1']);
     expect(outcomes[2]?.amended).toEqual([]);
   });
 
-  it('a start that is repeated while the alarm lasts is no other', () => {
+  it('a repeated start of an active alarm is ignored', () => {
     const outcomes = runAt(
       [0, adas({ flag: 1 })],
       [40, adas({ flag: 1 })],
@@ -239,7 +247,7 @@ describe('start, end and single events', () => {
     });
   });
 
-  it('a start after an end, or after a long silence, is another', () => {
+  it('a start after an end, or after a long silence, is another alarm', () => {
     expect(shortOf(runAt([0, adas({ flag: 1 })], [40, adas({ flag: 2 })], [50, adas({ flag: 1 })]))).toEqual([
       '0 adas_forward_collision 1',
       '50 adas_forward_collision 1',
@@ -247,20 +255,20 @@ describe('start, end and single events', () => {
     expect(shortOf(runAt([0, adas({ flag: 1 })], [61, adas({ flag: 1 })]))).toHaveLength(2);
   });
 
-  it('events with other ids are others, the same within 30 seconds is counted', () => {
+  it('events with other ids are separate; equal ones within 30 seconds are counted', () => {
     const outcomes = runAt([0, bsd()], [10, bsd({ alarmId: 2 })], [30, bsd()], [31, bsd()]);
     expect(shortOf(outcomes)).toEqual(['0 bsd_rear 1', '10 bsd_rear 2', '31 bsd_rear 1']);
     expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({ count: 2 });
   });
 
-  it('what one report brings twice is counted, other subjects of the type are not', () => {
-    const overload = makeExtra(extraDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
+  it('equal alarms of one report are counted; other subjects of the type are not', () => {
+    const overload = createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 << 5 });
     const outcomes = runAt([0, overload, driving(9), driving(9)]);
     expect(shortOf(outcomes)).toEqual(['0 abnormal_driving', '0 abnormal_driving 1']);
     expect([...notificationsOf(outcomes).values()][1]?.['attributes']).toMatchObject({ count: 2 });
   });
 
-  it('an end that comes late ends what started in time', () => {
+  it('a late end ends the alarm that started in time', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, extras: [dsm({ flag: 1 })] },
       { at: 500 },
@@ -303,16 +311,16 @@ describe('tyres (item 0x66)', () => {
     });
   });
 
-  it('each is one by itself; a periodic report is none', () => {
+  it('each is a separate alarm; a periodic report is none', () => {
     const outcomes = runAt([0, tpms({ wheels: [wheel(0, 2), wheel(1, 1), wheel(3, 0b1000010)] })]);
     expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0', '0 tyre_pressure tyre:3']);
   });
 
-  it('a reason that is not listed is unknown, and kept', () => {
+  it('an unlisted reason is unknown, with its bytes', () => {
     expect(shortOf(runAt([0, tpms({ wheels: [wheel(0, 1 << 9)] })]))).toEqual(['0 unknown_alarm tpms:0:9']);
   });
 
-  it('the newest reading of a tyre within 30 seconds stands in the first', () => {
+  it('the newest reading of a tyre within 30 seconds updates the first one', () => {
     const outcomes = runAt([0, tpms()], [10, tpms({ wheels: [wheel(0, 0b1000100)] })]);
     expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
     expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toMatchObject({
@@ -321,7 +329,7 @@ describe('tyres (item 0x66)', () => {
     });
   });
 
-  it('a tyre that is well again ends its alarm, and is none where it had none', () => {
+  it('a normal tyre ends its alarm, and has no effect without one', () => {
     const well = tpms({ flag: 2, wheels: [wheel(0, 0), wheel(1, 0)] });
     const outcomes = runAt([0, tpms({ flag: 1 })], [60, well]);
     expect(shortOf(outcomes)).toEqual(['0 tyre_pressure tyre:0']);
@@ -335,7 +343,7 @@ describe('tyres (item 0x66)', () => {
 });
 
 it.each([0x64, 0x65, 0x66, 0x67, 0x70, 0x14, 0x15, 0x16, 0x17, 0x18, 0x11, 0x12, 0x13])(
-  'an item 0x%s of another length is not the standard one, and no alarm',
+  'an item 0x%s of another length is non-standard, and no alarm',
   (id) => {
     for (const length of [0, 1, 8]) {
       expect(shortOf(runAt([0, { id, bytes: Buffer.alloc(length, 0xff) }]))).toEqual([]);
@@ -343,8 +351,8 @@ it.each([0x64, 0x65, 0x66, 0x67, 0x70, 0x14, 0x15, 0x16, 0x17, 0x18, 0x11, 0x12,
   },
 );
 
-describe('files that a terminal holds of an alarm', () => {
-  /** As Guangdong has it, with bytes in it that no field of ours stands for. */
+describe('files of an alarm on the terminal', () => {
+  /** The Guangdong layout, with bytes that no field represents. */
   const tagOf = (attachmentCount: number, seq = 0) => ({
     ...tag,
     raw: Buffer.from(
@@ -353,7 +361,7 @@ describe('files that a terminal holds of an alarm', () => {
     ),
   });
   const hexOf = (attachmentCount: number, seq = 0): string => tagOf(attachmentCount, seq).raw.toString('hex');
-  const attachedBy = (...sketches: readonly (readonly [number, ...Extra[]])[]) =>
+  const attachedBy = (...sketches: readonly (readonly [number, ...AdditionalItem[]])[]) =>
     runAt(...sketches).map(({ attached = [] }) =>
       attached.map(({ dedupeKey, tagHex, count }) => [dedupeKey.split(':').slice(1).join(':'), tagHex, count]),
     );
@@ -364,15 +372,15 @@ describe('files that a terminal holds of an alarm', () => {
     ['bsd', bsd, 'bsd_rear:1'],
     ['tpms', tpms, 'tyre_pressure:tyre:0'],
     ['an unknown code', (values: object) => adas({ ...values, type: 99 }), 'unknown_alarm:adas:99:1'],
-  ])('%s: the tag goes on in the bytes in which it came', (_case, item, named) => {
+  ])('%s: the tag is forwarded byte by byte', (_case, item, named) => {
     expect(attachedBy([0, item({ tag: tagOf(3) })])).toEqual([[[`${named}:${startMs}`, hexOf(3), 3]]]);
   });
 
-  it('none are wanted where none are counted', () => {
+  it('are not requested if their number is 0', () => {
     expect(attachedBy([0, adas()])).toEqual([[]]);
   });
 
-  it('an alarm that is folded, repeated or ended wants them for the notification that it belongs to', () => {
+  it('are requested for the notification into which an alarm is folded', () => {
     const named = `adas_forward_collision:1:${startMs}`;
     const start = adas({ flag: 1, tag: tagOf(1) });
     const end = adas({ flag: 2, tag: tagOf(3) });
@@ -388,19 +396,19 @@ describe('files that a terminal holds of an alarm', () => {
     ]);
   });
 
-  it('those of one item are wanted once, although several tyres are notifications of their own', () => {
+  it('of one item are requested once, although several tyres have their own notifications', () => {
     const item = tpms({ wheels: [wheel(0, 4), wheel(1, 4)], tag: tagOf(2) });
     expect(attachedBy([0, item])).toEqual([[[`tyre_pressure:tyre:0:${startMs}`, hexOf(2), 2]]]);
   });
 
-  it('an end of tyres whose start nobody knows wants none', () => {
+  it('are not requested by an end of tyres without a start', () => {
     expect(attachedBy([0, tpms({ flag: 2, wheels: [wheel(0, 0)], tag: tagOf(2) })])).toEqual([[]]);
   });
 
   it.each([
     ['23 hours', 23, 1],
     ['25 hours', 25, 0],
-  ])('an alarm that comes %s late', (_case, hours, wanted) => {
+  ])('an alarm that arrives %s late', (_case, hours, wanted) => {
     const report = reportOf({ at: 0, extras: [adas({ tag: tagOf(1) })], isLate: true, backfilled: true });
     const position = { ...report.position, serverTimestamp: startMs + hours * 3_600_000 };
     const { raised, attached = [] } = terminalAlarms.step(undefined, { ...report, position }, context);

@@ -1,11 +1,17 @@
-import { type AlarmTag, type CameraTime, type Extra, extraDefinitions, readExtra } from '@fleet/jt808';
+import {
+  type AdditionalItem,
+  type AlarmTag,
+  additionalItemDefinitions,
+  type CameraTime,
+  readAdditionalItem,
+} from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { type AlarmEvent, bitsOf, type Phase } from './signals.ts';
 
 type Place = Pick<AlarmEvent, 'atMs' | 'latitude' | 'longitude' | 'gpsValid'>;
 
-/** Where and when of an item of T/JSATL 12; coordinates without a hemisphere. */
+/** Time and position of a T/JSATL 12 item; coordinates without a hemisphere. */
 interface ItemPlace {
   readonly latitudeDeg: number;
   readonly longitudeDeg: number;
@@ -13,11 +19,11 @@ interface ItemPlace {
   readonly vehicleStatus: number;
 }
 
-/** A time in an item that is further from the report's than this is a clock's fault, and not taken. */
+/** A time in an item that differs more from the report's is a clock fault and ignored. */
 const trustMs = 600_000;
 /** Bit of the item's vehicle status: its coordinates are a fix. */
 const fixBit = 10;
-/** Bits of the report's status word: hemispheres, which the items do not tell. */
+/** Bits of the report's status word: hemispheres, which the items lack. */
 const southBit = 2;
 const westBit = 3;
 const critical = 2;
@@ -30,22 +36,22 @@ const tyreReasons = ['periodic', 'high', 'low', 'hot', 'sensor', 'imbalance', 'l
 const phaseOf = (flag: number): Phase => (flag === 1 ? 'start' : flag === 2 ? 'end' : 'event');
 
 /**
- * Alarms of items 0x64 to 0x67 (T/JSATL 12-2017) and 0x70. The event time is the device's time of the report, unless the item has a time of its own that is near it: then
- * it is that one, and an item that comes twice is the same event. Place: the item's own where it is a fix. An item of another length is not the standard's (vendors reuse
- * the ids for batteries and locks) and no alarm.
+ * Returns the alarms of items 0x64 to 0x67 (T/JSATL 12-2017) and 0x70. The event time is that of the report, unless the
+ * item has a close one of its own, so that a repeated item is the same event. The position is the item's own if it is a
+ * fix. An item of another length is non-standard (vendors reuse the ids) and no alarm.
  */
 export function activeSafetyEvents(report: Report, cameraUtcOffset: string): AlarmEvent[] {
   return report.extras.flatMap((extra) => {
     switch (extra.id) {
-      case extraDefinitions.adasAlarm.id:
+      case additionalItemDefinitions.adasAlarm.id:
         return adas(extra, report, cameraUtcOffset);
-      case extraDefinitions.dsmAlarm.id:
+      case additionalItemDefinitions.dsmAlarm.id:
         return dsm(extra, report, cameraUtcOffset);
-      case extraDefinitions.tpmsAlarm.id:
+      case additionalItemDefinitions.tpmsAlarm.id:
         return tyres(extra, report, cameraUtcOffset);
-      case extraDefinitions.bsdAlarm.id:
+      case additionalItemDefinitions.bsdAlarm.id:
         return bsd(extra, report, cameraUtcOffset);
-      case extraDefinitions.intenseDriving.id:
+      case additionalItemDefinitions.intenseDriving.id:
         return intenseDriving(extra, report);
       default:
         return [];
@@ -53,8 +59,8 @@ export function activeSafetyEvents(report: Report, cameraUtcOffset: string): Ala
   });
 }
 
-function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.adasAlarm, extra);
+function adas(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.adasAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -78,8 +84,8 @@ function adas(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   ];
 }
 
-function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.dsmAlarm, extra);
+function dsm(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.dsmAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -99,8 +105,8 @@ function dsm(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   ];
 }
 
-function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.bsdAlarm, extra);
+function bsd(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.bsdAlarm, extra);
   if (item === undefined) return [];
   return [
     {
@@ -113,9 +119,12 @@ function bsd(extra: Extra, report: Report, offset: string): AlarmEvent[] {
   ];
 }
 
-/** Item 0x70 differs between provinces: id, flag and type are read, the rest is kept as bytes, and time and place are the report's. */
-function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.intenseDriving, extra);
+/**
+ * Item 0x70 differs between provinces: id, flag and type are parsed, the rest is stored as bytes. Time and position are
+ * the report's.
+ */
+function intenseDriving(extra: AdditionalItem, report: Report): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.intenseDriving, extra);
   if (item === undefined) return [];
   const type = (kindOfSource(`driving:${item.type}`) ?? kindOfSource('driving'))?.type ?? 'unknown_alarm';
   return [
@@ -129,9 +138,9 @@ function intenseDriving(extra: Extra, report: Report): AlarmEvent[] {
   ];
 }
 
-/** One event for each tyre, by its reasons; a tyre that is only reported on is none. An end may tell of tyres that are well again. */
-function tyres(extra: Extra, report: Report, offset: string): AlarmEvent[] {
-  const item = readExtra(extraDefinitions.tpmsAlarm, extra);
+/** Returns one event for each tyre, by its reasons; a periodic report is none. An end may list normal tyres. */
+function tyres(extra: AdditionalItem, report: Report, offset: string): AlarmEvent[] {
+  const item = readAdditionalItem(additionalItemDefinitions.tpmsAlarm, extra);
   if (item === undefined) return [];
   const shared = { ...placeOf(item, report, offset), ...filesOf(item.tag), phase: phaseOf(item.flag) };
   const base = { alarm_id: item.alarmId, ...attachments(item.tag) };
@@ -173,26 +182,26 @@ function tyres(extra: Extra, report: Report, offset: string): AlarmEvent[] {
 
 type Family = 'adas' | 'dsm' | 'bsd';
 
-/** Type by the terminal's code; the alarm's id is what it is about. */
+/** Notification type of the terminal's code; the alarm's id is the subject. */
 function named(family: Family, code: number, alarmId: number): Pick<AlarmEvent, 'type' | 'subject'> {
   const kind = kindOfSource(`${family}:${code}`);
   if (kind !== undefined) return { type: kind.type, subject: String(alarmId) };
   return { type: 'unknown_alarm', subject: `${family}:${code}:${alarmId}` };
 }
 
-/** What a reader needs to make sense of a code that is not listed. */
-const codeAttributes = (family: Family, code: number, extra: Extra): Readonly<Record<string, unknown>> =>
+/** Details that explain an unlisted code. */
+const codeAttributes = (family: Family, code: number, extra: AdditionalItem): Readonly<Record<string, unknown>> =>
   kindOfSource(`${family}:${code}`) === undefined
     ? { item: `0x${extra.id.toString(16)}`, code, raw: extra.bytes.toString('hex') }
     : {};
 
 const gravity = (level: number): Pick<AlarmEvent, 'severity'> => (level === critical ? { severity: 'critical' } : {});
 
-/** How many files the terminal holds of the alarm. */
+/** Number of the alarm's files on the terminal. */
 const attachments = ({ attachmentCount }: AlarmTag): Readonly<Record<string, unknown>> =>
   attachmentCount > 0 ? { attachment_count: attachmentCount } : {};
 
-/** By what they are asked for: the tag in the bytes in which it came. */
+/** Tag with which the files are requested, byte by byte as received. */
 const filesOf = ({ attachmentCount: count, raw }: AlarmTag): Pick<AlarmEvent, 'tag'> =>
   count > 0 && raw !== undefined ? { tag: { hex: raw.toString('hex'), count } } : {};
 

@@ -15,12 +15,12 @@ import type { AlarmEvent, HeldAlarm } from './signals.ts';
 type Found = Pick<Raised, 'type' | 'subject' | 'atMs' | 'latitude' | 'longitude' | 'gpsValid' | 'attributes'> &
   Pick<Raised, 'severity'>;
 
-/** Files of an alarm that is reported so late are not asked for. */
+/** Files of an alarm that is reported later than this are not requested. */
 const maxAttachedAgeMs = 86_400_000;
 
 const keyOf = ({ type, subject }: { readonly type: string; readonly subject: string }): string => `${type}|${subject}`;
 
-/** What a report does to the alarms of its vehicle: a copy of their state to write in, and what came of it. */
+/** Result of a report for the alarms of its vehicle: a changed copy of their state, and the findings. */
 export class AlarmBook {
   readonly #report: Report;
   readonly #context: RuleContext;
@@ -30,7 +30,7 @@ export class AlarmBook {
   readonly #other: Slice | undefined;
   readonly #raised: Raised[] = [];
   readonly #amended: Amended[] = [];
-  /** By tag: the alarms of one item have one. */
+  /** By tag: all alarms of one item share it. */
   readonly #attached = new Map<string, Attached>();
   #firsts: readonly First[];
   #turned = false;
@@ -51,7 +51,7 @@ export class AlarmBook {
     return this.#report.position.timestamp;
   }
 
-  /** All alarms that the report says are up: what is new among them is raised, what is missing has become clear. */
+  /** Processes all active alarms of the report: new ones are raised, missing ones have cleared. */
   hold(alarms: readonly HeldAlarm[]): void {
     const up = new Set<string>();
     for (const alarm of alarms) {
@@ -74,7 +74,7 @@ export class AlarmBook {
     }
   }
 
-  /** An event, or the start or the end of an alarm. */
+  /** Processes an event, or the start or the end of an alarm. */
   take(event: AlarmEvent): void {
     const dedupeKey = this.#taken(event);
     const { tag, atMs } = event;
@@ -100,7 +100,7 @@ export class AlarmBook {
     };
   }
 
-  /** The dedupe key of the notification that it has become or belongs to; undefined where it means nothing. */
+  /** Returns the dedupe key of the alarm's notification; undefined without one. */
   #taken(event: AlarmEvent): string | undefined {
     const key = keyOf(event);
     const known = this.#open.get(key);
@@ -108,19 +108,19 @@ export class AlarmBook {
     if (event.phase === 'end') return this.#end(key, event, known ?? this.#other?.open[key]);
     const { rearmMs, foldMs } = this.#context.settings;
     if (known !== undefined && !known.ended && this.#isWithin(known.seenMs, rearmMs)) {
-      // Terminals repeat the start while the alarm lasts.
+      // Terminals repeat the start of an active alarm.
       if (this.#isWithin(known.sinceMs, foldMs)) this.#fold(event);
       this.#keepOpen(key, { ...known, seenMs: this.#atMs });
       return known.dedupeKey;
     }
-    // Ended before, or its end was lost: this is another.
+    // Ended before, or its end was lost: this is another alarm.
     this.#turned = true;
     const dedupeKey = this.#announce(event);
     this.#keepOpen(key, { dedupeKey, sinceMs: this.#atMs, seenMs: this.#atMs, ended: false });
     return dedupeKey;
   }
 
-  /** A bit whose detail is left out after the first report is about what it was about before. */
+  /** A bit without its detail after the first report keeps its subject. */
   #keyOfHeld(alarm: HeldAlarm): string {
     const key = keyOf(alarm);
     if (alarm.subject !== '' || this.#conditions.has(key)) return key;
@@ -132,7 +132,7 @@ export class AlarmBook {
     return Math.abs(this.#atMs - thenMs) <= spanMs;
   }
 
-  /** Critical types are armed again as soon as they are clear, the others after a time (platform-contract.md, section 28). */
+  /** Critical types can be raised again once they have cleared, the others after a time. */
   #isRearmed(type: string, { clearMs }: Condition): boolean {
     if (clearMs === null) return false;
     return kindOf(type)?.severity === 'critical' || Math.abs(this.#atMs - clearMs) >= this.#context.settings.rearmMs;
@@ -141,7 +141,7 @@ export class AlarmBook {
   #stillUp(key: string, known: Condition, alarm: HeldAlarm): void {
     if (known.clearMs !== null) {
       this.#turned = true;
-      // It was clear for too short a time to be raised again, but came again.
+      // It was clear for too short a time to be raised again.
       this.#fold({ ...alarm, atMs: this.#atMs });
     }
     const { firstMs, lastMs } = known;
@@ -152,7 +152,7 @@ export class AlarmBook {
     });
   }
 
-  /** A late report of a time at which the reports that came in time had the alarm already. */
+  /** Returns true for a late report of a time at which the present alarm was known to be active. */
   #isOfThePresent(key: string): boolean {
     const condition = this.#report.isLate ? this.#state.present?.conditions[key] : undefined;
     return condition !== undefined && condition.firstMs <= this.#atMs && this.#atMs <= condition.lastMs;
@@ -175,13 +175,13 @@ export class AlarmBook {
     return known.dedupeKey;
   }
 
-  /** The newest stand last: they are the ones that stay when there are too many. */
+  /** The newest ones are last and remain if there are too many. */
   #keepOpen(key: string, alarm: OpenAlarm): void {
     this.#open.delete(key);
     this.#open.set(key, alarm);
   }
 
-  /** Raises a notification, or counts it in one that was raised just before; its dedupe key. */
+  /** Raises a notification, or counts the alarm in a recent one; returns the dedupe key. */
   #announce(found: Found): string {
     const folded = this.#fold(found);
     if (folded !== undefined) return folded;
@@ -204,7 +204,7 @@ export class AlarmBook {
     return dedupeKeyOf(this.#report.imei, found);
   }
 
-  /** Counts it in the first of its kind within the folding time, if there is one; the dedupe key of that. */
+  /** Counts the alarm in the first of its kind within the dedupe window, if there is one; returns its dedupe key. */
   #fold({ type, subject, atMs, attributes }: Pick<Found, 'type' | 'subject' | 'atMs' | 'attributes'>) {
     const { foldMs } = this.#context.settings;
     const isFirst = (each: First): boolean =>

@@ -1,34 +1,34 @@
-/** A held alarm between its rise and its being forgotten. Times are the device's, ms. */
+/** A sustained alarm from its rise until its removal. Times are the device's, ms. */
 export interface Condition {
-  /** First and newest report in which it was up. */
+  /** First and newest report with the alarm. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** First report since in which it was clear. */
+  /** First later report without the alarm. */
   readonly clearMs: number | null;
 }
 
 /** An alarm with a start, until some time after its end. */
 export interface OpenAlarm {
   readonly dedupeKey: string;
-  /** Report that brought its start. */
+  /** Time of the report with its start. */
   readonly sinceMs: number;
-  /** When it was last heard of. */
+  /** Time of the last report about it. */
   readonly seenMs: number;
   readonly ended: boolean;
 }
 
-/** A notification into which the same again within 30 seconds is folded. */
+/** A notification into which equal alarms within 30 seconds are folded. */
 export interface First {
   readonly type: string;
   readonly subject: string;
   readonly atMs: number;
-  /** Report that raised it. */
+  /** Time of the report that raised it. */
   readonly seenMs: number;
   readonly count: number;
   readonly late: boolean;
 }
 
-/** What is known of one line of reports: those that came in time, or those that came late. */
+/** State of one sequence of reports: timely or late ones. */
 export interface Slice {
   /** Time of its newest report. */
   readonly atMs: number;
@@ -41,16 +41,16 @@ export interface Slice {
 /** State of the rule of terminal alarms. */
 export interface AlarmState {
   readonly present?: Slice;
-  /** Late reports have a slice of their own, so that they change nothing of the present. */
+  /** Late reports have a separate slice, so that they do not change the present. */
   readonly late?: Slice;
   readonly firsts?: readonly First[];
 }
 
-/** How long what is over stays known, so that a report that comes again is no new alarm. */
+/** Retention of ended alarms, so that a repeated report is no new alarm. */
 export const forgetMs = 600_000;
-/** Late reports that are further apart than this do not belong together: what was up then is not the same alarm. */
+/** Late reports further apart than this are separate: their alarms are not the same. */
 export const lateRunMs = 600_000;
-/** After this time the end of an alarm is not waited for any longer. */
+/** Time after which the end of an alarm is not expected any more. */
 const endWaitMs = 86_400_000;
 /** Terminals that never send an end would fill the state. */
 const maxOpen = 64;
@@ -58,7 +58,7 @@ const maxFirsts = 64;
 
 const distance = (left: number, right: number): number => Math.abs(left - right);
 
-/** Without what is over and has been for long; undefined when nothing is left. */
+/** Returns the slice without alarms that ended long ago; undefined if it is empty. */
 export function tidied(state: AlarmState, atMs: number, isLate: boolean, foldMs: number): AlarmState | undefined {
   const firsts = (state.firsts ?? [])
     .filter((first) => first.late !== isLate || distance(first.seenMs, atMs) <= Math.max(foldMs, forgetMs))

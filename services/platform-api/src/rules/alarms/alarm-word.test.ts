@@ -1,10 +1,10 @@
-import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { context, notificationsOf, reportOf, run, shortOf, startMs } from './testing.ts';
 
-/** The table of platform-contract.md, section 13.1, but bit 1. */
+/** Alarm bits by type, except bit 1. */
 const bitTypes: readonly (readonly [number, string])[] = [
   [0, 'sos'],
   [2, 'fatigue_driving'],
@@ -41,7 +41,7 @@ const newBits = [
 ] as const;
 
 const crossing = (locationType: number, areaId: number, direction: number) =>
-  makeExtra(extraDefinitions.areaInOut, { locationType, areaId, direction });
+  createAdditionalItem(additionalItemDefinitions.areaInOut, { locationType, areaId, direction });
 
 describe('the alarm word', () => {
   it.each(
@@ -82,7 +82,7 @@ describe('the alarm word', () => {
     expect(at('2019')).toEqual(['0 unknown_alarm alarm:31']);
   });
 
-  it('bit 1 is left to the rule of overspeed, but is among the current alarms', () => {
+  it('bit 1 belongs to the overspeed rule, but is among the current alarms', () => {
     expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [1] }]))).toEqual([]);
     expect(currentAlarms(reportOf({ at: 0, bits: [0, 1] }))).toEqual(['sos', 'overspeed']);
   });
@@ -106,7 +106,7 @@ describe('the alarm word', () => {
 });
 
 describe('items of areas and routes', () => {
-  it('tell which area was entered', () => {
+  it('report the entered area', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [20], extras: [crossing(1, 5, 0)] }]);
     expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter']);
     expect(outcomes[0]?.raised[0]?.attributes).toEqual({
@@ -118,7 +118,7 @@ describe('items of areas and routes', () => {
     });
   });
 
-  it('name the geofence that the area was made from', () => {
+  it('name the geofence from which the area was created', () => {
     const geofence = { _id: 5, name: 'Depot', pushToTerminal: true } as unknown as (typeof context.geofences)[number];
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [20], extras: [crossing(1, 5, 1)] }], {
       ...context,
@@ -135,7 +135,7 @@ describe('items of areas and routes', () => {
     ]);
   });
 
-  it('belong to the only bit there is, whatever their kind', () => {
+  it('belong to the only bit, whatever their kind', () => {
     expect(shortOf(run(terminalAlarms, [{ at: 0, bits: [21], extras: [crossing(1, 9, 0)] }]))).toEqual([
       '0 route terminal:1:9:enter',
     ]);
@@ -144,7 +144,7 @@ describe('items of areas and routes', () => {
     ]);
   });
 
-  it('make leaving right after entering an alarm of its own', () => {
+  it('make leaving directly after entering a separate alarm', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, bits: [20], extras: [crossing(1, 5, 0)] },
       { at: 10, bits: [20], extras: [crossing(1, 5, 1)] },
@@ -152,7 +152,7 @@ describe('items of areas and routes', () => {
     expect(shortOf(outcomes)).toEqual(['0 geofence terminal:1:5:enter', '10 geofence terminal:1:5:exit']);
   });
 
-  it('make coming back one only after 60 seconds clear, as with all that is not critical', () => {
+  it('make coming back an alarm only after 60 seconds clear', () => {
     const at = (second: number, direction: number) => ({ at: second, bits: [20], extras: [crossing(1, 5, direction)] });
     const [entered, left] = ['0 geofence terminal:1:5:enter', '20 geofence terminal:1:5:exit'];
     expect(shortOf(run(terminalAlarms, [at(0, 0), at(20, 1), at(45, 0)]))).toEqual([entered, left]);
@@ -163,7 +163,7 @@ describe('items of areas and routes', () => {
     ]);
   });
 
-  it('may be left out once the alarm is up', () => {
+  it('are optional once the alarm is active', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, bits: [20], extras: [crossing(1, 5, 0)] },
       { at: 100, bits: [20] },
@@ -175,8 +175,10 @@ describe('items of areas and routes', () => {
     [0, 'too_short'],
     [1, 'too_long'],
     [7, '7'],
-  ])('tell whether a part of a route took too little or too much time (%i)', (result, word) => {
-    const extras = [makeExtra(extraDefinitions.segmentTime, { segmentId: 3, travelTimeS: 90, result })];
+  ])('report whether a part of a route took too little or too much time (%i)', (result, word) => {
+    const extras = [
+      createAdditionalItem(additionalItemDefinitions.segmentTime, { segmentId: 3, travelTimeS: 90, result }),
+    ];
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [22], extras }]);
     expect(shortOf(outcomes)).toEqual([`0 route_segment_time terminal:3:${word}`]);
     expect(outcomes[0]?.raised[0]?.attributes).toEqual({
@@ -188,29 +190,29 @@ describe('items of areas and routes', () => {
   });
 });
 
-describe('when a bit is raised (platform-contract.md, sections 13.2 and 28)', () => {
+describe('raising of a bit', () => {
   const ups = (bit: number, ...ats: readonly (readonly [number, boolean])[]) =>
     run(
       terminalAlarms,
       ats.map(([at, isUp]) => ({ at, bits: isUp ? [bit] : [] })),
     );
 
-  it('once while it stays up', () => {
+  it('happens once while it is active', () => {
     expect(shortOf(ups(2, [0, true], [40, true], [4000, true], [40_000, true]))).toEqual(['0 fatigue_driving']);
   });
 
-  it('again only after it was clear for 60 seconds', () => {
+  it('is repeated only after 60 seconds clear', () => {
     expect(shortOf(ups(2, [0, true], [100, false], [159, true], [200, false], [259, true]))).toEqual([
       '0 fatigue_driving',
     ]);
     expect(shortOf(ups(2, [0, true], [100, false], [160, true]))).toEqual(['0 fatigue_driving', '160 fatigue_driving']);
   });
 
-  it('again at the first clear report where it is critical', () => {
+  it('is repeated at the first clear report if it is critical', () => {
     expect(shortOf(ups(0, [0, true], [100, false], [101, true]))).toEqual(['0 sos', '101 sos']);
   });
 
-  it('within 30 seconds as a count in the first', () => {
+  it('is counted in the first one within 30 seconds', () => {
     const outcomes = ups(0, [0, true], [10, false], [20, true], [25, false], [30, true], [31, false], [32, true]);
     expect(shortOf(outcomes)).toEqual(['0 sos', '32 sos']);
     expect([...notificationsOf(outcomes).values()].map(({ attributes }) => attributes)).toEqual([
@@ -219,7 +221,7 @@ describe('when a bit is raised (platform-contract.md, sections 13.2 and 28)', ()
     ]);
   });
 
-  it('with counts that are values: the same report twice says the same', () => {
+  it('has counts that are values, so that a repeated report has no effect', () => {
     const [first] = ups(0, [0, true], [10, false]).slice(-1);
     const again = reportOf({ at: 20, bits: [0] });
     const once = terminalAlarms.step(first?.state, again, context);
@@ -227,12 +229,12 @@ describe('when a bit is raised (platform-contract.md, sections 13.2 and 28)', ()
     expect(once.amended).toEqual([{ dedupeKey: `138000000001:sos::${startMs}`, attributes: { count: 2 } }]);
   });
 
-  it('keeps nothing once everything has been over for a while', () => {
+  it('leaves no state some time after the end', () => {
     const outcomes = ups(2, [0, true], [10, false], [1000, false]);
     expect(outcomes[2]).toEqual({ state: undefined, raised: [], amended: [], turned: false });
   });
 
-  it('says that the state has turned where the alarm comes and goes, not while it stays', () => {
+  it('requires durable state at rise and end, not in between', () => {
     expect(ups(2, [0, true], [50, true], [60, false], [70, false]).map(({ turned }) => turned)).toEqual([
       true,
       false,
@@ -243,7 +245,7 @@ describe('when a bit is raised (platform-contract.md, sections 13.2 and 28)', ()
 });
 
 describe('late reports', () => {
-  it('raise what rises within them, marked as backfilled, and change nothing of the present', () => {
+  it('raise what rises within them as backfilled, and do not change the present', () => {
     const outcomes = run(terminalAlarms, [
       { at: 1000 },
       { at: 100, isLate: true },
@@ -255,7 +257,7 @@ describe('late reports', () => {
     expect(outcomes.flatMap(({ raised }) => raised.map(({ backfilled }) => backfilled))).toEqual([true, false]);
   });
 
-  it('do not clear what is up', () => {
+  it('do not clear an active alarm', () => {
     const outcomes = run(terminalAlarms, [
       { at: 1000, bits: [0] },
       { at: 100, isLate: true },
@@ -264,7 +266,7 @@ describe('late reports', () => {
     expect(shortOf(outcomes)).toEqual(['1000 sos']);
   });
 
-  it('raise nothing that was up at that time for those that came in time', () => {
+  it('raise no alarm that timely reports had at that time', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, bits: [0] },
       { at: 1000, bits: [0] },
@@ -273,7 +275,7 @@ describe('late reports', () => {
     expect(shortOf(outcomes)).toEqual(['0 sos']);
   });
 
-  it('of another outage are another line of reports', () => {
+  it('of another outage are another sequence', () => {
     const outcomes = run(terminalAlarms, [
       { at: 10_000 },
       { at: 100, bits: [2], isLate: true },
@@ -291,7 +293,7 @@ describe('late reports', () => {
     expect([...notificationsOf(outcomes).values()][0]?.['attributes']).toEqual({ bit: 0, count: 2 });
   });
 
-  it('that are newer than the last fix but old count as any other, and are marked', () => {
+  it('newer than the last fix but old are processed normally, and marked', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, bits: [0], backfilled: true }]);
     expect(outcomes[0]?.raised[0]?.backfilled).toBe(true);
   });

@@ -1,9 +1,9 @@
-import { type Extra, extraDefinitions, findExtra, readExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { bitsOf, type HeldAlarm } from './signals.ts';
 
-/** Bits of the alarm word (JT/T 808-2013 table 24) with a meaning of their own here. */
+/** Bits of the alarm word (JT/T 808-2013 table 24) that this module treats specially. */
 const overspeedBit = 1;
 const areaBit = 20;
 const routeBit = 21;
@@ -14,7 +14,7 @@ const deviationBit = 23;
 const areaKinds = ['none', 'circle', 'rectangle', 'polygon', 'route'] as const;
 const routeKind = 4;
 
-/** Whether an edition gives a bit a meaning (platform-contract.md, section 13.1). */
+/** Returns whether an edition defines a bit. */
 const isDefined = (bit: number, edition: Report['edition']): boolean => {
   if (bit >= 15 && bit <= 17) return edition === '2019';
   return bit !== 31 || edition !== '2019';
@@ -23,13 +23,13 @@ const isDefined = (bit: number, edition: Report['edition']): boolean => {
 const typeOfBit = (bit: number, edition: Report['edition']): string =>
   (isDefined(bit, edition) ? kindOfSource(`alarm:${bit}`)?.type : undefined) ?? 'unknown_alarm';
 
-/** Types of the bits that are up, `overspeed` too. */
+/** Returns the types of the active bits, including `overspeed`. */
 export const alarmWordTypes = ({ alarmWord, edition }: Report): string[] =>
   bitsOf(alarmWord).map((bit) => typeOfBit(bit, edition));
 
 /**
- * Alarms of the alarm word but bit 1, which the rule of `overspeed` joins to what the platform measures. A bit that the edition reserves is `unknown_alarm`; areas and
- * routes are told apart by their items.
+ * Returns the alarms of the alarm word except bit 1, which the `overspeed` rule merges with the platform's own
+ * measurement. A bit that the edition reserves is `unknown_alarm`; items distinguish areas and routes.
  */
 export function alarmWordAlarms(report: Report): HeldAlarm[] {
   if (report.alarmWord === 0) return [];
@@ -61,9 +61,9 @@ function subjectsOf(bit: number, report: Report): Subject[] {
   return found.length === 0 ? [{ subject: '', attributes: {} }] : found;
 }
 
-/** Items 0x12 that belong to a bit: those of its kind, or all where the report has no other bit that they could belong to. */
+/** Returns the items 0x12 of a bit: those of its kind, or all if the report has no other bit for them. */
 function crossings(bit: number, { extras, alarmWord }: Report): Subject[] {
-  const items = extras.flatMap((extra) => readExtra(extraDefinitions.areaInOut, extra) ?? []);
+  const items = extras.flatMap((extra) => readAdditionalItem(additionalItemDefinitions.areaInOut, extra) ?? []);
   const own = items.filter(({ locationType }) => (locationType === routeKind) === (bit !== areaBit));
   const others = [areaBit, routeBit].filter((each) => each !== bit && ((alarmWord >>> each) & 1) === 1);
   if (bit === deviationBit && others.length > 0) return [];
@@ -77,8 +77,8 @@ function crossings(bit: number, { extras, alarmWord }: Report): Subject[] {
   });
 }
 
-function segmentTimes(extras: readonly Extra[]): Subject[] {
-  const item = findExtra(extraDefinitions.segmentTime, extras);
+function segmentTimes(extras: readonly AdditionalItem[]): Subject[] {
+  const item = findAdditionalItem(additionalItemDefinitions.segmentTime, extras);
   if (item === undefined) return [];
   const result = item.result === 0 ? 'too_short' : item.result === 1 ? 'too_long' : String(item.result);
   return [

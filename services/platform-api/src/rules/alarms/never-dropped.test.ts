@@ -1,4 +1,4 @@
-import { EDITIONS, type Extra, extraDefinitions, makeExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, createAdditionalItem, editions } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { contentOf } from '../../domains/notifications/content.ts';
 import { kindOf, kindOfSource } from '../../domains/notifications/types.ts';
@@ -6,7 +6,7 @@ import { rules } from '../index.ts';
 import type { Raised } from '../rule.ts';
 import { context, reportOf, type Sketch } from './testing.ts';
 
-/** What all rules make of a vehicle's first report. */
+/** Returns what all rules find in a vehicle's first report. */
 const raisedBy = (sketch: Omit<Sketch, 'at'>): Raised[] =>
   rules.flatMap((rule) => [...rule.step(undefined, reportOf({ at: 0, ...sketch }), context).raised]);
 const bytes = Array.from({ length: 256 }, (_unused, code) => code);
@@ -17,14 +17,15 @@ const place = { speedKmh: 0, altitudeM: 0, latitudeDeg: 0, longitudeDeg: 0, time
 const head = { alarmId: 1, flag: 0 };
 const aheadOf = { frontSpeedKmh: 0, frontDistance100ms: 0, deviationType: 0, signType: 0, signData: 0 };
 const ofDriver = { fatigueLevel: 0, reserved: Buffer.alloc(4) };
-const adas = (type: number): Extra =>
-  makeExtra(extraDefinitions.adasAlarm, { ...head, type, level: 1, ...aheadOf, ...place, tag });
-const dsm = (type: number): Extra =>
-  makeExtra(extraDefinitions.dsmAlarm, { ...head, type, level: 1, ...ofDriver, ...place, tag });
-const bsd = (type: number): Extra => makeExtra(extraDefinitions.bsdAlarm, { ...head, type, ...place, tag });
+const adas = (type: number): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.adasAlarm, { ...head, type, level: 1, ...aheadOf, ...place, tag });
+const dsm = (type: number): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.dsmAlarm, { ...head, type, level: 1, ...ofDriver, ...place, tag });
+const bsd = (type: number): AdditionalItem =>
+  createAdditionalItem(additionalItemDefinitions.bsdAlarm, { ...head, type, ...place, tag });
 
-describe('nothing that a terminal can say is dropped (platform-contract.md, section 13.1): it is one notification, listed or unknown', () => {
-  it.each(EDITIONS.flatMap((edition) => bits.map((bit) => [edition, bit] as const)))(
+describe('every alarm of a terminal is one notification, listed or unknown', () => {
+  it.each(editions.flatMap((edition) => bits.map((bit) => [edition, bit] as const)))(
     'alarm word of %s, bit %i',
     (edition, bit) => {
       const [raised, ...more] = raisedBy({ bits: [bit], edition });
@@ -37,7 +38,7 @@ describe('nothing that a terminal can say is dropped (platform-contract.md, sect
   );
 
   it.each(bits)('item 0x14, bit %i', (bit) => {
-    const extras = [makeExtra(extraDefinitions.videoAlarm, { videoAlarm: (1 << bit) >>> 0 })];
+    const extras = [createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: (1 << bit) >>> 0 })];
     const [raised, ...more] = raisedBy({ extras });
     expect(more).toEqual([]);
     expect(raised?.type).toBe(kindOfSource(`video:${bit}`)?.type ?? 'unknown_alarm');
@@ -67,7 +68,9 @@ describe('nothing that a terminal can say is dropped (platform-contract.md, sect
   it('every code of intense driving', () => {
     for (const code of bytes) {
       const item = { ...head, type: code, detail: Buffer.alloc(41) };
-      const [raised, ...more] = raisedBy({ extras: [makeExtra(extraDefinitions.intenseDriving, item)] });
+      const [raised, ...more] = raisedBy({
+        extras: [createAdditionalItem(additionalItemDefinitions.intenseDriving, item)],
+      });
       expect(more).toEqual([]);
       expect(raised?.type).toBe(kindOfSource(`driving:${code}`)?.type ?? 'abnormal_driving');
       expect(raised?.attributes).toMatchObject({ code });
@@ -76,19 +79,19 @@ describe('nothing that a terminal can say is dropped (platform-contract.md, sect
 
   it.each(bits.slice(1, 16))('tyre alarm, bit %i', (bit) => {
     const wheel = { position: 1, type: 1 << bit, pressureKpa: 1, temperatureC: 1, batteryPercent: 1 };
-    const item = makeExtra(extraDefinitions.tpmsAlarm, { ...head, ...place, tag, wheels: [wheel] });
+    const item = createAdditionalItem(additionalItemDefinitions.tpmsAlarm, { ...head, ...place, tag, wheels: [wheel] });
     const [raised, ...more] = raisedBy({ extras: [item] });
     expect(more).toEqual([]);
     expect(raised?.type).toBe(bit <= 7 ? 'tyre_pressure' : 'unknown_alarm');
     expect(raised?.attributes).toMatchObject(bit > 7 ? { bit, raw: item.bytes.toString('hex') } : {});
   });
 
-  it('a name that is not in the catalogue goes on record as unknown, with the name', () => {
+  it('a name outside the catalogue is recorded as unknown, with the name', () => {
     const vehicle = { ...context.vehicle, driverId: null };
     const [sos] = raisedBy({ bits: [0] });
     if (sos === undefined) throw new Error('nothing was raised');
-    const shown = { shownImei: null, address: null };
-    const content = contentOf({ vehicle, raised: { ...sos, type: 'from_tomorrow' } }, 'en', shown);
+    const response = { shownImei: null, address: null };
+    const content = contentOf({ vehicle, raised: { ...sos, type: 'from_tomorrow' } }, 'en', response);
     expect(content).toMatchObject({ type: 'unknown_alarm', severity: 'info', title: kindOf('unknown_alarm')?.title });
     expect(JSON.parse(content.attributes)).toEqual({ bit: 0, reported_type: 'from_tomorrow' });
   });

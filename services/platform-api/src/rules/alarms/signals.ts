@@ -1,6 +1,6 @@
 import type { Severity } from '../../domains/notifications/types.ts';
 
-/** An alarm that a report says is up: it lasts from the first report that has it to the first that has it not. */
+/** An active alarm: it lasts from the first report that has it to the first that lacks it. */
 export interface HeldAlarm {
   readonly type: string;
   readonly subject: string;
@@ -10,7 +10,7 @@ export interface HeldAlarm {
 /** Single event, start or end of a longer one (`flag` 0, 1, 2 of T/JSATL 12-2017). */
 export type Phase = 'event' | 'start' | 'end';
 
-/** An alarm that a report brings by itself, with time and place of its own where it has them. */
+/** An alarm event of a report, with its own time and position if it has them. */
 export interface AlarmEvent {
   readonly type: string;
   readonly subject: string;
@@ -21,15 +21,15 @@ export interface AlarmEvent {
   readonly gpsValid: boolean;
   readonly severity?: Severity;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Names the files that the terminal holds of it, where there are some. */
+  /** Tag of the files that the terminal stores for it, if any. */
   readonly tag?: { readonly hex: string; readonly count: number };
-  /** An end that means nothing unless its start is known. */
+  /** An end that is ignored unless its start is known. */
   readonly endsOnly?: boolean;
 }
 
 const bits = Array.from({ length: 32 }, (_none, bit) => bit);
 const noBits: readonly number[] = [];
 
-/** Numbers of the bits that are set. */
+/** Returns the numbers of the set bits. */
 export const bitsOf = (mask: number): readonly number[] =>
   mask === 0 ? noBits : bits.filter((bit) => ((mask >>> bit) & 1) === 1);

@@ -1,4 +1,4 @@
-import { EDITIONS, extraDefinitions } from '@fleet/jt808';
+import { additionalItemDefinitions, editions } from '@fleet/jt808';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { propertyRuns, propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
@@ -10,7 +10,7 @@ import { context, reportOf, type Sketch } from './testing.ts';
 
 fc.configureGlobal(propertySettings);
 
-const ids = Object.values(extraDefinitions).map(({ id }) => id);
+const ids = Object.values(additionalItemDefinitions).map(({ id }) => id);
 const lengths = [0, 1, 2, 3, 4, 5, 6, 7, 25, 31, 38, 41, 47, 50, 51, 65, 70, 71];
 
 const anyExtra = fc.oneof(
@@ -26,7 +26,7 @@ const anySketch: fc.Arbitrary<Sketch> = fc.record({
   at: fc.integer({ min: 0, max: 3000 }),
   bits: fc.subarray(Array.from({ length: 32 }, (_none, bit) => bit)),
   extras: fc.array(anyExtra, { maxLength: 4 }),
-  edition: fc.constantFrom(...EDITIONS, 'partner' as const),
+  edition: fc.constantFrom(...editions, 'partner' as const),
   isLate: fc.boolean(),
   backfilled: fc.boolean(),
   statusWord: fc.nat(0xffff_ffff),
@@ -40,7 +40,7 @@ const frozen = <T>(value: T): T => {
   return value;
 };
 
-it('whatever a terminal sends: nothing is thrown, the same comes out twice, and the state is not changed in place', () => {
+it('never throw, are deterministic, and do not change the state in place, whatever a terminal sends', () => {
   fc.assert(
     fc.property(fc.array(anySketch, { maxLength: 12 }), (sketches) => {
       let state: AlarmState | undefined;
@@ -57,7 +57,7 @@ it('whatever a terminal sends: nothing is thrown, the same comes out twice, and 
   );
 });
 
-it('every amendment is of a notification that was raised, and no two that were raised are the same', () => {
+it('amend only raised notifications, and raise none twice', () => {
   fc.assert(
     fc.property(fc.array(anySketch, { maxLength: 20 }), (sketches) => {
       const raised = new Set<string>();

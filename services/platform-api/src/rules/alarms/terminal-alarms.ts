@@ -8,14 +8,14 @@ import type { HeldAlarm } from './signals.ts';
 import { videoAlarms } from './video-alarms.ts';
 
 /**
- * Everything that a terminal itself says is wrong in a location report: alarm word, video alarms, T/JSATL 12 (platform-contract.md, sections 13.1, 13.2 and 28). All
- * sources are one rule, as two of them can tell of the same alarm, and the same type and subject within 30 seconds is one notification.
+ * Finds the alarms that a terminal itself reports: alarm word, video alarms, T/JSATL 12. All sources are one rule,
+ * because two of them can report the same alarm: equal type and subject within 30 seconds are one notification.
  */
 export const terminalAlarms: Rule<AlarmState> = {
   name: 'terminal-alarms',
   takesLate: true,
   step(state, report, context) {
-    // Partners send no alarms, so that their reports clear none either.
+    // Partners send no alarms, so their reports clear none.
     if (report.edition === 'partner') return quiet<AlarmState>(state);
     const held = [...alarmWordAlarms(report), ...videoAlarms(report)];
     const events = activeSafetyEvents(report, context.vehicle.cameraUtcOffset);
@@ -27,7 +27,7 @@ export const terminalAlarms: Rule<AlarmState> = {
   },
 };
 
-/** An area that was stored in the terminal from a geofence has that geofence's id. */
+/** Returns the geofence of an area that was stored in the terminal. */
 function withNames(alarms: readonly HeldAlarm[], geofences: readonly Geofence[]): readonly HeldAlarm[] {
   if (!alarms.some(({ type }) => type === 'geofence')) return alarms;
   return alarms.map((alarm) => {

@@ -1,4 +1,4 @@
-import type { Extra } from '@fleet/jt808';
+import type { AdditionalItem } from '@fleet/jt808';
 import type { Report } from '../../telemetry/report.ts';
 import { dedupeKeyOf, type Outcome, type Rule, type RuleContext } from '../rule.ts';
 import { defaultRuleSettings } from '../settings.ts';
@@ -6,13 +6,13 @@ import { defaultRuleSettings } from '../settings.ts';
 /** Device time of second 0 of the tests: 10:00:00 on a clock of +08:00. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
 
-/** What a test says of a report. */
+/** Values of a report. */
 export interface Sketch {
   /** Seconds since `startMs`. */
   readonly at: number;
   /** Bits of the alarm word. */
   readonly bits?: readonly number[];
-  readonly extras?: readonly Extra[];
+  readonly extras?: readonly AdditionalItem[];
   readonly edition?: Report['edition'];
   readonly isLate?: boolean;
   readonly backfilled?: boolean;
@@ -21,7 +21,7 @@ export interface Sketch {
 
 const hash = '00'.repeat(8);
 
-/** A report at a place with a fix. */
+/** Returns a report at a position with a fix. */
 export const reportOf = ({ at, bits = [], extras = [], edition = '2013', ...rest }: Sketch): Report => ({
   imei: '138000000001',
   position: {
@@ -76,7 +76,7 @@ export const context: RuleContext = {
   settings: defaultRuleSettings,
 };
 
-/** What a rule makes of reports in turn; the state goes through JSON in between, as it does in Redis. */
+/** Returns what a rule finds in successive reports; the state is converted to JSON in between, as in Redis. */
 export function run<S>(rule: Rule<S>, sketches: readonly Sketch[], judgedBy: RuleContext = context): Outcome<S>[] {
   let state: S | undefined;
   return sketches.map((sketch) => {
@@ -86,7 +86,7 @@ export function run<S>(rule: Rule<S>, sketches: readonly Sketch[], judgedBy: Rul
   });
 }
 
-/** The notifications that outcomes leave behind, by dedupe key, amendments filled in. */
+/** Returns the notifications of outcomes by dedupe key, with amendments applied. */
 export function notificationsOf(outcomes: readonly Outcome<unknown>[]): Map<string, Record<string, unknown>> {
   const found = new Map<string, Record<string, unknown>>();
   for (const { raised, amended } of outcomes) {

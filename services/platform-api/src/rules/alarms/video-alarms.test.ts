@@ -1,17 +1,18 @@
-import { extraDefinitions, makeExtra } from '@fleet/jt808';
+import { additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 import { describe, expect, it } from '@jest/globals';
 import { currentAlarms } from './current-alarms.ts';
 import { terminalAlarms } from './terminal-alarms.ts';
 import { reportOf, run, shortOf } from './testing.ts';
 
 const mask = (...bits: readonly number[]) => bits.reduce((word, bit) => (word | (1 << bit)) >>> 0, 0);
-const video = (...bits: readonly number[]) => makeExtra(extraDefinitions.videoAlarm, { videoAlarm: mask(...bits) });
+const video = (...bits: readonly number[]) =>
+  createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: mask(...bits) });
 const lost = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.videoLoss, { videoLossChannels: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.videoLoss, { videoLossChannels: mask(...bits) });
 const covered = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.videoCover, { videoCoverChannels: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.videoCover, { videoCoverChannels: mask(...bits) });
 const storage = (...bits: readonly number[]) =>
-  makeExtra(extraDefinitions.storageFailure, { storageFailure: mask(...bits) });
+  createAdditionalItem(additionalItemDefinitions.storageFailure, { storageFailure: mask(...bits) });
 
 describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', () => {
   it.each([
@@ -27,7 +28,7 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
     expect(currentAlarms(reportOf({ at: 0, extras: [video(bit)] }))).toEqual([type]);
   });
 
-  it('a reserved bit is unknown, and kept', () => {
+  it('a reserved bit is unknown, and recorded', () => {
     const outcomes = run(terminalAlarms, [{ at: 0, extras: [video(9, 31)] }]);
     expect(shortOf(outcomes)).toEqual(['0 unknown_alarm video:9', '0 unknown_alarm video:31']);
     expect(outcomes[0]?.raised[0]?.attributes).toEqual({ item: '0x14', bit: 9 });
@@ -51,7 +52,7 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
     ]);
   });
 
-  it('one channel may be well again while another is not', () => {
+  it('clears for one channel while another is active', () => {
     const outcomes = run(terminalAlarms, [
       { at: 0, extras: [video(0), lost(0, 1)] },
       { at: 100, extras: [video(0), lost(1)] },
@@ -75,7 +76,7 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
     expect(outcomes[0]?.raised[2]?.attributes).toEqual({ storage: { kind: 'backup', number: 1 } });
   });
 
-  it('is there by its detail alone, should the terminal leave item 0x14 out', () => {
+  it('is active by its detail alone if the terminal omits item 0x14', () => {
     expect(shortOf(run(terminalAlarms, [{ at: 0, extras: [covered(0)] }]))).toEqual(['0 video_obstructed channel:1']);
     expect(currentAlarms(reportOf({ at: 0, extras: [lost(1)] }))).toEqual(['video_signal_loss']);
   });
@@ -87,13 +88,13 @@ describe('video alarms (items 0x14 to 0x18, JT/T 1078-2016 tables 13 and 14)', (
       { behaviours: ['fatigue', 'smoking', 'custom_11'], fatigue: 60 },
     ],
     ['without a level', { behaviourType: mask(1), fatigueLevel: undefined }, { behaviours: ['phone'] }],
-  ])('abnormal driving tells the behaviour, %s', (_case, item, attributes) => {
-    const extras = [video(5), makeExtra(extraDefinitions.abnormalDriving, item)];
+  ])('abnormal driving has the behaviour, %s', (_case, item, attributes) => {
+    const extras = [video(5), createAdditionalItem(additionalItemDefinitions.abnormalDriving, item)];
     const outcomes = run(terminalAlarms, [{ at: 0, extras }]);
     expect(outcomes[0]?.raised[0]).toMatchObject({ type: 'abnormal_driving', subject: '', attributes });
   });
 
-  it('items with detail but no alarm are none', () => {
+  it('items with detail but no alarm are ignored', () => {
     expect(shortOf(run(terminalAlarms, [{ at: 0, extras: [video(), lost(), covered(), storage()] }]))).toEqual([]);
   });
 });

@@ -1,15 +1,15 @@
-import { type Extra, extraDefinitions, findExtra, readExtra } from '@fleet/jt808';
+import { type AdditionalItem, additionalItemDefinitions, findAdditionalItem, readAdditionalItem } from '@fleet/jt808';
 import { kindOfSource } from '../../domains/notifications/types.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { bitsOf, type HeldAlarm } from './signals.ts';
 
-/** Bits of item 0x14 (JT/T 1078-2016 table 14) that have an item with their detail. */
+/** Bits of item 0x14 (JT/T 1078-2016 table 14) with an item for their detail. */
 const lossBit = 0;
 const coverBit = 1;
 const storageBit = 2;
 const behaviourBit = 5;
 
-/** Main storage units of item 0x17; the bits behind them are backup units. */
+/** Main storage units of item 0x17; the following bits are backup units. */
 const mainUnits = 12;
 const behaviours = ['fatigue', 'phone', 'smoking'] as const;
 
@@ -22,14 +22,14 @@ interface VideoState {
   readonly units: readonly number[];
 }
 
-/** Several items of one kind add up. A channel or unit that is named as bad stands for its bit, should the terminal leave that out. */
-function readState(extras: readonly Extra[]): VideoState {
+/** Merges several items of one kind. A named channel or unit implies its bit, in case the terminal omits that. */
+function readState(extras: readonly AdditionalItem[]): VideoState {
   let [mask, lost, covered, units] = [0, 0, 0, 0];
   for (const extra of extras) {
-    mask |= readExtra(extraDefinitions.videoAlarm, extra)?.videoAlarm ?? 0;
-    lost |= readExtra(extraDefinitions.videoLoss, extra)?.videoLossChannels ?? 0;
-    covered |= readExtra(extraDefinitions.videoCover, extra)?.videoCoverChannels ?? 0;
-    units |= readExtra(extraDefinitions.storageFailure, extra)?.storageFailure ?? 0;
+    mask |= readAdditionalItem(additionalItemDefinitions.videoAlarm, extra)?.videoAlarm ?? 0;
+    lost |= readAdditionalItem(additionalItemDefinitions.videoLoss, extra)?.videoLossChannels ?? 0;
+    covered |= readAdditionalItem(additionalItemDefinitions.videoCover, extra)?.videoCoverChannels ?? 0;
+    units |= readAdditionalItem(additionalItemDefinitions.storageFailure, extra)?.storageFailure ?? 0;
   }
   const bits = new Set(bitsOf(mask));
   if (lost !== 0) bits.add(lossBit);
@@ -38,18 +38,21 @@ function readState(extras: readonly Extra[]): VideoState {
   return { bits, lost: bitsOf(lost), covered: bitsOf(covered), units: bitsOf(units) };
 }
 
-/** Types of the video alarms that are up. */
+/** Returns the types of the active video alarms. */
 export const videoAlarmTypes = ({ extras }: Report): string[] =>
   extras.length === 0 ? [] : [...readState(extras).bits].map(typeOfBit);
 
-/** Video alarms of items 0x14 to 0x18: one for each channel and each storage unit, or one for all where the terminal names none. */
+/**
+ * Returns the video alarms of items 0x14 to 0x18: one for each channel and storage unit, or one for all if the terminal
+ * names none.
+ */
 export function videoAlarms({ extras }: Report): HeldAlarm[] {
   if (extras.length === 0) return [];
   const state = readState(extras);
   return [...state.bits].flatMap((bit) => alarmsOfBit(bit, state, extras));
 }
 
-function alarmsOfBit(bit: number, state: VideoState, extras: readonly Extra[]): HeldAlarm[] {
+function alarmsOfBit(bit: number, state: VideoState, extras: readonly AdditionalItem[]): HeldAlarm[] {
   const type = typeOfBit(bit);
   if (type === 'unknown_alarm') return [{ type, subject: `video:${bit}`, attributes: { item: '0x14', bit } }];
   if (bit === lossBit) return perChannel(type, state.lost);
@@ -72,8 +75,8 @@ function perUnit(type: string, bits: readonly number[]): HeldAlarm[] {
   });
 }
 
-function behaviourOf(extras: readonly Extra[]): Readonly<Record<string, unknown>> {
-  const item = findExtra(extraDefinitions.abnormalDriving, extras);
+function behaviourOf(extras: readonly AdditionalItem[]): Readonly<Record<string, unknown>> {
+  const item = findAdditionalItem(additionalItemDefinitions.abnormalDriving, extras);
   if (item === undefined) return {};
   const names = bitsOf(item.behaviourType).map((bit) => behaviours[bit] ?? `custom_${bit}`);
   return { behaviours: names, ...(item.fatigueLevel === undefined ? {} : { fatigue: item.fatigueLevel }) };

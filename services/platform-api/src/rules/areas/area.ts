@@ -1,45 +1,45 @@
 import { createHash } from 'node:crypto';
-import { pairs } from '../../coordinates.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { type Bounds, boundsOf } from '../../geometry/bounds.ts';
-import { distanceToLineM, flatLine, isInFlatRing } from '../../geometry/flat-lines.ts';
-import { lengthM } from '../../geometry/lines.ts';
+import { type Bounds, computeBounds } from '../../geometry/bounds.ts';
+import { distanceToLineM, isInFlatRing, toFlatLine } from '../../geometry/flat-lines.ts';
+import { lineLengthM } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
+import { toPairs } from '../../platform/coordinates.ts';
 
-/** So near its edge nobody can tell on which side a vehicle is. */
+/** Distance from an edge within which the side is undecided. */
 export const marginM = 10;
 
-/** A geofence made ready to be measured against. */
+/** A geofence prepared for measurements. */
 export interface Area {
   readonly geofence: Geofence;
-  /** Tells the geofence and its shape from all others. */
+  /** Identifies the geofence and its shape. */
   readonly code: string;
-  /** With the margin around it. */
+  /** Including the margin. */
   readonly bounds: Bounds;
-  /** So deep a position is inside for certain: the margin, and less where the area is too small for it. */
+  /** Depth at which a position is certainly inside: the margin, less for a small area. */
   readonly innerM: number;
-  /** How far a position is from the edge: negative outside. */
+  /** Signed distance of a position from the edge: negative outside. */
   readonly depthM: (latitude: number, longitude: number) => number;
 }
 
-/** Characters of a code: one in a billion is another's by accident. */
+/** Characters of a code: a collision has a probability of one in a billion. */
 export const codeLength = 5;
 
 const known = new WeakMap<Geofence, Area>();
 
-/** The area of a geofence; made once for each record that was read. */
+/** Returns the area of a geofence, created once for each loaded record. */
 export function areaOf(geofence: Geofence): Area {
   const found = known.get(geofence);
   if (found !== undefined) return found;
   const { type, points, radiusM, widthM } = geofence;
   const shape = JSON.stringify([geofence._id, type, points, radiusM, widthM]);
   const code = createHash('sha256').update(shape).digest('base64url').slice(0, codeLength);
-  const made: Area = { geofence, code, ...measuresOf(geofence, pairs(points)) };
+  const made: Area = { geofence, code, ...measuresOf(geofence, toPairs(points)) };
   known.set(geofence, made);
   return made;
 }
 
-/** The same as `depthM`, without measuring where a position lies beyond the margin anyway: then it is infinitely far outside. */
+/** Like `depthM`, but returns negative infinity beyond the margin without measuring. */
 export function depthAt({ bounds, depthM }: Area, latitude: number, longitude: number): number {
   const isAtLatitude = latitude >= bounds.minLat && latitude <= bounds.maxLat;
   const isAtLongitude = (longitude >= bounds.minLng && longitude <= bounds.maxLng) || longitude + 360 <= bounds.maxLng;
@@ -51,11 +51,11 @@ type Measures = Pick<Area, 'bounds' | 'innerM' | 'depthM'>;
 function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: readonly Position[]): Measures {
   if (type === 'circle') return circle(positions[0] ?? [0, 0], radiusM ?? 0);
   if (type === 'corridor') return corridor(positions, (widthM ?? 0) / 2);
-  const ring = flatLine(positions, true);
-  const aroundM = lengthM([...positions, ...positions.slice(0, 1)]);
+  const ring = toFlatLine(positions, true);
+  const aroundM = lineLengthM([...positions, ...positions.slice(0, 1)]);
   return {
-    bounds: boundsOf(positions, marginM),
-    // Of a square an eighth of its side, of a narrow strip a quarter of its width.
+    bounds: computeBounds(positions, marginM),
+    // An eighth of a square's side, a quarter of a narrow strip's width.
     innerM: Math.min(marginM, areaM2 / (2 * aroundM)),
     depthM: (latitude, longitude) => {
       const edgeM = distanceToLineM(ring, latitude, longitude);
@@ -65,15 +65,15 @@ function measuresOf({ type, radiusM, widthM, areaM2 }: Geofence, positions: read
 }
 
 const circle = (centre: Position, radiusM: number): Measures => ({
-  bounds: boundsOf([centre], radiusM + marginM),
+  bounds: computeBounds([centre], radiusM + marginM),
   innerM: Math.min(marginM, radiusM / 2),
   depthM: (latitude, longitude) => radiusM - distanceM([latitude, longitude], centre),
 });
 
 function corridor(positions: readonly Position[], halfM: number): Measures {
-  const line = flatLine(positions, false);
+  const line = toFlatLine(positions, false);
   return {
-    bounds: boundsOf(positions, halfM + marginM),
+    bounds: computeBounds(positions, halfM + marginM),
     innerM: Math.min(marginM, halfM / 2),
     depthM: (latitude, longitude) => halfM - distanceToLineM(line, latitude, longitude),
   };

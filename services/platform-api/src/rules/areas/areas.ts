@@ -1,20 +1,20 @@
 import Flatbush from 'flatbush';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { nearLongitude } from '../../geometry/positions.ts';
+import { unwrapLongitude } from '../../geometry/positions.ts';
 import { type Area, areaOf } from './area.ts';
 
 const none: readonly Area[] = [];
 
-/** The geofences that hold for a vehicle, found by place. */
+/** Geofences of a vehicle, with a spatial index. */
 export class Areas {
-  /** Codes of all, one behind the other. */
+  /** Concatenated codes of all. */
   readonly codes: string;
-  /** The lowest speed limit of any; infinite where none has one. */
+  /** Lowest speed limit of all; infinite without one. */
   readonly lowestLimitKmh: number;
   readonly #areas: readonly Area[];
   readonly #byId: ReadonlyMap<number, Area>;
   readonly #boxes: readonly Area[];
-  /** Absent where there is nothing to find. */
+  /** Absent for an empty list. */
   readonly #index: Flatbush | undefined;
 
   constructor(geofences: readonly Geofence[]) {
@@ -24,7 +24,7 @@ export class Areas {
     this.lowestLimitKmh = Math.min(
       ...this.#areas.map(({ geofence }) => geofence.speedLimitKmh ?? Number.POSITIVE_INFINITY),
     );
-    // Those that reach over the date line lie on both sides of the map.
+    // Areas across the date line are on both sides of the map.
     const across = this.#areas.filter(({ bounds }) => bounds.maxLng > 180);
     this.#boxes = [...this.#areas, ...across];
     if (this.#boxes.length === 0) return;
@@ -43,10 +43,10 @@ export class Areas {
     return this.#byId.get(id);
   }
 
-  /** Areas whose bounds the way from one place to another touches, each once, in no order. */
+  /** Returns areas whose bounds intersect a segment, each once, in no order. */
   along(fromLat: number, fromLng: number, toLat: number, toLng: number): readonly Area[] {
     if (this.#index === undefined) return none;
-    const end = nearLongitude(toLng, fromLng);
+    const end = unwrapLongitude(toLng, fromLng);
     const [south, north] = [Math.min(fromLat, toLat), Math.max(fromLat, toLat)];
     const [west, east] = [Math.min(fromLng, end), Math.max(fromLng, end)];
     const found = this.#index.search(west, south, east, north);
@@ -60,7 +60,7 @@ export class Areas {
 
 const known = new WeakMap<readonly Geofence[], Areas>();
 
-/** The areas of a list of geofences. Made once for each list: who keeps the list, keeps the index. */
+/** Returns the index of a list of geofences, created once for each list. */
 export function areasOf(geofences: readonly Geofence[]): Areas {
   const found = known.get(geofences);
   if (found !== undefined) return found;

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { campaignSize, campaignTimeoutMs } from '../../../../../libs/service-kit/src/testing/campaign-size.ts';
 import { propertySettings } from '../../../../../libs/service-kit/src/testing/property-settings.ts';
 import type { Geofence } from '../../domains/geofences/schema.ts';
-import { degreeM, normalLongitude, type Position, radians } from '../../geometry/positions.ts';
+import { degreeM, normalizeLongitude, type Position, toRadians } from '../../geometry/positions.ts';
 import {
   expectedEvents,
   OracleArea,
@@ -21,12 +21,12 @@ jest.setTimeout(campaignTimeoutMs(600_000));
 /** More of them: PROPERTY_RUNS=20000. */
 const numRuns = campaignSize({ what: 'drives', normal: 300, setting: 'PROPERTY_RUNS' });
 
-/** Evenly spread, which doubles are not: most of those lie near zero. */
+/** Evenly distributed; most arbitrary doubles are near zero. */
 const number = (min: number, max: number) =>
   fc.integer({ min: 0, max: 1_000_000 }).map((part) => min + ((max - min) * part) / 1_000_000);
 const spot = (farM: number): fc.Arbitrary<Spot> => fc.tuple(number(-farM, farM), number(-farM, farM));
 
-/** Corners at rising angles around a middle, from near to far: mostly concave. */
+/** Corners at rising angles around a centre, at random distances: mostly concave. */
 const star = fc
   .tuple(fc.array(number(60, 1_500), { minLength: 3, maxLength: 14 }), number(0, 6), spot(500))
   .map(([radii, turn, [x, y]]): OracleShape => {
@@ -65,13 +65,13 @@ const corridor = fc
   .map(([spots, reachM]): OracleShape => ({ type: 'corridor', spots, reachM }));
 const shape = fc.oneof(star, court, circle, corridor);
 
-/** A fix of a track: how it lies to the one before or to a shape, and how much later it was made. */
+/** A fix of a track, relative to the previous one or to a shape. */
 const step = fc.record({
   to: fc.oneof(
     { weight: 3, arbitrary: fc.record({ by: spot(60) }) },
     { weight: 3, arbitrary: fc.record({ by: spot(700) }) },
     { weight: 2, arbitrary: fc.record({ at: spot(2_500) }) },
-    // On a line from one corner to another, a little beside it.
+    // On a line from one corner to another, slightly beside it.
     { weight: 4, arbitrary: fc.record({ corner: fc.nat(20), part: number(0, 1), beside: spot(25) }) },
   ),
   seconds: fc.oneof(
@@ -112,7 +112,7 @@ function nextSpot({ to }: Step, last: Spot, shapes: World['shapes']): Spot {
   ];
 }
 
-/** The fixes of a world that are clear to both; the ones that count, and all with what does not count in between. */
+/** Returns the fixes whose side is clear, and all fixes. */
 function trackOf(
   { shapes, steps }: World,
   areas: readonly OracleArea[],
@@ -128,7 +128,7 @@ function trackOf(
     const isDoubtful = areas.some(
       (area) => area.isDoubtful(spot) || (last !== undefined && area.isDoubtfulWay(last.spot, spot)),
     );
-    // Of the same time as another and elsewhere: whether it counts, the contract does not say.
+    // Equal time and another position: the contract does not define whether it counts.
     if ((counts && isDoubtful) || at === last?.ms) continue;
     sketches.push({ at: (at - startMs) / 1_000, spot, gpsValid: each.gpsValid, isLate: at < (last?.ms ?? at) });
     if (!counts) continue;
@@ -146,7 +146,7 @@ describe('geofence rule beside an oracle', () => {
         const { latitude, longitude, shapes } = given;
         const place = ([east, north]: Spot): Position => [
           latitude + north / degreeM,
-          normalLongitude(longitude + east / (degreeM * Math.cos(radians(latitude)))),
+          normalizeLongitude(longitude + east / (degreeM * Math.cos(toRadians(latitude)))),
         ];
         const areas = shapes.map((each) => new OracleArea(each.shape, latitude));
         const geofences = shapes.map(({ shape: { type, spots, reachM }, dwell }): Geofence => {
@@ -179,7 +179,7 @@ describe('geofence rule beside an oracle', () => {
       }),
       { numRuns },
     );
-    // It is no proof where nothing happens.
+    // Without crossings it would prove nothing.
     expect(found).toBeGreaterThan(numRuns);
   });
 });

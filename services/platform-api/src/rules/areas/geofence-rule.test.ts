@@ -6,16 +6,16 @@ import { type GeofenceState, geofenceRule, insideIds } from './geofence-rule.ts'
 const event = ({ attributes }: { attributes: Readonly<Record<string, unknown>> }): string =>
   String(attributes['event']);
 
-/** A vehicle that stood outside of the geofences at second -60. */
+/** A vehicle that was outside the geofences at second -60. */
 const outside = (...geofences: readonly Geofence[]): Watched<GeofenceState> =>
   new Watched(geofenceRule, contextOf({ geofences })).report({ at: -60, place: away(2_000) });
 
-/** Fixes at seconds, metres north of the middle. */
+/** Fixes at seconds, metres north of the centre. */
 const fixes = (...places: readonly (readonly [at: number, northM: number])[]): Sketch[] =>
   places.map(([at, northM]) => ({ at, place: away(northM) }));
 
-describe('crossings of geofences (platform-contract.md, section 10)', () => {
-  it('says what was entered and left, where and when', () => {
+describe('crossings of geofences', () => {
+  it('report the geofence, the event, the position and the time', () => {
     const yard = circleOf(500);
     const watched = outside(yard).report(...fixes([0, 400], [5, 300], [10, 800], [15, 900]));
     const [latitude, longitude] = away(400);
@@ -35,7 +35,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
   });
 
-  it('needs two consecutive fixes on the new side', () => {
+  it('need two consecutive fixes on the new side', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [5, 800], [10, 400], [15, 800]))
@@ -45,7 +45,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.told(event)).toEqual(['0 enter']);
   });
 
-  it('or 20 seconds on the new side, in which a fix at the edge says nothing', () => {
+  it('or 20 seconds on the new side, ignoring fixes at the edge', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [19, 505]))
@@ -58,7 +58,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual(['0 enter']);
   });
 
-  it('has a margin of 10 m at the edge, on both sides', () => {
+  it('have a margin of 10 m on both sides of the edge', () => {
     const yard = circleOf(500);
     expect(
       outside(yard)
@@ -75,7 +75,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(inside.report(...fixes([80, 512], [85, 512])).told(event)).toEqual(['0 enter', '80 exit']);
   });
 
-  it('has a smaller margin inside of an area that is too small for it', () => {
+  it('have a smaller margin inside a small area', () => {
     const lane = geofenceOf({ shape: { type: 'corridor', positions: [away(0, -500), away(0, 500)], widthM: 10 } });
     expect(
       outside(lane)
@@ -92,13 +92,13 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual(['0 enter']);
   });
 
-  it('raises enter and exit where the way between two fixes leads over the area', () => {
+  it('report enter and exit if the path between two fixes crosses the area', () => {
     const watched = outside(circleOf(500)).report(...fixes([0, 1_000], [30, -1_000], [60, -2_000]));
     expect(watched.told(event)).toEqual(['30 enter', '30 exit']);
     expect(insideIds(watched.state)).toEqual([]);
   });
 
-  it('raises nothing where the way leads past the area, or only over its edge', () => {
+  it('report nothing if the path passes beside the area, or only touches its edge', () => {
     const past = { at: 0, place: away(1_000, 800) };
     expect(
       outside(circleOf(500))
@@ -113,7 +113,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual([]);
   });
 
-  it('does not count invalid fixes', () => {
+  it('ignore invalid fixes', () => {
     const invalid = { at: 5, place: away(400), gpsValid: false };
     expect(
       outside(circleOf(500))
@@ -127,7 +127,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual(['0 enter']);
   });
 
-  it('does not count fixes that are older than the last', () => {
+  it('ignore fixes older than the last one', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([10, 400], [5, 300], [6, 300]))
@@ -139,7 +139,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual([]);
   });
 
-  it('counts a fix that comes twice once', () => {
+  it('count a repeated fix once', () => {
     expect(
       outside(circleOf(500))
         .report(...fixes([0, 400], [0, 400]))
@@ -152,7 +152,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual(['0 enter']);
   });
 
-  it('sets the side silently at the first fix', () => {
+  it('set the side silently at the first fix', () => {
     const watched = new Watched(geofenceRule, contextOf({ geofences: [circleOf(500)] }));
     watched.report(...fixes([0, 0], [5, 0], [10, 0]));
     expect(watched.told()).toEqual([]);
@@ -160,7 +160,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.report(...fixes([20, 900], [25, 900])).told(event)).toEqual(['20 exit']);
   });
 
-  it('sets the side of a new geofence silently, and goes on with the others', () => {
+  it('set the side of a new geofence silently, and continue with the others', () => {
     const [yard, later] = [circleOf(500), circleOf(300)];
     const watched = outside(yard).report(...fixes([0, 200]));
     watched.context = contextOf({ geofences: [yard, later] });
@@ -173,7 +173,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ]);
   });
 
-  it('sets the side silently after a change of shape, and of nothing else', () => {
+  it('set the side silently after a change of shape only', () => {
     const yard = circleOf(500);
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     watched.context = contextOf({ geofences: [{ ...yard, name: 'New name', version: 2 }] });
@@ -186,7 +186,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.told(event)).toEqual(['0 enter', '10 exit']);
   });
 
-  it('forgets a geofence that is gone', () => {
+  it('drop the state of a deleted geofence', () => {
     const yard = circleOf(500);
     const watched = outside(yard, circleOf(100, {}, away(50_000))).report(...fixes([0, 0], [5, 0]));
     expect(insideIds(watched.state)).toEqual([yard._id]);
@@ -197,7 +197,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.told(event)).toEqual(['0 enter']);
   });
 
-  it('raises only what notify_on has, and keeps the state all the same', () => {
+  it('report only events in notify_on, but track all', () => {
     const yard = circleOf(500, { notifyOn: ['exit'] });
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     expect(insideIds(watched.state)).toEqual([yard._id]);
@@ -209,7 +209,7 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     ).toEqual([]);
   });
 
-  it('raises dwell once a stay, after dwell_seconds', () => {
+  it('report dwell once a stay, after dwell_seconds', () => {
     const yard = circleOf(500, { dwellSeconds: 60 });
     const watched = outside(yard).report(...fixes([0, 0], [30, 0], [59, 0]));
     expect(watched.told(event)).toEqual(['0 enter']);
@@ -219,20 +219,20 @@ describe('crossings of geofences (platform-contract.md, section 10)', () => {
     expect(watched.told(event)).toEqual(['0 enter', '61 dwell', '300 exit', '400 enter', '470 dwell']);
   });
 
-  it('raises no dwell at a fix outside', () => {
+  it('report no dwell at a fix outside', () => {
     const watched = outside(circleOf(500, { dwellSeconds: 60 })).report(
       ...fixes([0, 0], [30, 0], [61, 900], [65, 900]),
     );
     expect(watched.told(event)).toEqual(['0 enter', '61 exit']);
   });
 
-  it('marks what comes of late points as backfilled', () => {
+  it('are marked as backfilled for late points', () => {
     const late = { backfilled: true };
     const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0]).map((fix) => ({ ...fix, ...late })));
     expect(watched.raised).toMatchObject([{ backfilled: true }]);
   });
 
-  it('keeps durably what can not be told again', () => {
+  it('require durable state for events that cannot be found again', () => {
     const watched = outside(circleOf(500)).report(...fixes([0, 0], [5, 0], [10, 0], [20, 900], [25, 900]));
     expect(watched.outcomes.map(({ turned }) => turned)).toEqual([true, false, true, false, false, true]);
   });
@@ -265,21 +265,21 @@ describe('schedules of geofences', () => {
     );
   });
 
-  it('goes by the clocks of summer, too', () => {
+  it('use summer time', () => {
     const berlin = { timezone: 'Europe/Berlin', days: [1, 2, 3, 4, 5, 6, 7], from: '04:00', to: '05:00' };
     const summer = (Date.parse('2026-07-01T02:00:00Z') - Date.parse('2026-01-31T02:00:00Z')) / 1_000;
     expect(crossing(berlin, summer)).toHaveLength(1);
     expect(crossing(berlin, 0)).toHaveLength(0);
   });
 
-  it('keeps the state while it does not count', () => {
+  it('track the side outside their times', () => {
     const yard = circleOf(500, { schedule: { ...schedule, from: '10:01' } });
     const watched = outside(yard).report(...fixes([0, 0], [5, 0]));
     expect(insideIds(watched.state)).toEqual([yard._id]);
     expect(watched.report(...fixes([120, 900], [125, 900])).told(event)).toEqual(['120 exit']);
   });
 
-  it('raises dwell as soon as it counts', () => {
+  it('report dwell as soon as they apply', () => {
     const yard = circleOf(500, { dwellSeconds: 60, schedule: { ...schedule, from: '10:05' } });
     expect(
       outside(yard)

@@ -1,12 +1,12 @@
 import type { Geofence, GeofenceEvent } from '../../domains/geofences/schema.ts';
-import type { LastLocation } from '../../domains/realtime/schema.ts';
-import { isOnSchedule } from '../../schedule.ts';
+import type { LastLocation } from '../../domains/last-positions/schema.ts';
+import { isOnSchedule } from '../../platform/schedule.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
 import { type Area, codeLength, depthAt, marginM } from './area.ts';
 import { type Areas, areasOf } from './areas.ts';
 import { leadsThrough } from './passing.ts';
 
-/** A fix that counted. */
+/** A counted fix. */
 interface Fix {
   readonly latitude: number;
   readonly longitude: number;
@@ -14,27 +14,27 @@ interface Fix {
   readonly ms: number;
 }
 
-/** The first fix on the other side of an edge, and how many there have been since. */
+/** First fix on the other side of an edge, and the number of fixes since. */
 interface Turn extends Fix {
   readonly fixes: number;
   readonly backfilled: boolean;
 }
 
-/** How a vehicle stands to an area in which it is, or which it may have entered. */
+/** State of a vehicle in an area in which it is, or may be. */
 interface Presence {
   readonly isInside: boolean;
-  /** Since when it has been inside; device time. */
+  /** Start of the stay; device time. */
   readonly sinceMs: number;
   readonly turn?: Turn;
-  /** `dwell` was raised for this stay. */
+  /** `dwell` was reported for this stay. */
   readonly hasDwelt?: true;
 }
 
-/** What is kept of a vehicle between its fixes. */
+/** State of a vehicle between its fixes. */
 export interface GeofenceState extends Fix {
   /** Codes of the areas in which the vehicle's side is known. */
   readonly known: string;
-  /** By geofence id; areas that are not here the vehicle is outside of. */
+  /** By geofence id; the vehicle is outside all others. */
   readonly presences: Readonly<Record<string, Presence>>;
 }
 
@@ -42,9 +42,9 @@ const fixesNeeded = 2;
 const timeNeededMs = 20_000;
 
 /**
- * Crossings of geofences (platform-contract.md, section 10). A vehicle is on the other side after two fixes there, or one that nothing has contradicted for 20 s; a fix
- * within the margin of the edge says neither. Fixes on both sides of an area between which the way leads through it make enter and exit. The first fix that a geofence or
- * a new shape of it sees sets the side silently.
+ * Finds crossings of geofences. A side changes after two fixes there, or after one that no fix contradicts for 20 s;
+ * fixes within the margin of the edge are undecided. A path through the area between two outside fixes reports enter
+ * and exit. The first fix after a new geofence or shape sets the side silently.
  */
 export const geofenceRule: Rule<GeofenceState> = {
   name: 'geofence',
@@ -63,13 +63,13 @@ export const geofenceRule: Rule<GeofenceState> = {
   },
 };
 
-/** Ids of the geofences that a vehicle is in, by the rule's state. */
+/** Returns the ids of the geofences that contain a vehicle, from the rule's state. */
 export const insideIds = (state: GeofenceState | undefined): number[] =>
   Object.entries(state?.presences ?? {})
     .filter(([, { isInside }]) => isInside)
     .map(([id]) => Number(id));
 
-/** The same fix again, as it comes with another alarm of the same second, is not a second one. */
+/** Returns true for a repetition of the same fix, as with another alarm of the same second. */
 function isNew(state: GeofenceState | undefined, { timestamp, latitude, longitude }: LastLocation): boolean {
   if (state === undefined || timestamp > state.ms) return true;
   return timestamp === state.ms && (latitude !== state.latitude || longitude !== state.longitude);
@@ -87,7 +87,7 @@ interface Walk {
   readonly raised: Raised[];
 }
 
-/** The geofences have changed: those that were there go on, the side of the others is set. */
+/** The geofences have changed: existing ones continue, the side of the others is set. */
 function settled(
   state: GeofenceState | undefined,
   fix: Fix,
@@ -114,7 +114,7 @@ function codesIn(known: string): Set<string> {
   return codes;
 }
 
-/** The areas on the way and those that the vehicle was in, by id. */
+/** Returns the areas on the path and those that contained the vehicle, by id. */
 function withPresent(touched: readonly Area[], { presences }: GeofenceState, areas: Areas): readonly Area[] {
   if (touched.length === 1 && isEmpty(presences)) return touched;
   const found = new Set(touched);
@@ -125,7 +125,7 @@ function withPresent(touched: readonly Area[], { presences }: GeofenceState, are
   return [...found].sort((a, b) => a.geofence._id - b.geofence._id);
 }
 
-/** How the vehicle stands to areas after a fix. Presences in areas that are not among them are gone. */
+/** Returns the state of the areas after a fix. Areas that are missing are dropped. */
 function moved(
   walk: Walk,
   areas: readonly Area[],
@@ -164,7 +164,7 @@ function presenceAfter(walk: Walk, area: Area, was: Presence | undefined): Prese
   return wasInside ? undefined : dwelling(walk, area, { isInside: true, sinceMs: turn.ms });
 }
 
-/** Inside, and no longer about to leave. */
+/** Inside, without a pending exit. */
 const settledAgain = (was: Presence | undefined, fix: Fix): Presence => {
   if (was === undefined) return { isInside: true, sinceMs: fix.ms };
   if (was.turn === undefined) return was;
@@ -175,7 +175,7 @@ const settledAgain = (was: Presence | undefined, fix: Fix): Presence => {
 const turnAfter = ({ fix, backfilled }: Walk, turn: Turn | undefined): Turn =>
   turn === undefined ? { ...fix, fixes: 1, backfilled } : { ...turn, fixes: turn.fixes + 1 };
 
-/** Raises `dwell` once a stay, as soon as it is long enough and the geofence counts. */
+/** Reports `dwell` once a stay, when it is long enough and the geofence applies. */
 function dwelling(walk: Walk, area: Area, presence: Presence): Presence {
   const { dwellSeconds, notifyOn, schedule } = area.geofence;
   if (dwellSeconds === null || presence.hasDwelt === true || !notifyOn.includes('dwell')) return presence;

@@ -1,17 +1,20 @@
-import type { StoredRoute } from '../../domains/routes/schema.ts';
-import { isOnSchedule } from '../../schedule.ts';
-import { isNearPath, routePathOf } from '../routes/path.ts';
+import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
+import { isOnSchedule } from '../../platform/schedule.ts';
+import { isNearPath, routePathOf } from '../route-deviation/path.ts';
 import type { RuleContext } from '../rule.ts';
 import { type Area, depthAt } from './area.ts';
 import { areasOf } from './areas.ts';
 
-/** The speed limit at a place, and whose it is. */
+/** Speed limit at a position, and its source. */
 export interface Limit {
   readonly limitKmh: number;
   readonly source: 'geofence' | 'route' | 'vehicle';
 }
 
-/** The smallest limit of the geofences that a place is in, the active routes that it is on and the vehicle; null where there is none below the speed. */
+/**
+ * Returns the lowest limit of the containing geofences, the active routes and the vehicle; null if none is below the
+ * speed.
+ */
 export function limitBelow(
   speedKmh: number,
   latitude: number,

@@ -12,8 +12,8 @@ const watched = (context: Parameters<typeof contextOf>[0] = { vehicle: { speedLi
 const speeds = (...reports: readonly (readonly [at: number, speed: number, alarmWord?: number])[]): Sketch[] =>
   reports.map(([at, speed, alarmWord = 0]) => ({ at, speed, alarmWord }));
 
-describe('overspeed that the platform measures (platform-contract.md, section 13.2)', () => {
-  it('needs 10 seconds above the limit', () => {
+describe('overspeed measured by the platform', () => {
+  it('requires 10 seconds above the limit', () => {
     expect(
       watched()
         .report(...speeds([0, 81], [9, 81], [10, 80], [11, 81], [20, 90]))
@@ -33,7 +33,7 @@ describe('overspeed that the platform measures (platform-contract.md, section 13
     ]);
   });
 
-  it('raises nothing at the limit, nor without one', () => {
+  it('is not found at the limit, nor without one', () => {
     expect(
       watched()
         .report(...speeds([0, 80], [30, 80]))
@@ -48,7 +48,7 @@ describe('overspeed that the platform measures (platform-contract.md, section 13
     expect(driven.told()).toEqual(['10 ', '720 ']);
   });
 
-  it('knows nothing of what happens in a long silence, nor without a fix', () => {
+  it('ignores long silences and reports without a fix', () => {
     expect(
       watched()
         .report(...speeds([0, 90], [700, 90]))
@@ -67,7 +67,7 @@ describe('overspeed that the platform measures (platform-contract.md, section 13
     ).toEqual([]);
   });
 
-  it('takes the smallest limit of geofence, route and vehicle', () => {
+  it('uses the lowest limit of geofence, route and vehicle', () => {
     const route = routeOf([away(-5_000), away(5_000)], { speedLimitKmh: 50 });
     const [town, yard, far] = [
       circleOf(2_000, { speedLimitKmh: 60 }),
@@ -91,23 +91,23 @@ describe('overspeed that the platform measures (platform-contract.md, section 13
     expect(limitAt(home, [{ ...yard, schedule }], [{ ...route, schedule }])).toEqual(['vehicle', 80]);
   });
 
-  it('goes by the setting', () => {
+  it('uses the setting', () => {
     const driven = watched({ vehicle: { speedLimitKmh: 80 }, settings: { overspeedMs: 30_000 } });
     expect(driven.report(...speeds([0, 90], [29, 90], [30, 90])).told()).toEqual(['30 ']);
   });
 });
 
-describe('overspeed that the terminal reports (alarm bit 1)', () => {
+describe('overspeed reported by the terminal (alarm bit 1)', () => {
   const terminal = () => watched({});
 
-  it('is raised on its rising edge', () => {
+  it('is found at its rising edge', () => {
     const driven = terminal().report(...speeds([0, 50], [10, 70, bit], [20, 70, bit], [30, 70, bit]));
     expect(driven.raised).toMatchObject([
       { atMs: startMs + 10_000, attributes: { speed: 70, limit: null, limit_source: 'terminal' } },
     ]);
   });
 
-  it('is raised again only after 60 seconds clear', () => {
+  it('is found again only after 60 seconds clear', () => {
     const up = (at: number) => [at, 70, bit] as const;
     const clear = (at: number) => [at, 50, 0] as const;
     expect(
@@ -122,7 +122,7 @@ describe('overspeed that the terminal reports (alarm bit 1)', () => {
     ).toEqual(['0 ', '100 ']);
   });
 
-  it('is counted in the first when it comes again within 30 seconds', () => {
+  it('is counted in the first one within 30 seconds', () => {
     const driven = terminal().report(
       ...speeds([0, 70, bit], [5, 70], [10, 70, bit], [12, 70], [30, 70, bit], [31, 70], [33, 70, bit]),
     );
@@ -134,7 +134,7 @@ describe('overspeed that the terminal reports (alarm bit 1)', () => {
     ]);
   });
 
-  it('lasts over a silence', () => {
+  it('continues over a silence', () => {
     expect(
       terminal()
         .report(...speeds([0, 70, bit], [4_000, 70, bit]))
@@ -142,7 +142,7 @@ describe('overspeed that the terminal reports (alarm bit 1)', () => {
     ).toEqual(['0 ']);
   });
 
-  it('is raised from late reports, too, without a change of the present', () => {
+  it('is found in late reports, too, without a change of the present', () => {
     const late = { isLate: true, backfilled: true };
     const driven = watched().report(...speeds([1_000, 50]));
     driven.report(
@@ -157,7 +157,7 @@ describe('overspeed that the terminal reports (alarm bit 1)', () => {
     expect(driven.report(...speeds([1_010, 90], [1_020, 90])).told()).toEqual(['0 ', '1020 ']);
   });
 
-  it('is not raised by a late report of a time in which it was known to be up', () => {
+  it('is not found in a late report of a time in which it was known to be active', () => {
     const driven = terminal().report(...speeds([0, 70, bit], [60, 70, bit]));
     expect(driven.report({ at: 30, alarmWord: bit, isLate: true }).told()).toEqual(['0 ']);
   });
@@ -175,12 +175,12 @@ describe('overspeed of both', () => {
     expect(driven.raised[0]?.attributes['limit_source']).toBe(source);
   });
 
-  it('is another for another stretch', () => {
+  it('is another one for another stretch', () => {
     const driven = watched().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
     expect(driven.told()).toEqual(['0 ', '50 ']);
   });
 
-  it('forgets what is over', () => {
+  it('drops ended stretches', () => {
     const driven = watched().report(...speeds([0, 90, bit], [20, 60], [700, 60]));
     expect(driven.state).toBeUndefined();
   });

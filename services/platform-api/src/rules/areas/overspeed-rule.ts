@@ -5,19 +5,19 @@ import { raisedBy } from '../of-report.ts';
 import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule, type RuleContext } from '../rule.ts';
 import { type Limit, limitBelow } from './limits.ts';
 
-/** What is kept of a vehicle's speeding. Times are the device's. */
+/** State of a vehicle's speeding. Times are the device's. */
 export interface OverspeedState {
-  /** The newest report that counted. */
+  /** Time of the newest counted report. */
   readonly ms: number;
-  /** Since when the vehicle has been above a limit; absent while it is not. */
+  /** Start of the time above a limit; absent below. */
   readonly aboveSinceMs?: number;
-  /** The stretch that goes on has its notification. */
+  /** The current stretch has its notification. */
   readonly isRaised?: true;
   /** The terminal's own alarm. */
   readonly bit?: Condition;
-  /** The newest notification, and what has been counted in it. */
+  /** The newest notification, and its count. */
   readonly first?: { readonly atMs: number; readonly count: number };
-  /** Alarms of reports that came late. */
+  /** Alarms of late reports. */
   readonly late?: AlarmState;
 }
 
@@ -25,12 +25,13 @@ const alarmBit = 1;
 const type = 'overspeed';
 const subject = '';
 const conditionKey = `${type}|${subject}`;
-/** Of longer silences nobody knows what happened in them. */
+/** Longer silences are not counted. */
 const silenceMs = 600_000;
 
 /**
- * The terminal's alarm bit 1 and the platform's own measure: above the smallest limit of geofence, route and vehicle for 10 s (platform-contract.md, section 13.2). A
- * stretch lasts while there is either, and is one notification. The bit is raised and folded like any other; of late reports it alone counts.
+ * Combines the terminal's alarm bit 1 with the platform's own measurement: above the lowest limit of geofence, route
+ * and vehicle for 10 s. A stretch lasts while either is active, and is one notification. The bit is raised and folded
+ * like other alarms; only the bit counts in late reports.
  */
 export const overspeedRule: Rule<OverspeedState> = {
   name: type,
@@ -50,14 +51,14 @@ const isBitUp = ({ alarmWord }: Report): boolean => ((alarmWord >>> alarmBit) & 
 
 type Kept = Omit<OverspeedState, 'ms'>;
 
-/** The bit is remembered, as it may have been up all the while. */
+/** Keeps the bit, which may have been active throughout. */
 const onlyLate = (state: OverspeedState | undefined): Kept => ({
   ...(state?.bit === undefined ? {} : { bit: state.bit }),
   ...(state?.isRaised === true && state.bit?.clearMs === null ? { isRaised: true } : {}),
   ...(state?.late === undefined ? {} : { late: state.late }),
 });
 
-/** What a report does to the stretch that it belongs to. */
+/** Applies a report to its stretch. */
 class Stretch {
   readonly #before: Kept;
   readonly #report: Report;
@@ -110,7 +111,7 @@ class Stretch {
     return this.#report.position.timestamp;
   }
 
-  /** A report without a fix tells nothing of the speed. */
+  /** A report without a fix has no speed. */
   #aboveSinceMs(): number | undefined {
     if (!this.#report.position.gpsValid) return this.#before.aboveSinceMs;
     return this.#limit === null ? undefined : (this.#before.aboveSinceMs ?? this.#ms);

@@ -1,15 +1,15 @@
-import { distanceM, nearLongitude } from '../../geometry/positions.ts';
+import { distanceM, unwrapLongitude } from '../../geometry/positions.ts';
 import type { Area } from './area.ts';
 
-/** Places are looked at until they are so close together, or there are so many. */
+/** Resolution and limit of the sampled points. */
 const finestM = 1;
 const finestPart = 1 / 4_096;
-/** Distances are measured on flat maps, each around its own place: a little is added where they must not be too large. */
+/** Distances are measured on flat maps around each point; a small tolerance is added. */
 const slack = 1.1;
 
-/** True when the straight way between two positions leads so deep into an area that a fix there would have been inside. */
+/** Returns true if the segment between two positions is so deep in an area that a fix there would be inside. */
 export function leadsThrough(area: Area, fromLat: number, fromLng: number, toLat: number, toLng: number): boolean {
-  const dLng = nearLongitude(toLng, fromLng) - fromLng;
+  const dLng = unwrapLongitude(toLng, fromLng) - fromLng;
   const dLat = toLat - fromLat;
   for (let turn = -360; turn <= 360; turn += 360) {
     const part = partWithin(area, fromLat, fromLng + turn, dLat, dLng);
@@ -23,7 +23,7 @@ export function leadsThrough(area: Area, fromLat: number, fromLng: number, toLat
   return false;
 }
 
-/** Which part of a way, 0 to 1, lies within the bounds of an area (Liang and Barsky); null: none. */
+/** Returns the part of a segment, 0 to 1, within the bounds of an area (Liang and Barsky), or null. */
 function partWithin(
   { bounds }: Area,
   latitude: number,
@@ -45,7 +45,7 @@ function partBetween(start: number, change: number, min: number, max: number): r
   return first <= last ? [first, last] : null;
 }
 
-/** Looks in the middle, then in both halves. No place is deeper than another by more than the way between them. */
+/** Checks the middle, then both halves: depths of two points differ at most by their distance. */
 function isDeep(
   area: Area,
   lat1: number,

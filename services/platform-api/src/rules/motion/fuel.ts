@@ -3,31 +3,31 @@ import { type Amended, dedupeKeyOf, type Outcome, quiet, type Raised, type Rule,
 
 type Level = readonly [ms: number, litres: number];
 
-/** A fall or a rise that has its notification and may go on. */
+/** A fall or a rise with a notification that may continue. */
 interface Change {
   readonly type: 'fuel_drop' | 'fuel_fill';
   readonly atMs: number;
   readonly fromL: number;
-  /** The furthest level yet, and when it was reached. */
+  /** Extreme level so far, and its time. */
   readonly toL: number;
   readonly ms: number;
 }
 
 /** Levels of the last minutes. */
 export interface FuelState {
-  /** Each level that is higher than all after it; the newest is the last. */
+  /** Levels that are higher than all later ones, oldest first. */
   readonly highs: readonly Level[];
-  /** Each level that is lower than all after it. */
+  /** Levels that are lower than all later ones. */
   readonly lows: readonly Level[];
   readonly change?: Change;
 }
 
-/** Of a tank that sloshes at a report a second. */
+/** Enough for a sloshing tank at a report a second. */
 const maxLevels = 100;
 
 /**
- * `fuel_drop` and `fuel_fill`: a tenth of the tank within 5 minutes, 8 l where its size is not known, standing or moving. A change that goes on is the same one: the
- * litres of its notification grow.
+ * Finds `fuel_drop` and `fuel_fill`: a tenth of the tank within 5 minutes, or 8 l if its size is unknown, standing or
+ * moving. A continuing change updates the litres of its notification.
  */
 export const fuelRule: Rule<FuelState> = {
   name: 'fuel',
@@ -41,7 +41,7 @@ export const fuelRule: Rule<FuelState> = {
     if (change !== undefined && state !== undefined) {
       const further = change.type === 'fuel_fill' ? litres - change.toL : change.toL - litres;
       if (further > 0) return goneOn(state, { ...change, toL: litres, ms }, report.imei);
-      // Not yet the other way round.
+      // The direction has not changed yet.
       if (-further < leastL) return quiet<FuelState>({ ...levelsAfter(state, ms, litres, fuelWindowMs), change });
     }
     const known =
@@ -88,7 +88,7 @@ const levelsAfter = (
   lows: withLevel(state?.lows ?? [], [ms, litres], windowMs, (level) => level < litres),
 });
 
-/** A level that was held until now counts from now. */
+/** Restarts a constant level at the current time. */
 const withLevel = (
   levels: readonly Level[],
   newest: Level,

@@ -1,18 +1,20 @@
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 
-/** A stand with the ignition on. */
+/** A stop with the ignition on. */
 export interface IdlingState {
   readonly sinceMs: number;
-  /** Device time of the newest report that counted. */
+  /** Device time of the newest counted report. */
   readonly ms: number;
   readonly isRaised?: true;
 }
 
-/** Of longer silences nobody knows what happened in them. */
+/** Longer silences are not counted. */
 const silenceMs = 600_000;
 
-/** `idling`: the ignition on for 5 minutes without moving, once a stand. Without a fix nobody knows whether the vehicle moves. */
+/**
+ * Finds `idling`: the ignition on for 5 minutes without movement, once per stop. Without a fix the movement is unknown.
+ */
 export const idlingRule: Rule<IdlingState> = {
   name: 'idling',
   takesLate: false,

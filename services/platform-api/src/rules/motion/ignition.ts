@@ -1,12 +1,12 @@
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 
-/** The ignition as it was last reported. */
+/** Last reported ignition. */
 export interface IgnitionState {
   readonly isOn: boolean;
 }
 
-/** `ignition_on` and `ignition_off`, at each change. */
+/** Finds `ignition_on` and `ignition_off` at each change. */
 export const ignitionRule: Rule<IgnitionState> = {
   name: 'ignition',
   takesLate: false,

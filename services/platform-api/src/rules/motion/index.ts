@@ -7,7 +7,7 @@ import { maintenanceDueRule } from './maintenance-due.ts';
 import { nightDrivingRule } from './night-driving.ts';
 import { towingRule } from './towing.ts';
 
-/** What the platform finds in how a vehicle is used (platform-contract.md, section 13.2). */
+/** Rules about the use of a vehicle. */
 export const motionRules: readonly Rule[] = [
   ignitionRule,
   idlingRule,

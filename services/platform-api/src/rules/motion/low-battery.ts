@@ -1,12 +1,12 @@
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 
-/** The battery is low, and that was said. */
+/** The battery is low and was reported. */
 export interface LowBatteryState {
   readonly isLow: true;
 }
 
-/** `low_battery`: at 20 % or less, once until it is charged above. */
+/** Finds `low_battery`: at 20 % or less, once until it is charged above. */
 export const lowBatteryRule: Rule<LowBatteryState> = {
   name: 'low_battery',
   takesLate: false,

@@ -1,12 +1,12 @@
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 
-/** The service of which was told. */
+/** The last reported service. */
 export interface MaintenanceState {
   readonly serviceKm: number;
 }
 
-/** `maintenance_due`: the vehicle's kilometres reach `attributes.next_service_km`; once for each such number. */
+/** Finds `maintenance_due`: the vehicle's mileage reaches `attributes.next_service_km`; once for each value. */
 export const maintenanceDueRule: Rule<MaintenanceState> = {
   name: 'maintenance_due',
   takesLate: false,

@@ -14,18 +14,18 @@ type Judged = Parameters<typeof contextOf>[0];
 
 const types = ({ type }: Raised): string => type;
 
-/** What a rule raises of reports: second and type. */
+/** Findings of a rule: second and type. */
 function told<S>(rule: Rule<S>, sketches: readonly Sketch[], judged: Judged = {}): string[] {
   return new Watched(rule, contextOf(judged)).report(...sketches).told(types);
 }
 
-describe('rules of how a vehicle is used', () => {
-  it('see only what comes in time', () => {
+describe('rules about the use of a vehicle', () => {
+  it('ignore late reports', () => {
     expect(motionRules.map(({ takesLate }) => takesLate)).toEqual(motionRules.map(() => false));
     expect(new Set(motionRules.map(({ name }) => name)).size).toBe(motionRules.length);
   });
 
-  it('say where and when', () => {
+  it('report the position and the time', () => {
     const watched = new Watched(ignitionRule, contextOf()).report(
       { at: 0, ignition: true },
       { at: 5, ignition: false, backfilled: true, gpsValid: false },
@@ -52,7 +52,7 @@ describe('ignition', () => {
       states.map((each, at) => ({ at, ignition: each })),
     );
 
-  it('is told at each change', () => {
+  it('is reported at each change', () => {
     expect(ignition(false, true, true, false, false, true)).toEqual([
       '1 ignition_on',
       '3 ignition_off',
@@ -60,7 +60,7 @@ describe('ignition', () => {
     ]);
   });
 
-  it('is not told at the first report, nor by reports that do not say', () => {
+  it('is not reported at the first report, nor by reports without it', () => {
     expect(ignition(true, null, true, null)).toEqual([]);
     expect(ignition(null, true, null, false)).toEqual(['3 ignition_off']);
   });
@@ -69,7 +69,7 @@ describe('ignition', () => {
 describe('idling', () => {
   const stand = (at: number, rest: Partial<Sketch> = {}): Sketch => ({ at, speed: 0, ignition: true, ...rest });
 
-  it('is 5 minutes of standing with the ignition on, once a stand', () => {
+  it('is 5 minutes of standing with the ignition on, once per stop', () => {
     const watched = new Watched(idlingRule, contextOf()).report(stand(0), stand(150), stand(299));
     expect(watched.told(types)).toEqual([]);
     watched.report(stand(300), stand(600), stand(2_000));
@@ -91,14 +91,14 @@ describe('idling', () => {
     expect(told(idlingRule, [stand(0), stand(100, { speed: 4.9 }), stand(300)])).toEqual(['300 idling']);
   });
 
-  it('is not what happens in a long silence, or without a fix', () => {
+  it('excludes long silences and reports without a fix', () => {
     expect(told(idlingRule, [stand(0), stand(700)])).toEqual([]);
     const hidden = { gpsValid: false };
     expect(told(idlingRule, [stand(0, hidden), stand(200, hidden), stand(400, hidden)])).toEqual([]);
     expect(told(idlingRule, [stand(0), stand(200, { ...hidden, speed: 50 }), stand(300)])).toEqual(['300 idling']);
   });
 
-  it('goes by the setting', () => {
+  it('uses the setting', () => {
     expect(told(idlingRule, [stand(0), stand(60)], { settings: { idlingMs: 60_000 } })).toEqual(['60 idling']);
   });
 });
@@ -117,13 +117,13 @@ describe('towing', () => {
     expect(watched.raised[0]?.attributes).toEqual({ speed: 5 });
   });
 
-  it('is not a vehicle that rolls while its ignition goes off, nor one without a fix', () => {
+  it('excludes a vehicle that rolls while its ignition is turned off, and one without a fix', () => {
     expect(told(towingRule, [{ at: 0, ignition: true, speed: 30 }, off(5, 20), off(10, 0)])).toEqual([]);
     expect(told(towingRule, [off(0, 0), off(5, 20, { gpsValid: false })])).toEqual([]);
     expect(told(towingRule, [off(0, 0), { at: 5, speed: 20, ignition: null }])).toEqual([]);
   });
 
-  it('is told once until the ignition was on or the vehicle stood', () => {
+  it('is reported once until the ignition was on or the vehicle stood', () => {
     expect(
       told(towingRule, [off(0, 0), off(5, 20), off(10, 0), off(60, 0), off(65, 20), off(70, 0), off(100, 20)]),
     ).toEqual(['5 towing']);
@@ -149,18 +149,18 @@ describe('fuel', () => {
     expect(told(fuelRule, levels([0, 200], [60, 220], [299, 240]), truck)).toEqual(['299 fuel_fill']);
   });
 
-  it('or by 8 l where the size of the tank is not known', () => {
+  it('or by 8 l if the size of the tank is unknown', () => {
     expect(told(fuelRule, levels([0, 50], [60, 42.1]))).toEqual([]);
     const watched = new Watched(fuelRule, contextOf()).report(...levels([0, 50], [60, 42]));
     expect(watched.raised).toMatchObject([{ type: 'fuel_drop', attributes: { from_l: 50, to_l: 42, change_l: -8 } }]);
   });
 
-  it('is used up more slowly', () => {
+  it('excludes normal consumption', () => {
     expect(told(fuelRule, levels([0, 50], [200, 46], [301, 42], [501, 38], [702, 34]))).toEqual([]);
     expect(told(fuelRule, levels([0, 50], [301, 30]))).toEqual([]);
   });
 
-  it('is measured from the level that was held, standing or moving', () => {
+  it('is measured from the constant level, standing or moving', () => {
     expect(told(fuelRule, levels([0, 50], [600, 50], [1_000, 50], [1_200, 41]))).toEqual(['1200 fuel_drop']);
     expect(
       told(
@@ -183,18 +183,18 @@ describe('fuel', () => {
     ]);
   });
 
-  it('that turns is another change', () => {
+  it('in the other direction is another change', () => {
     const turned = levels([0, 20], [60, 30], [90, 40], [120, 35], [150, 31], [200, 20], [900, 20], [960, 10]);
     expect(told(fuelRule, turned)).toEqual(['60 fuel_fill', '150 fuel_drop', '960 fuel_drop']);
   });
 
-  it('goes by the settings', () => {
+  it('uses the settings', () => {
     const settings = { fuelChange: 0.5, fuelChangeL: 2, fuelWindowMs: 60_000 };
     expect(told(fuelRule, levels([0, 200], [30, 1]), { ...truck, settings })).toEqual([]);
     expect(told(fuelRule, levels([0, 50], [61, 47], [70, 45]), { settings })).toEqual(['70 fuel_drop']);
   });
 
-  it('keeps no more levels than it needs', () => {
+  it('stores no more levels than it needs', () => {
     const watched = new Watched(fuelRule, contextOf());
     for (let at = 0; at < 500; at += 1) watched.report(...levels([at, 100 - at / 1_000]));
     expect(watched.state?.highs.length).toBeLessThanOrEqual(100);
@@ -206,7 +206,7 @@ describe('low battery', () => {
   const charges = (...percents: readonly (number | null)[]): Sketch[] =>
     percents.map((batteryPercent, at) => ({ at, batteryPercent }));
 
-  it('is told at 20 %, once until it is charged above', () => {
+  it('is reported at 20 %, once until it is charged above', () => {
     expect(told(lowBatteryRule, charges(30, 21, 20, 15, 20, null, 12, 21, 19))).toEqual([
       '2 low_battery',
       '8 low_battery',
@@ -214,7 +214,7 @@ describe('low battery', () => {
     expect(told(lowBatteryRule, charges(10, 9))).toEqual(['0 low_battery']);
   });
 
-  it('goes by the setting', () => {
+  it('uses the setting', () => {
     expect(told(lowBatteryRule, charges(40, 35), { settings: { lowBatteryPercent: 35 } })).toEqual(['1 low_battery']);
   });
 });
@@ -224,7 +224,7 @@ describe('night driving', () => {
   const at = (hour: number, minute = 0): number => (hour - 10) * 3_600 + minute * 60;
   const drive = (seconds: number, rest: Partial<Sketch> = {}): Sketch => ({ at: seconds, speed: 5, ...rest });
 
-  it('is movement after 23:00 and before 05:00 of the vehicle', () => {
+  it('is movement between 23:00 and 05:00 in the time zone of the vehicle', () => {
     expect(told(nightDrivingRule, [drive(at(22, 59)), drive(at(23))])).toEqual([`${at(23)} night_driving`]);
     expect(told(nightDrivingRule, [drive(at(28, 59))])).toHaveLength(1);
     expect(told(nightDrivingRule, [drive(at(29))])).toEqual([]);
@@ -232,12 +232,12 @@ describe('night driving', () => {
     expect(told(nightDrivingRule, [drive(at(23))], { vehicle: { timezone: 'Europe/Berlin' } })).toEqual([]);
   });
 
-  it('is told once a night', () => {
+  it('is reported once a night', () => {
     const nights = [at(23), at(24, 30), at(28), at(47), at(49)].map((each) => drive(each));
     expect(told(nightDrivingRule, nights)).toEqual([`${at(23)} night_driving`, `${at(47)} night_driving`]);
   });
 
-  it('goes by the settings', () => {
+  it('uses the settings', () => {
     const settings = { nightFromHour: 9, nightToHour: 11, movingKmh: 50 };
     expect(
       told(nightDrivingRule, [drive(0, { speed: 49 }), drive(5, { speed: 50 }), drive(at(11))], { settings }),
@@ -251,7 +251,7 @@ describe('maintenance', () => {
     watched.report({ at: odometerKm });
   };
 
-  it('is due when the kilometres reach next_service_km, once for each', () => {
+  it('is due when the mileage reaches next_service_km, once for each value', () => {
     const watched = new Watched<unknown>(maintenanceDueRule, contextOf());
     due(watched, 9_000, null);
     due(watched, 9_999, 10_000);

@@ -1,15 +1,15 @@
-import { localTimeOf } from '../../local-time.ts';
+import { toLocalTime } from '../../platform/local-time.ts';
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Rule } from '../rule.ts';
 import type { RuleSettings } from '../settings.ts';
 
-/** The night of which was told last. */
+/** The last reported night. */
 export interface NightState {
-  /** The local day on which it began, as days since 1970. */
+  /** Local day of its beginning, as days since 1970. */
   readonly night: number;
 }
 
-/** `night_driving`: the vehicle moves between 23:00 and 05:00 of its own time zone; once a night. */
+/** Finds `night_driving`: the vehicle moves between 23:00 and 05:00 of its own time zone; once a night. */
 export const nightDrivingRule: Rule<NightState> = {
   name: 'night_driving',
   takesLate: false,
@@ -23,9 +23,9 @@ export const nightDrivingRule: Rule<NightState> = {
   },
 };
 
-/** The night that it is, by the day on which it began; null by day. */
+/** Returns the night by the day of its beginning; null by day. */
 function nightAt(timezone: string, atMs: number, { nightFromHour, nightToHour }: RuleSettings): number | null {
-  const { minuteOfDay, day } = localTimeOf(timezone, atMs);
+  const { minuteOfDay, day } = toLocalTime(timezone, atMs);
   const hour = minuteOfDay / 60;
   if (nightFromHour <= nightToHour) return hour >= nightFromHour && hour < nightToHour ? day : null;
   if (hour >= nightFromHour) return day;

@@ -4,13 +4,14 @@ import { type Outcome, quiet, type Rule } from '../rule.ts';
 /** A vehicle with its ignition off. */
 export interface TowingState {
   readonly isRaised?: true;
-  /** Since when it has stood after it was towed; device time. */
+  /** Start of its stop after it was towed; device time. */
   readonly standsSinceMs?: number;
 }
 
 /**
- * `towing`: the vehicle moves with its ignition off. The report in which the ignition goes off does not count, as the vehicle may still roll. Raised again only after the
- * ignition was on, or the vehicle stood for as long as an alarm is clear before it is raised again.
+ * Finds `towing`: the vehicle moves with its ignition off. The report that turns the ignition off does not count,
+ * because the vehicle may still roll. Found again only after the ignition was on, or the vehicle stood for as long as
+ * an alarm must be clear.
  */
 export const towingRule: Rule<TowingState> = {
   name: 'towing',

@@ -12,7 +12,7 @@ export interface GatewayOrder {
 }
 
 /** What a client says of a payment that it has made. */
-export interface PaymentClaim {
+export interface PaymentProof {
   readonly paymentId: string;
   readonly signature: string | undefined;
 }
@@ -39,13 +39,13 @@ export interface Portal {
   readonly expiresAt: Date;
 }
 
-export interface PortalWish {
+export interface PortalRequest {
   readonly customerId: string | null;
   readonly accountId: number;
   readonly name: string;
   readonly returnUrl: string;
   /** Keeps the customer that was made. */
-  readonly keepCustomer: (customerId: string) => Promise<void>;
+  readonly saveCustomer: (customerId: string) => Promise<void>;
 }
 
 /** A payment provider. */
@@ -53,19 +53,19 @@ export interface PaymentGateway {
   readonly name: GatewayName;
   createOrder(order: Order): Promise<GatewayOrder>;
   /** True when the payment is proven; an AppError where the proof is wrong. */
-  verify(order: Order, claim: PaymentClaim): Promise<boolean>;
+  verify(order: Order, proof: PaymentProof): Promise<boolean>;
   /** The gateway's own page for customers; null where it has none. */
-  portal(wish: PortalWish): Promise<Portal | null>;
+  createPortal(request: PortalRequest): Promise<Portal | null>;
   stop(): void;
 }
 
 /** Reads an event of a webhook; 401 where its signature is not the provider's. */
-export type ReadEvent = (body: Buffer, headers: IncomingHttpHeaders) => PaymentEvent;
+export type EventReader = (body: Buffer, headers: IncomingHttpHeaders) => PaymentEvent;
 
-export const signatureInvalid = (cause?: unknown): AppError =>
+export const signatureInvalidError = (cause?: unknown): AppError =>
   new AppError('signature_invalid', 'The signature is not valid.', cause === undefined ? {} : { cause });
 
-export const notConfigured = (name: string): AppError =>
+export const notConfiguredError = (name: string): AppError =>
   new AppError('provider_not_configured', `The payment gateway ${name} is not configured.`);
 
 /** A failure of the gateway itself, which counts for its breaker; what it refuses does not. */
@@ -89,13 +89,13 @@ export class GatewayBreaker {
     });
   }
 
-  async call<T>(work: () => Promise<T>): Promise<T> {
+  async execute<T>(run: () => Promise<T>): Promise<T> {
     try {
-      return (await this.#breaker.fire(work)) as T;
+      return (await this.#breaker.fire(run)) as T;
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       if (this.#breaker.opened && !(cause instanceof GatewayError))
-        throw new AppError('unavailable', 'The payment gateway can not be reached at the moment.', { cause });
+        throw new AppError('unavailable', 'The payment gateway cannot be reached at the moment.', { cause });
       throw new AppError('upstream_error', 'The payment gateway did not take the request.', { cause });
     }
   }

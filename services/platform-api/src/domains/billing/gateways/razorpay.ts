@@ -1,30 +1,33 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { compileBody, parseJsonBody } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import type { Config } from '../../../config.ts';
+import type { Config } from '../../../assembly/config.ts';
 import {
+  type EventReader,
   GatewayBreaker,
   GatewayError,
-  notConfigured,
+  notConfiguredError,
   type PaymentEvent,
   type PaymentGateway,
-  type ReadEvent,
-  signatureInvalid,
+  signatureInvalidError,
 } from './gateway.ts';
 
-type Settings = Pick<Config, 'RAZORPAY_KEY_ID' | 'RAZORPAY_KEY_SECRET' | 'RAZORPAY_WEBHOOK_SECRET' | 'RAZORPAY_URL'>;
+type RazorpaySettings = Pick<
+  Config,
+  'RAZORPAY_KEY_ID' | 'RAZORPAY_KEY_SECRET' | 'RAZORPAY_WEBHOOK_SECRET' | 'RAZORPAY_URL'
+>;
 
-const requestLimitMs = 10_000;
+const requestTimeoutMs = 10_000;
 
 /** Payments by Razorpay: the client pays an order of the gateway, and shows a signature of what it has paid. */
-export function razorpayGateway(settings: Settings): PaymentGateway {
+export function createRazorpayGateway(settings: RazorpaySettings): PaymentGateway {
   const { RAZORPAY_KEY_ID: keyId, RAZORPAY_KEY_SECRET: secret, RAZORPAY_URL: url } = settings;
   const breaker = new GatewayBreaker();
   return {
     name: 'razorpay',
     createOrder: async (order) => {
-      if (keyId === undefined || secret === undefined) throw notConfigured('razorpay');
-      const made = await breaker.call(() =>
+      if (keyId === undefined || secret === undefined) throw notConfiguredError('razorpay');
+      const created = await breaker.execute(() =>
         post(`${url}/v1/orders`, `${keyId}:${secret}`, {
           amount: order.amount,
           currency: order.currency,
@@ -32,31 +35,31 @@ export function razorpayGateway(settings: Settings): PaymentGateway {
           notes: { order_id: String(order._id), account_id: String(order.accountId) },
         }),
       );
-      return { gatewayOrderId: made, publicKey: keyId, clientSecret: null, checkoutUrl: null };
+      return { gatewayOrderId: created, publicKey: keyId, clientSecret: null, checkoutUrl: null };
     },
     verify: async ({ gatewayOrderId }, { paymentId, signature }) => {
-      if (secret === undefined) throw notConfigured('razorpay');
+      if (secret === undefined) throw notConfiguredError('razorpay');
       const isSigned =
         gatewayOrderId !== null &&
         signature !== undefined &&
-        isSignature(signature, secret, Buffer.from(`${gatewayOrderId}|${paymentId}`));
-      if (!isSigned) throw signatureInvalid();
+        isSignatureValid(signature, secret, Buffer.from(`${gatewayOrderId}|${paymentId}`));
+      if (!isSigned) throw signatureInvalidError();
       return true;
     },
-    portal: async () => null,
+    createPortal: async () => null,
     stop: () => breaker.stop(),
   };
 }
 
 /** True for the hex HMAC-SHA256 of the bytes; takes the same time for every wrong one. */
-function isSignature(given: string, secret: string, bytes: Buffer): boolean {
-  const right = createHmac('sha256', secret).update(bytes).digest();
-  return /^[0-9a-f]{64}$/i.test(given) && timingSafeEqual(Buffer.from(given, 'hex'), right);
+function isSignatureValid(signature: string, secret: string, bytes: Buffer): boolean {
+  const expected = createHmac('sha256', secret).update(bytes).digest();
+  return /^[0-9a-f]{64}$/i.test(signature) && timingSafeEqual(Buffer.from(signature, 'hex'), expected);
 }
 
 async function post(url: string, credentials: string, body: object): Promise<string> {
   let response: Response;
-  let answer: { id?: unknown };
+  let responseBody: { id?: unknown };
   try {
     response = await fetch(url, {
       method: 'POST',
@@ -66,15 +69,16 @@ async function post(url: string, credentials: string, body: object): Promise<str
       },
       body: JSON.stringify(body),
       redirect: 'error',
-      signal: AbortSignal.timeout(requestLimitMs),
+      signal: AbortSignal.timeout(requestTimeoutMs),
     });
-    answer = (await response.json()) as { id?: unknown };
+    responseBody = (await response.json()) as { id?: unknown };
   } catch (cause) {
     throw new GatewayError('Razorpay could not be reached', { cause });
   }
   if (response.status === 400) throw new Error('Razorpay refused the order');
-  if (!response.ok || typeof answer.id !== 'string') throw new GatewayError(`Razorpay answered ${response.status}`);
-  return answer.id;
+  if (!response.ok || typeof responseBody.id !== 'string')
+    throw new GatewayError(`Razorpay answered ${response.status}`);
+  return responseBody.id;
 }
 
 const entity = Type.Object({
@@ -98,17 +102,20 @@ const envelope = Type.Object({
 const check = compileBody(envelope);
 
 /** Reads events of Razorpay's webhook: `X-Razorpay-Signature` over the raw body. */
-export const razorpayEvents =
-  ({ RAZORPAY_WEBHOOK_SECRET: secret }: Pick<Settings, 'RAZORPAY_WEBHOOK_SECRET'>): ReadEvent =>
+export const createRazorpayEventReader =
+  ({ RAZORPAY_WEBHOOK_SECRET: secret }: Pick<RazorpaySettings, 'RAZORPAY_WEBHOOK_SECRET'>): EventReader =>
   (body, headers) => {
     const signature = headers['x-razorpay-signature'];
-    if (secret === undefined || typeof signature !== 'string' || !isSignature(signature, secret, body))
-      throw signatureInvalid();
+    if (secret === undefined || typeof signature !== 'string' || !isSignatureValid(signature, secret, body))
+      throw signatureInvalidError();
     const event = check(parseJsonBody(body)) as Static<typeof envelope>;
-    const given = headers['x-razorpay-event-id'];
+    const envelopeData = headers['x-razorpay-event-id'];
     // The header is not signed, and may be left out: the body names itself.
-    const id = typeof given === 'string' && given !== '' ? given : createHash('sha256').update(body).digest('hex');
-    return { id, type: event.event, payment: paymentOf(event) };
+    const id =
+      typeof envelopeData === 'string' && envelopeData !== ''
+        ? envelopeData
+        : createHash('sha256').update(body).digest('hex');
+    return { id, type: event.event, payment: toPayment(event) };
   };
 
 const statuses = new Map<string, 'pending' | 'paid' | 'failed' | 'refunded'>([
@@ -119,20 +126,20 @@ const statuses = new Map<string, 'pending' | 'paid' | 'failed' | 'refunded'>([
   ['refund.processed', 'refunded'],
 ]);
 
-function paymentOf({ event, payload }: Static<typeof envelope>): PaymentEvent['payment'] {
+function toPayment({ event, payload }: Static<typeof envelope>): PaymentEvent['payment'] {
   const status = statuses.get(event);
   const payment = payload?.payment?.entity;
   const gatewayOrderId = payment?.order_id ?? payload?.order?.entity.id ?? null;
   if (status === undefined || gatewayOrderId === null) return null;
   // A part that is given back leaves the order paid.
   if (status === 'refunded' && (payment?.amount_refunded ?? 0) < (payment?.amount ?? 0)) return null;
-  const paid = payment?.amount ?? payload?.order?.entity.amount_paid ?? null;
+  const details = payment?.amount ?? payload?.order?.entity.amount_paid ?? null;
   return {
     status,
     gatewayOrderId,
     orderId: null,
     paymentId: payment?.id ?? null,
-    amount: status === 'paid' ? paid : null,
+    amount: status === 'paid' ? details : null,
     currency: payment?.currency ?? payload?.order?.entity.currency ?? null,
   };
 }

@@ -1,35 +1,38 @@
 import { createRequire } from 'node:module';
 import type { Stripe } from 'stripe';
-import type { Config } from '../../../config.ts';
+import type { Config } from '../../../assembly/config.ts';
 import {
+  type EventReader,
   GatewayBreaker,
   GatewayError,
-  notConfigured,
+  notConfiguredError,
   type PaymentEvent,
   type PaymentGateway,
-  type ReadEvent,
-  signatureInvalid,
+  signatureInvalidError,
 } from './gateway.ts';
 
 const require = createRequire(import.meta.url);
 /** Loads the SDK at first use: most installations take no payments. */
 const loadStripe = (): typeof Stripe => require('stripe') as never;
 
-type Settings = Pick<Config, 'STRIPE_SECRET_KEY' | 'STRIPE_PUBLISHABLE_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_URL'>;
+type StripeSettings = Pick<
+  Config,
+  'STRIPE_SECRET_KEY' | 'STRIPE_PUBLISHABLE_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_URL'
+>;
 
-const requestLimitMs = 10_000;
+const requestTimeoutMs = 10_000;
 const toleranceSeconds = 300;
 /** Stripe ends a session of its portal that nobody opens after this time. */
-const portalMs = 5 * 60_000;
+const portalTtlMs = 5 * 60_000;
 
 /** Payments by Stripe: an order is a PaymentIntent, confirmed by the client with its secret. */
-export function stripeGateway(settings: Settings): PaymentGateway {
+export function createStripeGateway(settings: StripeSettings): PaymentGateway {
   const { STRIPE_SECRET_KEY: key, STRIPE_PUBLISHABLE_KEY: publicKey = null } = settings;
   const breaker = new GatewayBreaker();
-  const client = key === undefined ? null : clientOf(key, settings.STRIPE_URL);
+  const client = key === undefined ? null : createClient(key, settings.STRIPE_URL);
   const call = <T>(work: (stripe: Stripe) => Promise<T>): Promise<T> => {
-    if (client === null) throw notConfigured('stripe');
-    return breaker.call(() => telling(work(client)));
+    if (client === null) throw notConfiguredError('stripe');
+    return breaker.execute(() => wrapErrors(work(client)));
   };
   return {
     name: 'stripe',
@@ -55,31 +58,31 @@ export function stripeGateway(settings: Settings): PaymentGateway {
       const isWhole = intent.amount_received >= amount && intent.currency.toUpperCase() === currency;
       return intent.status === 'succeeded' && isWhole;
     },
-    portal: async ({ customerId, accountId, name, returnUrl, keepCustomer }) => {
-      const customer = customerId ?? (await newCustomer(call, accountId, name));
-      if (customerId === null) await keepCustomer(customer);
+    createPortal: async ({ customerId, accountId, name, returnUrl, saveCustomer }) => {
+      const customer = customerId ?? (await createCustomer(call, accountId, name));
+      if (customerId === null) await saveCustomer(customer);
       const session = await call((stripe) => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl }));
-      return { url: session.url, expiresAt: new Date(Date.now() + portalMs) };
+      return { url: session.url, expiresAt: new Date(Date.now() + portalTtlMs) };
     },
     stop: () => breaker.stop(),
   };
 }
 
-async function newCustomer(
+async function createCustomer(
   call: <T>(work: (stripe: Stripe) => Promise<T>) => Promise<T>,
   accountId: number,
   name: string,
 ): Promise<string> {
-  const made = await call((stripe) =>
+  const created = await call((stripe) =>
     stripe.customers.create(
       { name, metadata: { account_id: String(accountId) } },
       { idempotencyKey: `account-${accountId}` },
     ),
   );
-  return made.id;
+  return created.id;
 }
 
-function clientOf(key: string, url: string): Stripe {
+function createClient(key: string, url: string): Stripe {
   const { hostname, port, protocol } = new URL(url);
   const isTls = protocol === 'https:';
   const StripeClient = loadStripe();
@@ -87,14 +90,14 @@ function clientOf(key: string, url: string): Stripe {
     host: hostname,
     port: port === '' ? (isTls ? 443 : 80) : Number(port),
     protocol: isTls ? 'https' : 'http',
-    timeout: requestLimitMs,
+    timeout: requestTimeoutMs,
     maxNetworkRetries: 1,
     telemetry: false,
   });
 }
 
 /** Failures of Stripe as such; what it refuses stays what it is. */
-async function telling<T>(work: Promise<T>): Promise<T> {
+async function wrapErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
@@ -106,35 +109,35 @@ async function telling<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Reads events of Stripe's webhook: `Stripe-Signature` over the raw body, 300 seconds old at most. */
-export const stripeEvents =
-  ({ STRIPE_WEBHOOK_SECRET: secret }: Pick<Settings, 'STRIPE_WEBHOOK_SECRET'>): ReadEvent =>
+export const createStripeEventReader =
+  ({ STRIPE_WEBHOOK_SECRET: secret }: Pick<StripeSettings, 'STRIPE_WEBHOOK_SECRET'>): EventReader =>
   (body, headers) => {
     const signature = headers['stripe-signature'];
-    if (secret === undefined || typeof signature !== 'string') throw signatureInvalid();
+    if (secret === undefined || typeof signature !== 'string') throw signatureInvalidError();
     let event: Stripe.Event;
     try {
       event = loadStripe().webhooks.constructEvent(body, signature, secret, toleranceSeconds);
     } catch (cause) {
-      throw signatureInvalid(cause);
+      throw signatureInvalidError(cause);
     }
-    return { id: event.id, type: event.type, payment: paymentOf(event) };
+    return { id: event.id, type: event.type, payment: toPayment(event) };
   };
 
-function paymentOf(event: Stripe.Event): PaymentEvent['payment'] {
+function toPayment(event: Stripe.Event): PaymentEvent['payment'] {
   switch (event.type) {
     case 'payment_intent.succeeded':
-      return ofIntent(event.data.object, 'paid', event.data.object.amount_received);
+      return intentFields(event.data.object, 'paid', event.data.object.amount_received);
     case 'payment_intent.processing':
-      return ofIntent(event.data.object, 'pending', null);
+      return intentFields(event.data.object, 'pending', null);
     case 'payment_intent.payment_failed':
     case 'payment_intent.canceled':
-      return ofIntent(event.data.object, 'failed', null);
+      return intentFields(event.data.object, 'failed', null);
     case 'charge.refunded': {
       const { refunded, payment_intent: intent, id, metadata } = event.data.object;
       // A part that is given back leaves the order paid.
       if (!refunded) return null;
       const gatewayOrderId = typeof intent === 'string' ? intent : (intent?.id ?? null);
-      const orderId = orderIdOf(metadata);
+      const orderId = parseOrderId(metadata);
       return { status: 'refunded', gatewayOrderId, orderId, paymentId: id, amount: null, currency: null };
     }
     default:
@@ -142,20 +145,20 @@ function paymentOf(event: Stripe.Event): PaymentEvent['payment'] {
   }
 }
 
-const ofIntent = (
+const intentFields = (
   { id, currency, metadata }: Stripe.PaymentIntent,
   status: 'pending' | 'paid' | 'failed',
   amount: number | null,
 ): PaymentEvent['payment'] => ({
   status,
   gatewayOrderId: id,
-  orderId: orderIdOf(metadata),
+  orderId: parseOrderId(metadata),
   paymentId: id,
   amount,
   currency: currency.toUpperCase(),
 });
 
-function orderIdOf(metadata: Readonly<Record<string, string>> | null): number | null {
+function parseOrderId(metadata: Readonly<Record<string, string>> | null): number | null {
   const text = metadata?.['order_id'] ?? '';
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }

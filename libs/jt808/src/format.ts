@@ -1,0 +1,40 @@
+import { detectEdition, type Edition } from './edition.ts';
+import { hexId } from './fields/index.ts';
+import type { Frame } from './frame.ts';
+import { formatBody, tryDecodeBody } from './message.ts';
+import { messageById } from './registry.ts';
+
+/** Log form of a frame's header: the keys of the reference's vectors. */
+export function formatHeader(frame: Frame): Record<string, unknown> {
+  return {
+    message_id: hexId(frame.messageId, 4),
+    phone: frame.phone,
+    serial: frame.serial,
+    body_length: frame.bodyLength,
+    encryption: frame.encryption,
+    protocol_version: frame.protocolVersion,
+    subpackage: frame.subpackage,
+    ...(frame.quirk === undefined ? {} : { quirk: frame.quirk }),
+  };
+}
+
+/** Log form of a whole body, known or not; a body that does not fit gives `error`. */
+export function formatMessageBody(messageId: number, body: Buffer, edition: Edition): Record<string, unknown> {
+  const definition = messageById(messageId);
+  if (definition === undefined) return { raw_hex: body.toString('hex').toUpperCase() };
+  const result = tryDecodeBody(definition, body, edition);
+  if (result.ok) return formatBody(definition, result.body);
+  return { error: result.error.message, raw_hex: body.toString('hex').toUpperCase() };
+}
+
+/** Log form of a frame with its body; a part of a split message shows its length only. */
+export function formatFrame(frame: Frame, edition: Edition = detectEdition(frame)): Record<string, unknown> {
+  return { ...formatHeader(frame), body: formatFrameBody(frame, edition) };
+}
+
+function formatFrameBody(frame: Frame, edition: Edition): Record<string, unknown> {
+  if (frame.subpackage !== null) return { part_length: frame.bodyLength };
+  // Nobody has the key: the bytes say nothing.
+  if (frame.encryption !== 0) return { raw_hex: frame.body.toString('hex').toUpperCase() };
+  return formatMessageBody(frame.messageId, frame.body, edition);
+}

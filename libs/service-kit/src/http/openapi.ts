@@ -1,0 +1,303 @@
+import type { TSchema } from 'typebox';
+import type { Route } from './route.ts';
+
+/** Content of an OpenAPI document beside its routes. */
+export interface OpenApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly basePath: string;
+  /** Tags of the routes in document order, with descriptions. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** JSON Schema of the error body, with a title. */
+  readonly errorSchema: TSchema;
+  /** Security of a service that supports more than API keys. */
+  readonly security?: SecurityInfo;
+  /** Request headers that a route supports, by name. */
+  readonly requestHeaders?: (route: Route) => Readonly<Record<string, HeaderInfo>>;
+  /** Descriptions of common parameters by name, for parameters without one. */
+  readonly parameters?: Readonly<Record<string, { readonly description: string; readonly example?: unknown }>>;
+  /** Returns text that is added to a route's description. */
+  readonly remark?: (route: Route) => string;
+}
+
+/** Ways to authenticate. */
+export interface SecurityInfo {
+  /** Security Scheme Objects by name. */
+  readonly schemes: Readonly<Record<string, object>>;
+  /** Security requirements of a route: any one of these, each a set of schemes that apply together. */
+  readonly requirements: (route: Route) => readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+/** A request header. */
+export interface HeaderInfo {
+  readonly description: string;
+  readonly schema: TSchema;
+}
+
+/**
+ * Returns the OpenAPI 3.1 document of a route table. It uses the schemas that validate, so that the two cannot differ.
+ * A schema whose `title` has the form of a name (`UploadedVideo`) becomes a component.
+ */
+export function createOpenApiDocument(info: OpenApiInfo, routes: readonly Route[]): Record<string, unknown> {
+  const schemas = new Schemas();
+  const error = schemas.convert(info.errorSchema);
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = info.basePath + route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method]: createOperation(route, { info, schemas, error }) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: info.title, version: info.version, description: info.description },
+    servers: [{ url: '/', description: 'The host that serves this document.' }],
+    tags: Object.entries(info.tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: schemas.components(),
+      responses: commonErrors(error),
+      headers: routes.some(({ isStatic }) => isStatic === true) ? headers : commonHeaders,
+      securitySchemes: (info.security ?? apiKeySecurity).schemes,
+    },
+  };
+}
+
+const apiKeySecurity: SecurityInfo = {
+  schemes: {
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'x-api-key',
+      description: 'Required if the service runs with DEVICE_API_AUTH=key; otherwise the header is ignored.',
+    },
+  },
+  requirements: (route) => (route.isSecured === false ? [] : [{ apiKey: [] }, {}]),
+};
+
+const countSchema = { type: 'integer', minimum: 0 };
+const commonHeaders = {
+  'X-Request-Id': {
+    description: "The client's X-Request-Id (1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'), or a generated one.",
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before a retry.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-RateLimit-Limit': { description: 'Burst size.', schema: countSchema },
+  'X-RateLimit-Remaining': { description: 'Remaining requests of the burst.', schema: countSchema },
+  'X-RateLimit-Reset': {
+    description: 'When the full burst is available again, in seconds since 1970.',
+    schema: countSchema,
+  },
+};
+
+const headers = {
+  ...commonHeaders,
+  ETag: { description: 'Identifies this version of the response.', schema: { type: 'string' } },
+};
+
+type HeaderName = keyof typeof headers;
+
+const headerRefs = (...names: readonly HeaderName[]): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const rateLimitHeaders: readonly HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+/** Common parts of the operations of a document. */
+interface OperationContext {
+  readonly info: OpenApiInfo;
+  readonly schemas: Schemas;
+  /** Published schema of errors. */
+  readonly error: unknown;
+}
+
+function createOperation(route: Route, { info, schemas, error }: OperationContext): Record<string, unknown> {
+  const descriptions = [route.description, info.remark?.(route)].filter((text) => text !== undefined && text !== '');
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(descriptions.length === 0 ? {} : { description: descriptions.join('\n\n') }),
+    tags: route.tags ?? [],
+    security: (info.security ?? apiKeySecurity).requirements(route),
+    parameters: [
+      ...createParameters(route.params, 'path', schemas, info),
+      ...createParameters(route.query, 'query', schemas, info),
+      ...Object.entries({ ...info.requestHeaders?.(route), ...conditionalHeaders(route) }).map(([name, header]) => ({
+        name,
+        in: 'header',
+        ...header,
+      })),
+    ],
+    ...(route.body === undefined && route.bodyTypes === undefined
+      ? {}
+      : { requestBody: createRequestBody(route, schemas) }),
+    responses: {
+      ...successResponses(route, schemas),
+      ...notModifiedResponse(route),
+      ...errorResponses(route, schemas, error),
+      ...commonErrorRefs,
+    },
+  };
+}
+
+/** Responses of every operation to requests that fail before routing. */
+const commonErrorNames = { 408: 'RequestTimeout', 431: 'HeadersTooLarge' };
+const commonErrorRefs = Object.fromEntries(
+  Object.entries(commonErrorNames).map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+);
+
+function commonErrors(error: unknown): Record<string, unknown> {
+  const createResponse = (description: string) => ({ description, content: { 'application/json': { schema: error } } });
+  return {
+    [commonErrorNames[408]]: createResponse('The request did not arrive in time.'),
+    [commonErrorNames[431]]: createResponse('The address and the headers of the request exceed 64 KiB together.'),
+  };
+}
+
+/** A body that the route parses itself may have no schema. */
+const createRequestBody = (route: Route, schemas: Schemas): Record<string, unknown> => ({
+  required: route.bodyIsOptional !== true,
+  content: Object.fromEntries(
+    (route.bodyTypes ?? ['application/json']).map((type) => [type, { schema: schemas.convert(route.body ?? {}) }]),
+  ),
+});
+
+/** Header with which a client revalidates a stored response. */
+const conditionalHeaders = (route: Route): Readonly<Record<string, HeaderInfo>> =>
+  route.isStatic === true
+    ? {
+        'If-None-Match': {
+          description: 'The `ETag` of the stored response: 304 if it is unchanged.',
+          schema: { type: 'string', maxLength: 200, pattern: '^[\\x20-\\x7e]*$' },
+        },
+      }
+    : {};
+
+const notModifiedResponse = (route: Route): Record<string, unknown> =>
+  route.isStatic === true
+    ? {
+        304: {
+          description: 'The response is unchanged.',
+          headers: headerRefs('X-Request-Id', 'ETag', ...rateLimitHeadersFor(route)),
+        },
+      }
+    : {};
+
+const rateLimitHeadersFor = (route: Route): readonly HeaderName[] =>
+  route.bucket === undefined ? [] : rateLimitHeaders;
+
+function successResponses(route: Route, schemas: Schemas): Record<string, unknown> {
+  const schema = route.response === undefined ? { type: 'string', format: 'binary' } : schemas.convert(route.response);
+  const content = Object.fromEntries(
+    [route.contentType ?? 'application/json'].flat().map((type) => [type, { schema }]),
+  );
+  const tag: readonly HeaderName[] = route.isStatic === true ? ['ETag'] : [];
+  const response = { headers: headerRefs('X-Request-Id', ...tag, ...rateLimitHeadersFor(route)), content };
+  const descriptions = { ...(route.returns200 === false ? {} : { 200: 'Success.' }), ...route.extraSuccesses };
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([status, description]) => [status, { description, ...response }]),
+  );
+}
+
+const errorResponses = (route: Route, schemas: Schemas, error: unknown): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(route.errors).map(([status, errorResponse]) => [
+      status,
+      {
+        description: typeof errorResponse === 'string' ? errorResponse : errorResponse.description,
+        headers: headerRefs(
+          'X-Request-Id',
+          ...(status === '429' ? (['Retry-After', ...rateLimitHeadersFor(route)] as const) : []),
+        ),
+        content: {
+          'application/json': {
+            schema: typeof errorResponse === 'string' ? error : schemas.convert(errorResponse.schema),
+          },
+        },
+      },
+    ]),
+  );
+
+/** Keywords whose values are examples, not schemas. */
+const instanceKeywords = new Set(['const', 'default', 'enum', 'examples']);
+
+/** Returns schemas for the document. */
+class Schemas {
+  readonly #components = new Map<string, unknown>();
+
+  /**
+   * Returns a schema without keywords that only our validators know (`alias` is part of the description); a named one
+   * becomes a reference.
+   */
+  convert(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((part) => this.convert(part));
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { title: name, ...rest } = schema as { title?: unknown };
+    const converted: Record<string, unknown> = {};
+    for (const [key, part] of Object.entries(rest)) {
+      if (key === 'errorMessage' || key === 'alias' || key === 'trim') continue;
+      converted[key] =
+        key === 'properties' ? this.convertEach(part) : instanceKeywords.has(key) ? part : this.convert(part);
+    }
+    if (Array.isArray(converted['required']))
+      converted['required'] = converted['required'].filter((field) => !hasDefault(rest, field));
+    if ('alias' in rest) converted['description'] = withAlias(converted['description'], rest.alias);
+    return typeof name === 'string' ? this.#reference(name, converted) : converted;
+  }
+
+  /** Applies the same to several schemas by name. */
+  convertEach(schemas: unknown): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(schemas as object).map(([name, schema]) => [name, this.convert(schema)]));
+  }
+
+  #reference(name: string, converted: unknown): unknown {
+    const known = this.#components.get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted))
+      throw new Error(`Two schemas have the title ${name}`);
+    this.#components.set(name, converted);
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  components(): Record<string, unknown> {
+    return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** Fields with a default are optional. */
+const hasDefault = ({ properties }: { properties?: unknown }, field: unknown): boolean =>
+  ((properties ?? {}) as Record<string, { default?: unknown } | undefined>)[String(field)]?.default !== undefined;
+
+const withAlias = (description: unknown, alias: unknown): string =>
+  [description, `Also accepted as \`${String(alias)}\`.`].filter((text) => typeof text === 'string').join(' ');
+
+type ParameterSchemas = Record<
+  string,
+  TSchema & { description?: string; examples?: unknown[]; default?: unknown; enum?: unknown[] }
+>;
+
+function createParameters(
+  schema: Route['query'],
+  location: 'path' | 'query',
+  schemas: Schemas,
+  info: OpenApiInfo,
+): unknown[] {
+  if (schema === undefined) return [];
+  const required = new Set<string>(schema.required ?? []);
+  return Object.entries(schemas.convertEach(schema.properties) as ParameterSchemas).map(
+    ([name, { description = info.parameters?.[name]?.description, examples, ...rest }]) => {
+      const isRequired = location === 'path' || (required.has(name) && rest.default === undefined);
+      const example = examples?.[0] ?? rest.enum?.[0] ?? info.parameters?.[name]?.example;
+      return {
+        name,
+        in: location,
+        required: isRequired,
+        ...(description === undefined ? {} : { description }),
+        // Swagger UI sends the example of a parameter with a trial: only required parameters have one.
+        ...(isRequired && example !== undefined ? { example } : {}),
+        schema: { ...rest, ...(isRequired || examples === undefined ? {} : { examples }) },
+      };
+    },
+  );
+}

@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { stringifyBigInt } from './bigint-json.ts';
+
+describe('writeJson', () => {
+  it('writes every digit of a bigint at any position', () => {
+    const alarm = 2n ** 64n - 1n;
+    expect(stringifyBigInt({ alarm, list: [0n, 2n ** 63n], text: '18446744073709551615', none: null })).toBe(
+      '{"alarm":18446744073709551615,"list":[0,9223372036854775808],"text":"18446744073709551615","none":null}',
+    );
+    expect(stringifyBigInt(-5n)).toBe('-5');
+  });
+
+  it('equals JSON.stringify for everything else', () => {
+    const value = { at: new Date(0), text: 'é"\\', number: 1e21, missing: undefined, nested: [{}, [], 'a:1'] };
+    expect(stringifyBigInt(value)).toBe(JSON.stringify(value));
+  });
+});

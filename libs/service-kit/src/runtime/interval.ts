@@ -1,0 +1,43 @@
+/** Repeats a task, with a pause after each run. Returns a function that stops it and waits for a running task. */
+export function runPeriodically(intervalMs: number, task: () => Promise<unknown>, onError: (error: unknown) => void) {
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const run = async (): Promise<void> => {
+    try {
+      await task();
+    } catch (error) {
+      onError(error);
+    }
+    if (!isStopped) scheduleNext();
+  };
+  const scheduleNext = (): void => {
+    timer = setTimeout(() => {
+      running = run();
+    }, intervalMs);
+  };
+  scheduleNext();
+  return async (): Promise<void> => {
+    isStopped = true;
+    clearTimeout(timer);
+    await running;
+  };
+}
+
+const retryDelayMs = 1_000;
+
+/** Repeats a task until it succeeds once. */
+export function retryUntilSuccess(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let isDone = false;
+  const attempt = async (): Promise<void> => {
+    if (isDone) return;
+    await task();
+    isDone = true;
+  };
+  const first = attempt().catch(onError);
+  const stop = runPeriodically(retryDelayMs, attempt, onError);
+  return async () => {
+    await first;
+    await stop();
+  };
+}

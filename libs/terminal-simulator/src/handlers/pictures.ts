@@ -1,0 +1,84 @@
+import {
+  cameraShoot,
+  cameraShootResponse,
+  type Edition,
+  multimediaData,
+  multimediaSearch,
+  multimediaSearchResponse,
+  multimediaUploadRequest,
+  multimediaUploadResponse,
+  platformRetransmitRequest,
+  singleMultimediaUpload,
+} from '@fleet/jt808';
+import { takeSnapshot } from '../media/snapshot.ts';
+import { accept, createMessage, defineHandler, type HandlerContext, type Handlers } from './handler-context.ts';
+
+/** 0x8801 result 2: no camera on the channel. */
+const channelNotSupported = 2;
+const maxPictures = 10;
+
+/** Whole 0x0801 of a picture that the channel's camera takes now. */
+async function createPictureMessage(
+  terminal: HandlerContext,
+  channel: number,
+  multimediaId: number,
+  eventCode: number,
+) {
+  const data = await takeSnapshot(await terminal.cameras.clip(channel, 'sub'));
+  const location = terminal.vehicle.location();
+  const { edition } = terminal.options;
+  const parts = edition === '2011' ? { totalParts: 1, partId: 1 } : { location };
+  const body = { multimediaId, type: 0, format: 0, eventCode, channel, ...parts, data };
+  return createMessage(multimediaData, body, edition);
+}
+
+/** Takes pictures and sends them, as 0x8801 or an alarm asks. */
+export async function sendPictures(
+  terminal: HandlerContext,
+  channel: number,
+  ids: readonly number[],
+  eventCode: number,
+): Promise<void> {
+  for (const id of ids) terminal.send(await createPictureMessage(terminal, channel, id, eventCode));
+}
+
+const isVideoCommand = (command: number): boolean => command === 0xffff;
+
+function createShootResponse(serial: number, result: number, ids: number[] | undefined, edition: Edition) {
+  const body = { replySerial: serial, result, ...(ids === undefined ? {} : { multimediaIds: ids }) };
+  return createMessage(cameraShootResponse, body, edition);
+}
+
+/** Pictures and retransmission of parts. */
+export const pictureHandlers: Handlers = {
+  ...defineHandler(cameraShoot, (body, message, terminal) => {
+    const { channel, command } = body;
+    const { edition } = terminal.options;
+    if (!terminal.cameras.hasChannel(channel)) {
+      return { responses: [createShootResponse(message.serial, channelNotSupported, undefined, edition)] };
+    }
+    if (command === 0 || isVideoCommand(command)) return accept(message);
+    const count = Math.min(command, maxPictures);
+    const ids = Array.from({ length: count }, () => terminal.nextMultimediaId());
+    const responses =
+      edition === '2011' ? accept(message).responses : [createShootResponse(message.serial, 0, ids, edition)];
+    if (body.saveFlag === 1) return { responses };
+    return { responses, afterSend: () => sendPictures(terminal, channel, ids, 0) };
+  }),
+  ...defineHandler(multimediaSearch, (_body, message, terminal) => {
+    const body = { replySerial: message.serial, items: [] };
+    return { responses: [createMessage(multimediaSearchResponse, body, terminal.options.edition)] };
+  }),
+  ...defineHandler(multimediaUploadRequest, (_body, message) => accept(message)),
+  ...defineHandler(singleMultimediaUpload, (body, message, terminal) =>
+    accept(message, () => sendPictures(terminal, 1, [body.multimediaId], 0)),
+  ),
+  ...defineHandler(multimediaUploadResponse, (body, _message, terminal) => {
+    const missing = terminal.findSentParts({ messageId: multimediaData.id }, body.retransmitIds);
+    return { responses: [], afterSend: () => terminal.resend(missing) };
+  }),
+  ...defineHandler(platformRetransmitRequest, (body, _message, terminal) => {
+    const missing = terminal.findSentParts({ serial: body.originalSerial }, body.packageIds);
+    return { responses: [], afterSend: () => terminal.resend(missing) };
+  }),
+};

@@ -1,0 +1,81 @@
+// Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. Exits with 1 if a part of the repository has more words to replace than
+// recorded there, and prints them. `--list` prints all.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './steps.mjs';
+import { allowed, identifierWords, phrases, remaining } from './vocabulary.mjs';
+
+/** Matches what a source file consists of, in the order in which the alternatives have to be tried. */
+const tokens =
+  /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<template>`(?:[^`\\]|\\.)*`)|(?<regexp>(?<=[(,=:[!&|?{};\n>]\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*)|(?<name>[#$A-Z_a-z][\w$]*)/g;
+
+const ignored = /^(?:scripts\/vocabulary\.mjs|docs\/glossary\.md|pnpm-lock\.yaml)$/;
+const testTitle = /\b(?:describe|it|test)(?:\.\w+)*\($/;
+
+/** Returns the words of a camelCase name in lower case; none of a snake_case name, which is the name of a data field. */
+const splitName = (name) =>
+  name.includes('_') ? [] : (name.replace(/^#/, '').match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []);
+
+function checkPhrases(text, at, report) {
+  for (const { pattern, use } of phrases) {
+    const match = pattern.exec(text);
+    if (match !== null) report(at + match.index, match[0], use);
+  }
+}
+
+function checkName(name, at, report) {
+  if (allowed.has(name.replace(/^#/, ''))) return;
+  for (const word of splitName(name)) {
+    const use = Object.hasOwn(identifierWords, word.toLowerCase()) ? identifierWords[word.toLowerCase()] : undefined;
+    if (use !== undefined) report(at, name, use);
+  }
+}
+
+function checkSource(text, report) {
+  for (const match of text.matchAll(tokens)) {
+    const { comment, string, template, name } = match.groups;
+    if (comment !== undefined) checkPhrases(comment, match.index, report);
+    else if (name !== undefined) checkName(name, match.index, report);
+    else if (
+      (string ?? template) !== undefined &&
+      testTitle.test(text.slice(Math.max(0, match.index - 40), match.index).trimEnd())
+    )
+      checkPhrases(string ?? template, match.index, report);
+  }
+}
+
+/** Checks the prose of a document: code blocks and code spans may quote anything. */
+function checkDocument(text, report) {
+  const prose = text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, ' '));
+  prose.split('\n').reduce((at, line) => {
+    checkPhrases(line, at, report);
+    return at + line.length + 1;
+  }, 0);
+}
+
+/** Returns the part of the repository that a file belongs to: a package, or a folder or file of the root. */
+const partOf = (file) => /^(?:libs|services)\/[^/]+/.exec(file)?.[0] ?? file.split('/')[0];
+
+const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');
+const hits = new Map();
+for (const file of files.filter((name) => /\.(?:ts|tsx|mjs|md)$/.test(name) && !ignored.test(name))) {
+  const text = readFileSync(join(root, file), 'utf8');
+  const part = partOf(file);
+  const report = (at, found, use) => {
+    const line = `${file}:${text.slice(0, at).split('\n').length}: "${found}": use ${use}`;
+    hits.set(part, [...(hits.get(part) ?? []), line]);
+  };
+  (file.endsWith('.md') ? checkDocument : checkSource)(text, report);
+}
+
+const isListed = process.argv.includes('--list');
+let failed = false;
+for (const [part, lines] of [...hits].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  const limit = remaining[part] ?? 0;
+  const isOver = lines.length > limit;
+  failed ||= isOver;
+  if (isOver || isListed) console.log(lines.join('\n'));
+  console.log(`${part}: ${lines.length} words to replace, at most ${limit}${isOver ? ' (docs/glossary.md)' : ''}`);
+}
+process.exitCode = failed ? 1 : 0;

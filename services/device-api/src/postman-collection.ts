@@ -1,0 +1,144 @@
+import { createApiDocument } from './api-document.ts';
+
+/** The parts of the OpenAPI document that a request consists of. */
+interface OpenApiDocument {
+  info: { title: string; description: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+interface Operation {
+  summary: string;
+  description?: string;
+  tags: string[];
+  security: object[];
+  parameters: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  /** Without a description: the common responses of every request. */
+  responses: Record<string, { description?: string }>;
+}
+interface Parameter {
+  name: string;
+  required: boolean;
+  description?: string;
+  example?: Primitive;
+  schema: Schema;
+}
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  examples?: Primitive[];
+  default?: Primitive;
+  enum?: Primitive[];
+}
+type Primitive = string | number | boolean;
+
+/** Variables that a partner fills in once; requests name them as `{{imei}}`. */
+const variables: Record<string, { value: string; description: string }> = {
+  base_url: { value: 'http://127.0.0.1:8080', description: 'Address of the service; by default that of npm start.' },
+  api_key: { value: '', description: 'Sent as x-api-key. Ignored if the service requires no keys.' },
+  imei: { value: '013800138001', description: 'Terminal number of 12 or 20 digits.' },
+  channel: { value: '1', description: 'Camera channel.' },
+  start_time: { value: '2026-08-01T02:00:00Z', description: 'In any offset; write + as %2B.' },
+  end_time: { value: '2026-08-01T02:05:00Z', description: 'In any offset; write + as %2B.' },
+  video_id: { value: '', description: 'Set from the response of /videos/upload.' },
+};
+
+/** Returns the Device API as a Postman collection (format 2.1), generated from the OpenAPI document. */
+export function createPostmanCollection(): Record<string, unknown> {
+  const document = createApiDocument() as unknown as OpenApiDocument;
+  const { info, tags, paths } = document;
+  const orderedItems = Object.entries(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        tag: operation.tags[0],
+        isLast: method === 'delete',
+        item: toItem(document, method, path, operation),
+      })),
+    )
+    // Who runs a folder from top to bottom still needs what would be deleted.
+    .toSorted((a, b) => Number(a.isLast) - Number(b.isLast));
+  return {
+    info: {
+      name: info.title,
+      description: info.description,
+      schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
+    },
+    auth: {
+      type: 'apikey',
+      apikey: Object.entries({ in: 'header', key: 'x-api-key', value: '{{api_key}}' }).map(([key, value]) => ({
+        key,
+        value,
+        type: 'string',
+      })),
+    },
+    variable: Object.entries(variables).map(([key, { value, description }]) => ({ key, value, description })),
+    item: tags.map(({ name, description }) => ({
+      name,
+      description,
+      item: orderedItems.filter(({ tag }) => tag === name).map(({ item }) => item),
+    })),
+  };
+}
+
+function toItem(
+  document: OpenApiDocument,
+  method: string,
+  path: string,
+  operation: Operation,
+): Record<string, unknown> {
+  const query = operation.parameters.map((parameter) => toQueryParameter(parameter));
+  const enabledQuery = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`);
+  const body = operation.requestBody?.content['application/json']?.schema;
+  const responses = Object.entries(operation.responses).flatMap(([status, { description }]) =>
+    description === undefined ? [] : [`- ${status}: ${description}`],
+  );
+  return {
+    name: operation.summary,
+    ...(path.endsWith('/videos/upload') ? { event: [saveVideoIdEvent] } : {}),
+    request: {
+      method: method.toUpperCase(),
+      description: [operation.description, responses.join('\n')].filter(Boolean).join('\n\n'),
+      ...(operation.security.length === 0 ? { auth: { type: 'noauth' } } : {}),
+      ...(body === undefined ? {} : jsonBody(createSample(document, body))),
+      url: {
+        raw: `{{base_url}}${path}${enabledQuery.length === 0 ? '' : `?${enabledQuery.join('&')}`}`,
+        host: ['{{base_url}}'],
+        path: path.slice(1).split('/'),
+        query,
+      },
+    },
+  };
+}
+
+/** Optional parameters are disabled. */
+function toQueryParameter({ name, required, description, example, schema }: Parameter) {
+  const value = name in variables ? `{{${name}}}` : String(example ?? getExample(schema) ?? '');
+  return { key: name, value, ...(description === undefined ? {} : { description }), disabled: !required };
+}
+
+const getExample = ({ examples, default: defaultValue, enum: choices }: Schema): Primitive | undefined =>
+  examples?.[0] ?? defaultValue ?? choices?.[0];
+
+/** Returns a body with the required fields. */
+function createSample(document: OpenApiDocument, schema: Schema): unknown {
+  if (schema.$ref !== undefined)
+    return createSample(document, document.components.schemas[schema.$ref.replace(/^.*\//, '')] ?? {});
+  if (schema.properties === undefined) return getExample(schema);
+  const required = Object.entries(schema.properties).filter(([name]) => schema.required?.includes(name));
+  return Object.fromEntries(required.map(([name, property]) => [name, createSample(document, property)]));
+}
+
+const jsonBody = (sample: unknown): Record<string, unknown> => ({
+  header: [{ key: 'Content-Type', value: 'application/json' }],
+  body: { mode: 'raw', raw: JSON.stringify(sample, null, 2), options: { raw: { language: 'json' } } },
+});
+
+const saveVideoIdEvent = {
+  listen: 'test',
+  script: {
+    type: 'text/javascript',
+    exec: ["if (pm.response.code === 200) pm.collectionVariables.set('video_id', pm.response.json().video_id);"],
+  },
+};

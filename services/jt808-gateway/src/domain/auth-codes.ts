@@ -1,0 +1,55 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** 128 bits as hex: short ASCII, as some terminals keep no more than 60 bytes. */
+const macDigits = 32;
+
+/** What an authentication code proves: `epoch` is the number of log-outs before it was given. */
+export type CodeCheck = { readonly kind: 'valid'; readonly epoch: number } | { readonly kind: 'wrong' };
+
+/**
+ * Authentication codes of terminals (0x8100, 0x0102). A code is derived, not stored: the same terminal gets the same code on each registration, on
+ * every pod, until it logs out. The epoch stands in the code, so that it can be checked while Redis is away.
+ */
+export class AuthCodes {
+  readonly #secret: string;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  /** The code of a terminal; `imei` is the canonical number. */
+  createCode(imei: string, epoch: number): string {
+    return epoch.toString(36) + this.#mac(imei, epoch);
+  }
+
+  /** Checks a code in constant time; `epoch` is the one in force, or null when that cannot be known now. */
+  check(imei: string, code: string, epoch: number | null): CodeCheck {
+    const claimedEpoch = Number.parseInt(code.slice(0, -macDigits), 36);
+    const receivedMac = Buffer.from(code.slice(-macDigits));
+    const isEpochReadable = Number.isSafeInteger(claimedEpoch) && claimedEpoch >= 0;
+    const expectedMac = Buffer.from(this.#mac(imei, isEpochReadable ? claimedEpoch : 0));
+    const isMacValid = receivedMac.length === expectedMac.length && timingSafeEqual(receivedMac, expectedMac);
+    if (!isEpochReadable || !isMacValid || (epoch !== null && claimedEpoch !== epoch)) return { kind: 'wrong' };
+    return { kind: 'valid', epoch: claimedEpoch };
+  }
+
+  #mac(imei: string, epoch: number): string {
+    return createHmac('sha256', this.#secret).update(`${imei}/${epoch}`).digest('hex').slice(0, macDigits);
+  }
+}
+
+/**
+ * Codes that the body of a 0x0102 may mean, likeliest first. The 2019 body is a length, the code, IMEI and version; but terminals with a 2019 header and
+ * the plain body of 2013 exist, and the other way round.
+ */
+export function parseCandidateCodes(body: Buffer, is2019: boolean): string[] {
+  const plain = decodeText(body);
+  const length = body[0] ?? 0;
+  const lengthPrefixed = length > 0 && length < body.length ? decodeText(body.subarray(1, 1 + length)) : undefined;
+  if (lengthPrefixed === undefined) return [plain];
+  return is2019 ? [lengthPrefixed, plain] : [plain, lengthPrefixed];
+}
+
+function decodeText(bytes: Buffer): string {
+  return bytes.toString('latin1').replace(/^\0+|\0+$/g, '');
+}

@@ -1,0 +1,63 @@
+import {
+  avAttributesResponse,
+  type BodyResult,
+  cameraShootResponse,
+  type Edition,
+  queryAttributesResponse,
+  queryLocationResponse,
+  queryParametersResponse,
+  tryDecodeBody,
+  vehicleControlResponse,
+} from '@fleet/jt808';
+
+/** Reply serial and total in front of the items of a 0x1205. */
+const listHeaderBytes = 6;
+const recordingBytes = 28;
+
+/** What is wrong with the body of a specific answer, or null when its fields can be read. */
+export function validateResponse(messageId: number, body: Buffer, edition: Edition): string | null {
+  switch (messageId) {
+    // The items of a list may come in several messages, so that its total fits none of them: whole items are enough.
+    case 0x1205:
+      if (body.length < listHeaderBytes) return `0x1205 has ${body.length} bytes`;
+      return (body.length - listHeaderBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
+    case 0x1003:
+      return describeError(tryDecodeBody(avAttributesResponse, body, edition));
+    case 0x0104:
+      return describeError(tryDecodeBody(queryParametersResponse, body, edition));
+    case 0x0107:
+      return describeError(tryDecodeBody(queryAttributesResponse, body, edition));
+    case 0x0500:
+      return describeError(tryDecodeBody(vehicleControlResponse, body, edition));
+    case 0x0805:
+      return describeError(tryDecodeBody(cameraShootResponse, body, edition));
+    case 0x0201:
+      return describeError(tryDecodeBody(queryLocationResponse, body, edition));
+    default:
+      return null;
+  }
+}
+
+function describeError(decoded: BodyResult<unknown>): string | null {
+  return decoded.ok ? null : decoded.error.message;
+}
+
+/** How many recordings several 0x1205 of one query hold, and how many they announce. */
+export function countRecordings(bodies: readonly Buffer[]): { items: number; total: number } {
+  let items = 0;
+  let total = 0;
+  for (const body of bodies) {
+    items += (body.length - listHeaderBytes) / recordingBytes;
+    total = Math.max(total, body.readUInt32BE(2));
+  }
+  return { items, total };
+}
+
+/** One 0x1205 body of all that came; its total is what was announced, so that a list that is not whole can be told from one that is. */
+export function joinRecordings(bodies: readonly Buffer[]): Buffer {
+  const first = bodies[0] ?? Buffer.alloc(listHeaderBytes);
+  const joined = Buffer.concat([first, ...bodies.slice(1).map((body) => body.subarray(listHeaderBytes))]);
+  const { items, total } = countRecordings(bodies);
+  joined.writeUInt32BE(Math.max(items, total), 2);
+  return joined;
+}

@@ -1,0 +1,263 @@
+import {
+  type Edition,
+  encodeMessage,
+  type Frame,
+  registrationEdition,
+  registrationResponse,
+  serverTimeResponse,
+  type TerminalAddress,
+} from '@fleet/jt808';
+import type { Logger } from '@fleet/service-kit';
+import { type AuthCodes, parseCandidateCodes } from '../domain/auth-codes.ts';
+import type { Session } from '../domain/device.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { Connection } from '../net/connection.ts';
+import type { CommandRecord, CommandRecords } from '../store/command-records.ts';
+import type { Registration, Registrations } from '../store/registrations.ts';
+import type { DeviceAllowlist } from '../use-cases/device-allowlist.ts';
+import type { Sessions } from '../use-cases/sessions.ts';
+
+/** 0x8100: the standard's words for "not one of ours". */
+const unknownTerminalResult = 4;
+const maxAttemptsPerConnection = 10;
+
+export interface LoginHandlerOptions {
+  readonly codes: AuthCodes;
+  readonly allowlist: DeviceAllowlist;
+  /** Terminals without a registration on record need no valid code. */
+  readonly acceptUnregistered: boolean;
+  readonly registrations: Registrations;
+  readonly records: CommandRecords;
+  readonly sessions: Sessions;
+  readonly metrics: GatewayMetrics;
+  readonly log: Logger;
+}
+
+/** Acknowledgements and the log-out say nothing that a session is needed for. */
+const canBeginSession = (messageId: number): boolean => messageId !== 0x0001 && messageId !== 0x0003;
+
+/** Registration, authentication, log-out and the server's time: what a terminal may say before it has a session. */
+export class LoginHandler {
+  readonly #options: LoginHandlerOptions;
+
+  constructor(options: LoginHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** 0x0100 -> 0x8100. Its content is never a reason to refuse. */
+  register(connection: Connection, frame: Frame, imei: string | null): void {
+    const edition: Edition = frame.header === '2019' ? '2019' : registrationEdition(frame.body, '2013');
+    if (imei === null) {
+      this.#refuseRegistration(connection, frame, edition);
+      return;
+    }
+    this.#runPaused(connection, async () => {
+      if (!(await this.#options.allowlist.isAllowed(imei))) {
+        this.#refuseRegistration(connection, frame, edition);
+        return;
+      }
+      connection.registeredEdition = edition;
+      connection.registration = Buffer.from(frame.body);
+      connection.isUnregistered = false;
+      if (connection.session?.device.imei === imei) connection.session.edition = edition;
+      const epoch = await this.#options.registrations.register(imei, edition).catch((error: unknown) => {
+        // Degraded: a code of the first epoch. Where that is not in force, the terminal will be told and registers again.
+        this.#onRedisFailure('register', error);
+        return 0;
+      });
+      this.#options.metrics.logins.inc({ message: 'registration', result: 'accepted' });
+      this.#sendRegistrationResponse(connection, frame, edition, 0, this.#options.codes.createCode(imei, epoch));
+    });
+  }
+
+  /** 0x0102 -> 0x8001. `onAccepted` runs once the terminal has its session. */
+  authenticate(
+    connection: Connection,
+    frame: Frame,
+    imei: string | null,
+    onAccepted: (session: Session) => void = () => undefined,
+  ): void {
+    if (imei === null) {
+      this.#refuseAuthentication(connection, frame, 'number');
+      return;
+    }
+    this.#runPaused(connection, async () => {
+      const [isAllowed, state] = await Promise.all([this.#options.allowlist.isAllowed(imei), this.#readState(imei)]);
+      if (!isAllowed) {
+        this.#refuseAuthentication(connection, frame, 'unknown');
+        return;
+      }
+      const epoch = this.#findValidEpoch(frame, imei, state.registration?.epoch ?? null);
+      connection.isUnregistered = epoch === null && this.#isUnregistered(state.registration);
+      if (epoch === null && !connection.isUnregistered) {
+        this.#refuseAuthentication(connection, frame, 'code');
+        return;
+      }
+      if (epoch !== null && state.registration !== null && state.registration.epoch === null)
+        this.#restoreEpoch(imei, epoch);
+      if (!(await this.#accept(connection, frame, imei, state))) return;
+      connection.reply(frame.toAddress(), frame.serial, frame.messageId, 0);
+      if (connection.session !== null) onAccepted(connection.session);
+    });
+  }
+
+  /** True when a message before the authentication may begin a session. */
+  canBeginUnregistered(connection: Connection, frame: Frame): boolean {
+    return this.#options.acceptUnregistered && !connection.mustAuthenticate && canBeginSession(frame.messageId);
+  }
+
+  /** Begins the session of a terminal that reports without registration and authentication. */
+  beginUnregistered(
+    connection: Connection,
+    frame: Frame,
+    imei: string,
+    callbacks: { onAccepted: () => void; onRefused: () => void },
+  ): void {
+    this.#runPaused(connection, async () => {
+      const [isAllowed, state] = await Promise.all([this.#options.allowlist.isAllowed(imei), this.#readState(imei)]);
+      connection.isUnregistered = isAllowed && this.#isUnregistered(state.registration);
+      if (!connection.isUnregistered) {
+        // The next reports are refused without a look at the registration, until the terminal authenticates.
+        connection.mustAuthenticate = true;
+        callbacks.onRefused();
+        return;
+      }
+      if (await this.#accept(connection, frame, imei, state)) callbacks.onAccepted();
+    });
+  }
+
+  /** A terminal that has a code must show it. While Redis is away nobody can tell, and the terminal tries again. */
+  #isUnregistered(registration: Registration | null): boolean {
+    return this.#options.acceptUnregistered && registration !== null && registration.epoch === null;
+  }
+
+  /** 0x0003 -> 0x8001: the code is void, the session ends, the connection may register again. */
+  logOut(connection: Connection, frame: Frame, imei: string, address: TerminalAddress): void {
+    this.#runPaused(connection, async () => {
+      let result = 0;
+      try {
+        // Without a registration there is no code to end, and a record would demand one at the next connection.
+        if (!connection.isUnregistered) await this.#options.registrations.incrementEpoch(imei);
+      } catch (error) {
+        // The code stays valid, so the terminal must not believe otherwise.
+        this.#onRedisFailure('logOut', error);
+        result = 1;
+      }
+      connection.reply(address, frame.serial, frame.messageId, result);
+      if (result === 0) this.#options.sessions.end(connection);
+    });
+  }
+
+  /** 0x0004 -> 0x8004, in UTC. */
+  sendServerTime(connection: Connection, frame: Frame): void {
+    const timeUtc = new Date(connection.receivedAtMs).toISOString().slice(0, 19);
+    const header = { edition: '2019', phone: frame.toAddress(), serial: connection.nextSerial() } as const;
+    for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
+  }
+
+  /** False when the connection was lost or replaced meanwhile. */
+  async #accept(
+    connection: Connection,
+    frame: Frame,
+    imei: string,
+    state: { registration: Registration | null; records: readonly CommandRecord[] },
+  ): Promise<boolean> {
+    const edition = this.#resolveEdition(connection, frame, state.registration);
+    const current = connection.session;
+    if (current?.device.imei === imei) {
+      current.address = frame.toAddress();
+      current.phone = frame.phone;
+    } else {
+      const serial = state.registration?.serial ?? null;
+      const session = await this.#options.sessions.begin(connection, frame, {
+        imei,
+        edition,
+        serial,
+        records: state.records,
+      });
+      if (session === null) return false;
+    }
+    connection.failedLogins = 0;
+    const message = connection.isUnregistered ? 'unregistered' : 'authentication';
+    this.#options.metrics.logins.inc({ message, result: 'accepted' });
+    return true;
+  }
+
+  #resolveEdition(connection: Connection, frame: Frame, registration: Registration | null): Edition {
+    if (frame.header === '2019') return '2019';
+    const reportedEdition = connection.registeredEdition ?? registration?.edition ?? '2013';
+    return reportedEdition === '2019' ? '2013' : reportedEdition;
+  }
+
+  /** Epoch of the valid code in the body; null when there is none. */
+  #findValidEpoch(frame: Frame, imei: string, epoch: number | null): number | null {
+    for (const code of parseCandidateCodes(frame.body, frame.header === '2019')) {
+      const check = this.#options.codes.check(imei, code, epoch);
+      if (check.kind === 'valid') return check.epoch;
+    }
+    return null;
+  }
+
+  async #readState(imei: string): Promise<{ registration: Registration | null; records: readonly CommandRecord[] }> {
+    try {
+      const [registration, records] = await Promise.all([
+        this.#options.registrations.read(imei),
+        this.#options.records.readAll(imei),
+      ]);
+      return { registration, records };
+    } catch (error) {
+      this.#onRedisFailure('readRegistration', error);
+      return { registration: null, records: [] };
+    }
+  }
+
+  #restoreEpoch(imei: string, epoch: number): void {
+    this.#options.registrations
+      .restoreEpoch(imei, epoch)
+      .catch((error: unknown) => this.#onRedisFailure('restoreEpoch', error));
+  }
+
+  #refuseRegistration(connection: Connection, frame: Frame, edition: Edition): void {
+    this.#options.metrics.logins.inc({ message: 'registration', result: 'refused' });
+    this.#sendRegistrationResponse(connection, frame, edition, unknownTerminalResult, undefined);
+    this.#countFailure(connection);
+  }
+
+  #refuseAuthentication(connection: Connection, frame: Frame, reason: string): void {
+    this.#options.metrics.logins.inc({ message: 'authentication', result: 'refused' });
+    this.#options.metrics.refused.inc({ reason });
+    connection.reply(frame.toAddress(), frame.serial, frame.messageId, 1);
+    this.#countFailure(connection);
+  }
+
+  #countFailure(connection: Connection): void {
+    connection.failedLogins += 1;
+    if (connection.failedLogins >= maxAttemptsPerConnection) connection.end('tooManyAttempts');
+  }
+
+  #sendRegistrationResponse(
+    connection: Connection,
+    frame: Frame,
+    edition: Edition,
+    result: number,
+    authCode: string | undefined,
+  ): void {
+    const body = { replySerial: frame.serial, result, authCode };
+    const header = { edition, phone: frame.toAddress(), serial: connection.nextSerial() };
+    for (const bytes of encodeMessage(registrationResponse, body, header)) connection.send(bytes);
+  }
+
+  /** Frames behind this one wait until the work is done: a terminal may send reports right behind its authentication. */
+  #runPaused(connection: Connection, task: () => Promise<void>): void {
+    connection.pause();
+    task()
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'a login failed'))
+      .finally(() => connection.resume())
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'frames behind a login failed'));
+  }
+
+  #onRedisFailure(operation: string, error: unknown): void {
+    this.#options.metrics.redisFailures.inc({ operation });
+    this.#options.log.debug({ err: error, operation }, 'Redis operation failed');
+  }
+}

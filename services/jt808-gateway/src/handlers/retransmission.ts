@@ -1,0 +1,19 @@
+import type { Reassembler } from '@fleet/jt808';
+import type { Devices } from '../domain/device.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { createRetransmitRequest } from './multimedia.ts';
+
+/** Asks for the parts that split messages lack, and counts the messages given up; to be called about once a second. */
+export function requestMissingSubpackages(reassembler: Reassembler, devices: Devices, metrics: GatewayMetrics): void {
+  for (const event of reassembler.poll()) {
+    if (event.kind === 'expired') {
+      metrics.dropped.inc({ kind: 'expiredTransfer' });
+      continue;
+    }
+    const session = devices.get(event.terminal)?.session;
+    if (session === undefined || session === null) continue;
+    const { edition, address, multimediaId, connection } = session;
+    const request = createRetransmitRequest({ ...event, edition, address, multimediaId });
+    if (request !== null) connection.send(request(connection.nextSerial()));
+  }
+}

@@ -1,0 +1,85 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../access/caller.ts';
+import { findVisibleAccount, publishStatusChanged } from '../domains/accounts/commands.ts';
+import type { Account } from '../domains/accounts/schema.ts';
+import { childAccountIds, findDeleted, setDeletionStep, updateAccount } from '../domains/accounts/store.ts';
+import { removeAccountUploads } from '../domains/accounts/uploads.ts';
+import { revokeAllKeys } from '../domains/api-keys/use-cases.ts';
+import { audit } from '../domains/audit/use-cases.ts';
+import { deleteCustomer } from '../domains/billing/use-cases.ts';
+import { removeMediaOf } from '../domains/media/removal.ts';
+import { forgetDevices } from '../domains/partners/use-cases.ts';
+import { revokeSessionsOfAccount } from '../domains/sessions/use-cases.ts';
+import { endLinksOfAccount } from '../domains/share-links/use-cases.ts';
+import { disableUsers } from '../domains/users/use-cases.ts';
+import { endSharesOfUser } from '../domains/vehicle-shares/use-cases.ts';
+import { endVehicles } from '../domains/vehicles/changes.ts';
+import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
+import { removeAccountData, removeUniqueValues } from '../store/retention-policies.ts';
+import { vehicleDeletionHooks } from './vehicle-deletion.ts';
+
+/**
+ * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
+ * behind that, personal fields when their time has come. The account as it was, or null.
+ */
+export async function deleteAccount(
+  deps: Deps,
+  caller: Caller,
+  id: number,
+  expectedVersion?: number,
+): Promise<Account | null> {
+  const account = await findVisibleAccount(deps.records, caller, id);
+  if (account === null) return null;
+  if (id === caller.accountId && caller.role !== 'owner')
+    throw new AppError('permission_denied', 'An account is deleted by its owner, or from above.');
+  if ((await childAccountIds(deps.records, [id])).length > 0)
+    throw new AppError('in_use', 'There are accounts below this one: they have to be deleted first.');
+  if ((await updateAccount(deps.records, id, { deletedAt: new Date() }, expectedVersion)) === null) return null;
+  for (const accountId of new Set([caller.accountId, id]))
+    await audit(deps, { ...caller, accountId }, 'accounts.delete', { type: 'accounts', id });
+  await revokeAccountAccess(deps, id);
+  void cleanUpAccount(deps, account).catch((error: unknown) =>
+    deps.log.error({ err: error, accountId: id }, 'a deleted account could not be ended: a sweep does that'),
+  );
+  return account;
+}
+
+/** What lets anybody in ends. */
+async function revokeAccountAccess(deps: Deps, accountId: number): Promise<void> {
+  await revokeAllKeys(deps, { accountId });
+  await revokeSessionsOfAccount(deps, { accountId });
+  await endLinksOfAccount(deps, { accountId });
+  await publishStatusChanged(deps, accountId);
+}
+
+/** Ends all that goes on by itself; every step may be done again. */
+async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
+  await revokeAccountAccess(deps, accountId);
+  for (const userId of await disableUsers(deps.records, { accountId })) {
+    await endSharesOfUser(deps, userId);
+    await removeWebhooksOfUser(deps, { accountId }, userId);
+  }
+  await endVehicles(deps, { accountId }, vehicleDeletionHooks(deps));
+  await removeAccountData(deps.database, accountId, 'at once');
+  await setDeletionStep(deps.records, accountId, { isEnded: true });
+}
+
+/** Ends what a process that died has left of deleted accounts, and removes personal fields of those deleted long enough ago. */
+export async function processDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
+  for (const account of await findDeleted(deps.records, 'not ended')) await cleanUpAccount(deps, account);
+  const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * 86_400_000);
+  for (const account of await findDeleted(deps.records, { before })) await eraseAccount(deps, account, now);
+}
+
+async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promise<void> {
+  const { database, records } = deps;
+  const areDeleted = [await removeAccountUploads(deps, id), await removeMediaOf(deps, { accountId: id })];
+  await removeAccountData(database, id, 'in time');
+  await deleteCustomer({ database }, { accountId: id });
+  await forgetDevices({ database }, { accountId: id });
+  await removeUniqueValues(database, 'accounts', [id]);
+  await setDeletionStep(records, id, { name: 'Deleted account', city: null, country: null });
+  // Clips and pictures that cannot be removed now are tried again by the next sweep.
+  if (areDeleted.every(Boolean)) await setDeletionStep(records, id, { erasedAt: now });
+}

@@ -1,0 +1,82 @@
+import { servePing } from '@fleet/bus';
+import { createDocumentSender, getRequestContext, type Lifecycle } from '@fleet/service-kit';
+import { type RequestHandler, Router } from 'express';
+import { AccessGuard, type AccessGuardDeps } from '../access/access-guard.ts';
+import { serveApiKeys } from '../domains/api-keys/handlers.ts';
+import { serveAuditLog } from '../domains/audit/handlers.ts';
+import { CommandWorker, workerTimings } from '../domains/commands/command-worker.ts';
+import { servePartners } from '../domains/partners/handlers.ts';
+import { serveVehicles } from '../domains/vehicles/handlers.ts';
+import { serveWebhooks } from '../domains/webhooks/handlers.ts';
+import { createPlatformRouter, throwIfDatabaseUnavailable } from '../http-api/platform-router.ts';
+import { JobScheduler } from '../jobs/scheduler.ts';
+import type { Deps } from '../platform/deps.ts';
+import { IdempotencyKeyStore } from '../store/idempotency.ts';
+import { apiBasePath, apiDocument } from './api-document.ts';
+import { createPlatformRoutes } from './routes.ts';
+
+/** Parts of the service that the role works with. */
+export interface ApiRoleDeps extends Pick<AccessGuardDeps, 'principals' | 'origins'> {
+  readonly serve: (api: RequestHandler) => void;
+  /** False where a test sweeps by itself. */
+  readonly runsJobs: boolean;
+  readonly hasFirstRecords: () => boolean;
+}
+
+/** Starts the role `api`: HTTP, requests on the bus, the command queue, sweeps. */
+export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps): void {
+  roleDeps.serve(createApiHandler(deps, roleDeps));
+  serveBusRequests(deps, lifecycle);
+  const commands = new CommandWorker(deps, workerTimings(deps.config));
+  lifecycle.onStop('command queue', () => commands.stop());
+  deps.mails.start();
+  if (!roleDeps.runsJobs) return;
+  const scheduler = new JobScheduler(deps, roleDeps.hasFirstRecords);
+  lifecycle.onStop('sweeps', () => scheduler.stop());
+}
+
+/** All of the API: the route table, the public keys, and what is said about paths that do not exist. */
+function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principals' | 'origins'>): RequestHandler {
+  const { log, records, tokens, limits, database } = deps;
+  const access = new AccessGuard({ records, tokens, limits, ...roleDeps });
+  const router = Router({ caseSensitive: true });
+  router.get('/.well-known/jwks.json', async (request, response) => {
+    getRequestContext(request, response, log);
+    const keys = await deps.signingKeys.jwks().catch(throwIfDatabaseUnavailable);
+    response.set('Cache-Control', 'public, max-age=60').json({ keys });
+  });
+  const sendDocument = createDocumentSender(apiDocument);
+  router.get(`${apiBasePath}/openapi.json`, (request, response) => {
+    getRequestContext(request, response, log);
+    sendDocument(response);
+  });
+  router.use(
+    apiBasePath,
+    createPlatformRouter({
+      log,
+      routes: createPlatformRoutes(deps),
+      idempotency: new IdempotencyKeyStore(database),
+      authorize: (route, context) => access.authorize(route, context),
+    }),
+  );
+  // What does not exist is told only to whom anything is told: 401 before 404.
+  router.use(apiBasePath, async (request, response, next) => {
+    await access.authenticateAny(getRequestContext(request, response, log));
+    next();
+  });
+  return router;
+}
+
+function serveBusRequests(deps: Deps, lifecycle: Lifecycle): void {
+  const { bus, records, log } = deps;
+  const onError = (error: unknown): void => log.error({ err: error }, 'a bus request failed');
+  for (const server of [
+    ...serveApiKeys(bus, records, onError),
+    ...serveVehicles(bus, records, onError),
+    ...servePartners(deps, onError),
+    serveAuditLog(deps),
+    ...serveWebhooks(bus, deps, onError),
+    servePing(bus, 'platform-api', { onError }),
+  ])
+    lifecycle.onStop('bus request', () => server.stop());
+}

@@ -1,0 +1,25 @@
+import { AppError, createApp, getRequestContext, type Logger } from '@fleet/service-kit';
+import type { Express, RequestHandler } from 'express';
+import { createPlatformErrorHandlers } from '../http-api/errors.ts';
+import { createStartPage } from '../http-api/start-page.ts';
+
+/** An application whose API comes later: until it is there, its paths answer 503. */
+export function createPlatformApp(
+  log: Logger,
+  trustProxy: string,
+  ...handlers: readonly RequestHandler[]
+): { app: Express; readonly serve: (api: RequestHandler) => void } {
+  let api: RequestHandler | undefined;
+  const app = createApp({ trustProxy });
+  for (const handler of handlers) app.use(handler);
+  app.use(createStartPage());
+  app.use((request, response, next) => {
+    if (api !== undefined) return void api(request, response, next);
+    const isOurs = request.path.startsWith('/api') || request.path.startsWith('/.well-known');
+    if (!isOurs) return next();
+    getRequestContext(request, response, log);
+    throw new AppError('unavailable', 'The service is still starting.');
+  });
+  app.use(...createPlatformErrorHandlers(log));
+  return { app, serve: (created) => (api = created) };
+}

@@ -1,0 +1,21 @@
+import { createLogger } from '@fleet/service-kit';
+import { type Database, openDatabase } from '@fleet/storage';
+import { RecordStore } from '../store/record-store.ts';
+import { loadConfig } from './config.ts';
+
+/** Runs a command line tool against the database of the service's own settings; what goes wrong is one sentence on standard error. */
+export async function runTool(tool: (records: RecordStore, database: Database) => Promise<string>): Promise<void> {
+  try {
+    const config = loadConfig(process.env);
+    const database = openDatabase(config.MONGODB_URL, { appName: 'platform-api-tool' });
+    try {
+      process.stdout.write(`${await tool(new RecordStore(database), database)}\n`);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    createLogger('platform-api', process.env['LOG_LEVEL'] ?? 'silent').error({ err: error }, 'the tool failed');
+    process.exitCode = 1;
+  }
+}

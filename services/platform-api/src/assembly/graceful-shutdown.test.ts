@@ -1,0 +1,55 @@
+import { fleetChanged, openBus, subscribe } from '@fleet/bus';
+import { openDatabase } from '@fleet/storage';
+import { expect, it, jest } from '@jest/globals';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { PlatformWorld } from '../testing/platform-world.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+it('lets requests under way end with all that they need: what they change is told to other replicas', async () => {
+  const harness = await PlatformWorld.open();
+  const { log, config } = harness.deps;
+  // The world's own is closed by then.
+  const database = openDatabase(config.MONGODB_URL, { appName: 'stop-test' });
+  const other = await openBus(`nats://127.0.0.1:${harness.nats.port}`, { name: 'another replica', log });
+  const received: string[] = [];
+  const recorder = subscribe(
+    other,
+    fleetChanged,
+    () => undefined,
+    ({ kind }) => received.push(kind),
+  );
+  await other.nc.flush();
+  const nextId = harness.records.nextId.bind(harness.records);
+  let resume: (() => void) | undefined;
+  const slow = jest.spyOn(harness.records, 'nextId').mockImplementation(async (...args) => {
+    if (resume === undefined) await new Promise<void>((resolve) => (resume = resolve));
+    return nextId(...args);
+  });
+  try {
+    const creating = harness.as(harness.ours.owner).post('/api/drivers', { name: 'Under way' });
+    await waitFor(() => resume !== undefined);
+    const stopping = harness.service.stop();
+    // It takes no more requests.
+    await waitFor(() =>
+      fetch(`${harness.base}/livez`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    resume?.();
+    expect(await creating).toMatchObject({ status: 201 });
+    await stopping;
+    await other.nc.flush();
+    expect(received).toEqual(['drivers']);
+  } finally {
+    slow.mockRestore();
+    recorder.stop();
+    await other.close();
+    await harness.service.stop();
+    await database.db.dropDatabase();
+    await database.close();
+    await harness.nats.remove();
+  }
+});

@@ -1,0 +1,90 @@
+import { purgeDedupe, purgeEntries } from '../domains/audit/store.ts';
+import { purgeExpiredAuth } from '../domains/auth/store.ts';
+import { processOrders } from '../domains/billing/use-cases.ts';
+import { removeOldCommands } from '../domains/commands/use-cases.ts';
+import { purgeArchivedNames } from '../domains/drivers/queries.ts';
+import { sweepAddresses } from '../domains/geocoding/store.ts';
+import { syncTerminals } from '../domains/geofences/terminal-sync.ts';
+import { settleRemovals } from '../domains/media/removal.ts';
+import { deleteOldRemovals, removeLostClips, removeOldMedia } from '../domains/media/retention.ts';
+import { recountAll } from '../domains/media/storage.ts';
+import { sweepTimes } from '../domains/notifications/record.ts';
+import { removeOldNotifications } from '../domains/notifications/retention.ts';
+import { sweepPositions } from '../domains/positions/retention.ts';
+import { sweepSessions } from '../domains/sessions/use-cases.ts';
+import { sweepUnassigned } from '../domains/unassigned-devices/use-cases.ts';
+import { eraseUsers } from '../domains/users/erasure.ts';
+import { removeEndedShares } from '../domains/vehicle-shares/use-cases.ts';
+import { endDeletedVehicles } from '../domains/vehicles/deleted.ts';
+import { raiseDocumentExpiry } from '../event-consumers/document-expiry.ts';
+import type { JobSlice } from '../jobs/job-slice.ts';
+import { removeOldMails } from '../mail/mail-store.ts';
+import { sweepSends } from '../notification-delivery/sent-log.ts';
+import type { Deps } from '../platform/deps.ts';
+import { IdempotencyKeyStore } from '../store/idempotency.ts';
+import { processDeletedAccounts } from './account-deletion.ts';
+import { vehicleDeletionHooks } from './vehicle-deletion.ts';
+
+interface JobTiming {
+  readonly name: string;
+  readonly everyMs: number;
+}
+
+/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
+export interface SimpleJob extends JobTiming {
+  readonly run: (deps: Deps) => Promise<unknown>;
+}
+
+/** One that may be long: a turn each minute, which answers where to go on, until all is done; `everyMs` is the rest behind that. */
+export interface SlicedJob extends JobTiming {
+  readonly runSlice: (deps: Deps, slice: JobSlice) => Promise<number | null>;
+}
+
+export type Job = SimpleJob | SlicedJob;
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** One line for each sweep; what it does in a domain is one of its use-cases. */
+export const jobs: readonly Job[] = [
+  { name: 'log-in', everyMs: hourMs, run: ({ database }) => purgeExpiredAuth(database) },
+  { name: 'mails', everyMs: hourMs, run: (deps) => removeOldMails(deps) },
+  { name: 'sessions', everyMs: hourMs, run: ({ records }) => sweepSessions(records) },
+  { name: 'kept addresses', everyMs: hourMs, run: ({ database }) => sweepAddresses(database) },
+  { name: 'idempotency keys', everyMs: hourMs, run: ({ database }) => new IdempotencyKeyStore(database).sweep() },
+  { name: 'audit log', everyMs: hourMs, runSlice: ({ records }, slice) => purgeEntries(records, slice) },
+  { name: 'told to the audit log', everyMs: hourMs, runSlice: ({ database }, slice) => purgeDedupe(database, slice) },
+  { name: 'notifications', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeOldNotifications(deps, slice) },
+  {
+    name: 'server times of notifications',
+    everyMs: hourMs,
+    runSlice: ({ database }, slice) => sweepTimes(database, slice),
+  },
+  { name: 'messages about notifications', everyMs: hourMs, run: ({ database }) => sweepSends(database) },
+  {
+    name: 'deleted vehicles',
+    everyMs: minuteMs,
+    run: (deps) => endDeletedVehicles(deps, vehicleDeletionHooks(deps)),
+  },
+  { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => settleRemovals(deps, slice) },
+  { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
+  { name: 'lost clips', everyMs: 24 * hourMs, runSlice: (deps, slice) => removeLostClips(deps, slice) },
+  { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recountAll(deps, slice) },
+  { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
+  { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
+  // Days are kept, not hours.
+  { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice) },
+  { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
+  { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
+  { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },
+  { name: 'orders', everyMs: minuteMs, run: (deps) => processOrders(deps) },
+  { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
+  { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => processDeletedAccounts(deps) },
+  { name: 'removed users', everyMs: hourMs, run: (deps) => eraseUsers(deps) },
+  { name: 'shares', everyMs: hourMs, run: (deps) => removeEndedShares(deps) },
+  {
+    name: 'signing keys',
+    everyMs: hourMs,
+    run: ({ signingKeys, config }) => signingKeys.rotateWhenDue(config.SIGNING_KEY_DAYS),
+  },
+];

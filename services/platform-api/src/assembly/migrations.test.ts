@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger } from '@fleet/service-kit';
+import { type Database, openDatabase } from '@fleet/storage';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { vehicleDefaults } from '../domains/vehicles/rules.ts';
+import { vehiclesIn } from '../domains/vehicles/store.ts';
+import { indexes } from '../store/indexes.ts';
+import { Lease } from '../store/lease.ts';
+import { type Migration, migrate } from '../store/migrate.ts';
+import { RecordStore } from '../store/record-store.ts';
+import { migrations } from './migrations.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+const log = createLogger('test', 'silent');
+let database: Database;
+let replica: Database;
+
+beforeEach(() => {
+  const url = new URL(testEnv('MONGODB_URL'));
+  url.pathname = `/migrations_${randomBytes(6).toString('hex')}`;
+  [database, replica] = [openDatabase(url.href, { appName: 'test' }), openDatabase(url.href, { appName: 'test' })];
+});
+afterEach(async () => {
+  await database.db.dropDatabase();
+  await database.close();
+  await replica.close();
+});
+
+const users = () => database.collection<{ _id: number }>('users');
+
+describe('migrate', () => {
+  it('fills in what records of the release before lack, and makes the indexes', async () => {
+    await users().insertOne({ _id: 1, email: 'a@b', role: 'owner', accountId: 1 } as never);
+    await users().insertOne({ _id: 2, email: 'c@d', role: 'viewer', disabled: true, language: 'de' } as never);
+    await migrate(database, log, migrations);
+    expect(await users().findOne({ _id: 1 })).toMatchObject({
+      email: 'a@b',
+      disabled: false,
+      totp: null,
+      language: 'en',
+    });
+    expect(await users().findOne({ _id: 2 })).toMatchObject({ disabled: true, language: 'de' });
+    const created = await database.collection('audit_log').indexes();
+    expect(created.map(({ key }) => Object.keys(key))).toContainEqual([
+      'accountId',
+      '_id',
+      'action',
+      'userId',
+      'createdAt',
+    ]);
+    await migrate(database, log, migrations);
+  });
+
+  it('replaces the indexes of a release before', async () => {
+    const drivers = database.collection('drivers');
+    await drivers.createIndex({ accountId: 1, _id: -1 });
+    await migrate(database, log, migrations);
+    const names = (await drivers.indexes()).map(({ name }) => name);
+    expect(names).toContain('accountId_1__id_-1_status_1');
+    expect(names).not.toContain('accountId_1__id_-1');
+  });
+
+  it('completes the vehicles of before, whose numbers are theirs alone from then on', async () => {
+    const old = {
+      accountId: 1,
+      ownerUserId: 1,
+      vehicleNo: 'AB12',
+      imei: '4711',
+      cameraUtcOffset: '+05:30',
+      version: 1,
+    };
+    await database.collection<{ _id: number }>('vehicles').insertOne({ _id: 7, ...old });
+    await migrate(database, log, migrations);
+    const vehicles = vehiclesIn(new RecordStore(database));
+    expect(await vehicles.find({ accountId: 1 }, 7)).toMatchObject({
+      ...vehicleDefaults,
+      ...old,
+      name: 'AB12',
+      recordedImei: '4711',
+    });
+    const again = { ...vehicleDefaults, ownerUserId: 1, vehicleNo: 'AB12' };
+    await expect(vehicles.insert({ accountId: 1 }, again)).rejects.toMatchObject({ code: 'duplicate' });
+  });
+
+  it('runs each one once and in order, by one of the replicas that start together', async () => {
+    const ran: string[] = [];
+    let concurrent = 0;
+    const list: Migration[] = [2, 1, 3].map((id) => ({
+      id,
+      name: `no ${id}`,
+      up: async (to) => {
+        concurrent += 1;
+        ran.push(`${id} (${concurrent})`);
+        await to.ping();
+        concurrent -= 1;
+      },
+    }));
+    await Promise.all([database, replica, database].map((each) => migrate(each, log, list)));
+    expect(ran).toEqual(['1 (1)', '2 (1)', '3 (1)']);
+    await migrate(replica, log, [...list, { id: 4, name: 'no 4', up: async () => ran.push('4') }]);
+    expect(ran).toHaveLength(4);
+  });
+
+  it('one that fails is not noted, and runs again', async () => {
+    let times = 0;
+    const list: Migration[] = [
+      {
+        id: 1,
+        name: 'fails first',
+        up: async () => {
+          times += 1;
+          if (times === 1) throw new Error('not yet');
+        },
+      },
+    ];
+    await expect(migrate(database, log, list)).rejects.toThrow('not yet');
+    await migrate(replica, log, list);
+    expect(times).toBe(2);
+  });
+
+  it('goes on where a replica died at it, and waits for one that lives', async () => {
+    const leases = database.collection<{ _id: string }>('leases');
+    await leases.insertOne({ _id: 'migrations', holder: 'dead', expiresAt: new Date(Date.now() - 1) } as never);
+    await migrate(database, log, migrations);
+    const held = await Lease.acquire(database, 'migrations');
+    let isDone = false;
+    const list = [...migrations, { id: 1_000, name: 'of the next release', up: async () => undefined }];
+    const waiting = migrate(replica, log, list).then(() => (isDone = true));
+    await waitFor(async () => (await leases.countDocuments()) === 1);
+    expect(isDone).toBe(false);
+    held.assertHeld();
+    await held.release();
+    await waiting;
+    const stopped = new AbortController();
+    const other = await Lease.acquire(database, 'migrations');
+    const later = [...list, { id: 1_001, name: 'of the release after', up: async () => undefined }];
+    const abandoned = migrate(replica, log, later, { signal: stopped.signal });
+    stopped.abort();
+    await expect(abandoned).rejects.toThrow(/abort/i);
+    await other.release();
+  });
+
+  it('waits for no lease where nothing is missing', async () => {
+    await migrate(database, log, migrations);
+    const held = await Lease.acquire(database, 'migrations');
+    await expect(migrate(replica, log, migrations)).resolves.toBeUndefined();
+    await held.release();
+  });
+
+  it('creates indexes again after a change of their list, and not otherwise', async () => {
+    const listIndexKeys = async (collection: string): Promise<object[]> =>
+      (await database.collection(collection).indexes()).map(({ key }) => key);
+    const list: Migration[] = [];
+    const first = [{ collection: 'things', keys: { accountId: 1, _id: -1 } }] as const;
+    await migrate(database, log, list, { indexes: first });
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }]);
+    await database.collection('things').dropIndexes();
+    await migrate(database, log, list, { indexes: first });
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }]);
+    await migrate(replica, log, list, { indexes: [...first, { collection: 'things', keys: { createdAt: 1 } }] });
+    expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
+  });
+
+  it('creates the other indexes where the server refuses one, and tries that one again at the next start', async () => {
+    const refused = { collection: 'things', keys: { place: 'no such kind' as never } };
+    const required = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
+    await migrate(database, log, [], { indexes: required });
+    const created = await database.collection('things').indexes();
+    expect(created.map(({ key }) => key)).toEqual([{ _id: 1 }, { createdAt: 1 }]);
+    expect(await database.collection('migrations').countDocuments()).toBe(0);
+  });
+
+  it('has ids that are unique and names, and indexes without repetition', () => {
+    expect(new Set(migrations.map(({ id }) => id)).size).toBe(migrations.length);
+    expect(new Set(indexes.map((index) => JSON.stringify(index))).size).toBe(indexes.length);
+  });
+});

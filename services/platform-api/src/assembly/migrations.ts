@@ -1,0 +1,82 @@
+import { type Database, dropIndexIfExists, indexNames } from '@fleet/storage';
+import { vehicleDefaults } from '../domains/vehicles/rules.ts';
+import { indexes, indexName, replacedIndexes } from '../store/indexes.ts';
+import type { Migration } from '../store/migrate.ts';
+
+/** Fills in fields where they are absent. */
+const setMissingFields =
+  (collection: string, fields: Readonly<Record<string, unknown>>) =>
+  async (database: Database): Promise<void> => {
+    for (const [field, value] of Object.entries(fields))
+      await database.collection(collection).updateMany({ [field]: { $exists: false } }, { $set: { [field]: value } });
+  };
+
+interface OldVehicle {
+  readonly _id: number;
+  readonly accountId: number;
+  readonly vehicleNo: string;
+  readonly imei: string;
+}
+
+/** The first vehicles had a number, a terminal and a clock alone. */
+async function completeVehicles(database: Database): Promise<void> {
+  const vehicles = database.collection<OldVehicle>('vehicles');
+  const values = database.collection<{ _id: string; recordId: number; takenAt: Date }>('unique_values');
+  const { imei: _imei, cameraUtcOffset: _offset, ...defaults } = vehicleDefaults;
+  for await (const { _id, accountId, vehicleNo, imei } of vehicles.find({ name: { $exists: false } })) {
+    const key = `vehicles.vehicleNo:${accountId}:${vehicleNo}`;
+    await values.updateOne({ _id: key }, { $setOnInsert: { recordId: _id, takenAt: new Date() } }, { upsert: true });
+    const fields: object = { ...defaults, name: vehicleNo, recordedImei: imei };
+    await vehicles.updateOne({ _id }, { $set: fields });
+  }
+}
+
+/** Drops indexes that wider ones replace, once these exist. */
+async function replaceIndexes(database: Database): Promise<void> {
+  for (const name of new Set(replacedIndexes.map(({ collection }) => collection))) {
+    const collection = database.collection(name);
+    const existing = await indexNames(collection);
+    const replaced = replacedIndexes
+      .filter((index) => index.collection === name)
+      .map(({ keys }) => indexName(keys))
+      .filter((index) => existing.includes(index));
+    if (replaced.length === 0) continue;
+    for (const index of indexes) if (index.collection === name) await collection.createIndex({ ...index.keys });
+    for (const index of replaced) await dropIndexIfExists(collection, index);
+  }
+}
+
+/** All migrations, in the order of their ids. */
+export const migrations: readonly Migration[] = [
+  {
+    id: 1,
+    name: 'accounts have a status, a dealer and a time zone',
+    up: setMissingFields('accounts', { status: 'active', dealerAccountId: null, timezone: 'UTC' }),
+  },
+  {
+    id: 2,
+    name: 'users have a phone number, settings, two-factor log-in, and may be disabled',
+    up: setMissingFields('users', {
+      phoneNumber: null,
+      canViewVideo: true,
+      language: 'en',
+      timezone: 'UTC',
+      totp: null,
+      disabled: false,
+      lastLoginAt: null,
+    }),
+  },
+  {
+    id: 3,
+    name: 'API keys have a maker, may mint tokens, or be that of a dashboard',
+    up: setMissingFields('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
+  },
+  { id: 4, name: 'vehicles have all their fields, and numbers that are theirs alone', up: completeVehicles },
+  {
+    id: 5,
+    name: 'accounts have a place, and may be deleted',
+    up: setMissingFields('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
+  },
+  { id: 6, name: 'users show to have their phone numbers', up: setMissingFields('users', { phoneVerifiedAt: null }) },
+  { id: 7, name: 'indexes hold the fields of filters', up: replaceIndexes },
+];

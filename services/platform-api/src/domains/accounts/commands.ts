@@ -1,0 +1,149 @@
+import { AppError } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import { isPermitted } from '../../access/roles.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined as asGiven } from '../../platform/fields.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { invalidateKeys } from '../api-keys/use-cases.ts';
+import { audit } from '../audit/use-cases.ts';
+import { tellAccessChanged } from '../sessions/use-cases.ts';
+import { hashPassword } from '../users/passwords.ts';
+import { checkTimezone, readContact } from '../users/rules.ts';
+import type { User } from '../users/schema.ts';
+import { maxAccountDepth } from './account-status.ts';
+import type { Account } from './schema.ts';
+import { childAccountIds, findAccount, listAccounts, updateAccount } from './store.ts';
+import { createAccount } from './use-cases.ts';
+
+type AccountCommandDeps = Pick<Deps, 'records' | 'bus' | 'log'>;
+type AccountViewer = Pick<Caller, 'accountId' | 'role'>;
+
+/** Whether an account is one that a caller may see besides the own: all for superadmins, those below for dealers. */
+export async function canAccessAccount(
+  records: RecordStore,
+  viewer: AccountViewer,
+  account: Account,
+): Promise<boolean> {
+  if (viewer.role === 'superadmin') return true;
+  if (viewer.role !== 'dealer') return false;
+  let parent: Account | null = account;
+  for (let depth = 0; depth < maxAccountDepth && parent !== null && parent.dealerAccountId !== null; depth += 1) {
+    if (parent.dealerAccountId === viewer.accountId) return true;
+    parent = await findAccount(records, parent.dealerAccountId);
+  }
+  return false;
+}
+
+/** An account that the caller may see, or null. */
+export async function findVisibleAccount(records: RecordStore, caller: Caller, id: number): Promise<Account | null> {
+  const account = await findAccount(records, id);
+  if (account === null || id === caller.accountId) return account;
+  return (await canAccessAccount(records, caller, account)) ? account : null;
+}
+
+/** The accounts below the caller. */
+export async function listAccessibleAccounts(
+  records: RecordStore,
+  caller: Caller,
+  listOptions: Parameters<typeof listAccounts>[2],
+): ReturnType<typeof listAccounts> {
+  if (caller.role === 'superadmin') return listAccounts(records, null, listOptions);
+  return listAccounts(
+    records,
+    [caller.accountId, ...(await descendantAccountIds(records, caller.accountId))],
+    listOptions,
+  );
+}
+
+/** Ids of all accounts below a dealer's, those of sub-dealers and theirs included. */
+async function descendantAccountIds(records: RecordStore, accountId: number): Promise<number[]> {
+  const descendants: number[] = [];
+  let level: readonly number[] = [accountId];
+  for (let depth = 0; depth < maxAccountDepth && level.length > 0; depth += 1) {
+    level = await childAccountIds(records, level);
+    descendants.push(...level);
+  }
+  return descendants;
+}
+
+/** Makes everybody look again at whom an account and those below it let in. */
+export async function publishStatusChanged(deps: Pick<Deps, 'records' | 'bus'>, accountId: number): Promise<void> {
+  for (const id of [accountId, ...(await descendantAccountIds(deps.records, accountId))]) {
+    tellAccessChanged(deps, { accountId: id });
+    await invalidateKeys(deps, { accountId: id });
+  }
+}
+
+/** What a body says of an account's first owner. */
+export interface OwnerInput {
+  readonly name: string;
+  readonly email?: string | null | undefined;
+  readonly phone_number?: string | null | undefined;
+  readonly password?: string | undefined;
+  readonly role?: 'owner' | 'dealer' | undefined;
+}
+
+/** What a body says of an account itself. */
+interface AccountInput {
+  readonly name?: string | undefined;
+  readonly timezone?: string | undefined;
+  readonly city?: string | null | undefined;
+  readonly country?: string | null | undefined;
+}
+
+/** 409 `limit_reached` where an account below a dealer's would be out of sight from the top: who suspends a dealer suspends all below. */
+async function assertDepthAllowed(records: RecordStore, dealerAccountId: number): Promise<void> {
+  let parent = await findAccount(records, dealerAccountId);
+  for (let depth = 1; parent !== null && parent.dealerAccountId !== null; depth += 1) {
+    if (depth >= maxAccountDepth)
+      throw new AppError('limit_reached', `Accounts stand below ${maxAccountDepth} dealers at most.`);
+    parent = await findAccount(records, parent.dealerAccountId);
+  }
+}
+
+/** Opens an account for a customer, or for a (sub-)dealer, below the caller. */
+export async function createCustomerAccount(
+  deps: AccountCommandDeps,
+  caller: Caller,
+  input: AccountInput & { name: string; owner: OwnerInput },
+): Promise<{ account: Account; user: User }> {
+  checkTimezone(input.timezone);
+  if (caller.role === 'dealer') await assertDepthAllowed(deps.records, caller.accountId);
+  const { name, password, role = 'owner' } = input.owner;
+  const owner = {
+    name,
+    role,
+    ...readContact(input.owner),
+    passwordHash: password === undefined ? null : await hashPassword(password),
+  };
+  const dealerAccountId = caller.role === 'dealer' ? caller.accountId : null;
+  const fields = { ...toAccountFields(input), name: input.name, dealerAccountId };
+  const created = await createAccount(deps.records, fields, owner);
+  await audit(deps, caller, 'accounts.create', { type: 'accounts', id: created.account._id }, { name: input.name });
+  return created;
+}
+
+/** Changes an account: its status from above alone, the rest by its own administrators too. */
+export async function updateAccountAsCaller(
+  deps: AccountCommandDeps,
+  caller: Caller,
+  id: number,
+  input: AccountInput & { status?: Account['status'] | undefined },
+  expectedVersion?: number,
+): Promise<Account | null> {
+  const account = await findVisibleAccount(deps.records, caller, id);
+  if (account === null) return null;
+  const isManager = isPermitted(caller.role, 'accounts') && id !== caller.accountId;
+  if (!isManager && (input.status !== undefined || !isPermitted(caller.role, 'administration')))
+    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
+  checkTimezone(input.timezone);
+  const { status } = input;
+  const change = { ...toAccountFields(input), ...asGiven({ status }) };
+  const changed = await updateAccount(deps.records, id, change, expectedVersion);
+  if (changed === null) return null;
+  if (status !== undefined && status !== account.status) await publishStatusChanged(deps, id);
+  await audit(deps, { ...caller, accountId: id }, 'accounts.update', { type: 'accounts', id }, change);
+  return changed;
+}
+
+const toAccountFields = ({ name, timezone, city, country }: AccountInput) => asGiven({ name, timezone, city, country });

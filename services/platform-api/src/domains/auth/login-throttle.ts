@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '@fleet/service-kit';
+import type { Deps } from '../../platform/deps.ts';
+import { normalizePhone } from '../../platform/phone.ts';
+import { normalEmail } from '../users/rules.ts';
+import type { User } from '../users/schema.ts';
+import { findByEmail, findByPhone } from '../users/use-cases.ts';
+import { countAttempt, deleteAttempts, revertAttempt } from './store.ts';
+
+const maxFailures = 5;
+const lockMs = 15 * 60_000;
+
+/** An identifier in one form, so that failures with any spelling of it count together. */
+export const normalizeIdentifier = (identifier: string): string =>
+  identifier.includes('@') ? normalEmail(identifier) : (normalizePhone(identifier) ?? identifier.trim().toLowerCase());
+
+/** The user of an identifier in its normal form, in whatever account. */
+export const findByIdentifier = (deps: Pick<Deps, 'records'>, identifier: string): Promise<User | null> =>
+  identifier.includes('@') ? findByEmail(deps.records, identifier) : findByPhone(deps.records, identifier);
+
+/** Attempts to log in with an identifier: five failures lock it for 15 minutes, whether there is such a user or not. */
+export class LoginThrottle {
+  readonly #deps: Pick<Deps, 'database'>;
+  readonly #id: string;
+
+  private constructor(deps: Pick<Deps, 'database'>, id: string) {
+    this.#deps = deps;
+    this.#id = id;
+  }
+
+  /** Counts the attempt, so that many at the same time are no way around the limit; 429 while the identifier is locked. */
+  static async begin(deps: Pick<Deps, 'database'>, identifier: string, now = new Date()): Promise<LoginThrottle> {
+    const id = createHash('sha256').update(identifier).digest('hex');
+    const { count, expiresAt } = await countAttempt(deps.database, id, lockMs, maxFailures, now);
+    if (count <= maxFailures) return new LoginThrottle(deps, id);
+    const seconds = Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));
+    throw new AppError('rate_limited', 'Too many failed attempts: log-in with this identifier is locked for a while.', {
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+
+  reset(): Promise<void> {
+    return deleteAttempts(this.#deps.database, this.#id);
+  }
+
+  /** Right so far, but not complete. */
+  revert(): Promise<void> {
+    return revertAttempt(this.#deps.database, this.#id);
+  }
+}

@@ -1,0 +1,26 @@
+import type { DeviceResponse } from '@fleet/bus';
+import { cameraShootResponse, formatMessageBody, tryDecodeBody } from '@fleet/jt808';
+
+/** Results of the terminal general response 0x0001, JT/T 808 table 9, by their number. */
+const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
+/** Results of 0x0805, JT/T 808-2013 table 84. */
+const captureResults = ['success', 'failure', 'unsupported'];
+
+/** What a terminal answered, in words. */
+export function toCommandResult({ result, message }: DeviceResponse): {
+  result: string;
+  answer: Record<string, unknown> | null;
+} {
+  if (message === null) return { result: resultName(results, result), answer: null };
+  const body = Buffer.from(message.bodyBase64, 'base64');
+  const { reply_serial: _serial, ...response } = formatMessageBody(message.id, body, message.edition);
+  const commandResult = { result: 'success', answer: { message_id: formatMessageId(message.id), ...response } };
+  if (message.id !== cameraShootResponse.id) return commandResult;
+  const shot = tryDecodeBody(cameraShootResponse, body, message.edition);
+  return shot.ok ? { ...commandResult, result: resultName(captureResults, shot.body.result) } : commandResult;
+}
+
+const resultName = (words: readonly string[], no: number | null): string =>
+  words[no ?? -1] ?? `unknown (${no ?? 'none'})`;
+
+const formatMessageId = (id: number): string => `0x${id.toString(16).padStart(4, '0')}`;

@@ -1,0 +1,48 @@
+import type { Bus } from '@fleet/bus';
+import { publishLive } from '../../event-consumers/live.ts';
+import { raiseHappenings } from '../../event-consumers/parts.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { vehiclesById } from '../vehicles/use-cases.ts';
+import { toCommandResponse } from './responses.ts';
+import type { Command } from './schema.ts';
+import { CommandQueue } from './store.ts';
+
+type CommandEventDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' | 'records' | 'redis'>;
+
+const batchSize = 100;
+
+/** Tells websockets of a command as it is now. */
+export function publishCommand(bus: Bus, command: Command): void {
+  const { accountId, vehicleId } = command;
+  publishLive(bus, accountId, [{ type: 'command', vehicleId, data: toCommandResponse(command) }]);
+}
+
+/** Tells of a command that an attempt has changed; where it has failed, with a notification. */
+export async function publishUpdate(deps: CommandEventDeps, id: number): Promise<void> {
+  const command = await new CommandQueue(deps.database).find(id);
+  if (command === null) return;
+  if (command.isUntold === true) await notifyFailure(deps, command);
+  publishCommand(deps.bus, command);
+}
+
+/** Raises `command_failed` for what has expired, and for what failed just before its replica died. */
+export async function notifyFailures(deps: CommandEventDeps): Promise<void> {
+  const queue = new CommandQueue(deps.database);
+  for (const command of await queue.listUnnotified(batchSize)) {
+    await notifyFailure(deps, command);
+    publishCommand(deps.bus, command);
+  }
+}
+
+/** Before it is noted as told: what is raised twice is one. */
+async function notifyFailure(deps: CommandEventDeps, command: Command): Promise<void> {
+  const { _id, accountId, vehicleId, commandId, type, status, error, result, completedAt } = command;
+  const vehicle = (await vehiclesById(deps.records, { accountId }, [vehicleId])).get(vehicleId);
+  if (vehicle !== undefined) {
+    const attributes = { command_id: commandId, command_type: type, status, error: error ?? status, result };
+    const atMs = (completedAt ?? command.updatedAt).getTime();
+    const event = { type: 'command_failed', subject: commandId, atMs, attributes };
+    await raiseHappenings(deps, [{ vehicle, happening: event }]);
+  }
+  await new CommandQueue(deps.database).markNotified(_id);
+}

@@ -1,0 +1,90 @@
+import { AppError, assertVersion, type Page, type Pagination, parseSort } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { omitUndefined } from '../../platform/fields.ts';
+import { toRecordResponse } from '../../platform/schemas.ts';
+import { audit } from '../audit/use-cases.ts';
+import type { DocumentResponse, DocumentType, ListDocumentsQuery, StoredDocument } from './schema.ts';
+import { documentCollection, findFile, insertFile, removeFile } from './store.ts';
+
+type DocumentDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log'>;
+
+const sealPurpose = (id: number): string => `document ${id}`;
+
+/** Keeps a file, sealed. */
+export async function storeDocument(
+  deps: DocumentDeps,
+  caller: Caller,
+  { documentType, content, mimeType }: { documentType: DocumentType; content: Buffer; mimeType: string },
+): Promise<StoredDocument> {
+  const { accountId } = caller;
+  const fields = { documentType, mimeType, sizeBytes: content.length, createdBy: caller.userId };
+  const document = await documentCollection(deps.records).insert(caller, fields);
+  const { _id } = document;
+  try {
+    const sealed = deps.encryption.sealBytes(content, sealPurpose(_id));
+    await insertFile(deps.database, { _id, accountId, sealed });
+  } catch (error) {
+    await documentCollection(deps.records).remove(caller, _id);
+    throw error;
+  }
+  await audit(deps, caller, 'documents.store', { type: 'documents', id: _id }, { document_type: documentType });
+  return document;
+}
+
+/** The files that were kept, without what is in them. */
+export function listDocuments(
+  { records }: Pick<DocumentDeps, 'records'>,
+  caller: Caller,
+  { document_type: documentType, sort }: ListDocumentsQuery,
+  paging: Pagination,
+): Promise<Page<StoredDocument>> {
+  const { field, direction } = parseSort(sort);
+  const sorting = { field: field === 'created_at' ? 'createdAt' : field, direction };
+  return documentCollection(records).list(caller, { where: omitUndefined({ documentType }), sorting, paging });
+}
+
+export async function readDocument({ records }: Pick<DocumentDeps, 'records'>, caller: Caller, id: number) {
+  const document = await documentCollection(records).find(caller, id);
+  if (document === null) throw documentNotFoundError(id);
+  return document;
+}
+
+/** What is in a file that was kept. Who looked at it is noted: these are papers of persons. */
+export async function readFile(
+  deps: DocumentDeps,
+  caller: Caller,
+  id: number,
+): Promise<{ readonly content: Buffer; readonly mimeType: string }> {
+  const { mimeType } = await readDocument(deps, caller, id);
+  const sealed = await findFile(deps.database, caller, id);
+  if (sealed === null) throw documentNotFoundError(id);
+  await audit(deps, caller, 'documents.read', { type: 'documents', id });
+  return { content: deps.encryption.openBytes(sealed, sealPurpose(id)), mimeType };
+}
+
+/** Removes a file that was kept; its record as it was. */
+export async function deleteDocument(
+  deps: DocumentDeps,
+  caller: Caller,
+  id: number,
+  expectedVersion: number | undefined,
+): Promise<StoredDocument> {
+  assertVersion(await readDocument(deps, caller, id), expectedVersion);
+  await removeFile(deps.database, caller, id);
+  const document = await documentCollection(deps.records).remove(caller, id, { expectedVersion });
+  if (document === null) throw documentNotFoundError(id);
+  await audit(deps, caller, 'documents.delete', { type: 'documents', id });
+  return document;
+}
+
+const documentNotFoundError = (id: number): AppError => new AppError('not_found', `There is no document ${id}.`);
+
+export const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
+  ...toRecordResponse(document),
+  document_type: document.documentType,
+  mime_type: document.mimeType,
+  size_bytes: document.sizeBytes,
+  created_by: document.createdBy,
+  url: `/api/documents/${document._id}/file`,
+});

@@ -1,0 +1,86 @@
+import type { Filter, Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { groupTree } from '../vehicle-groups/links.ts';
+import type { GroupTree } from '../vehicle-groups/rules.ts';
+import type { VehicleGroup } from '../vehicle-groups/schema.ts';
+import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts';
+import type { Geofence } from './schema.ts';
+
+/** Which vehicles of an account a geofence holds for: those it names, those of its groups and of groups that name it, with all below; or all. */
+export class GeofenceAssignments {
+  readonly vehicles: readonly AccountVehicle[];
+  readonly #tree: GroupTree<VehicleGroup>;
+  /** Groups that name geofences, by geofence. */
+  readonly #naming: ReadonlyMap<number, readonly number[]>;
+  /** There are other vehicles, of which nothing is told. */
+  readonly #isPart: boolean;
+
+  private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPart = false) {
+    this.vehicles = vehicles;
+    this.#tree = tree;
+    this.#naming = naming(tree);
+    this.#isPart = isPart;
+  }
+
+  static async read(deps: { readonly records: RecordStore }, scope: Scope): Promise<GeofenceAssignments> {
+    const [vehicles, tree] = await Promise.all([accountVehicles(deps, scope), groupTree(deps, scope)]);
+    return new GeofenceAssignments(vehicles, tree);
+  }
+
+  /** The same for some of the vehicles alone: of the others nothing is told. */
+  only(vehicleIds: readonly number[]): GeofenceAssignments {
+    const kept = new Set(vehicleIds);
+    return new GeofenceAssignments(
+      this.vehicles.filter(({ _id }) => kept.has(_id)),
+      this.#tree,
+      true,
+    );
+  }
+
+  /** The vehicles and groups that a geofence names, as far as they are told of: groups that one of the vehicles is in. */
+  named({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): { vehicles: number[]; groups: number[] } {
+    if (!this.#isPart) return { vehicles: [...vehicles], groups: [...groups] };
+    const ids = new Set(this.vehicles.map(({ _id }) => _id));
+    const groupIds = new Set(this.vehicles.flatMap((each) => each.groupIds));
+    return { vehicles: vehicles.filter((id) => ids.has(id)), groups: groups.filter((id) => groupIds.has(id)) };
+  }
+
+  of(geofence: Pick<Geofence, '_id' | 'vehicles' | 'groups'>): AccountVehicle[] {
+    const named = new Set(geofence.vehicles);
+    if (named.size === 0 && geofence.groups.length === 0) return [...this.vehicles];
+    const tops = [...geofence.groups, ...(this.#naming.get(geofence._id) ?? [])];
+    const groups = new Set(tops.flatMap((id) => this.#tree.withBelow(id).map((group) => group._id)));
+    return this.vehicles.filter(({ _id, groupIds }) => named.has(_id) || groupIds.some((id) => groups.has(id)));
+  }
+
+  /** Geofences that hold for at least one of the vehicles. */
+  where(vehicleIds: readonly number[]): Filter {
+    const wanted = new Set(vehicleIds);
+    const found = this.vehicles.filter(({ _id }) => wanted.has(_id));
+    if (found.length === 0) return { _id: { $in: [] } };
+    const groups = this.#above(found.flatMap(({ groupIds }) => groupIds));
+    return {
+      $or: [
+        { vehicles: { $size: 0 }, groups: { $size: 0 } },
+        { vehicles: { $in: found.map(({ _id }) => _id) } },
+        { groups: { $in: groups.map(({ _id }) => _id) } },
+        { _id: { $in: groups.flatMap(({ geofences }) => geofences) } },
+      ],
+    };
+  }
+
+  #above(groupIds: readonly number[]): VehicleGroup[] {
+    return [...new Set(groupIds.flatMap((id) => this.#tree.withAbove(id)))];
+  }
+}
+
+function naming(tree: GroupTree<VehicleGroup>): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (const { _id, geofences } of tree.nodes)
+    for (const geofence of geofences) {
+      const groups = found.get(geofence);
+      if (groups === undefined) found.set(geofence, [_id]);
+      else groups.push(_id);
+    }
+  return found;
+}

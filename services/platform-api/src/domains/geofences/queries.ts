@@ -1,0 +1,83 @@
+import type { Caller } from '../../access/caller.ts';
+import type { Position } from '../../geometry/positions.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import { GeofenceAssignments } from './geofence-assignments.ts';
+import type { Geofence } from './schema.ts';
+import { contains, middleOf } from './shapes.ts';
+import { geofencesIn } from './store.ts';
+import { visiblePart } from './visibility.ts';
+
+/** What other domains ask of geofences, and tell them. */
+
+type Store = { readonly records: RecordStore };
+
+/** Those of the ids that are geofences of the account. */
+export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
+  ids.length === 0
+    ? []
+    : (await geofencesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
+
+/** Which geofences hold for which vehicles of an account. Vehicles with the same geofences share one list. */
+export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
+  const [holders, geofences] = await Promise.all([
+    GeofenceAssignments.read(deps, scope),
+    geofencesIn(deps.records).all({ accountId: scope.accountId }),
+  ]);
+  const lists = new Map<number, Geofence[]>();
+  for (const geofence of geofences.toSorted((a, b) => a._id - b._id))
+    for (const { _id } of holders.of(geofence)) {
+      const list = lists.get(_id);
+      if (list === undefined) lists.set(_id, [geofence]);
+      else list.push(geofence);
+    }
+  const shared = new Map<string, readonly Geofence[]>();
+  for (const [id, list] of lists) {
+    const key = list.map(({ _id }) => _id).join();
+    const same = shared.get(key);
+    if (same === undefined) shared.set(key, list);
+    else lists.set(id, same as Geofence[]);
+  }
+  return lists;
+}
+
+/** The geofences that the caller may see and that hold a position, the smallest first. */
+export async function geofencesAt(deps: Store, caller: Caller, position: Position): Promise<Geofence[]> {
+  const [latitude, longitude] = position;
+  const near = await geofencesIn(deps.records).all(caller, {
+    $and: [await visiblePart(deps, caller)],
+    'bounds.minLat': { $lte: latitude },
+    'bounds.maxLat': { $gte: latitude },
+    $or: [0, 360].map((turn) => ({
+      'bounds.minLng': { $lte: longitude + turn },
+      'bounds.maxLng': { $gte: longitude + turn },
+    })),
+  });
+  return near.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
+}
+
+/** The names of the geofences that the caller may see, with a position in the middle of each. */
+export async function geofencePlaces(
+  deps: Store,
+  caller: Caller,
+): Promise<{ readonly id: number; readonly name: string; readonly position: Position }[]> {
+  const where = await visiblePart(deps, caller);
+  const found = await geofencesIn(deps.records).project(caller, ['name', 'type', 'points', 'bounds'], where);
+  return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
+}
+
+/** A vehicle is deleted: no geofence names it any more. */
+export const dropVehicleFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
+  drop(deps, scope, 'vehicles', id);
+
+/** A group is deleted: no geofence names it any more. */
+export const dropGroupFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
+  drop(deps, scope, 'groups', id);
+
+/** The last id of both lists stays although it is nobody's: without any, the geofence would hold for every vehicle all at once. */
+async function drop({ records }: Store, scope: Scope, list: 'vehicles' | 'groups', id: number): Promise<void> {
+  const other = list === 'vehicles' ? 'groups' : 'vehicles';
+  // Within the update: of two that go at the same time one is the last.
+  const isNotLast = { $or: [{ [list]: { $not: { $size: 1 } } }, { [other]: { $not: { $size: 0 } } }] };
+  await geofencesIn(records).updateMany(scope, { [list]: id, ...isNotLast }, { $pull: { [list]: id } });
+}

@@ -1,0 +1,71 @@
+import { type Static, Type } from 'typebox';
+import { stringEnum } from '../../platform/fields.ts';
+import { nullable, recordId } from '../../platform/schemas.ts';
+import { stateOf } from './rules.ts';
+import { type LastLocation, vehicleStates } from './schema.ts';
+
+export const locationResponseSchema = Type.Object(
+  {
+    imei: Type.String(),
+    vehicle_id: nullable(recordId),
+    latitude: Type.Number(),
+    longitude: Type.Number(),
+    altitude: nullable(Type.Number({ description: 'Metres.' })),
+    speed: Type.Number({ description: 'km/h' }),
+    course: Type.Integer(),
+    gps_valid: Type.Boolean(),
+    satellites: nullable(Type.Integer()),
+    signal: nullable(Type.Integer()),
+    ignition: nullable(Type.Boolean()),
+    odometer_km: nullable(Type.Number()),
+    fuel_l: nullable(Type.Number()),
+    battery_percent: nullable(Type.Number()),
+    external_voltage: nullable(Type.Number()),
+    alarms: Type.Array(Type.String()),
+    driver_id: nullable(recordId),
+    address: nullable(Type.String()),
+    state: stringEnum(vehicleStates),
+    source: stringEnum(['jt808', 'partner']),
+    backfilled: Type.Boolean(),
+    timestamp: Type.Integer({ description: "The terminal's time, milliseconds since 1970." }),
+    server_timestamp: Type.Integer({ description: 'Milliseconds since 1970.' }),
+  },
+  { title: 'Location' },
+);
+
+/** A position as answers show it. */
+export type LocationResponse = Static<typeof locationResponseSchema>;
+
+/** What an answer knows of a position beside the position. */
+export interface LocationFrame {
+  readonly vehicleId: number | null;
+  readonly driverId: number | null;
+  readonly address?: string | null;
+  readonly nowMs: number;
+}
+
+export const toLocationResponse = (location: LastLocation, frame: LocationFrame): LocationResponse => ({
+  imei: location.imei,
+  vehicle_id: frame.vehicleId,
+  latitude: location.latitude,
+  longitude: location.longitude,
+  altitude: location.altitude,
+  speed: location.speed,
+  course: location.course,
+  gps_valid: location.gpsValid,
+  satellites: location.satellites,
+  signal: location.signal,
+  ignition: location.ignition,
+  odometer_km: location.odometerKm,
+  fuel_l: location.fuelL,
+  battery_percent: location.batteryPercent,
+  external_voltage: location.externalVoltage,
+  alarms: [...location.alarms],
+  driver_id: frame.driverId,
+  address: frame.address ?? null,
+  state: stateOf(location, frame.nowMs),
+  source: location.source,
+  backfilled: location.backfilled,
+  timestamp: location.timestamp,
+  server_timestamp: location.serverTimestamp,
+});

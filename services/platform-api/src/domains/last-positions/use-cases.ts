@@ -1,0 +1,137 @@
+import { terminalKey } from '@fleet/jt808';
+import { AppError } from '@fleet/service-kit';
+import { readDevices } from '@fleet/storage';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { parseTimestamp } from '../../platform/timestamps.ts';
+import { addressesOf } from '../geocoding/addresses.ts';
+import { normalVehicleNo } from '../vehicles/rules.ts';
+import { locationNow, presentOf, type VehicleNow, vehicleStates } from '../vehicles/states.ts';
+import { type VisibleVehicle, visibleVehicles } from '../vehicles/visibility.ts';
+import type { LocationResponse } from './responses.ts';
+import { readLastLocations } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'redis'>;
+type AddressDeps = Pick<Deps, 'database' | 'limits' | 'log' | 'maps'>;
+
+/** Names or numbers that a query may list. */
+const maxListed = 500;
+
+/** What is known of terminals that have reported; 503 while Redis is away. */
+async function reported(
+  { redis }: Pick<Deps, 'redis'>,
+  imeis: readonly string[],
+  nowMs: number,
+): Promise<Map<string, VehicleNow>> {
+  try {
+    const locations = await readLastLocations(redis, imeis);
+    const devices = await readDevices(redis, [...locations.keys()]);
+    return new Map([...locations].map(([imei, location]) => [imei, presentOf(devices.get(imei), location, nowMs)]));
+  } catch (cause) {
+    throw new AppError('unavailable', 'Positions cannot be read at the moment.', { cause });
+  }
+}
+
+/** The newest positions of the vehicles that the caller sees, newest first; a terminal that never reported is left out. */
+export async function latestLocations(
+  deps: Parts & AddressDeps,
+  caller: Caller,
+  query: { readonly imei?: string; readonly updated_since?: string; readonly address?: boolean },
+  nowMs = Date.now(),
+): Promise<LocationResponse[]> {
+  const since = parseTimestamp(query.updated_since, 'updated_since')?.getTime() ?? 0;
+  const requested = query.imei === undefined ? null : askedImeis(query.imei);
+  const seen = byImei(await visibleVehicles(deps, caller), requested);
+  const found = await reported(deps, [...seen.keys()], nowMs);
+  const response = [...seen].flatMap(([imei, visible]) => {
+    const now = found.get(imei);
+    const location = now && locationNow(now, { id: visible.vehicle._id, driverId: driverOf(visible) });
+    return location === null || location === undefined
+      ? []
+      : [{ ...location, imei: requested?.get(imei) ?? location.imei }];
+  });
+  const newest = response
+    .filter(({ server_timestamp: at }) => at >= since)
+    .toSorted((a, b) => b.timestamp - a.timestamp || b.server_timestamp - a.server_timestamp);
+  return query.address === true ? withAddresses(deps, caller, newest) : newest;
+}
+
+/** Addresses that one request looks up, at most: those of the newest positions. */
+const maxAddresses = 200;
+
+async function withAddresses(
+  deps: AddressDeps,
+  caller: Caller,
+  locations: LocationResponse[],
+): Promise<LocationResponse[]> {
+  const positions = locations.map(({ latitude, longitude }) => [latitude, longitude] as const);
+  const addresses = await addressesOf(deps, caller, positions.slice(0, maxAddresses));
+  return locations.map((location, i) => ({ ...location, address: addresses[i] ?? null }));
+}
+
+/** A vehicle and its terminal's number. */
+export interface VehicleNumber {
+  readonly vehicle_id: number;
+  readonly vehicle_no: string;
+  readonly imei: string | null;
+}
+
+/** The terminals of vehicles by their numbers; blanks and case do not count. A terminal's number is shown as it sends it, until then as recorded. */
+export async function imeisOfVehicles(
+  deps: Parts & Pick<Deps, 'log'>,
+  caller: Caller,
+  query: { readonly vehicle_no?: string },
+): Promise<VehicleNumber[]> {
+  const requested =
+    query.vehicle_no === undefined ? null : new Set(listed(query.vehicle_no, 'vehicle_no').map(normalVehicleNo));
+  const found = (await visibleVehicles(deps, caller))
+    .map(({ vehicle }) => vehicle)
+    .filter(({ vehicleNo }) => requested === null || requested.has(vehicleNo))
+    .toSorted((a, b) => a._id - b._id);
+  const states = await vehicleStates(
+    deps,
+    found.flatMap(({ imei }) => (imei === null ? [] : [imei])),
+  );
+  return found.map(({ _id, vehicleNo, imei, recordedImei }) => ({
+    vehicle_id: _id,
+    vehicle_no: vehicleNo,
+    imei: (imei === null ? null : states.get(imei)?.shownImei) ?? recordedImei ?? imei,
+  }));
+}
+
+/** Canonical numbers with the way in which the caller wrote each. */
+function askedImeis(list: string): Map<string, string> {
+  return new Map(
+    listed(list, 'imei').map((written) => {
+      const imei = terminalKey(written);
+      if (imei === null) throw badList('imei', `must list terminal numbers; ${JSON.stringify(written)} is none`);
+      return [imei, written];
+    }),
+  );
+}
+
+function listed(list: string, name: string): string[] {
+  const parts = list
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (parts.length > maxListed) throw badList(name, `must not list more than ${maxListed}`);
+  return parts;
+}
+
+const badList = (name: string, message: string): AppError =>
+  new AppError('validation_failed', `The query parameter ${name} ${message}.`, {
+    details: [{ path: `/${name}`, message }],
+  });
+
+function byImei(visible: readonly VisibleVehicle[], requested: ReadonlyMap<string, string> | null) {
+  const found = new Map<string, VisibleVehicle>();
+  for (const each of visible) {
+    const { imei } = each.vehicle;
+    if (imei !== null && (requested === null || requested.has(imei))) found.set(imei, each);
+  }
+  return found;
+}
+
+/** Of a shared vehicle the driver is not told. */
+const driverOf = ({ vehicle, access }: VisibleVehicle): number | null => (access === 'owner' ? vehicle.driverId : null);

@@ -1,0 +1,14 @@
+import { AccountRepository } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import type { ChatMessage } from './schema.ts';
+
+export const chatMessageCollection = (records: RecordStore): AccountRepository<ChatMessage> =>
+  new AccountRepository<ChatMessage>(records, 'chat_messages', { unique: { messageKey: 'account' } });
+
+/** The message with a key in whatever account, or null: it went out there. */
+export const findOutbound = (records: RecordStore, messageKey: string): Promise<ChatMessage | null> =>
+  records.collection<ChatMessage>('chat_messages').findOne({ messageKey } as object);
+
+/** The message with a key in an account, or null. */
+export const findMessage = (records: RecordStore, accountId: number, messageKey: string): Promise<ChatMessage | null> =>
+  records.findByUnique<ChatMessage>('chat_messages', 'messageKey', `${accountId}:${messageKey}`);

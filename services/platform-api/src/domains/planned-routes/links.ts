@@ -1,0 +1,117 @@
+import { type Page, type Pagination } from '@fleet/service-kit';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { assertAllFound, toSorting } from '../../platform/fields.ts';
+import { progressOf, type RouteState, routeRule } from '../../rules/route-deviation/route-rule.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import { readStatesOfRedis } from '../../telemetry/state-store.ts';
+import { audit } from '../audit/use-cases.ts';
+import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { ownVehicleIds } from '../vehicles/assignments.ts';
+import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
+import { dropVehicleFromRoutes } from './queries.ts';
+import { toProgressResponse, toRouteResponse } from './responses.ts';
+import { progressAt } from './rules.ts';
+import { type LinkedRoutesQuery, type ProgressResponse, type RouteResponse, sortFields } from './schema.ts';
+import { routesIn } from './store.ts';
+
+type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
+
+/** The routes of a vehicle after a change. */
+interface Links {
+  readonly vehicle_id: number;
+  readonly route_ids: number[];
+}
+
+/** Links routes to a vehicle; 404 for an unknown one, and then nothing changes. */
+export async function linkRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  ids: readonly number[],
+): Promise<Links> {
+  await checkBoth(deps, caller, vehicleId, ids);
+  const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
+  await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
+  await audit(deps, caller, 'routes.link', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
+  // Deleted meanwhile: what unlinks it has not seen these links.
+  if ((await ownVehicleIds(deps, caller, [vehicleId])).length === 0) {
+    await dropVehicleFromRoutes(deps, caller, vehicleId);
+    throw vehicleNotFound(vehicleId);
+  }
+  return linksOf(deps, caller, vehicleId);
+}
+
+/** Takes links away; one that is not there is no error. */
+export async function unlinkRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  ids: readonly number[],
+): Promise<Links> {
+  await checkBoth(deps, caller, vehicleId, ids);
+  const where = { _id: { $in: [...ids] }, vehicleIds: vehicleId };
+  await routesIn(deps.records).updateMany(caller, where, { $pull: { vehicleIds: vehicleId } });
+  await audit(deps, caller, 'routes.unlink', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
+  return linksOf(deps, caller, vehicleId);
+}
+
+async function checkBoth(deps: Parts, caller: Caller, vehicleId: number, ids: readonly number[]): Promise<void> {
+  await ownVehicle(deps, caller, vehicleId);
+  const found = await routesIn(deps.records).project(caller, [], { _id: { $in: [...ids] } });
+  assertAllFound(
+    'route',
+    ids,
+    found.map(({ _id }) => _id),
+  );
+}
+
+async function linksOf({ records }: Parts, { accountId }: Scope, vehicleId: number): Promise<Links> {
+  const linked = await routesIn(records).project({ accountId }, [], { vehicleIds: vehicleId });
+  return { vehicle_id: vehicleId, route_ids: linked.map(({ _id }) => _id).sort((a, b) => a - b) };
+}
+
+/** A page of a vehicle's routes, with how far it has come on each. */
+export async function listLinkedRoutes(
+  deps: Parts,
+  caller: Caller,
+  vehicleId: number,
+  { sort }: LinkedRoutesQuery,
+  paging: Pagination,
+  nowMs = Date.now(),
+): Promise<Page<RouteResponse & { progress: ProgressResponse }>> {
+  const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
+  // Of a shared vehicle's routes the other account tells nothing.
+  const { items, total } = await routesIn(deps.records).list(caller, {
+    where: { vehicleIds: vehicleId },
+    sorting: toSorting(sort, sortFields),
+    paging,
+  });
+  const { imei } = vehicle;
+  const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
+  const state = imei === null ? undefined : await routeStateIfKnown(deps, imei, vehicleId);
+  const isNamed = await namedTo(deps, caller);
+  const response = items.map((route) => {
+    const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
+    // Where a path passes a place twice only the rule knows which time it is.
+    return {
+      ...toRouteResponse(route, isNamed),
+      progress: toProgressResponse(progressOf(route, state) ?? here, nowMs),
+    };
+  });
+  return { items: response, total };
+}
+
+async function routeStateIfKnown(
+  { redis, log }: Parts,
+  imei: string,
+  vehicleId: number,
+): Promise<RouteState | undefined> {
+  try {
+    const state = (await readStatesOfRedis(redis, [imei])).get(imei);
+    return state?.vehicleId === vehicleId ? (state.rules[routeRule.name] as RouteState | undefined) : undefined;
+  } catch (error) {
+    log.warn({ err: error }, 'the progress on routes could not be read');
+    return undefined;
+  }
+}

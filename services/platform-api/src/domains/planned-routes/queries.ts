@@ -1,0 +1,82 @@
+import type { Caller } from '../../access/caller.ts';
+import { boundsOverlap, computeBounds } from '../../geometry/bounds.ts';
+import type { Position } from '../../geometry/positions.ts';
+import { toPairs } from '../../platform/coordinates.ts';
+import type { Scope } from '../../store/account-repository.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import type { StoredRoute } from './schema.ts';
+import { routesIn } from './store.ts';
+import { visiblePart } from './visibility.ts';
+
+/** What other domains ask of routes, and tell them. */
+
+type Store = { readonly records: RecordStore };
+
+/** A name on a route: its own, or a waypoint's. */
+export interface RoutePlace {
+  readonly id: string;
+  readonly name: string;
+  readonly routeName: string | null;
+  readonly position: Position;
+}
+
+/** The names of the routes that the caller may see, and of their waypoints. */
+export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePlace[]> {
+  const where = await visiblePart(deps, caller);
+  const routes = await routesIn(deps.records).project(caller, ['name', 'waypoints', 'points'], where);
+  return routes.flatMap(({ _id, name, waypoints, points }) => {
+    const [latitude = 0, longitude = 0] = points;
+    const named = waypoints.flatMap((waypoint, at): RoutePlace[] =>
+      waypoint.name === null || waypoint.name === ''
+        ? []
+        : [
+            {
+              id: `waypoint:${_id}:${at}`,
+              name: waypoint.name,
+              routeName: name,
+              position: [waypoint.lat, waypoint.lng],
+            },
+          ],
+    );
+    return [{ id: `route:${_id}`, name, routeName: null, position: [latitude, longitude] }, ...named];
+  });
+}
+
+/** Paths of the account's routes near some positions; straight lines are no roads and are left out. */
+export async function pathsNear(
+  { records }: Store,
+  { accountId }: Scope,
+  positions: readonly Position[],
+  withinM: number,
+): Promise<Position[][]> {
+  const around = computeBounds(positions, withinM);
+  const routes = await routesIn(records).project({ accountId }, ['points', 'bounds'], {
+    pathSource: { $ne: 'straight_line' },
+    'bounds.minLat': { $lte: around.maxLat },
+    'bounds.maxLat': { $gte: around.minLat },
+  });
+  return routes.filter(({ bounds }) => boundsOverlap(bounds, around)).map(({ points }) => toPairs(points));
+}
+
+/** The path of a route that the caller may see, or null. */
+export async function pathOfRoute(deps: Store, caller: Caller, id: number): Promise<Position[] | null> {
+  const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
+  const route = await routesIn(deps.records).findOne(caller, where);
+  return route === null ? null : toPairs(route.points);
+}
+
+/** The active routes of an account by the vehicles that they are linked to. */
+export async function activeRoutesByVehicle(
+  { records }: Store,
+  { accountId }: Scope,
+): Promise<Map<number, StoredRoute[]>> {
+  const byVehicle = new Map<number, StoredRoute[]>();
+  for (const route of await routesIn(records).all({ accountId }, { active: true }))
+    for (const id of route.vehicleIds) byVehicle.set(id, [...(byVehicle.get(id) ?? []), route]);
+  return byVehicle;
+}
+
+/** A vehicle is deleted: no route is linked to it any more. */
+export async function dropVehicleFromRoutes({ records }: Store, scope: Scope, id: number): Promise<void> {
+  await routesIn(records).updateMany(scope, { vehicleIds: id }, { $pull: { vehicleIds: id } });
+}

@@ -1,0 +1,56 @@
+import { encodePolyline } from '../../geometry/polyline.ts';
+import { type LocationResponse, toLocationResponse } from '../last-positions/responses.ts';
+import type { Happened } from '../notifications/counts.ts';
+import { placeOf } from './fixes.ts';
+import type { Point, TripResponse } from './schema.ts';
+import type { Trip } from './trips.ts';
+
+/** Whose history it is, and whether the caller may know who drove. */
+export interface HistoryFrame {
+  readonly vehicleId: number;
+  readonly seesDrivers: boolean;
+}
+
+/** A point of the history; its state is that of its own time. */
+export const toPointResponse = (
+  { position, driverId }: Point,
+  { vehicleId, seesDrivers }: HistoryFrame,
+): LocationResponse =>
+  toLocationResponse(position, {
+    vehicleId,
+    driverId: seesDrivers ? driverId : null,
+    nowMs: position.serverTimestamp,
+  });
+
+/** A drive with what has happened in it. */
+export function toTripResponse(
+  trip: Trip,
+  frame: HistoryFrame,
+  {
+    happened,
+    driverNames,
+  }: { readonly happened: readonly Happened[]; readonly driverNames: ReadonlyMap<number, string> },
+): TripResponse {
+  const driverId = frame.seesDrivers ? trip.driverId : null;
+  const durationMs = trip.lastAtMs - trip.startedAtMs;
+  const counts: Record<string, number> = {};
+  for (const { type, timestamp } of happened)
+    if (timestamp >= trip.startedAtMs && timestamp <= trip.lastAtMs) counts[type] = (counts[type] ?? 0) + 1;
+  return {
+    started_at: new Date(trip.startedAtMs).toISOString(),
+    ended_at: trip.endedAtMs === null ? null : new Date(trip.endedAtMs).toISOString(),
+    start: toPointResponse(trip.start, frame),
+    end: trip.end && toPointResponse(trip.end, frame),
+    distance_km: rounded(trip.distanceM / 1_000, 3),
+    duration_seconds: Math.round(durationMs / 1_000),
+    idle_seconds: Math.round(trip.idleMs / 1_000),
+    max_speed: trip.maxSpeedKmh,
+    average_speed: rounded((trip.distanceM / durationMs) * 3_600, 1),
+    driver_id: driverId,
+    driver_name: driverId === null ? null : (driverNames.get(driverId) ?? null),
+    polyline: encodePolyline(trip.line.map(({ position }) => placeOf(position))),
+    event_counts: counts,
+  };
+}
+
+const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));

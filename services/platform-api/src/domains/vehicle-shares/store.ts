@@ -1,0 +1,65 @@
+import { AccountRepository, type NewAccountRecord, type Scope } from '../../store/account-repository.ts';
+import { isDuplicateError, retryOnConflict } from '../../store/optimistic-retry.ts';
+import type { RecordStore } from '../../store/record-store.ts';
+import type { Share } from './schema.ts';
+
+const collectionName = 'shares';
+
+export const sharesOf = (records: RecordStore): AccountRepository<Share> =>
+  new AccountRepository<Share>(records, collectionName, { unique: { pair: 'system' } });
+
+/** A pair that is longer taken without a share belongs to a request that died, and the next vehicles wait for this one. */
+const patienceMs = 3_000;
+
+const isLive = (now: Date) => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] });
+
+/** What is shared with a user now, by whatever account: the one query that looks beyond the caller's own account. */
+export const findSharedWith = (
+  records: RecordStore,
+  userId: number,
+  options: { vehicleId?: number; now: Date },
+): Promise<Share[]> =>
+  records
+    .collection<Share>(collectionName)
+    .find({
+      secondaryUserId: userId,
+      ...(options.vehicleId === undefined ? {} : { vehicleId: options.vehicleId }),
+      ...isLive(options.now),
+    })
+    .toArray();
+
+/** The live shares of an account's vehicles, in the order in which they were made. */
+export const findSharedBy = async (
+  records: RecordStore,
+  scope: Scope,
+  where: { secondaryUserId?: number; vehicleId?: number },
+  now: Date,
+): Promise<Share[]> => (await sharesOf(records).all(scope, { ...where, ...isLive(now) })).sort((a, b) => a._id - b._id);
+
+/** Shares a vehicle, or replaces the permissions and the expiry of the share that is there. */
+export function putShare(records: RecordStore, scope: Scope, share: NewAccountRecord<Share>): Promise<Share> {
+  const shares = sharesOf(records);
+  const put = async (): Promise<Share> => {
+    const known = await records.findByUnique<Share>(collectionName, 'pair', share.pair);
+    // A vehicle that changed hands leaves no share of the account before.
+    if (known !== null && known.accountId !== scope.accountId) await shares.remove(known, known._id);
+    else if (known !== null) {
+      const changed = await shares.update(scope, known._id, share);
+      if (changed !== null) return changed;
+    }
+    return shares.insert(scope, share);
+  };
+  // Another request that shares at the same time has the pair already, and its share is not there yet.
+  return retryOnConflict(put, isDuplicateError, patienceMs);
+}
+
+export const removeShare = (records: RecordStore, scope: Scope, id: number): Promise<Share | null> =>
+  sharesOf(records).remove(scope, id);
+
+/** Shares of all accounts that have ended by themselves, some at a time. */
+export const findEnded = (records: RecordStore, now: Date): Promise<Share[]> =>
+  records
+    .collection<Share>(collectionName)
+    .find({ expiresAt: { $ne: null, $lte: now } })
+    .limit(1_000)
+    .toArray();

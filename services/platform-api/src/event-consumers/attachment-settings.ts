@@ -1,0 +1,69 @@
+import { type ConfigOf, envSchema } from '@fleet/service-kit';
+
+/** Settings of the attachment requests. */
+export const attachmentSettings = envSchema({
+  ATTACHMENTS_ENABLED: {
+    type: 'boolean',
+    default: true,
+    description: 'requests the files that alarms of terminals count (T/JSATL 12)',
+  },
+  ATTACHMENT_GIVE_UP_HOURS: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 72,
+    default: 24,
+    description: 'hours after an alarm for which an offline terminal is waited for',
+  },
+  ATTACHMENT_AGAIN_MINUTES: {
+    type: 'string',
+    default: '5,15,60',
+    pattern: '^\\d{1,4}(,\\d{1,4}){0,9}$',
+    description: 'minutes, separated by commas, between requests while files are missing',
+  },
+  ATTACHMENT_PARALLEL: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 16,
+    default: 2,
+    description: 'alarms of one terminal whose files are requested concurrently',
+  },
+  ATTACHMENT_LIFETIME_MINUTES: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_440,
+    default: 60,
+    description: 'minutes for a terminal to send the files of an alarm, counted from the last request',
+  },
+});
+
+/** Intervals and time-outs. */
+export interface AttachmentTimes {
+  readonly giveUpMs: number;
+  /** Intervals between requests while files are missing. */
+  readonly againMs: readonly number[];
+  readonly lifetimeMs: number;
+  readonly parallel: number;
+  /** Delay after a failed request: doubled each time, up to the longest. */
+  readonly retryMs: number;
+  readonly longestRetryMs: number;
+  /** Shortest wait of another alarm of the terminal. */
+  readonly turnMs: number;
+  /** Time after which the next alarm starts although files are missing. */
+  readonly longestTurnMs: number;
+  readonly pollMs: number;
+}
+
+const minuteMs = 60_000;
+
+/** Returns the times of the settings. */
+export const attachmentTimes = (config: ConfigOf<typeof attachmentSettings>): AttachmentTimes => ({
+  giveUpMs: config.ATTACHMENT_GIVE_UP_HOURS * 60 * minuteMs,
+  againMs: config.ATTACHMENT_AGAIN_MINUTES.split(',').map((minutes) => Number(minutes) * minuteMs),
+  lifetimeMs: config.ATTACHMENT_LIFETIME_MINUTES * minuteMs,
+  parallel: config.ATTACHMENT_PARALLEL,
+  retryMs: 30_000,
+  longestRetryMs: 30 * minuteMs,
+  turnMs: 30_000,
+  longestTurnMs: 5 * minuteMs,
+  pollMs: 2_000,
+});

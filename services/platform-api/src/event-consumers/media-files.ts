@@ -1,0 +1,137 @@
+import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
+import { fileKey, linkAndPublish, recordMedia } from '../domains/media/record.ts';
+import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
+import type { FilePlace, Media } from '../domains/media/schema.ts';
+import { recount } from '../domains/media/storage.ts';
+import { changeMedia, findByKey, findRemoval } from '../domains/media/store.ts';
+import { instantTaken } from '../domains/media/times.ts';
+import { findNotification } from '../domains/notifications/store.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
+import { type Picture, raiseCaptured } from './media.ts';
+import type { EventParts } from './parts.ts';
+import { firstToldMs } from './picture-dedupe.ts';
+
+/** Consumes MEDIA: each stored file becomes a record of its vehicle; files without an owner are deleted. */
+export const followMediaFiles = (parts: EventParts): DurableConsumer =>
+  new DurableConsumer(parts.bus, {
+    stream: 'MEDIA',
+    durable: 'platform-media',
+    subject: mediaStoredSubject('*'),
+    onError: (error) => parts.log.warn({ err: error }, 'could not record a file yet'),
+    handler: async ({ data, subject }) => {
+      const stored = readStored(data);
+      // It will never become valid.
+      if (stored === null) return parts.log.warn({ subject }, 'invalid file event');
+      await take(parts, stored);
+    },
+  });
+
+function readStored(data: Uint8Array): MediaStored | null {
+  try {
+    const body = decodeJson(data);
+    return mediaStored.check(body) ? (body as MediaStored) : null;
+  } catch {
+    // Not JSON: invalid as well.
+    return null;
+  }
+}
+
+async function take(parts: EventParts, stored: MediaStored): Promise<void> {
+  const file: FilePlace = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
+  const key = fileKey(file);
+  const removal = await findRemoval(parts.database, key);
+  // It was deleted and has arrived again.
+  if (removal !== null) return removeAgain(parts, removal, file);
+  const known = await findByKey(parts.records, key);
+  if (known !== null) return mendKnown(parts, known, stored, file);
+  const vehicle = await vehicleOf(parts, stored);
+  if (vehicle === null)
+    return removeUnwanted(parts, { _id: key, file, accountId: stored.attachment?.accountId ?? null });
+  await finish(parts, vehicle, await recordMedia(parts, vehicle, await fieldsOf(parts, vehicle, stored, file)), stored);
+}
+
+/** Handles a repeated event: completes steps that a crash interrupted. */
+async function mendKnown(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<void> {
+  const media = await placed(parts, known, stored, file);
+  const vehicle = await vehiclesIn(parts.records).find(media, media.vehicleId);
+  if (vehicle === null) return;
+  await recount(parts, vehicle);
+  await finish(parts, vehicle, media, stored);
+}
+
+/** A file that was sent again may be on another pod; the older copy is deleted. */
+async function placed(parts: EventParts, known: Media, stored: MediaStored, file: FilePlace): Promise<Media> {
+  if (known.file === null || known.file.server === file.server) return known;
+  const isNewer = stored.receivedAtMs > known.receivedAt.getTime();
+  const changed = isNewer ? await changeMedia(parts.records, known, known._id, { file }) : null;
+  // On a shared volume it is one file, stored after that timestamp.
+  const storedBeforeMs = changed === null ? known.receivedAt.getTime() : stored.receivedAtMs;
+  const about = { key: known.mediaKey, accountId: known.accountId, storedBeforeMs };
+  await removeCopy(parts, changed === null ? file : known.file, about);
+  return changed ?? known;
+}
+
+/** Returns the owner of a file; null if the vehicle, or the file's alarm, was deleted. */
+async function vehicleOf(parts: EventParts, { imei, attachment, receivedAtMs }: MediaStored): Promise<Vehicle | null> {
+  const { records } = parts;
+  if (attachment === null) {
+    const current = await findVehicleByImei(records, imei);
+    return current !== null && hadTerminal(current, receivedAtMs) ? current : null;
+  }
+  const { accountId, vehicleId, notificationId } = attachment;
+  const vehicle = await vehiclesIn(records).find({ accountId }, vehicleId);
+  const notification = vehicle === null ? null : await findNotification(records, notificationId);
+  return notification?.accountId === accountId && notification.vehicleId === vehicleId ? vehicle : null;
+}
+
+async function fieldsOf(parts: EventParts, vehicle: Vehicle, stored: MediaStored, file: FilePlace) {
+  const { attachment, channel, imei, kind, mimeType, place, receivedAtMs, sizeBytes, source, takenAt } = stored;
+  return {
+    accountId: vehicle.accountId,
+    mediaKey: fileKey(file),
+    captureId: null,
+    vehicleId: vehicle._id,
+    imei: vehicle.imei === imei ? (vehicle.recordedImei ?? imei) : imei,
+    channelId: channel,
+    kind,
+    source,
+    mimeType,
+    sizeBytes,
+    takenAt: instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs),
+    receivedAt: new Date(receivedAtMs),
+    latitude: place?.latitude ?? null,
+    longitude: place?.longitude ?? null,
+    notificationId: attachment?.notificationId ?? null,
+    protected: false,
+    toldAtMs: attachment === null ? await toldAtMs(parts, vehicle, stored) : null,
+    file,
+    clip: null,
+  };
+}
+
+async function toldAtMs({ redis }: EventParts, vehicle: Vehicle, stored: MediaStored): Promise<number> {
+  const { imei, multimediaId, receivedAtMs, takenAt } = stored;
+  if (multimediaId === null) return receivedAtMs;
+  const takenAtMs = takenAt === null ? null : instantTaken(takenAt, vehicle.cameraUtcOffset, receivedAtMs).getTime();
+  return firstToldMs(redis, imei, pictureOf(stored), { by: 'file', receivedAtMs, takenAtMs });
+}
+
+const pictureOf = ({ multimediaId, channel, kind, source, sizeBytes, place }: MediaStored): Picture => ({
+  multimediaId: multimediaId ?? 0,
+  channel,
+  kind,
+  source,
+  sizeBytes,
+  place: place ?? undefined,
+});
+
+/** Pictures create `media_captured`; attachments belong to an existing notification. */
+async function finish(parts: EventParts, vehicle: Vehicle, media: Media, stored: MediaStored): Promise<void> {
+  const notificationId =
+    media.toldAtMs === null
+      ? media.notificationId
+      : await raiseCaptured(parts, vehicle, pictureOf(stored), media.toldAtMs);
+  await linkAndPublish(parts, media, notificationId);
+}

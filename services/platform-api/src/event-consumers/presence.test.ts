@@ -1,0 +1,316 @@
+import { publish, sessionChanged } from '@fleet/bus';
+import { releaseDevice } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { writeLastLocation } from '../domains/last-positions/store.ts';
+import { lastLocationOf } from '../testing/last-location.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
+import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei, Terminals } from '../testing/terminals.ts';
+import { Presence } from './presence.ts';
+import { PresenceStore } from './presence-store.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(90_000);
+
+const minuteMs = 60_000;
+/** No jobs except those of a test, which also end all waiting. */
+const times = { offlineAfterMs: 10 * minuteMs, sweepEveryMs: 3_600_000, firstReportMs: 3_600_000 };
+
+describe('the online status', () => {
+  let redis: ServerProcess;
+  let world: PlatformWorld;
+  let api: Client;
+  let ear: LiveEventRecorder;
+  let presence: Presence;
+  let terminals: Terminals;
+  let count = 0;
+
+  beforeAll(async () => {
+    // The schedule of checks is one list in a Redis.
+    redis = await (await ServerProcess.redis()).start();
+    world = await PlatformWorld.open({
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+      PLATFORM_ROLES: 'api,websocket',
+    });
+    api = world.as(world.ours.owner);
+    ear = new LiveEventRecorder(world);
+    presence = new Presence(world.deps, times);
+    terminals = new Terminals(world.deps);
+  });
+  afterAll(async () => {
+    ear.stop();
+    await presence.stop();
+    await terminals.close();
+    await world.close();
+    await redis.remove();
+  });
+
+  const newVehicle = async (): Promise<{ id: number; imei: string }> => {
+    const imei = newImei();
+    count += 1;
+    const made = await api.post('/api/vehicles', { vehicle_no: `THERE${count}`, imei });
+    return { id: made.data.id, imei };
+  };
+  /** Sets the age of the terminal's newest report in minutes. */
+  const reported = async (imei: string, minutesAgo: number): Promise<number> => {
+    const atMs = Date.now() - minutesAgo * minuteMs;
+    const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: atMs, serverTimestamp: atMs };
+    await writeLastLocation(world.deps.redis, location);
+    return atMs;
+  };
+  const store = () => new PresenceStore(world.deps.redis);
+  const isNoticed = async (imei: string): Promise<boolean> => (await store().noticed(imei)) !== null;
+  const found = async (vehicleId: number, type: string): Promise<readonly Data[]> =>
+    (await api.get(`/api/notifications?type=${type}&limit=100`)).items.filter(({ vehicle_id: id }) => id === vehicleId);
+  const sweepAt = async (minutes: number): Promise<void> => {
+    await presence.sweep(Date.now() + minutes * minuteMs);
+    // Its event was received.
+    await world.bus.nc.flush();
+  };
+
+  it('is offline once after ten minutes of silence, and online at the next report', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei], new Map());
+    await waitFor(() => isNoticed(imei));
+    const lastMs = await reported(imei, 11);
+    // The status is as old as the report.
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await sweepAt(11);
+    await sweepAt(30);
+    const [offline, ...more] = await found(id, 'device_offline');
+    expect(more).toEqual([]);
+    expect(offline).toMatchObject({
+      timestamp: lastMs + 10 * minuteMs,
+      location: { latitude: 22.5, longitude: 114.1 },
+      attributes: { last_seen: new Date(lastMs).toISOString() },
+    });
+    expect(ear.of('status', id).at(-1)).toEqual({
+      vehicle_id: id,
+      imei,
+      connected: false,
+      state: 'offline',
+      previous_state: 'stopped',
+      last_seen: new Date(lastMs).toISOString(),
+    });
+
+    const backMs = await reported(imei, 0);
+    presence.heard([imei], new Map(), Date.now() + 20 * minuteMs);
+    await waitFor(async () => (await found(id, 'device_online')).length > 0);
+    expect((await found(id, 'device_online'))[0]).toMatchObject({
+      timestamp: backMs,
+      attributes: { last_seen: new Date(lastMs).toISOString() },
+    });
+  });
+
+  it('stays online for a terminal that reports in the meantime', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei], new Map());
+    await waitFor(() => isNoticed(imei));
+    await sweepAt(11);
+    expect(await found(id, 'device_offline')).toEqual([]);
+    expect(await store().due(Date.now() + 11 * minuteMs, 1000)).toContain(imei);
+  });
+
+  it('publishes no return for the first report ever', async () => {
+    const { id, imei } = await newVehicle();
+    await reported(imei, 0);
+    presence.heard([imei], new Map());
+    await waitFor(() => isNoticed(imei));
+    expect(await found(id, 'device_online')).toEqual([]);
+  });
+
+  it('follows sessions that begin and end', async () => {
+    const { id, imei } = await newVehicle();
+    await terminals.connect(imei);
+    await waitFor(async () => {
+      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      await sweepAt(120);
+      return ear.of('status', id).length > 0;
+    });
+    expect(ear.of('status', id)[0]).toMatchObject({
+      connected: true,
+      state: 'stopped',
+      previous_state: 'never_connected',
+    });
+    await releaseDevice(world.deps.redis, imei, `${imei}-session`);
+    await waitFor(async () => {
+      publish(world.bus, sessionChanged, { imei, isOnline: false, atMs: Date.now() });
+      return ear.of('status', id).some(({ connected }) => connected === false);
+    });
+    const device = (await api.get(`/api/vehicles/${id}`)).data['device'];
+    expect(device).toMatchObject({ protocol: 'jt808-2013', connected: false });
+    expect((device as Record<string, unknown>)['last_seen']).not.toBeNull();
+  });
+
+  it('is connected after a gap below ten minutes, also if the report is processed first', async () => {
+    const { id, imei } = await newVehicle();
+    const lastMs = await reported(imei, 6);
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    // Its session exists and was not published yet.
+    await terminals.connect(imei);
+    const { latitude, longitude, ...rest } = lastLocationOf(imei, 22.5, 114.1);
+    const nowMs = Date.now();
+    const moving = { ...rest, latitude, longitude, timestamp: nowMs, serverTimestamp: nowMs, speed: 50, acc: true };
+    await writeLastLocation(world.deps.redis, moving);
+    presence.heard([imei], new Map());
+    await waitFor(() => ear.of('status', id).length > 0);
+    expect(ear.of('status', id)[0]).toMatchObject({ connected: true, state: 'moving' });
+  });
+
+  describe('a terminal that returns from offline', () => {
+    /** A terminal that was offline for long: its session exists and was not published yet. */
+    const comesBack = async (): Promise<{ id: number; imei: string }> => {
+      const vehicle = await newVehicle();
+      const lastMs = await reported(vehicle.imei, 60);
+      await store().notice(vehicle.imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await terminals.connect(vehicle.imei);
+      return vehicle;
+    };
+    const isAwaited = async (imei: string): Promise<boolean> =>
+      (await store().due(Date.now() + 120 * minuteMs, 1_000)).includes(imei);
+    const sessionIsHeardOf = (imei: string): Promise<void> =>
+      waitFor(async () => {
+        publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+        return isAwaited(imei);
+      });
+    /** Telemetry has applied its first report. */
+    const reports = async (imei: string, speed: number): Promise<void> => {
+      const nowMs = Date.now();
+      const location = { ...lastLocationOf(imei, 22.5, 114.1), timestamp: nowMs, serverTimestamp: nowMs, speed };
+      await writeLastLocation(world.deps.redis, location);
+      presence.heard([imei], new Map([[imei, nowMs]]));
+    };
+    const statuses = (id: number) =>
+      ear.of('status', id).map(({ previous_state: from, state, connected }) => [from, state, connected]);
+
+    it.each([
+      ['moving', 50],
+      ['stopped', 0],
+    ])('and is %s publishes one event with its state if its session is known first', async (state, speed) => {
+      const { id, imei } = await comesBack();
+      await sessionIsHeardOf(imei);
+      expect(statuses(id)).toEqual([]);
+      await reports(imei, speed);
+      await waitFor(() => statuses(id).length > 0);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', state, true]]);
+    });
+
+    it('publishes one event if the report is known first', async () => {
+      const { id, imei } = await comesBack();
+      await reports(imei, 50);
+      await waitFor(() => statuses(id).length > 0);
+      await sessionIsHeardOf(imei);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', 'moving', true]]);
+    });
+
+    it('publishes one event if the report is known before there is a session', async () => {
+      const { id, imei } = await newVehicle();
+      const lastMs = await reported(imei, 60);
+      await store().notice(imei, { connected: false, isOffline: true, seenMs: lastMs });
+      await reports(imei, 50);
+      await waitFor(() => isAwaited(imei));
+      await terminals.connect(imei);
+      publish(world.bus, sessionChanged, { imei, isOnline: true, atMs: Date.now() });
+      await waitFor(() => statuses(id).some(([_from, _state, connected]) => connected === true));
+      await sweepAt(120);
+      expect(statuses(id).filter(([from]) => from === 'offline')).toHaveLength(1);
+    });
+
+    it('publishes the event as soon as another replica releases it', async () => {
+      const { id, imei } = await comesBack();
+      await world.deps.redis.set(`presence-lock:${imei}`, 'another', { expiration: { type: 'EX', value: 3_600 } });
+      await reports(imei, 50);
+      await waitFor(() => isAwaited(imei));
+      expect(statuses(id)).toEqual([]);
+      await world.deps.redis.del(`presence-lock:${imei}`);
+      await waitFor(() => statuses(id).length > 0);
+      await sweepAt(120);
+      expect(statuses(id)).toEqual([['offline', 'moving', true]]);
+    });
+
+    it('publishes the event once Redis is back, with the end of the silence', async () => {
+      const { id, imei } = await newVehicle();
+      const lastMs = await reported(imei, 0);
+      // Heartbeats kept it alive, so it is not offline.
+      await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+      await store().lookAgain(imei, lastMs + 60 * minuteMs);
+      const { redis } = world.deps;
+      const [due, noticed] = ['presence:due', `presence:${imei}`];
+      // Neither the status nor the schedule is available.
+      for (const key of [due, noticed]) {
+        await redis.rename(key, `kept-${key}`);
+        await redis.lPush(key, 'of another kind');
+      }
+      const warn = jest.spyOn(world.deps.log, 'warn');
+      await reports(imei, 50);
+      const warned = (): unknown[] => warn.mock.calls.map(([_fields, message]) => message);
+      await waitFor(() => warned().includes('could not check the online status'));
+      expect(warned()).toContain('could not schedule an online check');
+      warn.mockRestore();
+      for (const key of [due, noticed]) await redis.rename(`kept-${key}`, key);
+      await waitFor(() => statuses(id).length > 0);
+      expect(statuses(id)).toEqual([['stopped', 'moving', false]]);
+    });
+
+    it('without a position is standing, and moving when it reports so', async () => {
+      const { id, imei } = await comesBack();
+      await sessionIsHeardOf(imei);
+      // A job skips terminals that another replica is checking.
+      await waitFor(async () => {
+        await sweepAt(120);
+        return statuses(id).length > 0;
+      });
+      expect(statuses(id)).toEqual([['offline', 'stopped', true]]);
+      await reports(imei, 50);
+      await waitFor(() => statuses(id).length > 1);
+      expect(statuses(id)).toEqual([
+        ['offline', 'stopped', true],
+        ['stopped', 'moving', true],
+      ]);
+    });
+  });
+
+  it('gets a notification that a dead replica had begun, once', async () => {
+    const { id, imei } = await newVehicle();
+    const lastMs = await reported(imei, 30);
+    await store().notice(imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await store().lookAgain(imei, 0);
+    const raise = jest.spyOn(world.deps.notifications, 'raise');
+    raise.mockRejectedValueOnce(new Error('died'));
+    await expect(presence.sweep()).rejects.toThrow('died');
+    expect((await store().noticed(imei))?.pending?.raised.type).toBe('device_offline');
+    await presence.sweep(Date.now() + minuteMs);
+    raise.mockRestore();
+    expect((await store().noticed(imei))?.pending).toBeUndefined();
+    expect(await found(id, 'device_offline')).toHaveLength(1);
+  });
+
+  it('restores a lost Redis from the database: online terminals are checked, offline ones return', async () => {
+    const [silent, away] = [await newVehicle(), await newVehicle()];
+    for (const { imei } of [silent, away]) {
+      await reported(imei, 0);
+      presence.heard([imei], new Map());
+      await waitFor(() => isNoticed(imei));
+    }
+    const lastMs = await reported(away.imei, 30);
+    await store().notice(away.imei, { connected: false, isOffline: false, seenMs: lastMs });
+    await store().lookAgain(away.imei, 0);
+    await presence.sweep();
+    expect(await found(away.id, 'device_offline')).toHaveLength(1);
+
+    await world.deps.redis.flushDb();
+    await presence.sweep();
+    const due = await store().due(Date.now() + 11 * minuteMs, 1000);
+    expect(due).toContain(silent.imei);
+    expect(due).not.toContain(away.imei);
+    await reported(away.imei, 0);
+    presence.heard([away.imei], new Map(), Date.now() + 20 * minuteMs);
+    await waitFor(async () => (await found(away.id, 'device_online')).length > 0);
+    expect(await found(silent.id, 'device_online')).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+import { publish, type StreamChanged, streamChanged, streamStatusEvent } from '@fleet/bus';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
+import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei } from '../testing/terminals.ts';
+
+// Real servers on a machine that may be busy.
+jest.setTimeout(60_000);
+
+describe('live streams', () => {
+  let world: PlatformWorld;
+  let api: Client;
+  let ear: LiveEventRecorder;
+
+  beforeAll(async () => {
+    world = await PlatformWorld.open({
+      PLATFORM_ROLES: 'api,websocket,telemetry',
+      VIDEO_BASE_URL: 'https://video.fleet.example',
+    });
+    api = world.as(world.ours.owner);
+    ear = new LiveEventRecorder(world);
+  });
+  afterAll(async () => {
+    ear.stop();
+    await world.close();
+  });
+
+  it('are published for the vehicle of their terminal only', async () => {
+    const [imei, stranger] = [newImei(), newImei()];
+    const made = await api.post('/api/vehicles', { vehicle_no: 'STREAM 1', imei });
+    const { id } = made.data;
+    const startedAtMs = Date.parse('2026-01-31T02:00:00Z');
+    const running: StreamChanged = {
+      ...streamStatusEvent({ imei, channel: 2 }, 'starting', 1),
+      status: 'streaming',
+      video: { codec: 'h264', width: 352, height: 288 },
+      audioCodec: 'G.711A',
+      viewers: 3,
+      startedAtMs,
+    };
+    publish(world.bus, streamChanged, streamStatusEvent({ imei: stranger, channel: 2 }, 'starting'));
+    publish(world.bus, streamChanged, streamStatusEvent({ imei, channel: 2 }, 'starting', 1));
+    await waitFor(() => ear.of('stream', id).length > 0);
+    publish(world.bus, streamChanged, { ...running, startId: 'the start' });
+    await waitFor(() => ear.of('stream', id).length > 1);
+    const shared = {
+      vehicle_id: id,
+      imei,
+      channel_id: 2,
+      stream_type: 'LOW',
+      stream_url: `https://video.fleet.example/${imei}/2/stream.flv`,
+      ws_flv_url: null,
+      hls_url: null,
+      token_expires_at: null,
+      auto_stop_seconds: 60,
+    };
+    const nothing = { video_codec: null, audio_codec: null, width: null, height: null, viewers: 0, started_at: null };
+    const something = { video_codec: 'h264', audio_codec: 'G.711A', width: 352, height: 288, viewers: 3 };
+    expect(ear.of('stream', id)).toEqual([
+      { ...shared, ...nothing, status: 'starting' },
+      { ...shared, ...something, status: 'streaming', started_at: '2026-01-31T02:00:00.000Z' },
+    ]);
+    const received = ear.heard.filter(({ type }) => type === 'stream');
+    expect(received.map(({ startId }) => startId)).toEqual([undefined, 'the start']);
+  });
+
+  it('are published in order of arrival, with the time of the change', async () => {
+    const imei = newImei();
+    const { id } = (await api.post('/api/vehicles', { vehicle_no: 'STREAM 2', imei })).data;
+    const atMs = Date.parse('2026-01-31T02:00:00Z');
+    const expected = Array.from({ length: 60 }, (_each, viewers) => viewers);
+    for (const viewers of expected)
+      publish(world.bus, streamChanged, {
+        ...streamStatusEvent({ imei, channel: 1 }, 'starting'),
+        viewers,
+        atMs: atMs + viewers,
+        order: { by: 'pod-1', sequence: viewers + 1 },
+      });
+    await waitFor(() => ear.of('stream', id).length === expected.length);
+    expect(ear.of('stream', id).map(({ viewers }) => viewers)).toEqual(expected);
+    const received = ear.heard.filter(({ type, vehicleId }) => type === 'stream' && vehicleId === id);
+    expect(received.map((each) => each.atMs - atMs)).toEqual(expected);
+    expect(received.map(({ order }) => order)).toEqual(expected.map((at) => ({ by: 'pod-1', sequence: at + 1 })));
+  });
+});

@@ -1,0 +1,52 @@
+import { DurableConsumer, eventSubject, type JetStreamMessage, parseTerminalEvent } from '@fleet/bus';
+import { type BodyOf, type Edition, type MessageDefinition, tryDecodeBody } from '@fleet/jt808';
+import type { EventParts } from './parts.ts';
+
+/** A decoded uplink message. */
+export interface TerminalMessage<B> {
+  /** Canonical terminal number. */
+  readonly imei: string;
+  readonly edition: Edition;
+  readonly body: B;
+  readonly receivedAtMs: number;
+}
+
+/** Message ids and their handler. */
+export interface TerminalHandler<D extends MessageDefinition> {
+  readonly definition: D;
+  /** Name of the durable consumer, shared by all replicas. */
+  readonly durable: string;
+  /** One after the other, if their order matters. */
+  readonly isInOrder?: boolean;
+  readonly handle: (parts: EventParts, message: TerminalMessage<BodyOf<D>>) => Promise<void>;
+}
+
+/** Consumes uplink messages of one kind from EVENTS; each is acknowledged once its handler has succeeded. */
+export function consumeTerminalMessages<D extends MessageDefinition>(
+  parts: EventParts,
+  { definition, durable, isInOrder = false, handle }: TerminalHandler<D>,
+): DurableConsumer {
+  const { bus, log } = parts;
+  return new DurableConsumer(bus, {
+    stream: 'EVENTS',
+    durable,
+    subject: eventSubject('*', definition.id),
+    ...(isInOrder ? { maxInFlight: 1 } : {}),
+    onError: (error) => log.warn({ err: error, message: definition.name }, 'could not handle an uplink message yet'),
+    handler: async (message) => {
+      const read = readMessage(definition, message);
+      // It will never become valid.
+      if (read === null) return log.warn({ subject: message.subject }, 'invalid uplink message');
+      await handle(parts, read);
+    },
+  });
+}
+
+function readMessage<D extends MessageDefinition>(
+  definition: D,
+  message: JetStreamMessage,
+): TerminalMessage<BodyOf<D>> | null {
+  const event = parseTerminalEvent(message);
+  const read = tryDecodeBody(definition, event.body, event.edition);
+  return read.ok ? { ...event, body: read.body } : null;
+}

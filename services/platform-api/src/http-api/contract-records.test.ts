@@ -1,0 +1,170 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { type ContractType, contractTypes } from '../testing/contract-types.ts';
+import { readDocument, resolved, type Schema } from '../testing/document.ts';
+
+const document = readDocument();
+const { schemas } = document.components;
+
+const contractFile = resolve('../shared/platform-contract.md');
+if (!existsSync(contractFile))
+  console.log('shared documents are absent: records are not compared with platform-contract.md, skipped');
+const types = existsSync(contractFile) ? contractTypes(readFileSync(contractFile, 'utf8')) : new Map();
+const describeContract = types.size > 0 ? describe : describe.skip;
+
+/** Records of the dashcam, which comes later. */
+const unimplemented = ['Stream', 'Capture', 'Download', 'DataUsage'];
+/** Lists of words that are no records. */
+const words = ['SubscriptionStatus', 'State'];
+/** Under another name in the document. */
+const namesHere: Readonly<Record<string, string>> = { Components: 'AddressComponents' };
+/** Hex ids are second fields beside the integer id of every listed record. */
+const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id' };
+/** Words that came to the lists of the contract's records: files beside an alarm, and section 28. */
+const moreWords: Readonly<Record<string, readonly string[]>> = {
+  'Media.kind': ['other'],
+  'Attempt.error_code': ['connection_reset'],
+};
+/** Words that the contract has elsewhere (sections 2.1 and 3). */
+const namedWords: Readonly<Record<string, readonly string[]>> = {
+  Role: ['superadmin', 'dealer', 'owner', 'admin', 'manager', 'viewer', 'driver'],
+  VehicleType: 'car truck bus van motorcycle tanker trailer mining_truck excavator other'.split(' '),
+  FuelType: 'petrol diesel cng lpg electric hybrid other'.split(' '),
+};
+/** Parts that are no records of their own, and those that are made for one answer. */
+const withoutId = new Set(
+  `TokenSet Location Trip Schedule SnapResult Components ReverseResult Place Suggestion RouteResult NotificationType Attempt ExtractResult`.split(
+    ' ',
+  ),
+);
+
+/** What the names of the contract are in a schema. */
+const isTypeOf: Readonly<Record<string, (schema: Schema) => boolean>> = {
+  string: ({ type }) => type === 'string',
+  int: ({ type }) => type === 'integer',
+  number: ({ type }) => type === 'number' || type === 'integer',
+  boolean: ({ type }) => type === 'boolean',
+  time: ({ type, format }) => type === 'string' && format === 'date-time',
+  date: ({ type, format }) => type === 'string' && format === 'date',
+  ms: ({ type }) => type === 'integer',
+  object: ({ type }) => type === 'object',
+};
+
+/** A schema without null, and whether it had that. */
+function unwrapNull(given: Schema): { schema: Schema; isNullable: boolean } {
+  const schema = resolved(document, given);
+  if (schema.anyOf !== undefined) {
+    const parts = schema.anyOf.filter(({ type }) => type !== 'null');
+    const [first = schema] = parts;
+    const rest = parts.length === 1 ? resolved(document, first) : { ...schema, anyOf: parts };
+    return { schema: rest, isNullable: parts.length < schema.anyOf.length };
+  }
+  if (!Array.isArray(schema.type)) return { schema, isNullable: false };
+  const [type = 'null'] = (schema.type as string[]).filter((each) => each !== 'null');
+  const enumOf = schema.enum === undefined ? {} : { enum: schema.enum.filter((each) => each !== null) };
+  return { schema: { ...schema, type, ...enumOf }, isNullable: schema.type.includes('null') };
+}
+
+const enumValues = (schema: Schema): readonly unknown[] =>
+  schema.enum ?? schema.anyOf?.map((part) => part.const) ?? (schema.const === undefined ? [] : [schema.const]);
+
+/** Where a schema is not of a type, each place with what the contract says. */
+function findDifferences(type: ContractType, given: Schema, at: string): string[] {
+  const { schema, isNullable } = unwrapNull(given);
+  const expected = type.kind === 'nullable' ? type.of : type;
+  const nulls = isNullable === (type.kind === 'nullable') ? [] : [`${at}: null is ${isNullable ? 'not ' : ''}possible`];
+  return [...nulls, ...differencesOfValues(expected, schema, at)];
+}
+
+function differencesOfValues(type: ContractType, schema: Schema, at: string): string[] {
+  switch (type.kind) {
+    case 'name':
+      return differencesOfNamed(type.name, schema, at);
+    case 'literal':
+      return differencesOfWords([type], schema, at);
+    case 'union':
+      return differencesOfWords(type.of, schema, at);
+    case 'list': {
+      const items = schema.items;
+      return schema.type === 'array' && items !== undefined
+        ? findDifferences(type.of, items, `${at}[]`)
+        : [`${at}: list`];
+    }
+    case 'tuple': {
+      const isPair = schema.minItems === type.of.length && schema.maxItems === type.of.length;
+      return isPair
+        ? type.of.flatMap((part) => findDifferences(part, schema.items ?? {}, `${at}[]`))
+        : [`${at}: tuple`];
+    }
+    case 'map': {
+      const [values] = [schema.additionalProperties, ...Object.values(schema.patternProperties ?? {})].filter(
+        (each) => typeof each === 'object',
+      );
+      return values === undefined ? [`${at}: map`] : findDifferences(type.of, values, `${at}.*`);
+    }
+    case 'object':
+      return Object.entries(type.fields).flatMap(([name, field]) => {
+        const part = schema.properties?.[name];
+        if (part === undefined) return [`${at}.${name}: is missing`];
+        const isSure = schema.required?.includes(name) === true;
+        return [
+          ...(isSure ? [] : [`${at}.${name}: is always there`]),
+          ...findDifferences(field, part, `${at}.${name}`),
+        ];
+      });
+    default:
+      return [`${at}: this test does not know ${type.kind}`];
+  }
+}
+
+function differencesOfNamed(name: string, schema: Schema, at: string): string[] {
+  const check = isTypeOf[name];
+  // Ids, or where it is asked for the records themselves.
+  const choices = schema.anyOf ?? [schema];
+  if (check !== undefined) return choices.some((each) => check(resolved(document, each))) ? [] : [`${at}: ${name}`];
+  const list = namedWords[name];
+  if (list !== undefined) return sameWords(list, schema, at);
+  const type = types.get(name);
+  return type === undefined ? [`${at}: this test does not know ${name}`] : differencesOfValues(type, schema, at);
+}
+
+function differencesOfWords(parts: readonly ContractType[], schema: Schema, at: string): string[] {
+  const values = parts.map((part) => (part.kind === 'literal' ? part.value : part.kind));
+  // A form, not a word.
+  if (values[0] === 'HH:MM') return schema.pattern === undefined ? [`${at}: HH:MM`] : [];
+  return sameWords([...values, ...(moreWords[at] ?? [])], schema, at);
+}
+
+function sameWords(list: readonly unknown[], schema: Schema, at: string): string[] {
+  const found = new Set(enumValues(schema));
+  return found.size === list.length && list.every((word) => found.has(word)) ? [] : [`${at}: ${list.join(' ')}`];
+}
+
+/** The type as it is here: what an id in hex is called. */
+function toOwnName(name: string, type: ContractType): ContractType {
+  const hexId = hexIds[name];
+  if (hexId === undefined || type.kind !== 'object') return type;
+  const { id, ...fields } = type.fields;
+  return { kind: 'object', fields: id === undefined ? fields : { ...fields, [hexId]: id } };
+}
+
+const commonFields = contractTypes(
+  '\n## 27. Records\n```ts\nRecord = { id: int, created_at: time, updated_at: time, version: int }\n```',
+).get('Record');
+
+describeContract('the records of platform-contract.md', () => {
+  it('are all in the document but those of the dashcam', () => {
+    const missing = [...types.keys()].filter((name) => schemas[namesHere[name] ?? name] === undefined);
+    expect(new Set(missing)).toEqual(new Set([...unimplemented, ...words]));
+    expect(types.size).toBeGreaterThan(30);
+  });
+
+  const compared = [...types.keys()].filter((name) => !unimplemented.includes(name) && !words.includes(name));
+  it.each(compared)('%s has the fields, types, words and nulls of the contract', (name) => {
+    const type: ContractType = types.get(name);
+    const schema = schemas[namesHere[name] ?? name] ?? {};
+    const common = withoutId.has(name) || commonFields === undefined ? [] : findDifferences(commonFields, schema, name);
+    expect([...common, ...findDifferences(toOwnName(name, type), schema, name)]).toEqual([]);
+  });
+});

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type BadValue, badQueryValues, badValues } from '../testing/bad-values.ts';
+import { type Operation, operationsOf, readDocument, resolved } from '../testing/document.ts';
+import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
+import { type Answer, type Client, PlatformWorld } from '../testing/platform-world.ts';
+
+// Every operation with every fault, on a machine that may be busy.
+jest.setTimeout(120_000);
+
+let harness: PlatformWorld;
+let client: Client;
+beforeAll(async () => {
+  harness = await PlatformWorld.open();
+  const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
+  const { data } = await harness.as(harness.ours.owner).post('/api/api-keys', { name: 'all', scopes });
+  client = harness.as({ ...(await harness.user('superadmin')), apiKey: String(data['key']) });
+});
+afterAll(() => harness?.close());
+
+const document = readDocument();
+/** Those that a user calls: the others, and partners' whose answers are those of their hubs, have tests of their own for what they take. */
+const operations = operationsOf(document).filter(
+  ({ path, security }) => security.some((each) => 'bearer' in each) && !path.startsWith('/api/devices/partner/'),
+);
+const named = (some: readonly Operation[]) => some.map((each) => [`${each.method} ${each.path}`, each] as const);
+const pathParameters = /\{(\w+)\}/g;
+
+/** Nobody has a record of this id. */
+const samplePath = ({ path }: Operation, id = '999999999'): string =>
+  path.replaceAll(pathParameters, (_all, name: string) =>
+    name === 'slug' && id === '999999999' ? 'x'.repeat(22) : id,
+  );
+
+/** Sends a request; a 400 must be in plain words and name each field once. */
+async function sendInvalid(operation: Operation, path: string, body?: unknown): Promise<Answer> {
+  const response = await send(operation, path, body);
+  const { error, details = [] } = response.status === 400 ? describeFault(response) : { error: '' };
+  expect({ path, words: wordsOfValidator(error, details) }).toEqual({ path, words: [] });
+  expect({ path, twice: fieldsNamedTwice(details) }).toEqual({ path, twice: [] });
+  return response;
+}
+
+function send({ method }: Operation, path: string, body: unknown): Promise<Answer> {
+  if (method === 'get') return client.get(path);
+  return method === 'delete' ? client.delete(path, {}, body) : client[method](path, body);
+}
+
+interface Fault {
+  readonly status: number;
+  readonly code: string;
+  readonly error: string;
+  readonly details?: readonly { readonly path: string; readonly message: string }[];
+}
+const describeFault = ({ body }: Answer) => body as Fault;
+const errorPaths = (response: Answer): string[] => (describeFault(response).details ?? []).map(({ path }) => path);
+
+describe('the query', () => {
+  const withQuery = operations.filter(({ parameters }) => parameters.some((each) => each.in === 'query'));
+
+  it.each(named(withQuery))('%s refuses what is no value of a parameter, and names it', async (_name, operation) => {
+    const wrong = operation.parameters
+      .filter((each) => each.in === 'query')
+      .map((parameter) => ({ name: parameter.name, values: badQueryValues(parameter) }));
+    const rounds = Math.max(...wrong.map(({ values }) => values.length));
+    for (let round = 0; round < rounds; round += 1) {
+      const some = wrong.flatMap(({ name, values }): [string, string][] => {
+        const value = values[round];
+        return value === undefined ? [] : [[name, value]];
+      });
+      const query = new URLSearchParams(some).toString();
+      const response = await sendInvalid(operation, `${samplePath(operation)}?${query}`);
+      expect({ query, ...describeFault(response) }).toMatchObject({ query, status: 400 });
+      expect({ query, places: errorPaths(response) }).toEqual({
+        query,
+        places: expect.arrayContaining(some.map(([name]) => `/${name}`)),
+      });
+    }
+  });
+});
+
+describe('the path', () => {
+  const withId = operations.filter(({ parameters }) =>
+    parameters.some((each) => each.in === 'path' && each.schema.type === 'integer'),
+  );
+
+  it.each(named(withId))('%s knows no record by what is no id', async (_name, operation) => {
+    for (const id of ['abc', '0', '-1', '1.5', '01', '9007199254740992', '%20', '1%00']) {
+      const response = await sendInvalid(operation, samplePath(operation, id), {});
+      expect({ id, ...describeFault(response) }).toMatchObject({ id, status: 404 });
+    }
+  });
+});
+
+describe('the body', () => {
+  const bodySchema = ({ requestBody }: Operation) => {
+    const schema = requestBody?.content['application/json']?.schema;
+    return schema === undefined ? undefined : resolved(document, schema);
+  };
+  const withBody = operations.filter((operation) => bodySchema(operation)?.properties !== undefined);
+  const requiredFields = (operation: Operation) =>
+    Object.entries(bodySchema(operation)?.properties ?? {}).filter(([, schema]) => !('readOnly' in schema));
+
+  it.each(named(withBody))('%s refuses what is no object', async (_name, operation) => {
+    for (const body of ['[]', '"text"', '7', 'null', '{', '{"a":1,"a":2}']) {
+      const response = await sendInvalid(operation, samplePath(operation), body);
+      expect({ body, ...describeFault(response) }).toMatchObject({ body, status: 400 });
+    }
+  });
+
+  it.each(named(withBody))(
+    '%s refuses what is nested too deeply, in fields that it knows and others',
+    async (_name, operation) => {
+      const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+      for (const field of [...requiredFields(operation).map(([name]) => name), 'unknown']) {
+        const response = await sendInvalid(operation, samplePath(operation), `{"${field}":${deep}}`);
+        expect({ field, ...describeFault(response) }).toMatchObject({ field, status: 400 });
+      }
+    },
+  );
+
+  it.each(named(withBody.filter((operation) => (bodySchema(operation)?.required ?? []).length > 0)))(
+    '%s names every field that is missing',
+    async (_name, operation) => {
+      const response = await sendInvalid(operation, samplePath(operation), {});
+      expect(describeFault(response)).toMatchObject({ status: 400, code: 'validation_failed' });
+      const required = bodySchema(operation)?.required ?? [];
+      expect(errorPaths(response)).toEqual(expect.arrayContaining(required.map((field) => `/${field}`)));
+    },
+  );
+
+  const faults: readonly BadValue['fault'][] = ['another type', 'null', 'out of bounds'];
+  /** An answer names twenty faults at most, and some fields have several. */
+  const invalidFields = 4;
+
+  it.each(named(withBody))('%s names every field that is wrong', async (_name, operation) => {
+    for (const fault of faults) {
+      const wrong = requiredFields(operation).flatMap(([field, schema]) => {
+        const found = badValues(document, schema).find((bad) => bad.fault === fault);
+        return found === undefined ? [] : [[field, found.value] as const];
+      });
+      for (let at = 0; at < wrong.length; at += invalidFields) {
+        const body = Object.fromEntries(wrong.slice(at, at + invalidFields));
+        const response = await sendInvalid(operation, samplePath(operation), body);
+        expect({ fault, body, ...describeFault(response) }).toMatchObject({
+          fault,
+          status: 400,
+          code: 'validation_failed',
+        });
+        const paths = errorPaths(response).map((path) => path.split('/')[1]);
+        expect({ fault, places: paths }).toEqual({ fault, places: expect.arrayContaining(Object.keys(body)) });
+      }
+    }
+  });
+});

@@ -1,0 +1,403 @@
+import { randomBytes } from 'node:crypto';
+import { compileBody } from '@fleet/service-kit';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { isPermitted, type Permission } from '../access/roles.ts';
+import { declaredRoutes } from '../assembly/api-document.ts';
+import type { AuditEntry } from '../domains/audit/schema.ts';
+import { standInForDispatcher } from '../testing/dispatcher-stub.ts';
+import { type Operation, operationsOf, readDocument, type Schema, undescribed } from '../testing/document.ts';
+import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts';
+import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } from '../testing/platform-world.ts';
+import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from '../testing/samples.ts';
+import { digits, makeTenantData, type TenantData, wayOf } from '../testing/tenant-data.ts';
+
+// Every operation of the document, on a machine that may be busy.
+jest.setTimeout(300_000);
+
+const document = readDocument();
+const operations = operationsOf(document);
+const routes = new Map(declaredRoutes().map((route) => [route.operationId, route]));
+
+const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
+
+/** Fields of bodies that the schema does not tell how to fill in. */
+const bodies: Known['bodies'] = {
+  register: () => ({ name: 'New', email: `${newWord()}@fleet.example`, password: testPassword, account_name: 'New' }),
+  login: ({ tenant }) => ({ identifier: tenant.owner.email, password: testPassword }),
+  sendOneTimeCode: ({ names }) => ({ phone_number: names['phone'] }),
+  verifyOneTimeCode: ({ names }) => ({ phone_number: names['phone'], code: '000000' }),
+  forgotPassword: ({ tenant }) => ({ identifier: tenant.owner.email }),
+  resetPassword: () => ({ token: 'x'.repeat(43), password: testPassword }),
+  refresh: ({ refreshToken }) => ({ refresh_token: refreshToken }),
+  startTwoFactor: () => ({ code: undefined }),
+  updateDashcamMedia: () => ({ protected: false }),
+  endTwoFactor: () => ({ code: '000000' }),
+  createUser: () => ({ name: 'New', email: `${newWord()}@fleet.example`, role: 'viewer' }),
+  inviteUser: () => ({ email: `${newWord()}@fleet.example`, role: 'viewer' }),
+  openAccount: () => ({ name: 'New', owner: { name: 'New', email: `${newWord()}@fleet.example` } }),
+  createVehicle: () => ({ vehicle_no: newWord() }),
+  updateVehicleGroup: () => ({ vehicles: undefined, parent_group: undefined }),
+  createGeofence: () => ({ type: 'circle', coordinates: [[22.5, 114]], radius_m: 50 }),
+  createRoute: () => wayOf,
+  updateVehiclePreferences: () => ({ notification_types: ['sos'] }),
+  extractDocument: () => ({ text: passport }),
+  updatePushToken: () => ({ push_token: newWord() }),
+  searchUserForShare: ({ names }) => ({ phone_number: names['phone'] }),
+  createWebhook: () => ({ url: 'https://93.184.216.34/new' }),
+  createMiningDevice: () => ({ imei: digits(15) }),
+  createGatewayOrder: () => ({ plan: 'basic', months: 1 }),
+  createCommand: () => ({ type: 'text', params: { text: 'Hello' } }),
+  pushPartnerHeartbeats: ({ names }) => ({ data_list: [{ deviceImei: names['miningImei'] }, { imei: names['imei'] }] }),
+  receiveSms: () => ({ id: newWord(), from: '+14155550100', to: '+14155550199', text: 'Hello' }),
+  receiveVoice: () => ({ call_id: newWord(), from: '+14155550100', transcript: 'Hello' }),
+  pushPartnerPositions: ({ names }) => ({
+    data_list: ['miningImei', 'imei'].map((kind) => ({
+      deviceImei: names[kind],
+      lat: 22.5,
+      lng: 114,
+      gpsTime: new Date().toISOString(),
+    })),
+  }),
+};
+
+const known: Known = {
+  bodies,
+  queries: {
+    getDashcamMediaFile: ({ names }) => Object.fromEntries(new URL(String(names['mediaUrl'])).searchParams),
+  },
+};
+
+/** What is open to any account by its nature: who has the link, or the exact number, is shown this much. */
+const publicOperations = new Set(['openShareLink', 'openPublicShareLink', 'searchUserForShare']);
+
+/** Operations that cannot succeed with what the tenants have: the refusal that shows that they were really reached. */
+const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
+  // Codes and tokens are guessed here.
+  verifyOneTimeCode: [401],
+  resetPassword: [401],
+  endTwoFactor: [401, 409],
+  // Signatures of links and of payment gateways are checked, and this product has no gateway.
+  getBillingPage: [401],
+  takeGatewayEvent: [401],
+  verifyPayment: [409],
+  // The user of the sample has a password.
+  inviteUserAgain: [409],
+  // The account is that of a customer, which its owner or the operator deletes.
+  deleteAccount: [404],
+  // There are several accounts, and their terminals all belong to vehicles.
+  listUnassignedDevices: [403],
+  lookUpUnassignedDevice: [404],
+};
+
+/** Operations that leave no entry in the audit log, and why. */
+const unauditedOperations: Readonly<Record<string, string>> = {
+  sendOneTimeCode: 'changes nothing but the code itself',
+  forgotPassword: 'changes nothing; the reset that follows is audited',
+  refresh: 'continues a session, whose log-in is audited',
+  startTwoFactor: 'prepares a secret; the confirmation that turns it on is audited',
+  snapToRoad: 'reads',
+  searchUserForShare: 'reads',
+  listMiningDevices: 'reads',
+  updatePushToken: 'registers an app for push messages at each of its starts',
+  extractDocument: 'stores nothing unless `store` is set; a document that is stored is audited',
+  pushPartnerHeartbeats: 'telemetry of a partner',
+  pushPartnerPositions: 'telemetry of a partner',
+  receiveSms: 'stored in the chat log',
+  receiveVoice: 'stored in the chat log',
+  replyToSupportTicket: 'the ticket names the author of each reply',
+};
+
+const newWord = (): string => `N${randomBytes(6).toString('hex')}`;
+
+let harness: PlatformWorld;
+let ours: TenantData;
+let theirs: TenantData;
+let pod: MediaPod;
+beforeAll(async () => {
+  harness = await PlatformWorld.open();
+  standInForDispatcher(harness.bus);
+  pod = await openMediaPod(harness.bus, mediaPodId);
+  pod.answer = (_request, response) => void response.writeHead(200, { 'content-type': 'image/jpeg' }).end('picture');
+  ours = await makeTenantData(harness, harness.ours, 'OURMARK');
+  theirs = await makeTenantData(harness, harness.theirs, 'THEIRMARK');
+});
+afterAll(async () => {
+  await harness?.close();
+  await pod?.close();
+});
+
+const credentialKind = ({ operationId }: Operation) => routes.get(operationId)?.access.credentials ?? 'both';
+
+/** Who of a tenant may do most there: its owner, or its dealer user where accounts of customers are asked for. */
+function userFor({ operationId, path }: Operation, { tenant, dealer }: TenantData): TestUser {
+  const permission: Permission = routes.get(operationId)?.access.permission ?? 'read';
+  const isOfCustomers = path.startsWith('/api/accounts') && permission !== 'accountDeletion';
+  return isPermitted('owner', permission) && !isOfCustomers ? tenant.owner : dealer;
+}
+
+function clientFor(operation: Operation, data: TenantData): Client {
+  const user = userFor(operation, data);
+  const headers: Record<string, Record<string, string>> = {
+    none: {},
+    key: { 'x-api-key': data.mintingKey },
+    bearer: { authorization: `Bearer ${user.token}` },
+  };
+  return harness.with(
+    headers[credentialKind(operation)] ?? { 'x-api-key': data.mintingKey, authorization: `Bearer ${user.token}` },
+  );
+}
+
+const send = (
+  client: Client,
+  { method }: Operation,
+  { path, body }: Sample,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  method === 'get'
+    ? client.get(path, headers)
+    : method === 'delete'
+      ? client.delete(path, headers, body)
+      : client[method](path, body, headers);
+
+/** Every stored document of an account, as text. */
+async function stored({ tenant, names }: TenantData): Promise<string[]> {
+  const { db } = harness.deps.database;
+  const collections = (await db.listCollections().toArray()).map(({ name }) => name);
+  const accounts = [tenant.accountId, Number(names['account'])];
+  const found: string[] = [];
+  for (const name of collections.toSorted()) {
+    const field = name === 'accounts' ? '_id' : 'accountId';
+    const where: object = { [field]: { $in: accounts } };
+    const documents = await db.collection(name).find(where).sort({ _id: 1 }).toArray();
+    found.push(...documents.map((each) => `${name} ${JSON.stringify(each)}`));
+  }
+  return found;
+}
+
+/** All places of a value where an id of a tenant stands in a field that names records of that kind. */
+function collectIds(value: unknown, { names, tenant, dealer }: TenantData): string[] {
+  const kinds = ['vehicle', 'driver', 'group', 'geofence', 'route', 'webhook', 'media', 'partner'].map(
+    (kind) => [kind, [names[kind]]] as const,
+  );
+  const all = new Map<string, readonly unknown[]>([
+    ...kinds,
+    ['user', [names['user'], tenant.owner.id, dealer.id]],
+    ['account', [names['account'], tenant.accountId]],
+  ]);
+  const found: string[] = [];
+  const visit = (part: unknown, name: string): void => {
+    if (Array.isArray(part)) for (const item of part) visit(item, name);
+    else if (typeof part === 'object' && part !== null)
+      for (const [key, each] of Object.entries(part)) visit(each, key);
+    else {
+      const [, kind = ''] = /(?:^|_)([a-z]+?)(?:_ids?|s)?$/.exec(name.replaceAll(/[A-Z]/g, '_$&').toLowerCase()) ?? [];
+      if (all.get(kind)?.includes(part) === true) found.push(`${name}: ${String(part)}`);
+    }
+  };
+  visit(value, '');
+  return found;
+}
+
+/** Nothing of a tenant stands in an answer, whatever its status. */
+function expectNoDataOf(data: TenantData, { status, body }: Answer): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const { slug, phone, imei, miningImei, latitude, media } = data.names;
+  const secrets = [data.mark, data.mintingKey, data.tenant.apiKey, data.tenant.owner.email, slug, imei, miningImei];
+  const known = [...secrets, phone, latitude, `dashcam-media/${media}/`];
+  expect(known.filter((secret) => text.includes(String(secret)))).toEqual([]);
+  expect(status < 300 ? collectIds(body, data) : []).toEqual([]);
+}
+
+type Check = ReturnType<typeof compileBody>;
+/** Checks of answers, by the text of their schemas: making one takes long. */
+const checks = new Map<string, Check>();
+
+function validatorOf(schema: Schema): Check {
+  const text = JSON.stringify(schema);
+  const check = checks.get(text) ?? compileBody({ ...schema, components: document.components });
+  checks.set(text, check);
+  return check;
+}
+
+/** The answer is one that the document has, with no field that it does not tell of. */
+function expectDescribed({ responses }: Operation, { status, body }: Answer): void {
+  expect(Object.keys(responses)).toContain(String(status));
+  const schema = responses[status]?.content?.['application/json']?.schema;
+  const check = validatorOf(schema ?? {});
+  expect(() => check(structuredClone(body))).not.toThrow(/./);
+  expect(undescribed(document, schema, body)).toEqual([]);
+}
+
+const named = operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+
+/** All ways to put names of theirs into a request of ours: `found` is false where what the path names is not there for us. */
+function buildAttempts(operation: Operation): { whose: Whose; found: boolean }[] {
+  const { operationId, method, parameters } = operation;
+  const parts = parameters.filter((parameter) => parameter.in === 'path').length;
+  const isOpen = credentialKind(operation) === 'none';
+  // A log-in with their password is theirs; nothing else takes what they know.
+  if (publicOperations.has(operationId) || (isOpen && parts === 0)) return [];
+  const hidden = [{ path: theirs, rest: ours }, ...(parts > 1 ? [{ path: ours, end: theirs, rest: ours }] : [])];
+  if (isOpen) return hidden.map((whose) => ({ whose, found: false }));
+  const mixed = namingPlaces(document, operation).map((only) => ({ path: ours, rest: theirs, only }));
+  const whole = { path: ours, rest: theirs };
+  const alone = method === 'get' ? [{ ...whole, only: '' }] : [];
+  return [
+    ...[{ path: theirs, rest: theirs }, ...hidden].map((whose) => ({ whose, found: parts === 0 })),
+    ...[whole, ...alone, ...mixed].map((whose) => ({ whose, found: true })),
+  ];
+}
+
+describe('what one tenant does with the ids of another', () => {
+  let before: string[];
+  beforeAll(async () => {
+    before = await stored(theirs);
+  });
+
+  it.each(named)('%s reads, changes and reveals nothing', async (_name, operation) => {
+    const client = clientFor(operation, ours);
+    for (const { whose, found } of buildAttempts(operation)) {
+      const sample = sampleOf(document, operation, whose, known);
+      // What names nobody can only read.
+      if (operation.method !== 'get' && !sample.names.path && !sample.names.rest) continue;
+      // What names nothing of theirs would do what it says.
+      if (operation.method !== 'get' && whose.path === ours && whose.end === undefined && !sample.names.rest) continue;
+      const response = await send(client, operation, sample);
+      expectDescribed(operation, response);
+      expectNoDataOf(theirs, response);
+      const refusals = credentialKind(operation) === 'none' ? [401, 403, 404] : [404];
+      const { status, body } = response;
+      const isRight = found || refusals.includes(status);
+      expect({ path: sample.path, status, body, isRight }).toEqual({ path: sample.path, status, body, isRight: true });
+    }
+    // Reads are looked at together, at the end.
+    expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
+  });
+
+  it('leaves theirs as it was, and nothing of ours that names a record of theirs', async () => {
+    expect(await stored(theirs)).toEqual(before);
+    const named = (await stored(ours)).flatMap((text) => {
+      const at = text.indexOf(' ');
+      return collectIds(JSON.parse(text.slice(at)), theirs).map((id) => `${text.slice(0, at)} ${id}`);
+    });
+    expect(named).toEqual([]);
+  });
+});
+
+describe('the account of another tenant in X-Account-Id', () => {
+  // What ends the session of the caller would end this test.
+  const requested = named.filter(([, each]) => credentialKind(each) !== 'none' && each.operationId !== 'logout');
+
+  let before: string[];
+  beforeAll(async () => {
+    before = await stored(theirs);
+  });
+
+  it.each(requested)('%s is as without it, or refused', async (_name, operation) => {
+    const headers = { 'x-account-id': String(theirs.tenant.accountId) };
+    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const response = await send(clientFor(operation, ours), operation, sample, headers);
+    expectNoDataOf(theirs, response);
+    expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
+  });
+});
+
+describe('what a driver who drives nothing reads of the account', () => {
+  let driver: TestUser;
+  beforeAll(async () => {
+    driver = await harness.user('driver', theirs.tenant, { canViewVideo: true });
+  });
+  const reads = named.filter(
+    ([, each]) => each.method === 'get' && credentialKind(each) !== 'none' && !publicOperations.has(each.operationId),
+  );
+
+  it.each(reads)('%s tells of no vehicle', async (_name, operation) => {
+    const client = harness.with({ 'x-api-key': theirs.mintingKey, authorization: `Bearer ${driver.token}` });
+    const { imei, miningImei, latitude, slug, phone } = theirs.names;
+    const secrets = [theirs.mark, imei, miningImei, latitude, slug, phone].map(String);
+    const whose = { path: theirs, rest: theirs };
+    for (const each of [whose, ...['', ...namingPlaces(document, operation)].map((only) => ({ ...whose, only }))]) {
+      const { body } = await send(client, operation, sampleOf(document, operation, each, known));
+      const text = JSON.stringify(body);
+      expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+    }
+  });
+});
+
+describe('key and token of different tenants', () => {
+  const both = named.filter(([, operation]) => credentialKind(operation) === 'both');
+
+  it.each(both)('%s is refused', async (_name, operation) => {
+    const [mine, other] = [userFor(operation, ours), userFor(operation, theirs)];
+    for (const [createKeyOf, createTokenOf] of [
+      [mine, other],
+      [other, mine],
+    ] as const) {
+      const client = harness.with({ 'x-api-key': createKeyOf.apiKey, authorization: `Bearer ${createTokenOf.token}` });
+      for (const data of [ours, theirs]) {
+        const sample = sampleOf(document, operation, { path: data, rest: data }, known);
+        expect(await send(client, operation, sample)).toMatchObject({
+          status: 403,
+          body: { code: 'key_user_mismatch' },
+        });
+      }
+    }
+  });
+});
+
+/** Reads first, and what ends something last. */
+const order = ({ method, operationId }: Operation): number =>
+  operationId === 'logout'
+    ? 4
+    : operationId === 'deleteVehicle'
+      ? 3
+      : ['get', 'put', 'post', 'delete'].indexOf(method) === 3
+        ? 2
+        : method === 'get'
+          ? 0
+          : 1;
+
+const auditLog = () => harness.records.collection<AuditEntry>('audit_log');
+
+async function newestEntryId(): Promise<number> {
+  const [newest] = await auditLog().find({}).sort({ _id: -1 }).limit(1).toArray();
+  return newest?._id ?? 0;
+}
+
+/** Returns the actions of all accounts that stand in the audit log after an entry. */
+const actionsSince = async (id: number): Promise<string[]> =>
+  (
+    await auditLog()
+      .find({ _id: { $gt: id } })
+      .toArray()
+  ).map(({ action }) => action);
+
+describe('the same requests of the tenant itself', () => {
+  /** What each operation that changes something, and was carried out, has left in the audit log. */
+  const actions = new Map<string, string[]>();
+
+  it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s is exercised', async (_name, operation) => {
+    const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
+    const takesKeys = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
+    const headers: Record<string, string> = takesKeys ? { 'idempotency-key': 'the same of both' } : {};
+    const newestEntry = await newestEntryId();
+    const response = await send(clientFor(operation, theirs), operation, sample, headers);
+    const allowed = refusedToOwnTenant[operation.operationId] ?? [200, 201, 202];
+    expect({ status: response.status, body: response.body }).toEqual({
+      status: allowed.includes(response.status) ? response.status : allowed,
+      body: response.body,
+    });
+    expectDescribed(operation, response);
+    if (operation.method !== 'get' && response.status < 300)
+      actions.set(operation.operationId, await actionsSince(newestEntry));
+    if (!takesKeys || credentialKind(operation) === 'none') return;
+    // What was answered there is nobody else's.
+    const again = await send(clientFor(operation, ours), operation, sample, headers);
+    expect(again.headers.get('idempotent-replayed')).toBeNull();
+    expectNoDataOf(theirs, again);
+  });
+  it('leave an entry in the audit log for each change, but for those that are listed', () => {
+    const withoutEntry = [...actions].filter(([, each]) => each.length === 0).map(([operationId]) => operationId);
+    expect(withoutEntry.toSorted()).toEqual(Object.keys(unauditedOperations).toSorted());
+  });
+});

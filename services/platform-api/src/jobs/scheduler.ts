@@ -1,0 +1,82 @@
+import { type Database, isDuplicateKey } from '@fleet/storage';
+import { type Job, jobs, type SlicedJob } from '../assembly/jobs.ts';
+import type { Deps } from '../platform/deps.ts';
+import { createJobSlice } from './job-slice.ts';
+
+interface JobState {
+  readonly _id: string;
+  readonly dueAt: Date;
+  /** Where a sweep in turns goes on. */
+  readonly next?: number;
+}
+
+const pollIntervalMs = 30_000;
+/** Longer than a turn takes. */
+const sliceIntervalMs = 60_000;
+
+const jobStateCollection = (database: Database) => database.collection<JobState>('sweeps');
+const addMs = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
+
+/** True for the one replica whose turn a sweep is now; it is nobody's again until its time has passed. */
+async function claimRun(database: Database, job: Job, now: Date): Promise<boolean> {
+  const { name: _id, everyMs } = job;
+  const next = { dueAt: addMs(now, 'runSlice' in job ? sliceIntervalMs : everyMs) };
+  const claimed = await jobStateCollection(database).updateOne({ _id, dueAt: { $lte: now } }, { $set: next });
+  if (claimed.modifiedCount === 1) return true;
+  try {
+    await jobStateCollection(database).insertOne({ _id, ...next });
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }
+}
+
+/** Goes on where the turn before has left off. It rests once all is done, and is due again in a minute before that. */
+async function runSlice(deps: Deps, job: SlicedJob, now: Date, signal: AbortSignal): Promise<void> {
+  const { name: _id, everyMs } = job;
+  const state = await jobStateCollection(deps.database).findOne({ _id });
+  const next = await job.runSlice(deps, createJobSlice(state?.next ?? 1, signal));
+  const change = next === null ? { next: 1, dueAt: addMs(now, everyMs) } : { next };
+  await jobStateCollection(deps.database).updateOne({ _id }, { $set: change });
+}
+
+/** Runs what is due, where it is this replica's turn. */
+export async function runDueJobs(
+  deps: Deps,
+  list: readonly Job[] = jobs,
+  now = new Date(),
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  for (const job of list) {
+    if (signal.aborted) return;
+    try {
+      if (!(await claimRun(deps.database, job, now))) continue;
+      if ('runSlice' in job) await runSlice(deps, job, now, signal);
+      else await job.run(deps);
+    } catch (error) {
+      // The next turn does what this one left.
+      deps.log.warn({ err: error, sweep: job.name }, 'a sweep failed');
+    }
+  }
+}
+
+/** Looks twice a minute for sweeps that are due, once the database is there. */
+export class JobScheduler {
+  readonly #timer: NodeJS.Timeout;
+  readonly #stopped = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: Deps, isReady: () => boolean) {
+    this.#timer = setInterval(() => {
+      if (isReady()) this.#running = this.#running.then(() => runDueJobs(deps, jobs, new Date(), this.#stopped.signal));
+    }, pollIntervalMs);
+  }
+
+  /** Begins no other sweep, and waits for what is under way: of one that may be long, for a few writes. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+}

@@ -1,0 +1,225 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Encryption, Logger } from '@fleet/service-kit';
+import type { Database } from '@fleet/storage';
+import pLimit from 'p-limit';
+import { MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
+import { type MailFailureReason, toFailureReason } from './failures.ts';
+import { type MailPurpose, MailStore, type StoredMail } from './mail-store.ts';
+
+/** A mail to a user. */
+export interface Mail {
+  readonly accountId: number;
+  readonly userId: number;
+  readonly purpose: MailPurpose;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** For how long it is tried. */
+  readonly lifetimeMs: number;
+}
+
+/** What became of a mail: `queued` is tried again, `failed` never is. */
+export type MailStatus = 'sent' | 'queued' | 'failed' | 'not_configured';
+
+/** How often, for how long, and how much. */
+export interface MailQueueTimings {
+  readonly pollIntervalMs: number;
+  /** How long the sender of a mail waits for the first attempt. */
+  readonly sendTimeoutMs: number;
+  /** Wait before the second attempt; doubled with each. */
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+  readonly batchSize: number;
+  readonly concurrency: number;
+}
+
+const defaultTimings: MailQueueTimings = {
+  pollIntervalMs: 5_000,
+  sendTimeoutMs: 5_000,
+  retryMs: 30_000,
+  maxRetryMs: 3_600_000,
+  batchSize: 50,
+  concurrency: 4,
+};
+const stopTimeoutMs = 5_000;
+
+interface MailQueueDeps {
+  readonly database: Database;
+  readonly encryption: Encryption;
+  readonly log: Logger;
+  readonly messages: MessageSender;
+}
+
+type MailContent = Pick<Mail, 'to' | 'subject' | 'text'>;
+
+const sealPurpose = (id: string): string => `mail ${id}`;
+
+/**
+ * Sends mails to users from a queue in the database, so that neither an outage of the mail server nor of this process loses one. The server gets a mail again
+ * only where it is known not to have taken it: a connection that is lost in between ends the mail as `outcome_unknown`.
+ */
+export class MailQueue {
+  readonly #deps: MailQueueDeps;
+  readonly #timings: MailQueueTimings;
+  readonly #store: MailStore;
+  readonly #running = new Set<Promise<unknown>>();
+  #timer: NodeJS.Timeout | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(deps: MailQueueDeps, timings: Partial<MailQueueTimings> = {}) {
+    this.#deps = deps;
+    this.#timings = { ...defaultTimings, ...timings };
+    this.#store = new MailStore(deps.database);
+  }
+
+  /** Queues a mail and makes the first attempt, which is waited for a few seconds. */
+  async send(mail: Mail): Promise<MailStatus> {
+    const { messages } = this.#deps;
+    const { to, subject, text } = mail;
+    if (messages.delivers?.('mail') === false) {
+      await messages.send({ kind: 'mail', to, subject, text });
+      return 'not_configured';
+    }
+    const stored = this.#createMail(mail);
+    await this.#store.insert(stored);
+    const timeout = new AbortController();
+    const first = this.#attempt(stored, { to, subject, text });
+    const timedOut = delay(this.#timings.sendTimeoutMs, 'queued' as const, { signal: timeout.signal }).catch(
+      () => first,
+    );
+    const status = await Promise.race([first, timedOut]);
+    timeout.abort();
+    return status;
+  }
+
+  /** Sends a mail at once and once; returns why it was not sent, or null. */
+  async sendOnce(content: MailContent): Promise<MailFailureReason | null> {
+    try {
+      await this.#deps.messages.send({ kind: 'mail', id: newId(), ...content });
+      return null;
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'a mail was not sent');
+      return toFailureReason(error);
+    }
+  }
+
+  /** Takes back what waits for a user: what it says is no longer true. */
+  cancel(userId: number): Promise<void> {
+    return this.#store.removeWaiting(userId);
+  }
+
+  /** Starts to send what waits, of this process and of others. */
+  start(): void {
+    this.#polling = this.#poll();
+  }
+
+  /** Leaves what waits to the next replica, or to the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    const ended = new AbortController();
+    const work = Promise.allSettled([this.#polling, ...this.#running]).finally(() => ended.abort());
+    // An attempt that takes longer is taken up again by its record.
+    await Promise.race([work, delay(stopTimeoutMs, undefined, { signal: ended.signal }).catch(() => undefined)]);
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      await this.#sendDue();
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'the queue of mails could not be read');
+    }
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll();
+    }, this.#timings.pollIntervalMs);
+  }
+
+  async #sendDue(): Promise<void> {
+    await this.#store.recover();
+    const due = await this.#store.listDue(this.#timings.batchSize, new Date());
+    const limit = pLimit(this.#timings.concurrency);
+    await Promise.all(due.map((mail) => limit(() => this.#attemptStored(mail))));
+  }
+
+  async #attemptStored(mail: StoredMail): Promise<void> {
+    if (this.#isStopped || mail.sealedContent === null) return;
+    const content = JSON.parse(this.#deps.encryption.open(mail.sealedContent, sealPurpose(mail._id))) as MailContent;
+    await this.#attempt(mail, content);
+  }
+
+  #createMail({ accountId, userId, purpose, to, subject, text, lifetimeMs }: Mail): StoredMail {
+    const now = new Date();
+    const id = newId();
+    return {
+      _id: id,
+      accountId,
+      userId,
+      purpose,
+      sealedContent: this.#deps.encryption.seal(JSON.stringify({ to, subject, text }), sealPurpose(id)),
+      status: 'queued',
+      attempts: 0,
+      nextAt: now,
+      expiresAt: new Date(now.getTime() + lifetimeMs),
+      attempt: null,
+      attemptUntil: null,
+      handedOverAt: null,
+      reason: null,
+      createdAt: now,
+      updatedAt: now,
+    };
+  }
+
+  #attempt(mail: StoredMail, content: MailContent): Promise<MailStatus> {
+    const running = this.#attemptOnce(mail, content)
+      .catch((error: unknown): MailStatus => {
+        // Its record says how far it came.
+        this.#deps.log.warn({ err: error, mailId: mail._id }, 'an attempt to send a mail could not be recorded');
+        return 'queued';
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
+  }
+
+  async #attemptOnce(mail: StoredMail, content: MailContent): Promise<MailStatus> {
+    const { _id: id, attempts } = mail;
+    const attempt = newId();
+    if (!(await this.#store.claim(id, attempt))) return 'queued';
+    const onHandOver = async (): Promise<void> => {
+      if (!(await this.#store.markHandedOver(id, attempt)))
+        throw new Error('another attempt has taken the place of this one');
+    };
+    try {
+      await this.#deps.messages.send({ kind: 'mail', id, ...content }, onHandOver);
+    } catch (error) {
+      return this.#onFailure(mail, attempt, error);
+    }
+    await this.#store.finish(id, attempt, 'sent', null);
+    this.#deps.log.info({ mailId: id, purpose: mail.purpose, attempts: attempts + 1 }, 'a mail was sent');
+    return 'sent';
+  }
+
+  async #onFailure({ _id: id, purpose, attempts }: StoredMail, attempt: string, error: unknown): Promise<MailStatus> {
+    const reason = toFailureReason(error);
+    const isFinal = error instanceof MessageRefusedError;
+    this.#deps.log.warn(
+      { err: error, mailId: id, purpose, attempts: attempts + 1, reason, isFinal },
+      'a mail was not sent',
+    );
+    if (isFinal) await this.#store.finish(id, attempt, 'failed', reason);
+    else await this.#store.defer(id, attempt, new Date(Date.now() + this.#retryMs(attempts)), reason);
+    return isFinal ? 'failed' : 'queued';
+  }
+
+  /** Doubled with each attempt, and up to a fifth longer, so that mails of one outage do not come back together. */
+  #retryMs(attempts: number): number {
+    const { retryMs, maxRetryMs } = this.#timings;
+    const waitMs = Math.min(maxRetryMs, retryMs * 2 ** Math.min(attempts, 20));
+    return waitMs + randomInt(Math.max(1, Math.ceil(waitMs / 5)));
+  }
+}
+
+const newId = (): string => randomBytes(16).toString('hex');

@@ -1,0 +1,120 @@
+import type { Collection, Database } from '@fleet/storage';
+import type { MailFailureReason } from './failures.ts';
+
+/** What a mail is about. */
+export type MailPurpose = 'invitation' | 'password_reset';
+
+/** A mail of the queue. */
+export interface StoredMail {
+  /** Also the `Message-ID` of every attempt. */
+  readonly _id: string;
+  readonly accountId: number;
+  readonly userId: number;
+  readonly purpose: MailPurpose;
+  /** Address, subject and text, sealed: the text holds a token. Null once nothing is to be sent any more. */
+  readonly sealedContent: string | null;
+  readonly status: 'queued' | 'sending' | 'sent' | 'failed';
+  readonly attempts: number;
+  /** Not to be sent earlier. */
+  readonly nextAt: Date;
+  /** Not to be sent later: what it says is no longer true then. */
+  readonly expiresAt: Date;
+  /** The attempt that is running, and until when it counts as running. */
+  readonly attempt: string | null;
+  readonly attemptUntil: Date | null;
+  /** Since when the server may have the mail. */
+  readonly handedOverAt: Date | null;
+  readonly reason: MailFailureReason | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const attemptTimeoutMs = 5 * 60_000;
+const retentionMs = 7 * 24 * 3_600_000;
+
+const mailCollection = (database: Database): Collection<StoredMail> => database.collection<StoredMail>('mails');
+
+/** The queue of mails in the database, which all replicas share. */
+export class MailStore {
+  readonly #mails: Collection<StoredMail>;
+
+  constructor(database: Database) {
+    this.#mails = mailCollection(database);
+  }
+
+  async insert(mail: StoredMail): Promise<void> {
+    await this.#mails.insertOne(mail);
+  }
+
+  /** Returns mails that are due, the oldest first. */
+  async listDue(limit: number, now: Date): Promise<StoredMail[]> {
+    const where = { status: 'queued' as const, nextAt: { $lte: now }, expiresAt: { $gt: now } };
+    return await this.#mails.find(where).sort({ nextAt: 1 }).limit(limit).toArray();
+  }
+
+  /** Starts an attempt; false where another replica has started one, or nothing is to be sent any more. */
+  async claim(id: string, attempt: string, now = new Date()): Promise<boolean> {
+    const running = {
+      attempt,
+      attemptUntil: new Date(now.getTime() + attemptTimeoutMs),
+      handedOverAt: null,
+      updatedAt: now,
+    };
+    return this.#update({ _id: id, status: 'queued' }, { ...running, status: 'sending' }, { attempts: 1 });
+  }
+
+  /** Records that the server is about to get the mail; false where the attempt does not count any more. */
+  markHandedOver(id: string, attempt: string, now = new Date()): Promise<boolean> {
+    const where = { _id: id, status: 'sending' as const, attempt, attemptUntil: { $gt: now } };
+    return this.#update(where, { handedOverAt: now, updatedAt: now });
+  }
+
+  /** Ends a mail that was sent or never will be. */
+  finish(id: string, attempt: string, status: 'sent' | 'failed', reason: MailFailureReason | null): Promise<boolean> {
+    return this.#update({ _id: id, attempt }, { ...finishedFields, status, reason, updatedAt: new Date() });
+  }
+
+  /** Puts a mail back that the server did not take. */
+  defer(id: string, attempt: string, nextAt: Date, reason: MailFailureReason): Promise<boolean> {
+    const waiting = { status: 'queued' as const, attempt: null, attemptUntil: null, nextAt, reason };
+    return this.#update({ _id: id, attempt, status: 'sending' }, { ...waiting, updatedAt: new Date() });
+  }
+
+  /** Ends what has expired, and what a replica that died had handed over; puts back what it had only begun. */
+  async recover(now = new Date()): Promise<void> {
+    const stale = { status: 'sending' as const, attemptUntil: { $lte: now } };
+    const unknown = {
+      ...finishedFields,
+      status: 'failed' as const,
+      reason: 'outcome_unknown' as const,
+      updatedAt: now,
+    };
+    await this.#mails.updateMany({ ...stale, handedOverAt: { $ne: null } }, { $set: unknown });
+    const waiting = { status: 'queued' as const, attempt: null, attemptUntil: null, updatedAt: now };
+    await this.#mails.updateMany({ ...stale, handedOverAt: null }, { $set: waiting });
+    const expired = { ...finishedFields, status: 'failed' as const, reason: 'expired' as const, updatedAt: now };
+    await this.#mails.updateMany({ status: 'queued', expiresAt: { $lte: now } }, { $set: expired });
+  }
+
+  /** Removes mails to a user that have not been handed over. */
+  async removeWaiting(userId: number): Promise<void> {
+    await this.#mails.deleteMany({ userId, status: 'queued' });
+  }
+
+  find(id: string): Promise<StoredMail | null> {
+    return this.#mails.findOne({ _id: id });
+  }
+
+  async #update(where: object, set: Partial<StoredMail>, add: Partial<Record<'attempts', number>> = {}) {
+    const update = Object.keys(add).length === 0 ? { $set: set } : { $set: set, $inc: add };
+    return (await this.#mails.updateOne(where, update)).matchedCount === 1;
+  }
+}
+
+const finishedFields = { sealedContent: null, attempt: null, attemptUntil: null };
+
+/** Removes mails that ended long ago. */
+export async function removeOldMails({ database }: { readonly database: Database }, now = Date.now()): Promise<void> {
+  const before = new Date(now - retentionMs);
+  await mailCollection(database).deleteMany({ status: { $in: ['sent', 'failed'] }, updatedAt: { $lt: before } });
+}

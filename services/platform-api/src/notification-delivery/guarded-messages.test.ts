@@ -1,0 +1,80 @@
+import { createLogger } from '@fleet/service-kit';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { loadConfig } from '../assembly/config.ts';
+import { createMessageSender } from '../providers/message-sender.ts';
+import { ProviderStandIn } from '../testing/provider-stand-in.ts';
+import { guardedMessages, type MailProvider } from './guarded-messages.ts';
+
+let standIn: ProviderStandIn;
+let mails: MailProvider;
+beforeEach(async () => {
+  standIn = await ProviderStandIn.open();
+  const log = createLogger('mails-test', 'silent');
+  const messages = createMessageSender(loadConfig({ MAIL_URL: standIn.url }), log);
+  mails = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 60_000 });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  mails.stop();
+  await standIn.close();
+});
+
+const mailTo = (to: string) => mails.send({ kind: 'mail', to, subject: 'SOS', text: 'AB12: SOS' });
+
+it('a rejected mail is not retried and does not delay others', async () => {
+  standIn.reply = ({ body }) => ({ status: body.includes('no-address') ? 422 : 202 });
+  for (let count = 1; count <= 20; count += 1)
+    await expect(mailTo('no-address')).rejects.toMatchObject({ name: 'SendingRefused' });
+  await expect(mailTo('ann@example.com')).resolves.toBeUndefined();
+});
+
+it('an unavailable provider, or one that rejects the key, is paused, and mails wait', async () => {
+  for (const status of [500, 401, 429, 404]) {
+    standIn.reply = () => ({ status });
+    await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: null });
+  }
+  await expect(mailTo('ann@example.com')).rejects.toMatchObject({ name: 'SendingFailed', retryAfterMs: 60_000 });
+  expect(standIn.received).toHaveLength(4);
+});
+
+it('one mail tests an unavailable provider, and concurrent ones do not count', async () => {
+  jest.useFakeTimers();
+  let reply = (): Promise<void> => Promise.reject(new Error('away'));
+  const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
+  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  jest.advanceTimersByTime(30_000);
+  let taken: () => void = () => undefined;
+  const away = reply;
+  reply = () =>
+    new Promise((resolve) => {
+      taken = resolve;
+    });
+  const first = send();
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  taken();
+  await first;
+  reply = away;
+  await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  await expect(send()).rejects.toMatchObject(leftAlone);
+  waiting.stop();
+});
+
+it('a provider that recovers only briefly is paused again, however many mails waited', async () => {
+  jest.useFakeTimers();
+  let isAway = true;
+  const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };
+  const waiting = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
+  const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
+  for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  for (let count = 1; count <= 100; count += 1) await expect(send()).rejects.toMatchObject(leftAlone);
+  jest.advanceTimersByTime(30_000);
+  isAway = false;
+  await send();
+  isAway = true;
+  await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
+  await expect(send()).rejects.toMatchObject(leftAlone);
+  waiting.stop();
+});

@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import CircuitBreaker from 'opossum';
+
+/** The provider could not accept a message now: retry. */
+export class SendingFailed extends Error {
+  override readonly name = 'SendingFailed';
+  /** Delay that the provider requested, or null. */
+  readonly retryAfterMs: number | null;
+  /** Whether the provider itself is at fault, not the rate of requests. */
+  readonly isOutage: boolean;
+  constructor(message: string, options: { retryAfterMs?: number | null; isOutage?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.isOutage = options.isOutage ?? true;
+  }
+}
+
+/** The provider will never accept this message: no retry. */
+export class SendingRefused extends Error {
+  override readonly name = 'SendingRefused';
+}
+
+/** A request to a provider. */
+export interface Posted {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Response of an available provider. */
+export interface ProviderResponse {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Settings of a provider client; every value has a default. */
+export interface LineOptions {
+  readonly timeoutMs?: number;
+  /** Delay before the first of three retries without Retry-After; doubled with each. */
+  readonly retryMs?: number;
+  /** A longer `Retry-After` defers the message. */
+  readonly maxWaitMs?: number;
+  /** The circuit breaker opens after this many requests within a minute, half of which failed. */
+  readonly requestsToOpen?: number;
+  readonly leftAloneMs?: number;
+}
+
+const repetitions = 3;
+/** Default settings of a provider client. */
+export const lineDefaults: Required<LineOptions> = {
+  timeoutMs: 10_000,
+  retryMs: 1_000,
+  maxWaitMs: 20_000,
+  requestsToOpen: 8,
+  leftAloneMs: 30_000,
+};
+
+/** Client of a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
+export class ProviderLine {
+  readonly #name: string;
+  readonly #options: Required<LineOptions>;
+  readonly #breaker: CircuitBreaker<[Posted], ProviderResponse>;
+  readonly #stopped = new AbortController();
+
+  constructor(name: string, options: LineOptions = {}) {
+    this.#name = name;
+    this.#options = { ...lineDefaults, ...options };
+    this.#breaker = new CircuitBreaker((posted) => this.#post(posted), {
+      // The request has its own time-out, which also closes its connection.
+      timeout: false,
+      rollingCountTimeout: 60_000,
+      volumeThreshold: this.#options.requestsToOpen,
+      errorThresholdPercentage: 50,
+      resetTimeout: this.#options.leftAloneMs,
+      errorFilter: (error: unknown) => !(error instanceof SendingFailed && error.isOutage),
+    });
+  }
+
+  /** Returns the provider's response, including rejections; throws SendingFailed otherwise. */
+  async post(posted: Posted): Promise<ProviderResponse> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#fire(posted);
+      } catch (error) {
+        if (!(error instanceof SendingFailed) || attempt === repetitions || this.#breaker.opened) throw error;
+        const waitMs = error.retryAfterMs ?? this.#options.retryMs * 2 ** attempt;
+        if (waitMs > this.#options.maxWaitMs) throw error;
+        await delay(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#breaker.shutdown();
+  }
+
+  async #fire(posted: Posted): Promise<ProviderResponse> {
+    if (this.#breaker.opened)
+      throw new SendingFailed(`${this.#name} is paused after failures`, {
+        retryAfterMs: this.#options.leftAloneMs,
+      });
+    try {
+      return await this.#breaker.fire(posted);
+    } catch (error) {
+      if (error instanceof SendingFailed) throw error;
+      // Half open: the test request is pending.
+      throw new SendingFailed(`${this.#name} is being tested`, { cause: error });
+    }
+  }
+
+  async #post({ url, headers, body }: Posted): Promise<ProviderResponse> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url, {
+        method: 'POST',
+        headers,
+        body,
+        // Credentials are for this address only.
+        redirect: 'error',
+        signal: AbortSignal.timeout(this.#options.timeoutMs),
+      });
+      text = await response.text();
+    } catch (cause) {
+      throw new SendingFailed(`${this.#name} is unavailable`, { cause });
+    }
+    const { status } = response;
+    if (status !== 429 && status < 500) return { status, text };
+    throw new SendingFailed(`${this.#name} answered ${status}`, {
+      isOutage: status !== 429,
+      retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
+    });
+  }
+}
+
+/** Parses `Retry-After`: seconds, or a date. */
+export function retryAfterMs(header: string | null, nowMs: number): number | null {
+  if (header === null || header.trim() === '') return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/** Parses the JSON of a response, undefined for anything else. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The status decides about its meaning.
+    return undefined;
+  }
+}

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../assembly/config.ts';
+import { ProviderStandIn } from '../testing/provider-stand-in.ts';
+import { retryAfterMs } from './sending.ts';
+import { type SmsProvider, smsProviderOf } from './sms.ts';
+
+let standIn: ProviderStandIn;
+let provider: SmsProvider;
+beforeEach(async () => {
+  standIn = await ProviderStandIn.open();
+});
+afterEach(async () => {
+  provider.stop();
+  await standIn.close();
+});
+
+const messages = { send: () => Promise.reject(new Error('not this way')) };
+const open = (env: Record<string, string>): SmsProvider => {
+  provider = smsProviderOf(loadConfig(env), messages, { retryMs: 1 });
+  return provider;
+};
+const message = { to: '+14155550100', from: null, text: 'AB12: SOS' };
+const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+
+describe('Twilio', () => {
+  const twilio = () =>
+    open({
+      SMS_PROVIDER: 'twilio',
+      SMS_FROM: '+14155550199',
+      TWILIO_ACCOUNT_SID: 'AC1',
+      TWILIO_AUTH_TOKEN: 'secret',
+      TWILIO_URL: standIn.url,
+    });
+
+  it('gets a form with the credentials of the account', async () => {
+    standIn.reply = () => ({ status: 201, body: { sid: 'SM1', status: 'queued' } });
+    await expect(twilio().send(message)).resolves.toBe('SM1');
+    const [sent] = standIn.received;
+    expect(sent).toMatchObject({ method: 'POST', path: '/2010-04-01/Accounts/AC1/Messages.json' });
+    expect(sent?.headers).toMatchObject({
+      authorization: basic('AC1:secret'),
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    const form = Object.fromEntries(new URLSearchParams(sent?.body));
+    expect(form).toEqual({ To: '+14155550100', From: '+14155550199', Body: 'AB12: SOS' });
+  });
+
+  it('supports account senders and messaging services', async () => {
+    standIn.reply = () => ({ status: 201, body: { sid: 'SM2' } });
+    await twilio().send({ ...message, from: 'FLEET' });
+    await provider.send({ ...message, from: 'MG1' });
+    const forms = standIn.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+    expect(forms).toMatchObject([{ From: 'FLEET' }, { MessagingServiceSid: 'MG1' }]);
+  });
+
+  it('rejects an invalid number, and is retried when it is busy or rejects the key', async () => {
+    standIn.reply = () => ({ status: 400, body: { code: 21_211 } });
+    await expect(twilio().send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+    standIn.reply = () => ({ status: 401 });
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    standIn.reply = () => ({ status: 429 });
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    expect(standIn.received).toHaveLength(6);
+  });
+});
+
+it('Plivo gets JSON', async () => {
+  standIn.reply = () => ({ status: 202, body: { message: 'message(s) queued', message_uuid: ['uuid-1'] } });
+  const env = { SMS_PROVIDER: 'plivo', SMS_FROM: '14155550199', PLIVO_AUTH_ID: 'MA1', PLIVO_AUTH_TOKEN: 'secret' };
+  await expect(open({ ...env, PLIVO_URL: standIn.url }).send(message)).resolves.toBe('uuid-1');
+  const [sent] = standIn.received;
+  expect(sent).toMatchObject({ method: 'POST', path: '/v1/Account/MA1/Message/' });
+  expect(sent?.headers).toMatchObject({ authorization: basic('MA1:secret'), 'content-type': 'application/json' });
+  const posted: unknown = JSON.parse(sent?.body ?? '');
+  expect(posted).toEqual({ src: '14155550199', dst: '14155550100', text: 'AB12: SOS', type: 'sms' });
+});
+
+describe('Vonage', () => {
+  const vonage = () =>
+    open({
+      SMS_PROVIDER: 'vonage',
+      SMS_FROM: 'FLEET',
+      VONAGE_API_KEY: 'key',
+      VONAGE_API_SECRET: 'secret',
+      VONAGE_URL: standIn.url,
+    });
+  const answering = (status: string) => () => ({ body: { messages: [{ status, 'message-id': 'id-1' }] } });
+
+  it('gets a form, with another coding for non-Latin letters', async () => {
+    standIn.reply = answering('0');
+    await expect(vonage().send(message)).resolves.toBe('id-1');
+    await provider.send({ ...message, text: '紧急报警' });
+    expect(standIn.received.map(({ path }) => path)).toEqual(['/sms/json', '/sms/json']);
+    const forms = standIn.received.map(({ body }) => Object.fromEntries(new URLSearchParams(body)));
+    const common = { api_key: 'key', api_secret: 'secret', from: 'FLEET', to: '14155550100' };
+    expect(forms).toEqual([
+      { ...common, text: 'AB12: SOS', type: 'text' },
+      { ...common, text: '紧急报警', type: 'unicode' },
+    ]);
+  });
+
+  it('reports the fault in its response', async () => {
+    standIn.reply = answering('1');
+    await expect(vonage().send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
+    standIn.reply = answering('3');
+    await expect(provider.send(message)).rejects.toMatchObject({ name: 'SendingRefused' });
+  });
+});
+
+it('parses Retry-After in both forms', () => {
+  provider = smsProviderOf(loadConfig({}), messages);
+  const nowMs = Date.UTC(2026, 0, 31, 12);
+  expect(retryAfterMs(null, nowMs)).toBeNull();
+  expect(retryAfterMs('7', nowMs)).toBe(7_000);
+  expect(retryAfterMs('Sat, 31 Jan 2026 12:00:09 GMT', nowMs)).toBe(9_000);
+  expect(retryAfterMs('soon', nowMs)).toBeNull();
+});
+
+it.each([
+  [{ SMS_PROVIDER: 'twilio' }, /TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN/],
+  [{ SMS_PROVIDER: 'plivo', PLIVO_AUTH_ID: 'x' }, /PLIVO_AUTH_TOKEN, SMS_FROM/],
+  [{ PUSH_PROVIDER: 'fcm' }, /FCM_SERVICE_ACCOUNT/],
+  [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: 'no json' }, /not valid JSON/],
+  [{ PUSH_PROVIDER: 'fcm', FCM_SERVICE_ACCOUNT: '{"project_id":"p"}' }, /client_email/],
+])('rejects the configuration %o', (env: Record<string, string>, fault) => {
+  provider = smsProviderOf(loadConfig({}), messages);
+  expect(() => loadConfig(env)).toThrow(fault);
+});

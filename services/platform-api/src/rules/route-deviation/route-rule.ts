@@ -1,0 +1,203 @@
+import type { LastLocation } from '../../domains/last-positions/schema.ts';
+import type { Progress } from '../../domains/planned-routes/rules.ts';
+import type { RouteEvent, StoredRoute } from '../../domains/planned-routes/schema.ts';
+import { nearestOnSegment } from '../../geometry/lines.ts';
+import { distanceM, type Position } from '../../geometry/positions.ts';
+import { isOnSchedule } from '../../platform/schedule.ts';
+import type { Report } from '../../telemetry/report.ts';
+import { raisedBy } from '../of-report.ts';
+import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
+import { placeOnPath, type RoutePath, routePathOf, type Stop } from './path.ts';
+
+/** Consecutive fixes beyond the deviation. */
+interface Beyond {
+  readonly sinceMs: number;
+  readonly fixes: number;
+  /** The deviation was reported; it ends when the vehicle is back. */
+  readonly isDeviation?: true;
+}
+
+/** Progress of a vehicle on one route. */
+export interface OnRoute {
+  /** Of the path and the stops. */
+  readonly code: string;
+  /** Newest position along the path; null before the first. */
+  readonly alongM: number | null;
+  /** Next stop; after the last one when the route is completed. */
+  readonly next: number;
+  readonly beyond?: Beyond;
+}
+
+/** State of a vehicle's routes. */
+export interface RouteState {
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Device time of the last counted fix. */
+  readonly ms: number;
+  /** By route id. */
+  readonly routes: Readonly<Record<string, OnRoute>>;
+}
+
+const fixesNeeded = 3;
+const timeNeededMs = 60_000;
+/** A stop counts as reached slightly before its position on the path. */
+const nearlyM = 1;
+
+/**
+ * Finds events of routes: `route_deviation` after 3 fixes or 60 s beyond `deviation_m`, once until the vehicle is back;
+ * `route` at the return, at waypoints and at the end. Outside its schedule a route is ignored, and restarts with the
+ * next one.
+ */
+export const routeRule: Rule<RouteState> = {
+  name: 'route',
+  takesLate: false,
+  step(state, report, { routes }): Outcome<RouteState> {
+    if (routes.length === 0) return quiet<RouteState>(undefined);
+    const { position } = report;
+    if (report.isLate || !position.gpsValid || !isNew(state, position)) return quiet(state);
+    const walk: Walk = {
+      report,
+      here: [position.latitude, position.longitude],
+      before: state === undefined ? null : [state.latitude, state.longitude],
+      raised: [],
+    };
+    let hasTurned = false;
+    const kept: Record<string, OnRoute> = {};
+    for (const route of routes) {
+      if (!route.active || !isOnSchedule(route.schedule, position.timestamp)) continue;
+      const was = state?.routes[route._id];
+      const is = follow(walk, route, was);
+      kept[route._id] = is;
+      hasTurned ||= was?.code !== is.code || was.next !== is.next || was.beyond?.isDeviation !== is.beyond?.isDeviation;
+    }
+    const { latitude, longitude, timestamp: ms } = position;
+    const turned = hasTurned || walk.raised.length > 0;
+    return { state: { latitude, longitude, ms, routes: kept }, raised: walk.raised, amended: [], turned };
+  },
+};
+
+/** Previous and current position of a vehicle along the path. */
+interface Came {
+  readonly beforeM: number | null;
+  readonly alongM: number | null;
+  readonly next: number;
+}
+
+interface Walk {
+  readonly report: Report;
+  readonly here: Position;
+  readonly before: Position | null;
+  readonly raised: Raised[];
+}
+
+function isNew(state: RouteState | undefined, { timestamp, latitude, longitude }: LastLocation): boolean {
+  if (state === undefined || timestamp > state.ms) return true;
+  return timestamp === state.ms && (latitude !== state.latitude || longitude !== state.longitude);
+}
+
+function follow(walk: Walk, route: StoredRoute, was: OnRoute | undefined): OnRoute {
+  const path = routePathOf(route);
+  const known = was?.code === path.code ? was : { code: path.code, alongM: null, next: 0 };
+  const { alongM: beforeM, next } = begunAgain(walk, path, known);
+  const place = placeOnPath(path, walk.here[0], walk.here[1], route.deviationM, beforeM);
+  const alongM = place ?? beforeM;
+  const reached = arrivals(walk, path, route.deviationM, { beforeM, alongM, next });
+  const beyond = place === null ? deviation(walk, route, path, known.beyond) : undefined;
+  if (beyond === undefined && known.beyond?.isDeviation === true) tell(walk, route, 'return');
+  for (const at of reached) if (route.waypoints.length > 0) tellArrival(walk, route, at);
+  const last = reached.at(-1);
+  if (last === path.stops.length - 1) tell(walk, route, 'completed');
+  return {
+    code: path.code,
+    alongM: last === path.stops.length - 1 ? path.totalM : alongM,
+    next: last === undefined ? next : last + 1,
+    ...(beyond === undefined ? {} : { beyond }),
+  };
+}
+
+/** A completed route restarts when the vehicle is back at its start; a round trip when it leaves its end. */
+function begunAgain({ here }: Walk, { stops, totalM }: RoutePath, known: OnRoute): Pick<OnRoute, 'alongM' | 'next'> {
+  const [first, last] = [stops[0], stops.at(-1)];
+  if (known.next < stops.length || first === undefined || last === undefined) return known;
+  const isRoundTrip = distanceM(first.position, last.position) <= last.radiusM && totalM > last.radiusM;
+  if (isRoundTrip) return isAt(here, last) ? known : { alongM: 0, next: 1 };
+  return isAt(here, first) ? { alongM: 0, next: 0 } : known;
+}
+
+const isAt = (here: Position, { position, radiusM }: Stop): boolean => distanceM(here, position) <= radiusM;
+
+/** Returns the stops reached with this fix. Omitted ones are skipped. */
+function arrivals(walk: Walk, { stops }: RoutePath, deviationM: number, came: Came): number[] {
+  const reached: number[] = [];
+  for (let at = came.next; at < stops.length; at += 1) {
+    const stop = stops[at];
+    if (stop === undefined || !hasPassed(walk, stop)) continue;
+    const { alongM } = came;
+    const isAhead = stop.alongM !== null && alongM !== null && stop.alongM > alongM + stop.radiusM + deviationM;
+    if (!isAhead && (at === 0 || hasCome(walk, stop, came))) reached.push(at);
+  }
+  return reached;
+}
+
+/** A vehicle at a stop when a route begins has not driven there: it must arrive from outside or along the path. */
+function hasCome({ before }: Walk, stop: Stop, { beforeM, alongM }: Came): boolean {
+  if (before === null) return false;
+  if (!isAt(before, stop)) return true;
+  if (stop.alongM === null || beforeM === null || alongM === null) return false;
+  const reachedM = stop.alongM - nearlyM;
+  return beforeM < reachedM && alongM >= reachedM;
+}
+
+/** Returns true at the stop, or if the segment from the last fix passes it. */
+function hasPassed({ here, before }: Walk, stop: Stop): boolean {
+  if (isAt(here, stop)) return true;
+  return before !== null && nearestOnSegment(stop.position, before, here).distanceM <= stop.radiusM;
+}
+
+function deviation(walk: Walk, route: StoredRoute, path: RoutePath, was: Beyond | undefined): Beyond {
+  const ms = walk.report.position.timestamp;
+  const beyond = { sinceMs: was?.sinceMs ?? ms, fixes: (was?.fixes ?? 0) + 1 };
+  if (was?.isDeviation === true) return was;
+  if (beyond.fixes < fixesNeeded && ms - beyond.sinceMs < timeNeededMs) return beyond;
+  tell(walk, route, 'deviation', { distance_m: Math.round(path.distanceM(walk.here)) });
+  return { ...beyond, isDeviation: true };
+}
+
+function tell(walk: Walk, route: StoredRoute, event: RouteEvent, more: Readonly<Record<string, unknown>> = {}): void {
+  const type = event === 'deviation' ? 'route_deviation' : 'route';
+  const subject = event === 'deviation' ? String(route._id) : `${route._id}:${event}`;
+  raise(walk, route, event, type, subject, more);
+}
+
+function tellArrival(walk: Walk, route: StoredRoute, at: number): void {
+  const more = { waypoint_index: at, waypoint_name: route.waypoints[at]?.name ?? null };
+  raise(walk, route, 'waypoint_arrival', 'route', `${route._id}:${at}`, more);
+}
+
+function raise(
+  { report, raised }: Walk,
+  { _id, name, notifyOn }: StoredRoute,
+  event: RouteEvent,
+  type: string,
+  subject: string,
+  more: Readonly<Record<string, unknown>>,
+): void {
+  if (!notifyOn.includes(event)) return;
+  const attributes = { event, route_id: _id, route_name: name, ...more };
+  raised.push(raisedBy(report, { type, subject, attributes }));
+}
+
+/** Returns a vehicle's progress on a route from the rule's state; null if it is unknown. */
+export function progressOf(route: StoredRoute, state: RouteState | undefined): Progress | null {
+  const known = state?.routes[route._id];
+  const { code, totalM } = routePathOf(route);
+  if (known === undefined || known.code !== code || known.alongM === null) return null;
+  const left = totalM === 0 ? 0 : Math.max(0, 1 - known.alongM / totalM);
+  const last = route.waypoints.length - 1;
+  return {
+    waypointIndex: last < 0 ? null : Math.min(known.next, last),
+    distanceRemainingM: Math.round(route.distanceM * left),
+    secondsRemaining: route.durationSeconds === 0 && left > 0 ? null : Math.round(route.durationSeconds * left),
+    isOffRoute: known.beyond !== undefined,
+  };
+}

@@ -1,0 +1,325 @@
+import { AppError, assertVersion, type Page, type Pagination, type Sort, versionMismatch } from '@fleet/service-kit';
+import { type Collection, isDuplicateKey } from '@fleet/storage';
+import type { RecordChange, RecordFields, RecordStore, UniqueValue } from './record-store.ts';
+import { findUnionPage } from './union-page.ts';
+
+/** A record that belongs to an account. */
+export interface AccountRecord extends RecordFields {
+  readonly accountId: number;
+}
+
+/** Whose records a query may see: every query here carries it, so that none can forget it. */
+export interface Scope {
+  readonly accountId: number;
+}
+
+/** What a read may see: records of the account, and single ones of other accounts that are shared. Changes take a `Scope` alone. */
+export interface ReadScope extends Scope {
+  readonly sharedIds?: readonly number[];
+  /** Conditions on the records of the account; shared ones need not meet them. */
+  readonly own?: Filter;
+}
+
+/** What the maker of a record gives. */
+export type NewAccountRecord<T extends AccountRecord> = Omit<T, keyof AccountRecord>;
+
+/** Fields of a record that can be changed. */
+export type Change<T extends AccountRecord> = Partial<NewAccountRecord<T>>;
+
+/** Conditions on fields of a record, in MongoDB's language; `accountId` is added here. */
+export type Filter = Readonly<Record<string, unknown>>;
+
+/** Which part of a list is asked for. */
+export interface ListQuery {
+  readonly where?: Filter;
+  readonly sorting?: Sort;
+  readonly paging?: Pagination;
+}
+
+/** When a record is removed. */
+export interface RemoveOptions {
+  readonly where?: Filter;
+  readonly expectedVersion?: number | undefined;
+}
+
+/** How a collection of account records behaves. */
+export interface RepositoryOptions {
+  /** Fields whose value only one record of the account (or of the whole system) may have; null and absent values are free. */
+  readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
+}
+
+/**
+ * The records of one collection, seen from one account at a time: a record of another account is not there. Unique values are documents of their own, found by
+ * `_id`; one that a crash has left without its record gives way.
+ */
+export class AccountRepository<T extends AccountRecord> {
+  readonly name: string;
+  readonly #records: RecordStore;
+  readonly #unique: readonly (readonly [string, 'account' | 'system'])[];
+
+  constructor(records: RecordStore, name: string, options: RepositoryOptions = {}) {
+    this.name = name;
+    this.#records = records;
+    this.#unique = Object.entries(options.unique ?? {});
+  }
+
+  async find(scope: ReadScope, id: number): Promise<T | null> {
+    const { sharedIds = [] } = scope;
+    const filter: object = sharedIds.includes(id) ? { _id: id } : tenantFilter(scope, { _id: id });
+    return (await this.#collection.findOne(filter)) as T | null;
+  }
+
+  async findOne(scope: Scope, where: Filter): Promise<T | null> {
+    return (await this.#collection.findOne({ ...where, accountId: scope.accountId })) as T | null;
+  }
+
+  /** Those of the ids that are there, in no particular order. */
+  async findMany(scope: ReadScope, ids: readonly number[]): Promise<T[]> {
+    const found: T[] = [];
+    for (let at = 0; at < ids.length; at += queryBatchSize)
+      found.push(...(await this.all(scope, { _id: { $in: ids.slice(at, at + queryBatchSize) } })));
+    return found;
+  }
+
+  async all(scope: ReadScope, where: Filter = {}): Promise<T[]> {
+    const found = visibilityFilters(scope, where).map((filter) => this.#collection.find(filter).toArray());
+    return (await Promise.all(found)).flat() as unknown as T[];
+  }
+
+  /** Some fields of records, and the id: for what looks at many. */
+  async project<const K extends keyof T & string>(
+    scope: ReadScope,
+    fields: readonly K[],
+    where: Filter = {},
+  ): Promise<Pick<T, K | '_id'>[]> {
+    const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+    const found = visibilityFilters(scope, where).map((filter) =>
+      this.#collection.find(filter, { projection: { _id: 1, ...projection } }).toArray(),
+    );
+    return (await Promise.all(found)).flat() as unknown as Pick<T, K | '_id'>[];
+  }
+
+  async count(scope: ReadScope, where: Filter = {}): Promise<number> {
+    const counts = await Promise.all(
+      visibilityFilters(scope, where).map((filter) => this.#collection.countDocuments(filter)),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** One page of a list, in a stable order. */
+  async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<Page<T>> {
+    const [filter, shared] = visibilityFilters(scope, where);
+    if (shared !== undefined) {
+      const { field, direction } = sorting ?? newestFirst;
+      const page = await findUnionPage(this.#collection, [filter, shared], { field, direction }, paging);
+      return page as unknown as Page<T>;
+    }
+    const found = this.#collection.find(filter).sort(toSortOrder(sorting));
+    if (paging !== undefined) found.skip(paging.offset).limit(paging.limit);
+    const [items, total] = await Promise.all([found.toArray(), this.#collection.countDocuments(filter)]);
+    return { items: items as unknown as T[], total };
+  }
+
+  /** Makes a record; 409 `duplicate` where a unique value is taken. */
+  async insert(scope: Scope, fields: NewAccountRecord<T>): Promise<T> {
+    const id = await this.#records.nextId(this.name);
+    const claimed = await this.#claimAll(scope, id, fields);
+    const now = new Date();
+    const record = { ...fields, _id: id, accountId: scope.accountId, createdAt: now, updatedAt: now, version: 1 };
+    try {
+      await this.#collection.insertOne(record);
+    } catch (error) {
+      await this.#release(id, claimed);
+      throw error;
+    }
+    this.#notifyChanged(scope, 'created', [record]);
+    return record as unknown as T;
+  }
+
+  /**
+   * Changes fields; null when there is no such record. With `expectedVersion` (If-Match) another version is 412; without it the last write of a field wins.
+   */
+  async update({ accountId }: Scope, id: number, change: Change<T>, expectedVersion?: number): Promise<T | null> {
+    // What is shared is only read.
+    const scope = { accountId };
+    const before = await this.find(scope, id);
+    if (before === null) return null;
+    assertVersion(before, expectedVersion);
+    const claimed = await this.#claimAll(scope, id, change, before);
+    const filter = {
+      _id: id,
+      accountId,
+      ...(expectedVersion === undefined ? {} : { version: expectedVersion }),
+    };
+    const update = { $set: { ...change, updatedAt: new Date() }, $inc: { version: 1 } } as object;
+    const after = (await this.#collection.findOneAndUpdate(filter, update, { returnDocument: 'after' })) as T | null;
+    if (after === null) {
+      await this.#release(id, claimed);
+      const now = await this.find(scope, id);
+      if (now !== null) throw versionMismatch(now.version);
+      return null;
+    }
+    const retained = new Set(this.#uniqueKeys(scope, after as unknown as Filter).map(([key]) => key));
+    await this.#release(
+      id,
+      this.#uniqueKeys(scope, before as unknown as Filter)
+        .map(([key]) => key)
+        .filter((key) => !retained.has(key)),
+    );
+    this.#notifyChanged(scope, 'updated', [after]);
+    return after;
+  }
+
+  /** Changes many records at once, without unique fields; the number of records changed. */
+  async updateMany(
+    scope: Scope,
+    where: Filter,
+    update: { $set?: Filter; $pull?: Filter; $addToSet?: Filter },
+  ): Promise<number> {
+    const { $set, ...others } = update;
+    const ids = this.#records.isWatched(this.name) ? await this.project({ accountId: scope.accountId }, [], where) : [];
+    const result = await this.#collection.updateMany(
+      { ...where, accountId: scope.accountId },
+      {
+        ...others,
+        $set: { ...$set, updatedAt: new Date() },
+        $inc: { version: 1 },
+      },
+    );
+    if (result.modifiedCount > 0) this.#notifyChanged(scope, 'updated', ids);
+    return result.modifiedCount;
+  }
+
+  /**
+   * Removes a record, if it is as `where` says, and gives its unique values back; the record as it was, or null. With `expectedVersion` (If-Match) another version
+   * is 412.
+   */
+  async remove(
+    { accountId }: Scope,
+    id: number,
+    { where = {}, expectedVersion }: RemoveOptions = {},
+  ): Promise<T | null> {
+    const scope = { accountId };
+    const version = expectedVersion === undefined ? {} : { version: expectedVersion };
+    const filter = { ...where, ...version, _id: id, accountId };
+    const removed = (await this.#collection.findOneAndDelete(filter)) as T | null;
+    if (removed === null) {
+      const now = expectedVersion === undefined ? null : await this.findOne(scope, { ...where, _id: id });
+      // Be it the expected one by now: it was another when it was to be removed.
+      if (now !== null) throw versionMismatch(now.version);
+      return null;
+    }
+    await this.#release(
+      id,
+      this.#uniqueKeys(scope, removed as unknown as Filter).map(([key]) => key),
+    );
+    this.#notifyChanged(scope, 'removed', [removed]);
+    return removed;
+  }
+
+  #notifyChanged({ accountId }: Scope, action: RecordChange['action'], records: RecordChange['records']): void {
+    this.#records.notifyChanged({ collection: this.name, accountId, action, records });
+  }
+
+  get #collection(): Collection<AccountRecord> {
+    return this.#records.collection<AccountRecord>(this.name);
+  }
+
+  get #values(): Collection<UniqueValue> {
+    return this.#records.uniqueValues;
+  }
+
+  /** The unique values of some fields: the key of each, and the field. */
+  #uniqueKeys(scope: Scope, fields: Filter): (readonly [string, string])[] {
+    return this.#unique
+      .filter(([field]) => fields[field] !== undefined && fields[field] !== null)
+      .map(([field, scopeOfValue]) => {
+        const value = String(fields[field]);
+        const key = scopeOfValue === 'account' ? `${scope.accountId}:${value}` : value;
+        return [`${this.name}.${field}:${key}`, field] as const;
+      });
+  }
+
+  async #claimAll(scope: Scope, id: number, fields: Filter, before?: T): Promise<string[]> {
+    const own = new Set(
+      before === undefined ? [] : this.#uniqueKeys(scope, before as unknown as Filter).map(([key]) => key),
+    );
+    const claimed: string[] = [];
+    for (const [key, field] of this.#uniqueKeys(scope, fields)) {
+      if (own.has(key)) continue;
+      if (await this.#claim(key, field, id)) {
+        claimed.push(key);
+        continue;
+      }
+      await this.#release(id, claimed);
+      throw duplicateError(field);
+    }
+    return claimed;
+  }
+
+  async #claim(key: string, field: string, id: number): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#values.insertOne({ _id: key, recordId: id, takenAt: new Date() });
+        return true;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+      const holder = await this.#values.findOne({ _id: key });
+      if (holder === null) continue;
+      if (holder.recordId === id) return true;
+      if (await this.#isClaimed(key, field, holder)) return false;
+      await this.#values.deleteOne({ _id: key, recordId: holder.recordId });
+    }
+  }
+
+  /** A value counts while its record has it, and for a moment before that, as its record is being written. */
+  async #isClaimed(key: string, field: string, holder: UniqueValue): Promise<boolean> {
+    const record = (await this.#collection.findOne({ _id: holder.recordId })) as (AccountRecord & Filter) | null;
+    if (record !== null && this.#uniqueKeys(record, record).some(([own, of]) => own === key && of === field))
+      return true;
+    return holder.takenAt !== undefined && Date.now() - holder.takenAt.getTime() < insertTimeoutMs;
+  }
+
+  async #release(id: number, keys: readonly string[]): Promise<void> {
+    for (const key of keys) await this.#values.deleteOne({ _id: key, recordId: id });
+  }
+}
+
+const newestFirst: Sort = { field: 'id', direction: -1 };
+
+/** Ids of one query. Filters with thousands of ids are slow to compare with documents. */
+const queryBatchSize = 500;
+
+/** Returns the order of a list in MongoDB's language; the id breaks ties. */
+export const toSortOrder = ({ field, direction }: Sort = newestFirst): Record<string, 1 | -1> =>
+  field === 'id' ? { _id: direction } : { [field]: direction, _id: direction };
+
+/** Returns the filter of the account's records and, where records are shared, that of the others: each has an index, a disjunction has none. */
+function visibilityFilters(scope: ReadScope, where: Filter): [object] | [object, object] {
+  const { accountId, sharedIds = [], own = {} } = scope;
+  const filter = tenantFilter(scope, where);
+  if (sharedIds.length === 0) return [filter];
+  const conditions = [{ _id: { $in: [...sharedIds] } }, { $nor: [{ accountId, ...own }] }];
+  return [filter, Object.keys(where).length === 0 ? { $and: conditions } : { $and: [...conditions, where] }];
+}
+
+const tenantFilter = ({ accountId, own }: ReadScope, where: Filter): object =>
+  own === undefined ? { ...where, accountId } : { $and: [where, own], accountId };
+
+/** A record that is not there this long after its unique value was taken will never be. */
+const insertTimeoutMs = 30_000;
+
+const duplicateError = (field: string): AppError => {
+  const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return new AppError('duplicate', `Another record has this ${name} already.`, {
+    details: [{ path: `/${name}`, message: 'is taken' }],
+  });
+};
+
+/** A condition for a case-insensitive substring of any of the fields; what the caller wrote is text, never a pattern. */
+export function substringFilter(text: string | undefined, fields: readonly string[]): Filter {
+  if (text === undefined || text === '') return {};
+  const pattern = { $regex: text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), $options: 'i' };
+  return { $or: fields.map((field) => ({ [field]: pattern })) };
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '@fleet/service-kit';
+import { type Collection, type Database, indexNames } from '@fleet/storage';
+import pLimit from 'p-limit';
+import { type Index, indexes, indexName } from './indexes.ts';
+import { Lease } from './lease.ts';
+
+/** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
+export interface Migration {
+  /** Counts up; never given twice. */
+  readonly id: number;
+  readonly name: string;
+  readonly up: (database: Database) => Promise<unknown>;
+}
+
+interface AppliedMigration {
+  readonly _id: number;
+  readonly name: string;
+  readonly appliedAt: Date;
+}
+
+/** The indexes that the database has; the fingerprint is that of the list they were created from. */
+interface CreatedIndexes {
+  readonly _id: 'indexes';
+  readonly fingerprint: string;
+  readonly appliedAt: Date;
+}
+
+/** Collections whose indexes are created at the same time. */
+const indexConcurrency = 4;
+
+/**
+ * Brings the database to the state that this release needs: runs the missing migrations in the order of their ids, then creates the indexes.
+ * Reads one collection and returns where nothing is missing. Otherwise one replica does the work and the others wait for it.
+ * A migration may run again after a crash and has to allow for that.
+ */
+export async function migrate(
+  database: Database,
+  log: Logger,
+  list: readonly Migration[],
+  options: {
+    readonly indexes?: readonly Index[];
+    readonly signal?: AbortSignal;
+  } = {},
+): Promise<void> {
+  const requiredIndexes = options.indexes ?? indexes;
+  const fingerprint = createHash('sha256').update(JSON.stringify(requiredIndexes)).digest('hex');
+  const applied = database.collection<AppliedMigration | CreatedIndexes>('migrations');
+  const isCurrent = ({ ids, created }: MigrationState): boolean =>
+    list.every(({ id }) => ids.has(id)) && created === fingerprint;
+  // A replica that was killed while it held the lease would delay the next start until the lease expires.
+  if (isCurrent(await readState(applied))) return;
+  const lease = await Lease.acquire(database, 'migrations', options);
+  try {
+    const { ids, created } = await readState(applied);
+    for (const { id, name, up } of list.toSorted((a, b) => a.id - b.id)) {
+      if (ids.has(id)) continue;
+      log.info({ id, name }, 'migrating');
+      await up(database);
+      lease.assertHeld();
+      await applied.insertOne({ _id: id, name, appliedAt: new Date() });
+    }
+    if (created === fingerprint || !(await createIndexes(database, requiredIndexes, log))) return;
+    lease.assertHeld();
+    await applied.updateOne({ _id: 'indexes' }, { $set: { fingerprint, appliedAt: new Date() } }, { upsert: true });
+  } finally {
+    await lease.release();
+  }
+}
+
+interface MigrationState {
+  readonly ids: ReadonlySet<number>;
+  /** Fingerprint of the created indexes. */
+  readonly created: string | undefined;
+}
+
+async function readState(applied: Collection<AppliedMigration | CreatedIndexes>): Promise<MigrationState> {
+  const ids = new Set<number>();
+  let created: string | undefined;
+  for (const entry of await applied.find().toArray()) {
+    if (entry._id === 'indexes') created = (entry as CreatedIndexes).fingerprint;
+    else ids.add(entry._id);
+  }
+  return { ids, created };
+}
+
+/** Creates the indexes, with one command for each collection; false where the server has refused one. */
+async function createIndexes(database: Database, requiredIndexes: readonly Index[], log: Logger): Promise<boolean> {
+  const byCollection = new Map<string, Index[]>();
+  for (const index of requiredIndexes)
+    byCollection.set(index.collection, [...(byCollection.get(index.collection) ?? []), index]);
+  const limit = pLimit(indexConcurrency);
+  const results = await Promise.all(
+    [...byCollection].map(([collection, group]) =>
+      limit(() => createCollectionIndexes(database, collection, group, log)),
+    ),
+  );
+  return results.every(Boolean);
+}
+
+async function createCollectionIndexes(
+  database: Database,
+  collection: string,
+  group: readonly Index[],
+  log: Logger,
+): Promise<boolean> {
+  // FerretDB 1.24 breaks off a command with several indexes of which some exist.
+  const existing = new Set(await indexNames(database.collection(collection)));
+  const missing = group.filter(({ keys }) => !existing.has(indexName(keys)));
+  if (missing.length === 0) return true;
+  const create = (batch: readonly Index[]): Promise<unknown> =>
+    database.collection(collection).createIndexes(batch.map(({ keys }) => ({ key: { ...keys } })));
+  try {
+    await create(missing);
+    return true;
+  } catch {
+    // One index that the server does not know must not cost the others: the embedded server has no geographic ones.
+    const results = await Promise.all(missing.map((index) => createIndex(index, () => create([index]), log)));
+    return results.every(Boolean);
+  }
+}
+
+/** Creates one index; without it queries are slower, nothing else. */
+async function createIndex({ collection, keys }: Index, create: () => Promise<unknown>, log: Logger): Promise<boolean> {
+  try {
+    await create();
+    return true;
+  } catch (error) {
+    log.warn({ err: error, collection, keys }, 'an index could not be created');
+    return false;
+  }
+}

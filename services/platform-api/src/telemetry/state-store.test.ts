@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { readLastLocations } from '../domains/last-positions/store.ts';
+import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { lastLocationOf } from '../testing/last-location.ts';
+import { type Client, PlatformWorld } from '../testing/platform-world.ts';
+import { newImei } from '../testing/terminals.ts';
+import { type PartitionPlace, readStatesOfRedis, writeStates } from './state-store.ts';
+import type { VehicleState } from './vehicle-state.ts';
+
+jest.setTimeout(60_000);
+
+let world: PlatformWorld;
+let owner: Client;
+beforeAll(async () => {
+  world = await PlatformWorld.open();
+  owner = world.as(world.ours.owner);
+});
+afterAll(async () => {
+  await world.deps.redis.del(`telemetry-place:${partition}`);
+  await world.close();
+});
+
+/** Of no other test. */
+const partition = Number(newImei());
+let place: PartitionPlace | null = null;
+
+/** What a replica does with what a terminal has reported in a vehicle. */
+async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): Promise<void> {
+  const next = { stream: 's', seq: (place?.seq ?? 0) + 1 };
+  const location = lastLocationOf(imei, 22.5, 114.1);
+  const rest = { recent: [], travelledKm: 0, odometer: undefined, rules: {} };
+  const state: VehicleState = { ...next, ...rest, vehicleId, terminalSinceMs, location };
+  await writeStates(world.deps.redis, partition, place, next, new Map([[imei, state]]));
+  place = next;
+}
+type Whose = Pick<VehicleState, 'terminalSinceMs'> & { readonly _id: number };
+
+async function newVehicle(imei: string): Promise<Whose> {
+  const made = await owner.post('/api/vehicles', { vehicle_no: `S${newImei()}`, imei });
+  expect(made.status).toBe(201);
+  return vehicleOf(imei);
+}
+async function vehicleOf(imei: string): Promise<Whose> {
+  const found = await findVehicleByImei(world.deps.records, imei);
+  if (found === null) throw new Error(`nobody has ${imei}`);
+  return found;
+}
+async function isKnown(imei: string): Promise<boolean> {
+  const { redis } = world.deps;
+  const [states, locations] = await Promise.all([readStatesOfRedis(redis, [imei]), readLastLocations(redis, [imei])]);
+  expect(locations.size).toBe(states.size);
+  return states.size > 0;
+}
+
+describe('where a terminal was that has left its vehicle', () => {
+  it.each([
+    ['is taken out', (id: number) => owner.put(`/api/vehicles/${id}`, { imei: null })],
+    ['goes with its vehicle', (id: number) => owner.delete(`/api/vehicles/${id}`)],
+  ])('is not known again from what was judged before: it %s', async (_case, leave) => {
+    const imei = newImei();
+    const first = await newVehicle(imei);
+    await write(imei, first);
+    expect(await isKnown(imei)).toBe(true);
+    expect((await leave(first._id)).status).toBeLessThan(300);
+    expect(await isKnown(imei)).toBe(false);
+    await write(imei, first);
+    expect(await isKnown(imei)).toBe(false);
+    const next = await newVehicle(imei);
+    await write(imei, first);
+    expect(await isKnown(imei)).toBe(false);
+    await write(imei, next);
+    expect(await isKnown(imei)).toBe(true);
+  });
+
+  it('counts again in the same vehicle', async () => {
+    const imei = newImei();
+    const first = await newVehicle(imei);
+    await owner.put(`/api/vehicles/${first._id}`, { imei: null });
+    await owner.put(`/api/vehicles/${first._id}`, { imei });
+    await write(imei, first);
+    expect(await isKnown(imei)).toBe(false);
+    await write(imei, await vehicleOf(imei));
+    expect(await isKnown(imei)).toBe(true);
+  });
+});

@@ -1,0 +1,254 @@
+import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import { writeThrottled } from '../store/throttled-writes.ts';
+import type { VehicleState } from './vehicle-state.ts';
+
+/** A state in MongoDB: queried fields beside the JSON of all. */
+interface StoredState {
+  readonly _id: string;
+  readonly stream: string;
+  readonly seq: number;
+  readonly vehicleId: number;
+  /** Device time of the newest report, ms. */
+  readonly timestamp: number;
+  readonly serverTimestamp: number;
+  readonly state: string;
+}
+
+const collectionName = 'rule_states';
+const stateKey = (imei: string): string => `rule-state:${imei}`;
+const locationKey = (imei: string): string => `last-location:${imei}`;
+/** Marks a terminal as removed, so that in-flight writes do not restore its state. */
+const formerKey = (imei: string): string => `former-terminal:${imei}`;
+const placeKey = (partition: number): string => `telemetry-place:${partition}`;
+const readAtOnce = 500;
+const idsPerPage = 5_000;
+/** Longer than any replica caches the terminal's vehicle. */
+const formerForSeconds = 3_600;
+
+/** Offset up to which a partition has been processed. */
+export interface PartitionPlace {
+  readonly stream: string;
+  readonly seq: number;
+}
+
+const statesIn = (database: Database): Collection<StoredState> => database.collection<StoredState>(collectionName);
+const placesIn = (database: Database): Collection<PartitionPlace & { readonly _id: string }> =>
+  database.collection('telemetry_places');
+
+// KEYS 1 offset, then 3 for each vehicle: state, location, former. ARGV 1 the expected offset ('' any, without one), 2
+// the new offset, then the values
+// of state and location, and their owner: values of a former owner are skipped. Returns 1, 2 if the expected offset is
+// missing (Redis was emptied), or 0 if another replica has continued.
+const applyScript = `
+local known = redis.call('GET', KEYS[1])
+if known and known ~= ARGV[1] then return 0 end
+for i = 2, #KEYS, 3 do
+  if redis.call('GET', KEYS[i + 2]) ~= ARGV[i + 3] then
+    redis.call('SET', KEYS[i], ARGV[i + 1])
+    redis.call('SET', KEYS[i + 1], ARGV[i + 2])
+  end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+if not known and ARGV[1] ~= '' then return 2 end
+return 1`;
+
+// KEYS 1 state, 2 location. ARGV 1 the state that was read: a newer one remains.
+const forgetScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1], KEYS[2]) end
+return 1`;
+
+/** A terminal in a vehicle, since its assignment. */
+const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
+  `${vehicleId}@${terminalSinceMs ?? ''}`;
+
+const placeText = ({ stream, seq }: PartitionPlace): string => `${seq}@${stream}`;
+
+/** Returns the offset of a partition in Redis; null without one. */
+export async function readPlace(redis: Redis, partition: number): Promise<PartitionPlace | null> {
+  const text = await redis.get(placeKey(partition));
+  const [, seq, stream = ''] = /^(\d+)@(.*)$/.exec(text ?? '') ?? [];
+  return seq === undefined ? null : { stream, seq: Number(seq) };
+}
+
+/** Another replica has taken over the partition. */
+export class PartitionLost extends Error {
+  override readonly name = 'PartitionLost';
+}
+
+/**
+ * Writes the states and last positions of a batch, and the offset, in one script; throws PartitionLost if another
+ * replica has taken over. Returns `emptied` if Redis has lost its offset.
+ */
+export async function writeStates(
+  redis: Redis,
+  partition: number,
+  expected: PartitionPlace | null,
+  place: PartitionPlace,
+  states: ReadonlyMap<string, VehicleState>,
+): Promise<'written' | 'emptied'> {
+  const keys = [placeKey(partition)];
+  const values = [expected === null ? '' : placeText(expected), placeText(place)];
+  for (const [imei, state] of states) {
+    keys.push(stateKey(imei), locationKey(imei), formerKey(imei));
+    values.push(JSON.stringify(state), JSON.stringify(state.location), whose(state.vehicleId, state));
+  }
+  const applied = await redis.eval(applyScript, { keys, arguments: values });
+  if (applied === 0) throw new PartitionLost(`partition ${partition} belongs to another replica`);
+  return applied === 2 ? 'emptied' : 'written';
+}
+
+/** Restores states in a Redis that lost them; existing ones are newer and remain. */
+export async function restoreStates(redis: Redis, states: Iterable<readonly [string, VehicleState]>): Promise<void> {
+  let many = redis.multi();
+  let count = 0;
+  for (const [imei, state] of states) {
+    many.setNX(stateKey(imei), JSON.stringify(state)).setNX(locationKey(imei), JSON.stringify(state.location));
+    count += 1;
+    if (count % readAtOnce !== 0) continue;
+    await many.execAsPipeline();
+    many = redis.multi();
+  }
+  if (count % readAtOnce !== 0) await many.execAsPipeline();
+}
+
+/**
+ * Yields the stored states of the terminals that `isMeant` accepts. Reads ids first, because states are large and most
+ * belong to other partitions.
+ */
+export async function* allStoredStates(
+  database: Database,
+  isMeant: (imei: string) => boolean,
+): AsyncGenerator<readonly [string, VehicleState]> {
+  for (let after = ''; ; ) {
+    const page = await statesIn(database)
+      .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(idsPerPage)
+      .toArray();
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last._id;
+    const ids = page.map(({ _id }) => _id).filter(isMeant);
+    for (let at = 0; at < ids.length; at += readAtOnce)
+      yield* await readStoredStates(database, ids.slice(at, at + readAtOnce));
+  }
+}
+
+/**
+ * Deletes the state of a terminal that leaves a vehicle: its next owner does not learn where it was, nor from in-flight
+ * reports.
+ */
+export async function deleteTerminalState(
+  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  vehicle: Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>,
+): Promise<void> {
+  const { _id: vehicleId, imei } = vehicle;
+  if (imei === null) return;
+  await statesIn(records.database).deleteOne({ _id: imei });
+  await redis
+    .multi()
+    .set(formerKey(imei), whose(vehicleId, vehicle), { expiration: { type: 'EX', value: formerForSeconds } })
+    .del([stateKey(imei), locationKey(imei)])
+    .exec();
+}
+
+/** Deletes the state left by a vehicle's previous terminal. State reported since the terminal moved is kept. */
+export async function deletePreviousState(
+  { redis, records }: { readonly redis: Redis; readonly records: { readonly database: Database } },
+  { _id: vehicleId, imei }: Pick<Vehicle, '_id' | 'imei'>,
+): Promise<void> {
+  if (imei === null) return;
+  await statesIn(records.database).deleteOne({ _id: imei, vehicleId });
+  const text = await redis.get(stateKey(imei));
+  if (text === null || (JSON.parse(text) as VehicleState).vehicleId !== vehicleId) return;
+  await redis.eval(forgetScript, { keys: [stateKey(imei), locationKey(imei)], arguments: [text] });
+}
+
+/** Returns the states of terminals by canonical number: from Redis, and missing ones from MongoDB. */
+export async function readStates(
+  redis: Redis,
+  database: Database,
+  imeis: readonly string[],
+): Promise<Map<string, VehicleState>> {
+  const found = await readStatesOfRedis(redis, imeis);
+  const missing = imeis.filter((imei) => !found.has(imei));
+  for (const [imei, state] of await readStoredStates(database, missing)) found.set(imei, state);
+  return found;
+}
+
+/** Returns the states in Redis, for readers. */
+export async function readStatesOfRedis(redis: Redis, imeis: readonly string[]): Promise<Map<string, VehicleState>> {
+  const found = new Map<string, VehicleState>();
+  for (let at = 0; at < imeis.length; at += readAtOnce) {
+    const part = imeis.slice(at, at + readAtOnce);
+    const texts = await redis.mGet(part.map(stateKey));
+    for (const [index, text] of texts.entries())
+      if (text !== null) found.set(part[index] ?? '', JSON.parse(text) as VehicleState);
+  }
+  return found;
+}
+
+/** Returns MongoDB's states of terminals: never older than the stored offset of their partition, nor than a change. */
+export async function readStoredStates(
+  database: Database,
+  imeis: readonly string[],
+): Promise<Map<string, VehicleState>> {
+  const stored = await findByIds(statesIn(database), imeis);
+  return new Map(stored.map(({ _id, state }) => [_id, JSON.parse(state) as VehicleState]));
+}
+
+/** Saves states to MongoDB; yields to other writers unless it is urgent. */
+export async function storeStates(
+  database: Database,
+  states: ReadonlyMap<string, VehicleState>,
+  isUrgent: () => boolean = () => true,
+): Promise<void> {
+  if (states.size === 0) return;
+  const operations = [...states].map(([_id, state]) => {
+    const { stream, seq, vehicleId, location } = state;
+    const { timestamp, serverTimestamp } = location;
+    const $set = { stream, seq, vehicleId, timestamp, serverTimestamp, state: JSON.stringify(state) };
+    return { updateOne: { filter: { _id }, update: { $set }, upsert: true } };
+  });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await writeThrottled(database, statesIn(database), operations, isUrgent);
+      return;
+    } catch (error) {
+      // Two replicas create the same document: the second one finds it.
+      if (!isDuplicateKey(error) || attempt >= 3) throw error;
+    }
+  }
+}
+
+/** Returns the offset of a partition when all of its states were last in MongoDB. */
+export async function readStoredPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
+  return placesIn(database).findOne({ _id: String(partition) });
+}
+
+/** Saves the offset of a partition. */
+export async function storePlace(
+  database: Database,
+  partition: number,
+  { stream, seq }: PartitionPlace,
+): Promise<void> {
+  await placesIn(database).updateOne({ _id: String(partition) }, { $set: { stream, seq } }, { upsert: true });
+}
+
+const historyId = (partition: number): string => `history:${partition}`;
+
+/** Returns the offset up to which the history has all points of a partition. */
+export async function readHistoryPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
+  return placesIn(database).findOne({ _id: historyId(partition) });
+}
+
+/** Saves the offset up to which the history has all points. */
+export async function storeHistoryPlace(
+  database: Database,
+  partition: number,
+  { stream, seq }: PartitionPlace,
+): Promise<void> {
+  const _id = historyId(partition);
+  await placesIn(database).updateOne({ _id }, { $set: { stream, seq } }, { upsert: true });
+}

@@ -1,0 +1,46 @@
+import type { LastLocation } from '../domains/last-positions/schema.ts';
+import type { OdometerState } from '../domains/positions/odometer.ts';
+import type { Vehicle } from '../domains/vehicles/schema.ts';
+import type { Heartbeat } from './heartbeat.ts';
+import type { LatestReadings } from './latest-readings.ts';
+import type { RuleStates } from './pass-rules.ts';
+
+/** Number of recent reports, by time and hash, with which repetitions are detected. */
+export const recentReports = 16;
+
+/**
+ * State of a vehicle between two reports. Redis stores it as JSON under `rule-state:<canonical number>`. MongoDB stores
+ * it in `rule_states` at each change, and about once a minute, in case Redis is lost.
+ */
+export interface VehicleState {
+  /** Creation time of the stream of the sequence number. */
+  readonly stream: string;
+  /** Sequence number of the last processed message. */
+  readonly seq: number;
+  /** Another vehicle with the same terminal starts with a new state. */
+  readonly vehicleId: number;
+  /** From the vehicle: a terminal that was removed and assigned again starts with a new state, too. */
+  readonly terminalSinceMs?: number | undefined;
+  readonly location: LastLocation;
+  /** Newest heartbeat of a partner's device. */
+  readonly heartbeat?: Heartbeat | undefined;
+  /** With heartbeats: the times of the values of `location`, which come from positions or heartbeats. */
+  readonly told?: LatestReadings | undefined;
+  /** `<time>:<hash>` of the newest reports, oldest first. */
+  readonly recent: readonly string[];
+  /** Kilometres since the terminal's first report in this vehicle. */
+  readonly travelledKm: number;
+  /** State of the mileage count. */
+  readonly odometer: OdometerState | undefined;
+  readonly rules: RuleStates;
+}
+
+/** Returns whether a state belongs to a terminal in this vehicle, since its last assignment. */
+export const isStateOf = (
+  { vehicleId, terminalSinceMs }: Pick<VehicleState, 'vehicleId' | 'terminalSinceMs'>,
+  vehicle: Pick<Vehicle, '_id' | 'terminalSinceMs'> | undefined,
+): boolean => vehicleId === vehicle?._id && terminalSinceMs === vehicle.terminalSinceMs;
+
+/** Returns whether a report is older than the vehicle's newest one; a state without reports has only heartbeats. */
+export const isLateFor = (state: VehicleState | null, timestamp: number): boolean =>
+  state !== null && state.recent.length > 0 && timestamp < state.location.timestamp;

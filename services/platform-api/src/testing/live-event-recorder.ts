@@ -1,0 +1,26 @@
+import { type LiveEvent, type LiveEventType, liveEvents, subscribe } from '@fleet/bus';
+import type { Deps } from '../platform/deps.ts';
+
+/** Hears what websockets are told. */
+export class LiveEventRecorder {
+  readonly heard: (LiveEvent & { readonly accountId: number })[] = [];
+  readonly #listener: { stop(): void };
+
+  constructor({ bus }: Pick<Deps, 'bus'>) {
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    this.#listener = subscribe(bus, liveEvents, onError, ({ accountId, events }) => {
+      for (const event of events) this.heard.push({ ...event, accountId });
+    });
+  }
+
+  /** What was told of one kind about a vehicle. */
+  of(type: LiveEventType, vehicleId: number): Readonly<Record<string, unknown>>[] {
+    return this.heard.flatMap((event) => (event.type === type && event.vehicleId === vehicleId ? [event.data] : []));
+  }
+
+  stop(): void {
+    this.#listener.stop();
+  }
+}

@@ -1,0 +1,351 @@
+import { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { Logger } from '@fleet/service-kit';
+import type { ActiveUpload } from '../uploads/active-upload.ts';
+import type { UploadConnection } from '../uploads/active-uploads.ts';
+import type { FileWriter } from '../uploads/file-writer.ts';
+import { isClientAddress, parseDataAddress } from './data-address.ts';
+import { FtpError, hasReplyCode, toFailureReply, toFtpError } from './ftp-error.ts';
+import type { Connection, Connector } from './ftp-srv-internals.ts';
+import { LineBuffer } from './line-buffer.ts';
+import { endWithoutData, Transfer, waitForDataConnection } from './transfer.ts';
+
+export interface SessionLimits {
+  readonly loginTimeoutMs: number;
+  readonly controlIdleTimeoutMs: number;
+  readonly dataIdleTimeoutMs: number;
+  readonly dataConnectTimeoutMs: number;
+  /** For what is on its way when the control connection closes. */
+  readonly lostControlGraceMs: number;
+  /** Where AUTH TLS is offered. */
+  readonly secureContext: SecureContext | null;
+  readonly isTlsRequired: boolean;
+}
+
+export interface FtpSessionDeps {
+  readonly limits: SessionLimits;
+  readonly log: Logger;
+  readonly isDraining: () => boolean;
+  readonly onClose: (session: FtpSession) => void;
+}
+
+const maxLineBytes = 8 * 1024;
+/** More commands than this before the first is done is no camera. */
+const maxPendingLines = 100;
+/** A command that is no transfer and takes longer than this hangs. */
+const commandTimeoutMs = 60_000;
+/** A camera that has its answer is left to say QUIT by itself. */
+const quitTimeoutMs = 3_000;
+
+const features = ['EPRT', 'EPSV', 'REST STREAM', 'SIZE', 'TYPE A;I', 'UTF8'];
+
+/** One control connection: reads its commands, does itself what ftp-srv does wrong, and watches over its transfer. */
+export class FtpSession implements UploadConnection {
+  readonly connection: Connection;
+  upload: ActiveUpload | null = null;
+  refusals = 0;
+  readonly #deps: FtpSessionDeps;
+  #lines = new LineBuffer(maxLineBytes);
+  #pendingLineCount = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+  #transfer: Transfer | null = null;
+  /** The transfer of the command at work, also once its file is closed. */
+  #commandTransfer: Transfer | null = null;
+  #connector: Connector | null = null;
+  #isQuitting = false;
+  /** No further command is obeyed. */
+  #isClosing = false;
+  #isClosed = false;
+  #idleTimer: NodeJS.Timeout;
+  #loginTimer: NodeJS.Timeout;
+
+  constructor(connection: Connection, deps: FtpSessionDeps) {
+    this.connection = connection;
+    this.#deps = deps;
+    const { limits } = deps;
+    this.#loginTimer = setTimeout(() => this.#onLoginTimeout(), limits.loginTimeoutMs);
+    this.#idleTimer = setTimeout(() => this.#onIdle(), limits.controlIdleTimeoutMs);
+    this.#loginTimer.unref();
+    this.#idleTimer.unref();
+    this.#sanitizeReplies();
+    this.#attachReader();
+    const socket = connection.commandSocket;
+    socket.setKeepAlive(true, 30_000);
+    // Before ftp-srv hears of it and cuts the data connection off.
+    socket.prependOnceListener('close', (hadError: boolean) => this.#onClosed(hadError));
+  }
+
+  /** True while a file is being received. */
+  get isReceiving(): boolean {
+    return this.#transfer !== null;
+  }
+
+  /** Takes over a transfer that ftp-srv begins; throws when it cannot be. */
+  startTransfer(writer: FileWriter): void {
+    if (this.#isClosed) throw new FtpError(426, 'The control connection was lost');
+    const transfer = new Transfer(this.connection, writer, this.#deps.limits.dataIdleTimeoutMs);
+    this.#transfer = transfer;
+    this.#commandTransfer = transfer;
+    void writer.whenClosed.then(() => {
+      if (this.#transfer === transfer) this.#transfer = null;
+    });
+  }
+
+  close(code: number, sentence: string): void {
+    this.#isClosing = true;
+    if (!this.#isClosed) void this.connection.close(code, sentence);
+  }
+
+  onReplaced(): void {
+    this.close(421, 'Logged in again elsewhere');
+  }
+
+  onUploadEnded(): void {
+    if (this.#isClosed) return;
+    const timer = setTimeout(() => this.close(421, 'The upload has ended'), quitTimeoutMs);
+    this.connection.commandSocket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Takes the place of ftp-srv's own reader, which parses each TCP segment alone and answers 502 to a command that arrives in two. */
+  #attachReader(): void {
+    const socket = this.connection.commandSocket;
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    // ftp-srv pauses the control connection during a transfer: neither ABOR nor its loss would be seen.
+    socket.pause = () => socket;
+  }
+
+  #onData(chunk: Buffer): void {
+    const complete = this.#lines.push(chunk);
+    if (complete === null || this.#pendingLineCount + complete.length > maxPendingLines) {
+      this.connection.commandSocket.removeAllListeners('data');
+      this.close(421, 'Too much at once');
+      return;
+    }
+    for (const line of complete) {
+      this.#idleTimer.refresh();
+      if (/^abor\b/i.test(line)) void this.#abort();
+      else {
+        this.#pendingLineCount += 1;
+        if (/^quit\b/i.test(line)) this.#isQuitting = true;
+        this.#tail = this.#tail.then(() => this.#runLine(line));
+      }
+    }
+  }
+
+  async #runLine(line: string): Promise<void> {
+    const [command = '', ...rest] = line.trimStart().split(' ');
+    const directive = command.toUpperCase();
+    try {
+      if (!this.#isClosing) await this.#execute(directive, rest.join(' ').trim(), line);
+    } catch (error) {
+      const failure = error instanceof FtpError ? error : new FtpError(501, 'Not understood', { cause: error });
+      // The line itself may hold a password.
+      if (!(error instanceof FtpError)) this.#deps.log.warn({ err: error, directive }, 'an FTP command failed');
+      await this.connection.reply(failure.code, failure.message);
+    } finally {
+      this.#pendingLineCount -= 1;
+      this.#idleTimer.refresh();
+    }
+  }
+
+  #execute(directive: string, argument: string, line: string): Promise<unknown> {
+    const { connection } = this;
+    const { limits, isDraining } = this.#deps;
+    switch (directive) {
+      case 'USER':
+      case 'PASS':
+        if (limits.isTlsRequired && !connection.secure)
+          return connection.reply(530, 'Say AUTH TLS first: the password would be readable');
+        // ftp-srv takes one user name for a connection, and some cameras try `anonymous` first.
+        if (directive === 'USER' && connection.authenticated !== true) connection.username = undefined;
+        return this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
+      case 'AUTH':
+        return this.#secure(line);
+      case 'FEAT':
+        return this.#sendFeatures();
+      case 'QUIT':
+        return this.#quit(line);
+      case 'REST':
+        if (!/^\d{1,15}$/.test(argument)) return connection.reply(501, 'Not a number of bytes');
+        return connection.commands.handle(line);
+    }
+    if (connection.authenticated === true) {
+      switch (directive) {
+        case 'STOR':
+        case 'APPE':
+          if (isDraining()) return connection.reply(421, 'The server is stopping, try again');
+          return this.#store(line);
+        case 'LIST':
+        case 'NLST':
+        case 'MLSD':
+          return this.#sendEmptyList();
+        case 'SIZE':
+          return this.#sendSize(argument);
+        case 'PORT':
+        case 'EPRT':
+        case 'PASV':
+        case 'EPSV':
+          return this.#prepareDataConnection(directive, argument, line);
+      }
+    }
+    return this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
+  }
+
+  #waitForDataConnection(): Promise<Connector> {
+    const { dataConnectTimeoutMs, secureContext } = this.#deps.limits;
+    return waitForDataConnection(this.connection, dataConnectTimeoutMs, secureContext);
+  }
+
+  async #store(line: string): Promise<void> {
+    const { connection } = this;
+    try {
+      await this.#waitForDataConnection();
+      await connection.commands.handle(line);
+    } finally {
+      // A place to go on from holds for one transfer, also for one that could not begin.
+      connection.restByteCount = 0;
+      this.#commandTransfer = null;
+    }
+  }
+
+  /** Nobody reads here what lies there, and what ftp-srv sends as an empty list is an empty line. */
+  async #sendEmptyList(): Promise<void> {
+    const { connection } = this;
+    const connector = await this.#waitForDataConnection();
+    await connection.reply(150);
+    if (connector.dataSocket !== null)
+      await endWithoutData(connector.dataSocket, this.#deps.limits.dataConnectTimeoutMs);
+    await connection.reply(226);
+    connector.end();
+  }
+
+  async #sendSize(argument: string): Promise<void> {
+    const { fs } = this.connection as unknown as { fs: { get(path: string): Promise<FileEntry> } };
+    const entry = await fs.get(argument).catch((error: unknown) => {
+      throw toFtpError(error);
+    });
+    if (entry.isDirectory()) throw new FtpError(550, 'Not a file');
+    await this.connection.reply(213, String(entry.size));
+  }
+
+  async #prepareDataConnection(directive: string, argument: string, line: string): Promise<void> {
+    const { connection } = this;
+    if (directive === 'PORT' || directive === 'EPRT') {
+      const target = parseDataAddress(directive, argument);
+      if (target === null) throw new FtpError(501, 'Not an address');
+      if (!isClientAddress(target, connection.ip)) throw new FtpError(500, 'The given address is not yours');
+    }
+    // ftp-srv leaves the one before open, whose end would then be the end of this one.
+    this.#connector?.end();
+    if (this.#connector !== null) this.#connector.end = () => undefined;
+    // ftp-srv would wait for the handshake before it answers 150, for which most clients wait before their handshake.
+    const { secure } = connection;
+    if (directive === 'PASV' || directive === 'EPSV') connection.secure = false;
+    try {
+      await this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
+    } finally {
+      connection.secure = secure;
+    }
+    this.#connector = connection.connector;
+  }
+
+  async #sendFeatures(): Promise<void> {
+    const secure = this.#deps.limits.secureContext !== null ? ['AUTH TLS', 'PBSZ', 'PROT'] : [];
+    const lines = [...secure, ...features].map((message) => ({ message: ` ${message}`, raw: true }));
+    await this.connection.reply(211, 'Extensions supported', ...lines, 'End');
+  }
+
+  async #quit(line: string): Promise<void> {
+    // What the camera says last must be in the record before anything is concluded from it.
+    await this.upload?.recordQuit();
+    await this.connection.commands.handle(line);
+  }
+
+  /** What was sent in the clear behind AUTH must not count as said inside TLS, and the handshake's own bytes are no commands. */
+  async #secure(line: string): Promise<void> {
+    const { connection } = this;
+    const plain = connection.commandSocket;
+    if (this.#pendingLineCount > 1 || this.#lines.hasPartialLine) {
+      this.close(421, 'Nothing may follow AUTH');
+      return;
+    }
+    if (this.#deps.limits.secureContext === null || connection.secure) {
+      await connection.commands.handle(line);
+      return;
+    }
+    plain.removeAllListeners('data');
+    Socket.prototype.pause.call(plain);
+    this.#lines = new LineBuffer(maxLineBytes);
+    await connection.commands.handle(line);
+    this.#attachReader();
+    connection.commandSocket.resume();
+  }
+
+  /** ABOR overtakes the transfer that it is about; ftp-srv would write its answer into the data connection. */
+  async #abort(): Promise<void> {
+    const { connection } = this;
+    if (connection.authenticated !== true) {
+      await connection.reply(530, 'Not logged in');
+      return;
+    }
+    const transfer = this.#transfer;
+    transfer?.fail(new FtpError(426, 'Aborted'));
+    // The transfer's own answer comes first.
+    if (transfer !== null) await this.#tail;
+    else connection.connector.end();
+    await connection.reply(226, 'Aborted');
+  }
+
+  /** Answers with the code and words of our errors, and with none of anybody else's, which could name paths of ours. */
+  #sanitizeReplies(): void {
+    const { connection } = this;
+    const reply = connection.reply.bind(connection);
+    connection.reply = (options: unknown, ...letters: unknown[]) => {
+      const text = typeof letters[0] === 'string' ? letters[0] : undefined;
+      if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
+        return reply(options, ...letters);
+      // ftp-srv tells what its socket said, which is the consequence.
+      const cause = options === 550 && !hasReplyCode(text) ? this.#commandTransfer?.failure?.message : undefined;
+      const failure = toFailureReply(options, cause ?? text);
+      return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
+    };
+  }
+
+  async #withTimeout(timeoutMs: number, task: Promise<unknown>): Promise<void> {
+    const timer = setTimeout(() => this.close(421, 'That took too long'), timeoutMs).unref();
+    try {
+      await task;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #onLoginTimeout(): void {
+    if (this.connection.authenticated !== true) this.close(421, 'No login in time');
+  }
+
+  #onIdle(): void {
+    if (this.isReceiving || this.#pendingLineCount > 0) this.#idleTimer.refresh();
+    else this.close(421, 'Nothing said for too long');
+  }
+
+  #onClosed(hadError: boolean): void {
+    this.#isClosed = true;
+    clearTimeout(this.#loginTimer);
+    clearTimeout(this.#idleTimer);
+    const transfer = this.#transfer;
+    const { lostControlGraceMs, dataIdleTimeoutMs } = this.#deps.limits;
+    if (transfer !== null && hadError) transfer.fail(new FtpError(426, 'The control connection was lost'));
+    else
+      transfer?.continueAfterControlLoss(
+        this.#isQuitting ? Math.max(dataIdleTimeoutMs, lostControlGraceMs) : lostControlGraceMs,
+      );
+    this.#deps.onClose(this);
+  }
+}
+
+interface FileEntry {
+  readonly size: number;
+  isDirectory(): boolean;
+}

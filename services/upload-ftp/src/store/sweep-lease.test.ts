@@ -1,0 +1,44 @@
+import { connectRedis, type Redis } from '@fleet/storage';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
+import { SweepLease } from './sweep-lease.ts';
+
+// A real server on a machine that may be busy; the times of the looks are handed in.
+jest.setTimeout(60_000);
+
+let server: ServerProcess;
+let redis: Redis;
+beforeAll(async () => {
+  server = await ServerProcess.redis();
+  await server.start();
+  redis = await connectRedis(`redis://127.0.0.1:${server.port}`, { name: 'sweep-lock-test', onError: () => undefined });
+});
+afterAll(async () => {
+  redis.destroy();
+  await server.remove();
+});
+
+const ttlMs = 600_000;
+
+describe('the lock of the sweep', () => {
+  it('is one replica’s until it gives it back', async () => {
+    const [one, other] = [new SweepLease(redis, 'one', ttlMs), new SweepLease(redis, 'other', ttlMs)];
+    expect([await one.acquire(), await other.acquire(), await one.acquire()]).toEqual([true, false, true]);
+    await other.release();
+    expect(await other.acquire()).toBe(false);
+    await one.release();
+    expect([await other.acquire(), await one.acquire()]).toEqual([true, false]);
+  });
+
+  it('knows the look before, of any replica, for as long as that one foretold', async () => {
+    const [one, other] = [new SweepLease(redis, 'one', ttlMs), new SweepLease(redis, 'other', ttlMs)];
+    expect(await one.recordRun(1_000_000, 60_000)).toBeNull();
+    expect(await other.recordRun(1_060_000, 300_000)).toBe(1_000_000);
+    // Fewer are asked now than then: what counts is how long that look could last.
+    expect(await one.recordRun(1_360_000, 60_000)).toBe(1_060_000);
+    expect(await one.recordRun(1_420_001, 60_000)).toBeNull();
+    // A clock that has been set back.
+    expect(await one.recordRun(1_410_000, 60_000)).toBeNull();
+    expect(await one.recordRun(1_410_000, 60_000)).toBe(1_410_000);
+  });
+});

@@ -1,0 +1,178 @@
+import { readdir } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import type { Logger } from '@fleet/service-kit';
+import type { UploadedFile, UploadRecord, UploadRepository } from '@fleet/storage';
+import { FtpError } from '../ftp/ftp-error.ts';
+import type { ClipDirectory } from '../store/clip-directory.ts';
+import { ActiveUpload, type OpenFile, type UploadLimits } from './active-upload.ts';
+import { ProgressWriter } from './progress-writer.ts';
+
+export interface ActiveUploadsDeps {
+  readonly records: UploadRepository;
+  readonly clips: ClipDirectory;
+  readonly limits: UploadLimits;
+  readonly log: Logger;
+  readonly openFile?: OpenFile;
+  readonly onSaved: (record: UploadRecord) => void;
+  readonly onBytes: (count: number) => void;
+  readonly onTransferEnd: (error: Error | null) => void;
+  readonly onSaveFailure: () => void;
+}
+
+/** A connection that is logged in for an upload. */
+export interface UploadConnection {
+  /** Another connection has logged in for the same upload: the camera has come back, and this one is dead without knowing. */
+  onReplaced(): void;
+  /** The upload has ended. */
+  onUploadEnded(): void;
+}
+
+interface Entry {
+  readonly upload: Promise<ActiveUpload>;
+  connection: UploadConnection | undefined;
+}
+
+/** The uploads that cameras are logged in for at this pod. */
+export class ActiveUploads {
+  readonly #deps: ActiveUploadsDeps;
+  readonly #entries = new Map<string, Entry>();
+  #isDraining = false;
+
+  constructor(deps: ActiveUploadsDeps) {
+    this.#deps = deps;
+  }
+
+  /** True while a camera may be writing. */
+  has(id: string): boolean {
+    return this.#entries.has(id);
+  }
+
+  /** Transfers under way. */
+  async transferCount(): Promise<number> {
+    const uploads = await this.#listLoaded();
+    return uploads.reduce((sum, { transferCount }) => sum + transferCount, 0);
+  }
+
+  /**
+   * Opens an upload for a connection. Only the newest may write: what an older one still has in its buffers would end up behind the place from which the
+   * camera goes on.
+   */
+  async connect(record: UploadRecord, connection: UploadConnection): Promise<ActiveUpload> {
+    if (this.#isDraining) throw new FtpError(421, 'The server is stopping, try again');
+    const entry = this.#entries.get(record._id) ?? this.#add(record);
+    const previous = entry.connection;
+    entry.connection = connection;
+    previous?.onReplaced();
+    const upload = await entry.upload;
+    await upload.abortTransfers(new FtpError(426, 'The camera has connected again'));
+    if (entry.connection !== connection) throw new FtpError(421, 'The camera has connected again');
+    return upload;
+  }
+
+  /** A connection has closed; an upload without one is forgotten once everything is saved. */
+  disconnect(id: string, connection: UploadConnection): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.connection !== connection) return;
+    entry.connection = undefined;
+    void this.#evictWhenIdle(id, entry);
+  }
+
+  /** An upload has ended or is gone: nothing is written any more, its connections close. */
+  async end(id: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    const upload = await entry.upload.catch(() => undefined);
+    await upload?.end();
+    entry.connection?.onUploadEnded();
+    upload?.progress.stop();
+    if (this.#entries.get(id) === entry) this.#entries.delete(id);
+  }
+
+  /** Begins no transfer any more, lets those under way end within the grace, cuts off the rest, and saves what can be saved. */
+  async drain(graceMs: number, pollIntervalMs = 100): Promise<void> {
+    this.#isDraining = true;
+    const deadlineMs = performance.now() + graceMs;
+    while (performance.now() < deadlineMs && (await this.transferCount()) > 0) await sleep(pollIntervalMs);
+    for (const upload of await this.#listLoaded()) {
+      await upload.abortTransfers(new FtpError(421, 'The server is stopping'));
+      if (upload.progress.hasUnsavedChanges) await upload.progress.save();
+      upload.progress.stop();
+    }
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  #add(record: UploadRecord): Entry {
+    const entry: Entry = { upload: this.#load(record), connection: undefined };
+    this.#entries.set(record._id, entry);
+    entry.upload.catch(() => {
+      if (this.#entries.get(record._id) === entry) this.#entries.delete(record._id);
+    });
+    return entry;
+  }
+
+  async #load(record: UploadRecord): Promise<ActiveUpload> {
+    const { clips, limits, records, log } = this.#deps;
+    const ref = { imei: record.clip.imei, id: record._id };
+    const root = await clips.createFilesDir(ref);
+    const files = await readFilesOnDisk(clips, record);
+    const names = await readdir(root, { recursive: true, withFileTypes: true });
+    const dirs = names
+      .filter((name) => name.isDirectory())
+      .map((name) => relative(root, `${name.parentPath}${sep}${name.name}`).split(sep).join('/'));
+    const progress = new ProgressWriter(record, {
+      records,
+      log,
+      onSaved: this.#deps.onSaved,
+      onEnded: () => void this.end(record._id),
+      onFailure: this.#deps.onSaveFailure,
+    });
+    const { openFile, onBytes, onTransferEnd } = this.#deps;
+    return new ActiveUpload(record, files, dirs, {
+      clips,
+      limits,
+      progress,
+      onBytes,
+      onTransferEnd,
+      ...(openFile === undefined ? {} : { openFile }),
+    });
+  }
+
+  async #evictWhenIdle(id: string, entry: Entry): Promise<void> {
+    const upload = await entry.upload.catch(() => undefined);
+    const isBusy = (): boolean =>
+      upload !== undefined && (upload.transferCount > 0 || upload.progress.hasUnsavedChanges);
+    while (entry.connection === undefined && isBusy()) {
+      if (this.#isDraining || upload?.isEnded === true) return;
+      await sleep(500);
+    }
+    if (entry.connection !== undefined || this.#entries.get(id) !== entry) return;
+    this.#entries.delete(id);
+    upload?.progress.stop();
+  }
+
+  async #listLoaded(): Promise<ActiveUpload[]> {
+    const loaded = await Promise.allSettled([...this.#entries.values()].map(({ upload }) => upload));
+    return loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  }
+}
+
+/** A record's files with the sizes that they have on disk; one that was being received was cut off by the end of its process. */
+export async function readFilesOnDisk(clips: ClipDirectory, record: UploadRecord): Promise<UploadedFile[]> {
+  const ref = { imei: record.clip.imei, id: record._id };
+  const sized = await Promise.all(
+    record.files.map(async (file) => ({ ...file, onDisk: await clips.sizeOf(ref, file.path) })),
+  );
+  return sized.flatMap(({ onDisk, ...file }): UploadedFile[] => {
+    if (onDisk === null) return [];
+    const isAsRecorded = file.state === 'whole' && onDisk === file.bytes;
+    return [{ ...file, bytes: onDisk, state: isAsRecorded ? 'whole' : 'broken' }];
+  });
+}
+
+const sleep = (durationMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, durationMs);
+  });

@@ -1,0 +1,346 @@
+import type { Behaviour, SimulatedTerminal } from '@fleet/terminal-simulator';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createApiSender, deviceCommands, parseReply } from './testing/device-api.ts';
+import { type ProductHarness, startHarness, uniquePhone } from './testing/harness.ts';
+import { expectApiError, type HttpReply } from './testing/http.ts';
+import { IdleCamera, requestUpload } from './testing/idle-camera.ts';
+import { readCounter } from './testing/metrics.ts';
+import { Viewer } from './testing/viewer.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+/** Time that a device has: long enough for a good one on a busy machine. */
+const deviceReplyTimeoutMs = 4_000;
+
+let harness: ProductHarness;
+/** Answers every command all the time: what the odd ones do never disturbs it. */
+let witness: SimulatedTerminal;
+let gatewayPid: number | undefined;
+
+beforeAll(async () => {
+  harness = await startHarness({
+    DEVICE_REPLY_TIMEOUT_MS: String(deviceReplyTimeoutMs),
+    UPLOAD_CONTROL_TIMEOUT_MS: '2000',
+    WAKE_UP_INTERVAL_MS: '500',
+    SESSION_IDLE_SECONDS: '60',
+  });
+  gatewayPid = harness.product.runtime.processes['jt808-gateway'];
+  witness = await harness.startTerminal();
+}, 180_000);
+
+afterAll(async () => {
+  const pid = harness.product.runtime.processes['jt808-gateway'];
+  await harness.stop();
+  // None of all this has ended a process.
+  expect(pid).toBe(gatewayPid);
+}, 60_000);
+
+const api = createApiSender(() => harness);
+const wake = (terminal: { phone: string }): Promise<HttpReply> => api(`/wakeup?imei=${terminal.phone}`);
+const control = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
+  api(`/realtime/control-stream?imei=${terminal.phone}&channel=${channel}&ctrl_instruction=2`);
+const start = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
+  api(`/realtime/start-stream?imei=${terminal.phone}&channel=${channel}`);
+const countStray = (reason: string): Promise<number> =>
+  readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total', { reason });
+
+/** Pausing a channel that does not stream: a good terminal refuses that. */
+const refusedPause = { response_id: '0x9102', result: 'failure' };
+
+async function expectWorks(terminal: { phone: string }): Promise<void> {
+  const reply = await control(terminal);
+  expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
+}
+
+const quickReconnect = { minMs: 100, maxMs: 500 };
+
+/** Answers a command by 0x0001. */
+function createGeneralResponse(
+  terminal: SimulatedTerminal,
+  command: { serial: number; messageId: number },
+  result: number,
+) {
+  const body = Buffer.alloc(5, result);
+  body.writeUInt16BE(command.serial, 0);
+  body.writeUInt16BE(command.messageId, 2);
+  terminal.send({ messageId: 0x0001, body });
+}
+
+describe('odd answers', () => {
+  it('one that comes too late is counted, and delivered to nobody', async () => {
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'silent' });
+    const before = await countStray('late');
+    expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
+    const [late] = terminal.receivedFrames(0x9101);
+    if (late === undefined) throw new Error('no command came');
+
+    const next = start(terminal, 2);
+    const command = await waitFor('the next command', () => terminal.receivedFrames(0x9101)[1]);
+    createGeneralResponse(terminal, late, 3);
+    await waitFor('the late answer to be counted', async () => (await countStray('late')) === before + 1);
+    createGeneralResponse(terminal, command, 1);
+    const reply = await next;
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
+    terminal.resetBehaviour();
+    await expectWorks(terminal);
+  }, 60_000);
+
+  it('one that comes twice is taken once', async () => {
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'twice' });
+    const before = await countStray('repeated');
+    for (let times = 0; times < 3; times += 1) await expectWorks(terminal);
+    expect((await wake(terminal)).status).toBe(200);
+    await waitFor('the repeats to be counted', async () => (await countStray('repeated')) === before + 4);
+  }, 60_000);
+
+  it('one with a wrong serial answers nothing, not even the other command that is in flight', async () => {
+    const terminal = await harness.startTerminal();
+    const before = await countStray('wrongSerial');
+    terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9102);
+    terminal.setBehaviour({ kind: 'slow', delayMs: 1_000 }, 0x9101);
+    const [paused, started] = await Promise.all([control(terminal), start(terminal)]);
+    expectApiError(paused, 504);
+    expect([started.status, JSON.parse(started.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
+    expect(await countStray('wrongSerial')).toBe(before + 1);
+  }, 60_000);
+
+  it('a camera that streams has agreed, whatever its terminal has answered', async () => {
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9101);
+    const reply = await start(terminal);
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
+    expect(terminal.cameras.records).toHaveLength(1);
+  }, 60_000);
+
+  it('one that names another command answers nothing', async () => {
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'silent' });
+    const before = await countStray('wrongId');
+    const pending = control(terminal);
+    const command = await waitFor('the command', () => terminal.receivedFrames(0x9102)[0]);
+    createGeneralResponse(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
+    await waitFor('the answer to be counted', async () => (await countStray('wrongId')) === before + 1);
+    createGeneralResponse(terminal, command, 2);
+    expect(JSON.parse((await pending).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
+  }, 60_000);
+
+  it('garbage instead of an answer costs the command, not the connection', async () => {
+    const forms = ['badChecksum', 'noise', 'halfGlued'] as const;
+    const terminals = await Promise.all(forms.map(() => harness.startTerminal({ reconnect: false })));
+    for (const [index, form] of forms.entries()) terminals[index]?.setBehaviour({ kind: 'garbage', form });
+    const pending = terminals.flatMap((terminal) => [wake(terminal), start(terminal), control(terminal)]);
+    for (const reply of await Promise.all(pending)) expectApiError(reply, 504);
+    await expectWorks(witness);
+    for (const terminal of terminals) {
+      terminal.resetBehaviour();
+      await expectWorks(terminal);
+      expect((await wake(terminal)).status).toBe(200);
+      expect(terminal.isOnline).toBe(true);
+    }
+  }, 60_000);
+
+  it('an answer whose body is cut is 502 at once, and the next is taken', async () => {
+    const terminal = await harness.startTerminal({ reconnect: false });
+    terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' });
+    for (const reply of await Promise.all([wake(terminal), control(terminal)])) expectApiError(reply, 502);
+    terminal.resetBehaviour();
+    await expectWorks(terminal);
+    expect(terminal.isOnline).toBe(true);
+  }, 60_000);
+
+  it('slow ones are waited for, each by its own caller', async () => {
+    const delays = [100, 1_500, 700, 300, 1_100];
+    const terminals = await Promise.all(delays.map(() => harness.startTerminal()));
+    for (const [index, terminal] of terminals.entries()) {
+      terminal.setBehaviour({ kind: 'slow', delayMs: delays[index] ?? 0 });
+      terminal.setBehaviour({ kind: 'refusing', result: 3 }, 0x9101);
+    }
+    const replies = await Promise.all(terminals.flatMap((terminal) => [control(terminal), start(terminal)]));
+    for (const [index, reply] of replies.entries())
+      expect([reply.status, JSON.parse(reply.text)]).toEqual([
+        200,
+        index % 2 === 0 ? refusedPause : { response_id: '0x9101', result: 'unsupported' },
+      ]);
+  }, 60_000);
+});
+
+describe('odd connections', () => {
+  it('a terminal that disconnects before its answer or within it is 504, after it 200, and works when it is back', async () => {
+    const outcomes = [
+      ['before', 504],
+      ['midFrame', 504],
+      ['after', 200],
+    ] as const;
+    const disconnects = async ([when, status]: (typeof outcomes)[number]): Promise<void> => {
+      const terminal = await harness.startTerminal({ reconnect: quickReconnect, restartMs: 200 });
+      terminal.setBehaviour({ kind: 'disconnecting', when });
+      expect((await control(terminal)).status).toBe(status);
+      terminal.resetBehaviour();
+      await terminal.waitUntilOnline();
+      await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
+      await expectWorks(terminal);
+      // Nothing was sent a second time by itself.
+      expect(terminal.receivedFrames(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
+    };
+    await Promise.all(outcomes.map(disconnects));
+  }, 60_000);
+
+  it('the answer to a command counts when it comes by the next connection', async () => {
+    const terminal = await harness.startTerminal({ reconnect: quickReconnect });
+    terminal.setBehaviour({ kind: 'slow', delayMs: 2_000 }, 0x9102);
+    const pending = control(terminal);
+    await terminal.waitForCommand(0x9102);
+    terminal.dropConnection();
+    const reply = await pending;
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, refusedPause]);
+    expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
+    expect(terminal.sentFrames(0x0001).at(-1)?.connection).toBe(2);
+  }, 60_000);
+
+  it('a half-open connection gives way to the new one of the same terminal', async () => {
+    const old = await harness.startTerminal({ reconnect: false });
+    old.setBehaviour({ kind: 'halfOpen' });
+    const { phone } = old;
+    const fresh = await harness.startTerminal({ phone });
+    await expectWorks(fresh);
+    expect(fresh.receivedFrames(0x9102)).toHaveLength(1);
+    expect(old.receivedFrames(0x9102)).toEqual([]);
+    expect((await wake(fresh)).status).toBe(200);
+    expect(fresh.isOnline).toBe(true);
+  }, 60_000);
+
+  it('of two connections with one number the newer one is the device, and the older one is closed', async () => {
+    const first = await harness.startTerminal({ reconnect: false });
+    const second = await harness.startTerminal({ reconnect: false, phone: first.phone });
+    await waitFor('the first to be closed', () => !first.isOnline);
+    for (let times = 0; times < 5; times += 1) await expectWorks(second);
+    expect(first.receivedFrames(0x9102)).toEqual([]);
+    expect(second.receivedFrames(0x9102)).toHaveLength(5);
+    // The long form of a number is the same terminal.
+    const phone = second.phone.padStart(20, '0');
+    const third = await harness.startTerminal({ reconnect: false, phone, edition: '2019' });
+    await waitFor('the second to be closed', () => !second.isOnline);
+    await expectWorks(third);
+  }, 60_000);
+
+  it('garbage of every kind costs neither the connection nor anybody else', async () => {
+    const terminal = await harness.startTerminal({ reconnect: false });
+    for (let times = 0; times < 50; times += 1) terminal.sendRaw(Buffer.alloc(2_000, times));
+    terminal.sendRaw(Buffer.alloc(300_000, 0x7e));
+    terminal.sendRaw(Buffer.alloc(300_000, 0x7d));
+    terminal.sendRaw(Buffer.from([0x7e]));
+    await expectWorks(terminal);
+    await expectWorks(witness);
+    expect(terminal.isOnline).toBe(true);
+  }, 60_000);
+
+  it('a terminal that never reads is 504, and costs the others nothing', async () => {
+    const terminal = await harness.startTerminal({ reconnect: quickReconnect });
+    terminal.setBehaviour({ kind: 'neverReading' });
+    const replies = Promise.all(Array.from({ length: 10 }, (_unused, channel) => control(terminal, channel + 1)));
+    for (let times = 0; times < 5; times += 1) await expectWorks(witness);
+    for (const reply of await replies) expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
+    terminal.resetBehaviour();
+    await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
+  }, 60_000);
+});
+
+describe('sleeping terminals', () => {
+  it('ignore all but the wake-up of their edition, and work once they are awake', async () => {
+    const editions = [
+      ['2011', 0x8201],
+      ['2013', 0x8201],
+      ['2019', 0x8204],
+    ] as const;
+    const wakes = async ([edition, probe]: (typeof editions)[number]): Promise<void> => {
+      const phone = uniquePhone(edition === '2019' ? 20 : 12);
+      const terminal = await harness.startTerminal({ edition, phone });
+      terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
+      const others = deviceCommands.filter(({ endpoint }) => endpoint !== '/wakeup');
+      const ignored = others.map(({ request }) => api(request(phone)));
+      await waitFor('each command to have come', () =>
+        others.every(({ messageId }) => terminal.receivedFrames(messageId).length > 0),
+      );
+      expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
+      // A fourth may have crossed the answer to the third.
+      expect(terminal.receivedFrames(probe).length).toBeGreaterThanOrEqual(3);
+      // Awake, it knows nothing of what it has ignored.
+      for (const reply of await Promise.all(ignored)) expectApiError(reply, 504);
+      expect((await start(terminal)).status).toBe(200);
+    };
+    await Promise.all(editions.map(wakes));
+  }, 60_000);
+
+  it('ignore the control of an upload as well', async () => {
+    const idle = await IdleCamera.start(harness);
+    const videoId = await requestUpload(api, idle.phone);
+    const pause = (): Promise<HttpReply> => api(`/videos/control?video_id=${videoId}&action=0`);
+    idle.terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 1 });
+    expect(expectApiError(await pause(), 504)).toBe('The device did not reply in time.');
+    expect(idle.terminal.receivedFrames(0x9207)).toHaveLength(1);
+    expect((await wake(idle)).status).toBe(200);
+    expect(parseReply(await pause())).toMatchObject([200, { status: 'paused' }]);
+  }, 60_000);
+
+  it('that wake late, but in time, have answered: 200', async () => {
+    const wakeAfterMs = deviceReplyTimeoutMs / 2;
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs });
+    const startedAt = performance.now();
+    expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(wakeAfterMs - 50);
+    expect(terminal.receivedFrames(0x8201).length).toBeGreaterThan(1);
+    await expectWorks(terminal);
+  }, 60_000);
+
+  it('that sleep on are 504, and wake for the next caller', async () => {
+    const terminal = await harness.startTerminal();
+    terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs: deviceReplyTimeoutMs + 1_000 });
+    expect(expectApiError(await wake(terminal), 504)).toBe('The device did not reply in time.');
+    expect((await wake(terminal)).status).toBe(200);
+    await expectWorks(terminal);
+  }, 60_000);
+});
+
+describe('editions', () => {
+  it.each([
+    ['2011', 12],
+    ['2013', 12],
+    ['2019', 20],
+  ] as const)(
+    'a terminal of edition %s streams, is controlled, and comes back',
+    async (edition, digits) => {
+      const terminal = await harness.startTerminal({ edition, phone: uniquePhone(digits), reconnect: quickReconnect });
+      expect((await wake(terminal)).status).toBe(200);
+      expect(JSON.parse((await start(terminal)).text)).toEqual({ response_id: '0x9101', result: 'success' });
+      const watch = `${harness.product.runtime.base_url}/api/v1/realtime/stream.flv?imei=${terminal.phone}&channel=1`;
+      const viewer = new Viewer(watch);
+      await waitFor('pictures', () => viewer.pictures.length > 3);
+      viewer.leave();
+      expect(JSON.parse((await control(terminal)).text)).toEqual({ response_id: '0x9102', result: 'success' });
+      terminal.dropConnection();
+      await waitFor('the terminal to be away', () => !terminal.isOnline);
+      await terminal.waitUntilOnline();
+      await waitFor('the device to take commands', async () => (await wake(terminal)).status === 200);
+    },
+    60_000,
+  );
+
+  it('all of them at the same time, each gives its own answers', async () => {
+    const terminals = await Promise.all([
+      harness.startTerminal({ edition: '2011' }),
+      harness.startTerminal({ edition: '2013' }),
+      harness.startTerminal({ edition: '2019', phone: uniquePhone(20) }),
+    ]);
+    const results: Behaviour[] = [1, 2, 3].map((result) => ({ kind: 'refusing', result: result as 1 | 2 | 3 }));
+    for (const [index, terminal] of terminals.entries()) terminal.setBehaviour(results[index] ?? { kind: 'normal' });
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_unused, round) => terminals.map((terminal) => control(terminal, round + 1))).flat(),
+    );
+    const names = ['failure', 'incorrectInfo', 'unsupported'];
+    expect(replies.map((reply) => (JSON.parse(reply.text) as { result: string }).result)).toEqual(
+      replies.map((_reply, index) => names[index % 3]),
+    );
+  }, 60_000);
+});

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type ProductHarness, startHarness } from './testing/harness.ts';
+import { findDefects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
+import { waitFor } from './testing/wait-for.ts';
+
+jest.setTimeout(120_000);
+
+let harness: ProductHarness;
+
+beforeAll(async () => {
+  // The times of docs/reference/video.md, as seconds.
+  harness = await startHarness({
+    UPLOAD_SILENCE_MS: '6000',
+    UPLOAD_PATIENCE_MS: '20000',
+    UPLOAD_PAUSED_MS: '6000',
+    UPLOAD_UNCONFIRMED_MS: '4000',
+    UPLOAD_SWEEP_MS: '500',
+  });
+}, 180_000);
+
+afterAll(() => harness.stop(), 60_000);
+
+/** 0x0001 with success (JT/T 808-2013 table 4), of a camera that does nothing about it. */
+function success(messageId: number, serial: number): { messageId: number; body: Buffer } {
+  const body = Buffer.alloc(5);
+  body.writeUInt16BE(serial, 0);
+  body.writeUInt16BE(messageId, 2);
+  return { messageId: 0x0001, body };
+}
+
+describe('0x1206', () => {
+  it('failure makes an upload failed, also when its file is whole; it can be deleted', async () => {
+    const camera = await UploadCamera.start(harness, { uploadNotice: 'failure' });
+    const videoId = await camera.upload(camera.getClip(0));
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    expect((await camera.download(videoId)).status).toBe(409);
+    expect(await camera.requestClip(camera.getClip(0))).toMatchObject({ status: 200, body: { result: 'failed' } });
+    expect(await camera.control(videoId, uploadAction.resume)).toMatchObject({ status: 409 });
+    expect(await camera.deleteUpload(videoId)).toMatchObject({ status: 200, body: { status: 'failed' } });
+    expect(await camera.readStoredFiles(videoId)).toEqual([]);
+  });
+
+  it('failure, of a camera that gives up on the way, keeps what has come', async () => {
+    const camera = await UploadCamera.start(harness, {
+      uploadRetries: 0,
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.getClip(0));
+    const { filesize } = await camera.waitForStatus(videoId, 'failed');
+    expect(filesize).toBeGreaterThan(0);
+    expect(filesize).toBeLessThanOrEqual(100_000);
+  });
+
+  it('success over a transfer that was cut off by RST never makes an upload completed', async () => {
+    const camera = await UploadCamera.start(harness, {
+      uploadRetries: 0,
+      uploadNotice: 'success',
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.getClip(0));
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+
+  it('that never comes is made good by a QUIT', async () => {
+    const camera = await UploadCamera.start(harness, { uploadNotice: 'never' });
+    const clip = camera.getClip(0);
+    const videoId = await camera.upload(clip);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
+  });
+
+  it('that never comes, without a QUIT, is made good by the size in the list of recordings', async () => {
+    const camera = await UploadCamera.start(harness, { uploadNotice: 'never', uploadQuits: false });
+    const clip = camera.getClip(0);
+    const videoId = await camera.upload(clip);
+    await camera.waitForStatus(videoId, 'completed');
+    expect(await findDefects(camera, clip, videoId)).toEqual([]);
+    expect(camera.terminal.receivedFrames(0x9205).length).toBeGreaterThan(0);
+  });
+
+  it('that never comes, after an early FIN without a QUIT, leaves the upload failed', async () => {
+    const camera = await UploadCamera.start(harness, {
+      uploadRetries: 0,
+      uploadNotice: 'never',
+      uploadQuits: false,
+      uploadFaults: [{ how: 'finish', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.getClip(0));
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('silence', () => {
+  it('in the middle of a file makes an upload failed, and frees the camera', async () => {
+    const camera = await UploadCamera.start(harness, {
+      uploadRetryMs: 600_000,
+      uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
+    });
+    const videoId = await camera.upload(camera.getClip(0));
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    camera.terminal.uploads.close();
+    const other = await camera.upload(camera.getClip(1));
+    expect(await camera.waitForStatus(other, 'completed')).toMatchObject({ status: 'completed' });
+  });
+
+  it('from the beginning does too, where the mobile network is allowed', async () => {
+    const camera = await UploadCamera.start(harness, { uploadRetryMs: 600_000 });
+    const videoId = await camera.upload(camera.getClip(0), '&host=127.0.0.1&port=9');
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+  });
+
+  it('from the beginning ends one that waits for another network only by its age', async () => {
+    const camera = await UploadCamera.start(harness, { uploadRetryMs: 600_000 });
+    const startedAt = performance.now();
+    const videoId = await camera.upload(camera.getClip(0), '&host=127.0.0.1&port=9&mobile_network=false');
+    expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
+    expect(performance.now() - startedAt).toBeGreaterThan(15_000);
+  });
+
+  it('of a paused upload counts by its age', async () => {
+    const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 55_000 });
+    const videoId = await camera.upload(camera.getClip(0));
+    await camera.waitForBytes(videoId);
+    await camera.control(videoId, uploadAction.pause);
+    const { filesize } = await camera.waitForStatus(videoId, 'failed');
+    expect(filesize).toBeGreaterThan(0);
+  });
+});
+
+describe('a credential', () => {
+  it('is worth nothing once its upload is over: a camera that goes on all the same is shut out, and nothing of it is kept', async () => {
+    const camera = await UploadCamera.start(harness, {
+      uploadBytesPerSecond: 55_000,
+      respond: ({ messageId, serial }) => (messageId === 0x9207 ? [success(messageId, serial)] : undefined),
+    });
+    const videoId = await camera.upload(camera.getClip(0));
+    await camera.waitForBytes(videoId);
+    expect(await camera.control(videoId, uploadAction.cancel)).toMatchObject({ body: { status: 'cancelled' } });
+    const [record] = camera.terminal.uploads.records;
+    await waitFor('the camera to give up', () => record?.state === 'failed');
+    expect(record?.error).toMatch(/^530 /);
+    await waitFor('its failure to be told', () => camera.terminal.sentFrames(0x1206).length > 0);
+    expect(await camera.getUpload(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
+    expect(await camera.readStoredFiles(videoId)).toEqual([]);
+  });
+});
