@@ -42,6 +42,7 @@ export { serveSwaggerUi } from './http/swagger-ui.ts';
 export { compileBody, compileParameters } from './http/validate.ts';
 export { describeErrors } from './http/validation-messages.ts';
 export { stringifyBigInt } from './runtime/bigint-json.ts';
+export { type CircuitBreakerOptions, createCircuitBreaker } from './runtime/circuit-breaker.ts';
 export {
   ConfigError,
   type ConfigOf,
@@ -52,11 +53,13 @@ export {
   readEnv,
   redactConfig,
 } from './runtime/config.ts';
-export { retryUntilSuccess, runPeriodically } from './runtime/interval.ts';
+export { runPeriodically } from './runtime/interval.ts';
+export { KeyedMutex } from './runtime/keyed-mutex.ts';
 export { lazyCheck, type SchemaCheck } from './runtime/lazy-check.ts';
 export { getPodId, Lifecycle, type Running, runService } from './runtime/lifecycle.ts';
 export { createLogger, type Logger, redactUrl } from './runtime/log.ts';
 export { Counter, createMetrics, Gauge, Histogram, Registry } from './runtime/metrics.ts';
+export { type Retry, retryUntilSuccess } from './runtime/retry.ts';
 export { TtlCache } from './runtime/ttl-cache.ts';
 export { videoMimeType, videoMimeTypes } from './runtime/video-mime-types.ts';
 export type { ResolvedAddress } from './security/dns-resolver.ts';

@@ -12,6 +12,7 @@ export {
 } from './device-state.ts';
 export { findByIds } from './find-by-ids.ts';
 export { insertIgnoringDuplicates } from './insert-ignoring-duplicates.ts';
+export { type AcquireOptions, acquireLease, Lease, type LeaseClaim, type LeaseRecord, releaseLease } from './lease.ts';
 export {
   type Collection,
   type Database,
@@ -25,6 +26,7 @@ export {
   writeInBulk,
 } from './mongo.ts';
 export { connectRedis, createRedisClient, pingRedis, type Redis } from './redis.ts';
+export { acquireRedisLock, type RedisLock, releaseRedisLock } from './redis-lock.ts';
 export {
   acknowledgeStream,
   cancelStreamRequest,

@@ -274,7 +274,7 @@ function startTasks(
         pod,
       );
       void orphanJob.runNow();
-    }, onError),
+    }, onError).stop,
   );
   const results = consumeUploadResults(bus, { records, finalizer, metrics, log });
   lifecycle.onStop('upload results', () => results.stop());

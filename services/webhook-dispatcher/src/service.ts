@@ -218,7 +218,7 @@ function startTasks(
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     await records.ensureIndexes();
   };
-  lifecycle.onStop('start', retryUntilSuccess(prepare, onError));
+  lifecycle.onStop('start', retryUntilSuccess(prepare, onError).stop);
 }
 
 function reportDisabled(

@@ -23,21 +23,3 @@ export function runPeriodically(intervalMs: number, task: () => Promise<unknown>
     await running;
   };
 }
-
-const retryDelayMs = 1_000;
-
-/** Repeats a task until it succeeds once. */
-export function retryUntilSuccess(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  let isDone = false;
-  const attempt = async (): Promise<void> => {
-    if (isDone) return;
-    await task();
-    isDone = true;
-  };
-  const first = attempt().catch(onError);
-  const stop = runPeriodically(retryDelayMs, attempt, onError);
-  return async () => {
-    await first;
-    await stop();
-  };
-}

@@ -1,37 +1,37 @@
-interface Entry<V> {
-  readonly value: Promise<V>;
-  readonly expiresAtMs: number;
-}
+import { LRUCache } from 'lru-cache';
 
 /** Caches results for a short time, up to a number of entries; failures are not cached. */
-export class TtlCache<V> {
-  readonly #ttlMs: number;
-  readonly #maxEntries: number;
-  readonly #entries = new Map<string, Entry<V>>();
+export class TtlCache<V, K extends string | number = string> {
+  readonly #entries: LRUCache<K, { readonly value: Promise<V> }>;
 
-  /** Invented keys must not fill the memory: beyond `maxEntries` the oldest entries are evicted. */
+  /** Invented keys must not fill the memory: beyond `maxEntries` the least recently used entries are evicted. */
   constructor({ ttlMs, maxEntries = 10_000 }: { ttlMs: number; maxEntries?: number }) {
-    this.#ttlMs = ttlMs;
-    this.#maxEntries = maxEntries;
+    // Without a resolution the cache reuses a clock value for a millisecond and starts a timer for it.
+    this.#entries = new LRUCache({ max: maxEntries, ttl: ttlMs, ttlResolution: 0 });
   }
 
-  /** Returns the cached value, or calls `ask`. Concurrent callers share one call. */
-  get(key: string, load: () => Promise<V>): Promise<V> {
-    const existing = this.#entries.get(key);
-    if (existing !== undefined && existing.expiresAtMs > performance.now()) return existing.value;
-    const value = load();
-    const entry = { value, expiresAtMs: performance.now() + this.#ttlMs };
-    this.#entries.delete(key);
+  /** Returns the cached value, or calls `load`. Concurrent callers share one call. */
+  get(key: K, load: () => Promise<V>): Promise<V> {
+    const cached = this.#entries.get(key);
+    if (cached !== undefined) return cached.value;
+    const entry = { value: load() };
     this.#entries.set(key, entry);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#maxEntries && oldest !== undefined) this.#entries.delete(oldest);
-    value.catch(() => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    entry.value.catch(() => {
+      if (this.#entries.peek(key) === entry) this.#entries.delete(key);
     });
-    return value;
+    return entry.value;
   }
 
-  delete(key: string): void {
+  /** Returns the cached value, for callers that load several keys together. */
+  peek(key: K): Promise<V> | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.set(key, { value: Promise.resolve(value) });
+  }
+
+  delete(key: K): void {
     this.#entries.delete(key);
   }
 

@@ -333,9 +333,10 @@ describe('playback (0x9201)', () => {
     const stream = await latestRecord();
     const sendControl = async (how: number): Promise<number> => {
       const answers = platform.framesWithId(0x0001).length;
-      const sent = stream.sentVideoFrames.length;
       platform.sendCommand(terminalPhone, playbackControl, { ...control, control: how });
       await waitFor('answer', () => platform.framesWithId(0x0001).length > answers);
+      // Frames sent before the response still belong to the previous mode.
+      const sent = stream.sentVideoFrames.length;
       await waitFor('pictures', () => stream.sentVideoFrames.length > sent + 2);
       return sent;
     };

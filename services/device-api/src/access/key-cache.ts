@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { accessChanged, type Bus, keyRevoked, request, subscribe, verifyKey } from '@fleet/bus';
-import type { Logger } from '@fleet/service-kit';
+import { type Logger, TtlCache } from '@fleet/service-kit';
 
 /** Owner of a valid key, from platform-api. */
 export interface KeyOwner {
@@ -10,15 +10,8 @@ export interface KeyOwner {
   readonly ipAllowlist: readonly string[];
 }
 
-interface CacheEntry {
-  readonly owner: Promise<KeyOwner | null>;
-  readonly expiresAtMs: number;
-}
-
 const cacheTtlMs = 5_000;
 const verifyTimeoutMs = 3_000;
-/** Invented keys must not fill the memory: the oldest entries are evicted. */
-const maxEntries = 10_000;
 
 /** Returns the name of a key outside of its request. */
 export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -29,7 +22,7 @@ export const hashKey = (key: string): string => createHash('sha256').update(key)
  */
 export class KeyCache {
   readonly #bus: Bus;
-  readonly #entries = new Map<string, CacheEntry>();
+  readonly #owners = new TtlCache<KeyOwner | null>({ ttlMs: cacheTtlMs });
   readonly #subscriptions: readonly { stop(): void }[];
   readonly #listeners = new Set<(keySha256: string | null) => void>();
 
@@ -53,19 +46,7 @@ export class KeyCache {
    */
   get(key: string, correlationId: string): Promise<KeyOwner | null> {
     const keySha256 = hashKey(key);
-    const cached = this.#entries.get(keySha256);
-    if (cached !== undefined && cached.expiresAtMs > performance.now()) return cached.owner;
-    const owner = this.#requestOwner(keySha256, correlationId);
-    const entry = { owner, expiresAtMs: performance.now() + cacheTtlMs };
-    this.#entries.delete(keySha256);
-    this.#entries.set(keySha256, entry);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
-    owner.catch(() => {
-      // A failure is not cached.
-      if (this.#entries.get(keySha256) === entry) this.#entries.delete(keySha256);
-    });
-    return owner;
+    return this.#owners.get(keySha256, () => this.#requestOwner(keySha256, correlationId));
   }
 
   /** Returns the current owner without the cache: a revocation may have arrived. */
@@ -83,8 +64,8 @@ export class KeyCache {
   }
 
   #invalidate(keySha256: string | null): void {
-    if (keySha256 === null) this.#entries.clear();
-    else this.#entries.delete(keySha256);
+    if (keySha256 === null) this.#owners.clear();
+    else this.#owners.delete(keySha256);
     for (const listener of this.#listeners) listener(keySha256);
   }
 

@@ -1,4 +1,5 @@
-import CircuitBreaker from 'opossum';
+import { createCircuitBreaker } from '@fleet/service-kit';
+import type CircuitBreaker from 'opossum';
 import type { Config } from '../config.ts';
 
 type SmsConfig = Pick<
@@ -28,14 +29,10 @@ export class SmsProvider {
 
   constructor(config: SmsConfig & { readonly WAKE_SMS_URL: string }) {
     this.#config = config;
-    this.#breaker = new CircuitBreaker((imei, requestId) => this.#post(config.WAKE_SMS_URL, imei, requestId), {
-      // The request has its own time-out, which also closes its connection.
-      timeout: false,
-      rollingCountTimeout: 60_000,
+    this.#breaker = createCircuitBreaker((imei, requestId) => this.#post(config.WAKE_SMS_URL, imei, requestId), {
       volumeThreshold: breakerVolumeThreshold,
-      errorThresholdPercentage: 50,
-      resetTimeout: resetTimeoutMs,
-      errorFilter: (error: unknown) => error instanceof SmsError && error.isMessageRejected,
+      resetTimeoutMs,
+      isFailure: (error) => !(error instanceof SmsError && error.isMessageRejected),
     });
   }
 

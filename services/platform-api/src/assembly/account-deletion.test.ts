@@ -10,6 +10,7 @@ import { type MediaPod, mediaPodId, openMediaPod } from '../testing/media-pod.ts
 import { PlatformWorld, type Tenant, type TestUser, testPassword } from '../testing/platform-world.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
+import { createUserErasers } from './user-hooks.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -184,9 +185,13 @@ describe('users who are removed', () => {
           (document['userId'] === user.id && typeof document['ip'] === 'string' && document['action'] !== undefined),
       );
     expect((await findPersonalData()).length).toBeGreaterThan(0);
-    await eraseUsers(harness.deps);
+    await eraseUsers(harness.deps, createUserErasers(harness.deps));
     expect((await findPersonalData()).length).toBeGreaterThan(0);
-    await eraseUsers(harness.deps, new Date(Date.now() + harness.deps.config.ERASURE_DAYS * 86_400_000));
+    await eraseUsers(
+      harness.deps,
+      createUserErasers(harness.deps),
+      new Date(Date.now() + harness.deps.config.ERASURE_DAYS * 86_400_000),
+    );
     expect((await findPersonalData()).map(({ name, text }) => `${name} ${text}`)).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import { endVehicles } from '../domains/vehicles/changes.ts';
 import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import { removeAccountData, removeUniqueValues } from '../store/retention-policies.ts';
-import { vehicleDeletionHooks } from './vehicle-deletion.ts';
+import { createVehicleHooks } from './vehicle-hooks.ts';
 
 /**
  * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
@@ -60,7 +60,7 @@ async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<
     await endSharesOfUser(deps, userId);
     await removeWebhooksOfUser(deps, { accountId }, userId);
   }
-  await endVehicles(deps, { accountId }, vehicleDeletionHooks(deps));
+  await endVehicles(deps, { accountId }, createVehicleHooks(deps));
   await removeAccountData(deps.database, accountId, 'at once');
   await setDeletionStep(deps.records, accountId, { isEnded: true });
 }

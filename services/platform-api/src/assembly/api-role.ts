@@ -3,16 +3,17 @@ import { createDocumentSender, getRequestContext, type Lifecycle } from '@fleet/
 import { type RequestHandler, Router } from 'express';
 import { AccessGuard, type AccessGuardDeps } from '../access/access-guard.ts';
 import { serveApiKeys } from '../domains/api-keys/handlers.ts';
-import { serveAuditLog } from '../domains/audit/handlers.ts';
 import { CommandWorker, workerTimings } from '../domains/commands/command-worker.ts';
 import { servePartners } from '../domains/partners/handlers.ts';
 import { serveVehicles } from '../domains/vehicles/handlers.ts';
 import { serveWebhooks } from '../domains/webhooks/handlers.ts';
+import { consumeDeviceAccess } from '../event-consumers/device-access.ts';
 import { createPlatformRouter, throwIfDatabaseUnavailable } from '../http-api/platform-router.ts';
 import { JobScheduler } from '../jobs/scheduler.ts';
 import type { Deps } from '../platform/deps.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
 import { apiBasePath, apiDocument } from './api-document.ts';
+import { jobs } from './jobs.ts';
 import { createPlatformRoutes } from './routes.ts';
 
 /** Parts of the service that the role works with. */
@@ -31,7 +32,7 @@ export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps
   lifecycle.onStop('command queue', () => commands.stop());
   deps.mails.start();
   if (!roleDeps.runsJobs) return;
-  const scheduler = new JobScheduler(deps, roleDeps.hasFirstRecords);
+  const scheduler = new JobScheduler(deps, jobs, roleDeps.hasFirstRecords);
   lifecycle.onStop('sweeps', () => scheduler.stop());
 }
 
@@ -74,7 +75,7 @@ function serveBusRequests(deps: Deps, lifecycle: Lifecycle): void {
     ...serveApiKeys(bus, records, onError),
     ...serveVehicles(bus, records, onError),
     ...servePartners(deps, onError),
-    serveAuditLog(deps),
+    consumeDeviceAccess(deps),
     ...serveWebhooks(bus, deps, onError),
     servePing(bus, 'platform-api', { onError }),
   ])

@@ -11,39 +11,30 @@ import { recountAll } from '../domains/media/storage.ts';
 import { sweepTimes } from '../domains/notifications/record.ts';
 import { removeOldNotifications } from '../domains/notifications/retention.ts';
 import { sweepPositions } from '../domains/positions/retention.ts';
+import { accountConfig } from '../domains/preferences/use-cases.ts';
 import { sweepSessions } from '../domains/sessions/use-cases.ts';
 import { sweepUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { eraseUsers } from '../domains/users/erasure.ts';
 import { removeEndedShares } from '../domains/vehicle-shares/use-cases.ts';
 import { endDeletedVehicles } from '../domains/vehicles/deleted.ts';
 import { raiseDocumentExpiry } from '../event-consumers/document-expiry.ts';
-import type { JobSlice } from '../jobs/job-slice.ts';
+import type { Job } from '../jobs/job.ts';
 import { removeOldMails } from '../mail/mail-store.ts';
 import { sweepSends } from '../notification-delivery/sent-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { IdempotencyKeyStore } from '../store/idempotency.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
-import { vehicleDeletionHooks } from './vehicle-deletion.ts';
-
-interface JobTiming {
-  readonly name: string;
-  readonly everyMs: number;
-}
-
-/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
-export interface SimpleJob extends JobTiming {
-  readonly run: (deps: Deps) => Promise<unknown>;
-}
-
-/** One that may be long: a turn each minute, which answers where to go on, until all is done; `everyMs` is the rest behind that. */
-export interface SlicedJob extends JobTiming {
-  readonly runSlice: (deps: Deps, slice: JobSlice) => Promise<number | null>;
-}
-
-export type Job = SimpleJob | SlicedJob;
+import { createUserErasers } from './user-hooks.ts';
+import { createVehicleHooks } from './vehicle-hooks.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
+
+/** Returns for how many days an account retains all of its positions. */
+const wholeDays =
+  (deps: Deps) =>
+  async (accountId: number): Promise<number> =>
+    (await accountConfig(deps, { accountId })).retention.locations_days;
 
 /** One line for each sweep; what it does in a domain is one of its use-cases. */
 export const jobs: readonly Job[] = [
@@ -64,7 +55,7 @@ export const jobs: readonly Job[] = [
   {
     name: 'deleted vehicles',
     everyMs: minuteMs,
-    run: (deps) => endDeletedVehicles(deps, vehicleDeletionHooks(deps)),
+    run: (deps) => endDeletedVehicles(deps, createVehicleHooks(deps)),
   },
   { name: 'removals of media', everyMs: minuteMs, runSlice: (deps, slice) => settleRemovals(deps, slice) },
   { name: 'old media', everyMs: hourMs, runSlice: (deps, slice) => removeOldMedia(deps, slice) },
@@ -73,14 +64,14 @@ export const jobs: readonly Job[] = [
   { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
   // Days are kept, not hours.
-  { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice) },
+  { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice, wholeDays(deps)) },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },
   { name: 'terminals without a vehicle', everyMs: 5 * minuteMs, run: (deps) => sweepUnassigned(deps) },
   { name: 'orders', everyMs: minuteMs, run: (deps) => processOrders(deps) },
   { name: 'commands', everyMs: hourMs, run: (deps) => removeOldCommands(deps) },
   { name: 'deleted accounts', everyMs: minuteMs, run: (deps) => processDeletedAccounts(deps) },
-  { name: 'removed users', everyMs: hourMs, run: (deps) => eraseUsers(deps) },
+  { name: 'removed users', everyMs: hourMs, run: (deps) => eraseUsers(deps, createUserErasers(deps)) },
   { name: 'shares', everyMs: hourMs, run: (deps) => removeEndedShares(deps) },
   {
     name: 'signing keys',

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger } from '@fleet/service-kit';
-import { type Database, openDatabase } from '@fleet/storage';
+import { type Database, Lease, openDatabase } from '@fleet/storage';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEnv, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { vehiclesIn } from '../domains/vehicles/store.ts';
 import { indexes } from '../store/indexes.ts';
-import { Lease } from '../store/lease.ts';
 import { type Migration, migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
 import { migrations } from './migrations.ts';

@@ -15,6 +15,7 @@ import { realtimeRoutes } from '../domains/last-positions/routes.ts';
 import { mediaRoutes } from '../domains/media/routes.ts';
 import { messagingRoutes } from '../domains/messaging/routes.ts';
 import { miningDeviceRoutes } from '../domains/mining-devices/routes.ts';
+import { happenedTo } from '../domains/notifications/counts.ts';
 import { notificationRoutes } from '../domains/notifications/routes.ts';
 import { partnerRoutes } from '../domains/partners/routes.ts';
 import { routeRoutes } from '../domains/planned-routes/routes.ts';
@@ -32,7 +33,8 @@ import { vehicleRoutes } from '../domains/vehicles/routes.ts';
 import { webhookRoutes } from '../domains/webhooks/routes.ts';
 import type { Deps } from '../platform/deps.ts';
 import { deleteAccount } from './account-deletion.ts';
-import { vehicleDeletionHooks } from './vehicle-deletion.ts';
+import { createUserHooks } from './user-hooks.ts';
+import { createVehicleHooks } from './vehicle-hooks.ts';
 
 /** A domain's rows of the route table. */
 type RouteFactory = (deps: Deps) => readonly PlatformRoute[];
@@ -42,13 +44,13 @@ const routeFactories: readonly RouteFactory[] = [
   authRoutes,
   twoFactorRoutes,
   sessionRoutes,
-  userRoutes,
+  (deps) => userRoutes(deps, createUserHooks(deps)),
   apiKeyRoutes,
   (deps) => accountRoutes(deps, (...args) => deleteAccount(deps, ...args)),
   auditRoutes,
-  (deps) => vehicleRoutes(deps, vehicleDeletionHooks(deps)),
+  (deps) => vehicleRoutes(deps, createVehicleHooks(deps)),
   unassignedDeviceRoutes,
-  positionRoutes,
+  (deps) => positionRoutes(deps, (...args) => happenedTo(deps, ...args)),
   mediaRoutes,
   driverRoutes,
   vehicleGroupRoutes,

@@ -11,6 +11,7 @@ import {
   listen,
   type Running,
   redactConfig,
+  retryUntilSuccess,
 } from '@fleet/service-kit';
 import { createRedisClient, openDatabase } from '@fleet/storage';
 import { AccessTokens } from '../access/access-tokens.ts';
@@ -32,7 +33,6 @@ import { MapServices } from '../maps/map-services.ts';
 import { platformMessages } from '../notification-delivery/platform-messages.ts';
 import { Background } from '../platform/background.ts';
 import type { Deps } from '../platform/deps.ts';
-import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { createMessageSender, type MessageSender } from '../providers/message-sender.ts';
 import { migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
@@ -77,11 +77,14 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   lifecycle.onStop('database', () => database.close());
   const records = new RecordStore(database);
   const stopping = new AbortController();
-  const firstRecords = new RetryUntilSuccess(log, 'the first records could not be written yet', async () => {
-    await migrate(database, log, migrations, { signal: stopping.signal });
-    await bootstrap(config, records, log);
-    await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
-  });
+  const firstRecords = retryUntilSuccess(
+    async () => {
+      await migrate(database, log, migrations, { signal: stopping.signal });
+      await bootstrap(config, records, log);
+      await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
+    },
+    (error) => log.warn({ err: error }, 'the first records could not be written yet'),
+  );
   lifecycle.onStop('first records', () => {
     stopping.abort();
     return firstRecords.stop();

@@ -1,6 +1,6 @@
 import { callUseCase, expectAttachments, type Outcome, sessionChanged, subscribe } from '@fleet/bus';
 import { readDevice } from '@fleet/storage';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { AttachmentRequest, AttachmentRequests } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';

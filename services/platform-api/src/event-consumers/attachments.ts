@@ -11,11 +11,10 @@ import {
   mediaStored,
   mediaStoredSubject,
 } from '@fleet/bus';
-import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
+import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
+import { findNotification } from '../domains/notifications/queries.ts';
 import { claimed } from '../domains/notifications/record.ts';
-import { findNotification } from '../domains/notifications/store.ts';
 import type { Deps } from '../platform/deps.ts';
-import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { AttachmentRequester } from './attachment-requester.ts';
 import { AttachmentRequests } from './attachment-requests.ts';
 import { type AttachmentTimes, attachmentTimes } from './attachment-settings.ts';
@@ -45,28 +44,31 @@ export function startAttachments(deps: Deps, lifecycle: Lifecycle, options: Atta
   const onError = (error: unknown): void => log.warn({ err: error }, 'could not start the attachment requests yet');
   const secret = secretOf(config.ENCRYPTION_KEY);
   const consumers: DurableConsumer[] = [];
-  const begun = new RetryUntilSuccess(log, 'could not consume attachment events yet', async () => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    consumers.push(
-      new DurableConsumer(bus, {
-        stream: 'ATTACHMENTS',
-        durable: 'platform-attachments',
-        subject: attachmentsRequestedSubject('*'),
-        onError,
-        handler: (message) => takeWanted(parts, asker, secret, message),
-      }),
-      new DurableConsumer(bus, {
-        stream: 'MEDIA',
-        durable: 'platform-attachments-arrived',
-        subject: mediaStoredSubject('*'),
-        onError,
-        handler: async ({ data }) => {
-          const file = fileIn(data);
-          if (file?.attachment) await asker.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
-        },
-      }),
-    );
-  });
+  const begun = retryUntilSuccess(
+    async () => {
+      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+      consumers.push(
+        new DurableConsumer(bus, {
+          stream: 'ATTACHMENTS',
+          durable: 'platform-attachments',
+          subject: attachmentsRequestedSubject('*'),
+          onError,
+          handler: (message) => takeWanted(parts, asker, secret, message),
+        }),
+        new DurableConsumer(bus, {
+          stream: 'MEDIA',
+          durable: 'platform-attachments-arrived',
+          subject: mediaStoredSubject('*'),
+          onError,
+          handler: async ({ data }) => {
+            const file = fileIn(data);
+            if (file?.attachment) await asker.arrived(requestId(file.imei, file.attachment.alarmNo), file.fileId);
+          },
+        }),
+      );
+    },
+    (error) => log.warn({ err: error }, 'could not consume attachment events yet'),
+  );
   lifecycle.onStop('attachments', async () => {
     await begun.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));

@@ -2,9 +2,9 @@ import { type CameraTime, driverReport } from '@fleet/jt808';
 import { findDriverByCard } from '../domains/drivers/queries.ts';
 import type { Driver } from '../domains/drivers/schema.ts';
 import { closeDriverSession, currentDriver, openDriverSession } from '../domains/drivers/sessions.ts';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, raiseHappenings } from './parts.ts';
 import type { TerminalHandler, TerminalMessage } from './terminal-messages.ts';
 

@@ -1,14 +1,15 @@
 import { DurableConsumer, decodeJson, type MediaStored, mediaStored, mediaStoredSubject } from '@fleet/bus';
+import { changeMedia } from '../domains/media/commands.ts';
+import { findByKey, findRemoval } from '../domains/media/queries.ts';
 import { fileKey, linkAndPublish, recordMedia } from '../domains/media/record.ts';
 import { removeAgain, removeCopy, removeUnwanted } from '../domains/media/removal.ts';
 import type { FilePlace, Media } from '../domains/media/schema.ts';
 import { recount } from '../domains/media/storage.ts';
-import { changeMedia, findByKey, findRemoval } from '../domains/media/store.ts';
 import { instantTaken } from '../domains/media/times.ts';
-import { findNotification } from '../domains/notifications/store.ts';
+import { findNotification } from '../domains/notifications/queries.ts';
+import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/queries.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { findVehicleByImei, vehiclesIn } from '../domains/vehicles/store.ts';
 import { type Picture, raiseCaptured } from './media.ts';
 import type { EventParts } from './parts.ts';
 import { firstToldMs } from './picture-dedupe.ts';

@@ -1,9 +1,9 @@
 import { multimediaEvent } from '@fleet/jt808';
 import { keyOf } from '../domains/notifications/content.ts';
 import { claimed } from '../domains/notifications/record.ts';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { type EventParts, type Happening, raisedFor, raiseHappenings } from './parts.ts';
 import { firstToldMs } from './picture-dedupe.ts';
 import type { TerminalHandler } from './terminal-messages.ts';

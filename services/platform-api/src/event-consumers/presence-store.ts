@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from '@fleet/storage';
+import { acquireRedisLock, type Redis, releaseRedisLock } from '@fleet/storage';
 import type { ToRaise } from '../domains/notifications/content.ts';
 
 /** Last known online status of a terminal; JSON in Redis under `presence:<canonical number>`. */
@@ -76,14 +76,13 @@ export class PresenceStore {
 
   /** Runs work on one terminal under a lock; returns false if another replica holds it. */
   async alone(imei: string, work: () => Promise<void>): Promise<boolean> {
-    const token = randomUUID();
-    const expiration = { type: 'PX', value: lockMs } as const;
-    if ((await this.#redis.set(lockKey(imei), token, { condition: 'NX', expiration })) === null) return false;
+    const lock = { key: lockKey(imei), holder: randomUUID() };
+    if (!(await acquireRedisLock(this.#redis, lock, lockMs))) return false;
     try {
       await work();
       return true;
     } finally {
-      if ((await this.#redis.get(lockKey(imei))) === token) await this.#redis.del(lockKey(imei));
+      await releaseRedisLock(this.#redis, lock);
     }
   }
 }

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sessionChanged, subscribe } from '@fleet/bus';
 import { type DeviceState, readDevices } from '@fleet/storage';
+import { readLastLocations } from '../domains/last-positions/queries.ts';
 import { lastHeardMs } from '../domains/last-positions/rules.ts';
 import type { LastLocation } from '../domains/last-positions/schema.ts';
-import { readLastLocations } from '../domains/last-positions/store.ts';
 import type { ToRaise } from '../domains/notifications/content.ts';
 import { recordUnassigned } from '../domains/unassigned-devices/use-cases.ts';
 import { type DeviceChange, findDevices, findOnlineDevices, noteDevice } from '../domains/vehicles/devices.ts';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { presentOf } from '../domains/vehicles/states.ts';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import type { Returned } from '../telemetry/live.ts';
 import { publishLive } from './live.ts';
 import { type EventParts, type Happening, raisedFor } from './parts.ts';

@@ -1,6 +1,5 @@
 import { ensureStreams } from '@fleet/bus';
-import type { Lifecycle, Running } from '@fleet/service-kit';
-import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
+import { type Lifecycle, type Running, retryUntilSuccess } from '@fleet/service-kit';
 import type { Returned } from '../telemetry/live.ts';
 import { keepAttributes, keepRegistrations } from './device-details.ts';
 import { keepDriverCards } from './driver-cards.ts';
@@ -24,17 +23,20 @@ export interface Events {
  */
 export function startEvents(parts: EventParts, lifecycle: Lifecycle, times?: PresenceTimes): Events {
   const consumers: Running[] = [];
-  const begun = new RetryUntilSuccess(parts.log, 'could not start the event consumers yet', async () => {
-    await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
-    consumers.push(
-      consumeTerminalMessages(parts, keepDriverCards),
-      consumeTerminalMessages(parts, keepMediaEvents),
-      consumeTerminalMessages(parts, keepRegistrations),
-      consumeTerminalMessages(parts, keepAttributes),
-      followMediaFiles(parts),
-      ...followUploads(parts),
-    );
-  });
+  const begun = retryUntilSuccess(
+    async () => {
+      await ensureStreams(await parts.bus.jetstreamManager(), { replicas: parts.config.JETSTREAM_REPLICAS });
+      consumers.push(
+        consumeTerminalMessages(parts, keepDriverCards),
+        consumeTerminalMessages(parts, keepMediaEvents),
+        consumeTerminalMessages(parts, keepRegistrations),
+        consumeTerminalMessages(parts, keepAttributes),
+        followMediaFiles(parts),
+        ...followUploads(parts),
+      );
+    },
+    (error) => parts.log.warn({ err: error }, 'could not start the event consumers yet'),
+  );
   lifecycle.onStop('event consumers', async () => {
     await begun.stop();
     await Promise.all(consumers.map((consumer) => consumer.stop()));

@@ -1,6 +1,6 @@
 import { type StreamChanged, streamChanged, subscribe } from '@fleet/bus';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { publishLive } from './live.ts';
 import type { EventParts } from './parts.ts';
 

@@ -1,10 +1,10 @@
 import { DurableConsumer, subscribe, uploadChanged, uploadRevoked, uploadSubject } from '@fleet/bus';
 import { type Running, videoMimeType } from '@fleet/service-kit';
 import { type UploadRecord, UploadRepository, type UploadStatus } from '@fleet/storage';
+import { findRemoval } from '../domains/media/queries.ts';
 import { clipKey, forgetClip, linkAndPublish, recordMedia } from '../domains/media/record.ts';
-import { findRemoval } from '../domains/media/store.ts';
+import { findVehicleByImei } from '../domains/vehicles/queries.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { publishLive } from './live.ts';
 import { raisedOne } from './media.ts';
 import type { EventParts } from './parts.ts';

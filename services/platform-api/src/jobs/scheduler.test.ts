@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Job } from '../assembly/jobs.ts';
+import { jobs } from '../assembly/jobs.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
+import type { Job } from './job.ts';
 import { createJobSlice, type JobSlice } from './job-slice.ts';
 import { runDueJobs } from './scheduler.ts';
 
@@ -107,7 +108,7 @@ describe('sweeps', () => {
     const sessions = database.collection<{ _id: number }>('sessions');
     await sessions.updateOne({ _id: user.sessionId }, { $set: { revokedAt: past } });
     const open = await harness.user('viewer');
-    await runDueJobs(harness.deps);
+    await runDueJobs(harness.deps, jobs);
     for (const name of collections) {
       const remaining = await database.collection<{ _id: string }>(name).find().toArray();
       expect([name, remaining.map(({ _id }) => _id)]).toEqual([name, ['new']]);

@@ -1,6 +1,6 @@
 import { type Database, isDuplicateKey } from '@fleet/storage';
-import { type Job, jobs, type SlicedJob } from '../assembly/jobs.ts';
 import type { Deps } from '../platform/deps.ts';
+import type { Job, SlicedJob } from './job.ts';
 import { createJobSlice } from './job-slice.ts';
 
 interface JobState {
@@ -44,11 +44,11 @@ async function runSlice(deps: Deps, job: SlicedJob, now: Date, signal: AbortSign
 /** Runs what is due, where it is this replica's turn. */
 export async function runDueJobs(
   deps: Deps,
-  list: readonly Job[] = jobs,
+  jobs: readonly Job[],
   now = new Date(),
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  for (const job of list) {
+  for (const job of jobs) {
     if (signal.aborted) return;
     try {
       if (!(await claimRun(deps.database, job, now))) continue;
@@ -67,7 +67,7 @@ export class JobScheduler {
   readonly #stopped = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(deps: Deps, isReady: () => boolean) {
+  constructor(deps: Deps, jobs: readonly Job[], isReady: () => boolean) {
     this.#timer = setInterval(() => {
       if (isReady()) this.#running = this.#running.then(() => runDueJobs(deps, jobs, new Date(), this.#stopped.signal));
     }, pollIntervalMs);

@@ -1,3 +1,4 @@
+import { TtlCache } from '@fleet/service-kit';
 import { isAccountActive } from '../domains/accounts/account-status.ts';
 import type { WantedNotifications } from '../domains/notifications/preferences.ts';
 import { pushTokensOf } from '../domains/notifications/push-tokens.ts';
@@ -8,7 +9,6 @@ import type { User } from '../domains/users/schema.ts';
 import { findAnywhere, usersOfAccount } from '../domains/users/use-cases.ts';
 import { usersSharing } from '../domains/vehicle-shares/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
-import { AgedCache } from './aged-cache.ts';
 import type { KnownPreferences } from './rules.ts';
 
 /** A user without access receives nothing after this time. */
@@ -35,12 +35,12 @@ type AudienceDeps = Pick<Deps, 'records' | 'config'> & {
 /** Finds the recipients of vehicles with their preferences; cached for seconds. */
 export class Audience {
   readonly #deps: AudienceDeps;
-  readonly #configs = new AgedCache<number, GlobalConfig>(maxAgeMs);
-  readonly #letIn = new AgedCache<number, boolean>(maxAgeMs);
-  readonly #accounts = new AgedCache<number, readonly User[]>(maxAgeMs);
-  readonly #shared = new AgedCache<number, readonly User[]>(maxAgeMs);
-  readonly #preferences = new AgedCache<number, KnownPreferences>(maxAgeMs);
-  readonly #tokens = new AgedCache<number, readonly PushToken[]>(maxAgeMs);
+  readonly #configs = new TtlCache<GlobalConfig, number>({ ttlMs: maxAgeMs });
+  readonly #letIn = new TtlCache<boolean, number>({ ttlMs: maxAgeMs });
+  readonly #accounts = new TtlCache<readonly User[], number>({ ttlMs: maxAgeMs });
+  readonly #shared = new TtlCache<readonly User[], number>({ ttlMs: maxAgeMs });
+  readonly #preferences = new TtlCache<KnownPreferences, number>({ ttlMs: maxAgeMs });
+  readonly #tokens = new TtlCache<readonly PushToken[], number>({ ttlMs: maxAgeMs });
 
   constructor(deps: AudienceDeps) {
     this.#deps = deps;

@@ -152,7 +152,7 @@ describe('a push message by FCM', () => {
 
   it('pauses while the provider fails', async () => {
     fcm.stop();
-    fcm = makeFcm({ requestsToOpen: 3, leftAloneMs: 60_000 });
+    fcm = makeFcm({ requestsToOpen: 3, resetTimeoutMs: 60_000 });
     sendReplies = Array.from({ length: 20 }, () => ({ status: 500 }));
     await expect(fcm.send(message)).rejects.toMatchObject({ name: 'SendingFailed' });
     const requested = standIn.to(sendPath).length;

@@ -11,7 +11,7 @@ beforeEach(async () => {
   standIn = await ProviderStandIn.open();
   const log = createLogger('mails-test', 'silent');
   const messages = createMessageSender(loadConfig({ MAIL_URL: standIn.url }), log);
-  mails = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 60_000 });
+  mails = guardedMessages('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 60_000 });
 });
 afterEach(async () => {
   jest.useRealTimers();
@@ -40,7 +40,7 @@ it('an unavailable provider, or one that rejects the key, is paused, and mails w
 it('one mail tests an unavailable provider, and concurrent ones do not count', async () => {
   jest.useFakeTimers();
   let reply = (): Promise<void> => Promise.reject(new Error('away'));
-  const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const waiting = guardedMessages('mail', { send: () => reply() }, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
   const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });
@@ -65,7 +65,7 @@ it('a provider that recovers only briefly is paused again, however many mails wa
   jest.useFakeTimers();
   let isAway = true;
   const messages = { send: async () => (isAway ? Promise.reject(new Error('away')) : undefined) };
-  const waiting = guardedMessages('mail', messages, { requestsToOpen: 4, leftAloneMs: 30_000 });
+  const waiting = guardedMessages('mail', messages, { requestsToOpen: 4, resetTimeoutMs: 30_000 });
   const send = () => waiting.send({ kind: 'mail', to: 'ann@example.com', text: 'AB12: SOS' });
   const leftAlone = { name: 'SendingFailed', retryAfterMs: 30_000 };
   for (let count = 1; count <= 4; count += 1) await expect(send()).rejects.toMatchObject({ retryAfterMs: null });

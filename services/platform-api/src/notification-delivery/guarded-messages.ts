@@ -1,4 +1,4 @@
-import CircuitBreaker from 'opossum';
+import { createCircuitBreaker } from '@fleet/service-kit';
 import { type Message, MessageRefusedError, type MessageSender } from '../providers/message-sender.ts';
 import { type LineOptions, lineDefaults, SendingFailed, SendingRefused } from './sending.ts';
 
@@ -10,23 +10,19 @@ export interface MailProvider {
 
 /** The installation's own sender behind a circuit breaker. */
 export function guardedMessages(name: string, messages: MessageSender, options: LineOptions = {}): MailProvider {
-  const { requestsToOpen, leftAloneMs } = { ...lineDefaults, ...options };
-  const breaker = new CircuitBreaker((message: Message) => messages.send(message), {
-    // The request has its own time-out, which also closes its connection.
-    timeout: false,
-    rollingCountTimeout: 60_000,
+  const { requestsToOpen, resetTimeoutMs } = { ...lineDefaults, ...options };
+  const breaker = createCircuitBreaker((message: Message) => messages.send(message), {
     volumeThreshold: requestsToOpen,
-    errorThresholdPercentage: 50,
-    resetTimeout: leftAloneMs,
+    resetTimeoutMs,
     // An invalid address must not delay other mails.
-    errorFilter: (error: unknown) => error instanceof MessageRefusedError,
+    isFailure: (error) => !(error instanceof MessageRefusedError),
   });
   return {
     send: async (message) => {
       // Not sent: the circuit breaker would count it as a success. While it is half open, one message tests and the
       // others wait.
       if (breaker.opened || (breaker.halfOpen && !breaker.pendingClose))
-        throw new SendingFailed(`the ${name} provider is paused after failures`, { retryAfterMs: leftAloneMs });
+        throw new SendingFailed(`the ${name} provider is paused after failures`, { retryAfterMs: resetTimeoutMs });
       try {
         await breaker.fire(message);
       } catch (cause) {

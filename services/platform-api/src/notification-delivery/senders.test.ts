@@ -62,7 +62,7 @@ afterEach(() => lifecycle.stop());
 function begin(): void {
   lifecycle = new Lifecycle(createLogger('senders-test', 'silent'));
   registry = new Registry();
-  startSenders(world.deps, lifecycle, { registry, line: { retryMs: 1, leftAloneMs: 100 } });
+  startSenders(world.deps, lifecycle, { registry, line: { retryMs: 1, resetTimeoutMs: 100 } });
 }
 
 async function newVehicle(): Promise<RaisedFor> {

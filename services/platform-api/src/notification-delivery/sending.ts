@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import CircuitBreaker from 'opossum';
+import { createCircuitBreaker } from '@fleet/service-kit';
+import type CircuitBreaker from 'opossum';
 
 /** The provider could not accept a message now: retry. */
 export class SendingFailed extends Error {
@@ -42,7 +43,7 @@ export interface LineOptions {
   readonly maxWaitMs?: number;
   /** The circuit breaker opens after this many requests within a minute, half of which failed. */
   readonly requestsToOpen?: number;
-  readonly leftAloneMs?: number;
+  readonly resetTimeoutMs?: number;
 }
 
 const repetitions = 3;
@@ -52,7 +53,7 @@ export const lineDefaults: Required<LineOptions> = {
   retryMs: 1_000,
   maxWaitMs: 20_000,
   requestsToOpen: 8,
-  leftAloneMs: 30_000,
+  resetTimeoutMs: 30_000,
 };
 
 /** Client of a provider: time-out, three retries after 429 and 5xx with `Retry-After`, and a circuit breaker. */
@@ -65,14 +66,10 @@ export class ProviderLine {
   constructor(name: string, options: LineOptions = {}) {
     this.#name = name;
     this.#options = { ...lineDefaults, ...options };
-    this.#breaker = new CircuitBreaker((posted) => this.#post(posted), {
-      // The request has its own time-out, which also closes its connection.
-      timeout: false,
-      rollingCountTimeout: 60_000,
+    this.#breaker = createCircuitBreaker((posted) => this.#post(posted), {
       volumeThreshold: this.#options.requestsToOpen,
-      errorThresholdPercentage: 50,
-      resetTimeout: this.#options.leftAloneMs,
-      errorFilter: (error: unknown) => !(error instanceof SendingFailed && error.isOutage),
+      resetTimeoutMs: this.#options.resetTimeoutMs,
+      isFailure: (error) => error instanceof SendingFailed && error.isOutage,
     });
   }
 
@@ -100,7 +97,7 @@ export class ProviderLine {
   async #fire(posted: Posted): Promise<ProviderResponse> {
     if (this.#breaker.opened)
       throw new SendingFailed(`${this.#name} is paused after failures`, {
-        retryAfterMs: this.#options.leftAloneMs,
+        retryAfterMs: this.#options.resetTimeoutMs,
       });
     try {
       return await this.#breaker.fire(posted);

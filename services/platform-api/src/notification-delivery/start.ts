@@ -1,7 +1,6 @@
 import { DurableConsumer, ensureStreams } from '@fleet/bus';
-import { Counter, type Lifecycle, type Registry } from '@fleet/service-kit';
+import { Counter, type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
 import type { Deps } from '../platform/deps.ts';
-import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { Audience } from './audience.ts';
 import { ChannelSender } from './channel-sender.ts';
 import { emailChannel, pushChannel, smsChannel } from './channels.ts';
@@ -29,28 +28,31 @@ export function startSenders(deps: Deps, lifecycle: Lifecycle, { registry, line 
     registers: registry === undefined ? [] : [registry],
   });
   const consumers: DurableConsumer[] = [];
-  const begun = new RetryUntilSuccess(log, 'could not start the notification senders yet', async () => {
-    await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
-    for (const channel of [
-      pushChannel(deps, providers, audience),
-      smsChannel(deps, providers),
-      emailChannel(providers),
-    ]) {
-      const sender = new ChannelSender(deps, channel, audience, (result) =>
-        counter.inc({ channel: channel.name, result }),
-      );
-      consumers.push(
-        new DurableConsumer(bus, {
-          stream: 'NOTIFICATIONS',
-          durable: `notification-senders-${channel.name}`,
-          subject: 'notification.*.*',
-          handler: (message) => sender.handle(message),
-          onError: (error) => log.error({ err: error, channel: channel.name }, 'could not send a notification'),
-          maxInFlight: 256,
-        }),
-      );
-    }
-  });
+  const begun = retryUntilSuccess(
+    async () => {
+      await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
+      for (const channel of [
+        pushChannel(deps, providers, audience),
+        smsChannel(deps, providers),
+        emailChannel(providers),
+      ]) {
+        const sender = new ChannelSender(deps, channel, audience, (result) =>
+          counter.inc({ channel: channel.name, result }),
+        );
+        consumers.push(
+          new DurableConsumer(bus, {
+            stream: 'NOTIFICATIONS',
+            durable: `notification-senders-${channel.name}`,
+            subject: 'notification.*.*',
+            handler: (message) => sender.handle(message),
+            onError: (error) => log.error({ err: error, channel: channel.name }, 'could not send a notification'),
+            maxInFlight: 256,
+          }),
+        );
+      }
+    },
+    (error) => log.warn({ err: error }, 'could not start the notification senders yet'),
+  );
   lifecycle.onStop('senders', async () => {
     await begun.stop();
     // Messages that wait for a provider are deferred and redelivered elsewhere.

@@ -59,3 +59,13 @@ export function toLocalTime(timezone: string, atMs: number): LocalTime {
   // 1 January 1970 was a Thursday.
   return { weekday: ((((day + 3) % 7) + 7) % 7) + 1, minuteOfDay: Math.floor((localMs - day * dayMs) / minuteMs), day };
 }
+
+/** True for the name of a time zone that this machine knows. */
+export function isTimezone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+  } catch {
+    // That it is refused is the answer.
+    return false;
+  }
+}

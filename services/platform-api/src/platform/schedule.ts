@@ -1,8 +1,7 @@
 import { validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
-import { isTimezone } from '../domains/users/rules.ts';
 import { nullableField } from './fields.ts';
-import { toLocalTime } from './local-time.ts';
+import { isTimezone, toLocalTime } from './local-time.ts';
 
 const fields = {
   timezone: Type.String({ minLength: 1, maxLength: 60, description: 'IANA name, such as Asia/Kolkata.' }),

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
-import { type Collection, type Database, indexNames } from '@fleet/storage';
+import { type Collection, type Database, indexNames, Lease } from '@fleet/storage';
 import pLimit from 'p-limit';
 import { type Index, indexes, indexName } from './indexes.ts';
-import { Lease } from './lease.ts';
 
 /** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
 export interface Migration {

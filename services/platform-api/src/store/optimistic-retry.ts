@@ -1,29 +1,29 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '@fleet/service-kit';
+import pRetry from 'p-retry';
 
 const defaultTimeoutMs = 15_000;
-const minDelayMs = 5;
-const maxDelayMs = 200;
+/** Random factors up to 2 apply, so that concurrent callers do not retry in step. */
+const delays = { minTimeout: 5, maxTimeout: 100, factor: 2, randomize: true } as const;
 
 /**
- * Does something again while others are faster, with pauses of random lengths between, so that many who change the same at once all come through. Who does not for
- * long is told 503 `unavailable`: the caller's request was right.
+ * Retries `run` with jittered exponential backoff while it fails with a write conflict; throws 503 `unavailable` after
+ * `timeoutMs`.
  */
 export async function retryOnConflict<T>(
   run: () => Promise<T>,
   isConflict: (error: unknown) => boolean,
   timeoutMs = defaultTimeoutMs,
 ): Promise<T> {
-  const deadlineMs = performance.now() + timeoutMs;
-  for (let delayMs = minDelayMs; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
-    try {
-      return await run();
-    } catch (cause) {
-      if (!isConflict(cause)) throw cause;
-      if (performance.now() > deadlineMs)
-        throw new AppError('unavailable', 'Others are changing the same at the moment: try again.', { cause });
-    }
-    await delay(delayMs * (0.5 + Math.random()));
+  try {
+    return await pRetry(run, {
+      ...delays,
+      retries: Number.POSITIVE_INFINITY,
+      maxRetryTime: timeoutMs,
+      shouldRetry: ({ error }) => isConflict(error),
+    });
+  } catch (cause) {
+    if (!isConflict(cause)) throw cause;
+    throw new AppError('unavailable', 'The record is being modified concurrently. Retry.', { cause });
   }
 }
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Database, openDatabase } from '@fleet/storage';
+import { type Database, Lease, openDatabase } from '@fleet/storage';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEnv } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { type AccountRecord, AccountRepository } from './account-repository.ts';
-import { Lease } from './lease.ts';
 import { insertWithinQuota } from './quota.ts';
 import { RecordStore } from './record-store.ts';
 

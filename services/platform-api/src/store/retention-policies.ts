@@ -69,6 +69,7 @@ export const sharedCollections: readonly string[] = [
   'audit_told',
   'billing_customers',
   'command_leases',
+  'command_queue_leases',
   'counters',
   'idempotency_keys',
   'leases',

@@ -1,11 +1,11 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
+import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Rule, RuleContext } from '../rules/rule.ts';
 import type { DecodedHeartbeat } from './decode.ts';
 import type { Judged, Place } from './judge.ts';
 import { newest, previousReadings, withHeartbeat, withPosition } from './latest-readings.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import type { VehicleState } from './vehicle-state.ts';
 
 /** Values of the newest heartbeat of a partner's device. */
 export type Heartbeat = Pick<

@@ -1,8 +1,8 @@
 import type { Database } from '@fleet/storage';
+import { appendPositions, type LeftOut } from '../domains/positions/commands.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
-import { appendPositions, type LeftOut } from '../domains/positions/store.ts';
-import type { PartitionPlace } from './state-store.ts';
-import { storeHistoryPlace } from './state-store.ts';
+import type { PartitionOffset } from './partition-offsets.ts';
+import { storeHistoryOffset } from './partition-offsets.ts';
 
 /** Debounce time of points: a document of the history is then written once for several of them. */
 const gatherMs = 2_000;
@@ -24,7 +24,7 @@ export class HistoryWriter {
   #points: NewPoint[] = [];
   /** Points that are being written. */
   #underWay: readonly NewPoint[] = [];
-  #place: PartitionPlace | null = null;
+  #place: PartitionOffset | null = null;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -41,7 +41,7 @@ export class HistoryWriter {
   }
 
   /** Adds the points of all messages up to an offset; resolves immediately unless far too many wait. */
-  async take(points: readonly NewPoint[], place: PartitionPlace): Promise<void> {
+  async take(points: readonly NewPoint[], place: PartitionOffset): Promise<void> {
     for (const point of points) this.#points.push(point);
     this.#place = place;
     this.#timer ??= setTimeout(() => void this.#begin(), gatherMs);
@@ -90,7 +90,7 @@ export class HistoryWriter {
       const isUrgent = (): boolean => this.#isStopped || this.#points.length > urgentPoints;
       const leftOut = await appendPositions(this.#database, points, { isUrgent });
       if (leftOut.points > 0 || leftOut.buckets.length > 0) this.#onLeftOut(leftOut);
-      await storeHistoryPlace(this.#database, this.#partition, place);
+      await storeHistoryOffset(this.#database, this.#partition, place);
       return true;
     } catch (error) {
       this.#onError(error);

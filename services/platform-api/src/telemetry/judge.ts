@@ -1,12 +1,12 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import type { OdometerState, OdometerStep } from '../domains/positions/odometer.ts';
+import { isLateFor, recentReports, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { currentAlarms } from '../rules/index.ts';
 import type { Amended, Attached, Raised, Rule, RuleContext } from '../rules/rule.ts';
 import { type DecodedReport, instantOf } from './decode.ts';
 import { stateAfter, updatedPosition } from './heartbeat.ts';
 import { backfilledAfterMs, passRules } from './pass-rules.ts';
 import type { Report } from './report.ts';
-import { isLateFor, recentReports, type VehicleState } from './vehicle-state.ts';
 
 /** Evaluation of a report. */
 export interface Judged {

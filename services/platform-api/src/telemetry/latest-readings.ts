@@ -1,5 +1,5 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
-import type { VehicleState } from './vehicle-state.ts';
+import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 
 /** Values that a partner's device may report in positions and in heartbeats; null if missing. */
 export type Values = Pick<LastLocation, 'ignition' | 'batteryPercent' | 'externalVoltage' | 'signal'>;

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { readLastLocations } from '../domains/last-positions/store.ts';
 import { readDay } from '../domains/positions/store.ts';
+import { storeStates } from '../domains/vehicle-states/commands.ts';
+import { readStatesOfRedis, readStoredStates } from '../domains/vehicle-states/queries.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { cameraTime, judges, locationOf } from '../testing/telemetry-reports.ts';
@@ -14,15 +16,12 @@ import { Fleet } from './fleet.ts';
 import { TelemetryMetrics } from './metrics.ts';
 import { type ConsumerParts, PartitionConsumer } from './partition-consumer.ts';
 import {
-  readHistoryPlace,
-  readPlace,
-  readStatesOfRedis,
-  readStoredPlace,
-  readStoredStates,
-  storeHistoryPlace,
-  storePlace,
-  storeStates,
-} from './state-store.ts';
+  readHistoryOffset,
+  readOffset,
+  readStoredOffset,
+  storeHistoryOffset,
+  storeOffset,
+} from './partition-offsets.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -53,7 +52,7 @@ async function report(imei: string, second: number): Promise<number> {
   batch.append(1, Buffer.from(imei, 'hex'), 0x0200, second, Date.now(), body);
   return (await world.bus.js.publish(telemetrySubject(partition), batch.take())).seq;
 }
-const placeOf = async (): Promise<number> => (await readPlace(world.deps.redis, partition))?.seq ?? 0;
+const placeOf = async (): Promise<number> => (await readOffset(world.deps.redis, partition))?.seq ?? 0;
 
 it('a Redis that has forgotten a partition is told again although no terminal of that reports', async () => {
   const { redis } = world.deps;
@@ -87,16 +86,16 @@ it('what a replica that has died had not brought to the database yet is brought 
   await first.stop();
   // What the database had before the last report, and that it had all of that; it may have been told more meanwhile.
   await storeStates(database, states);
-  await storePlace(database, partition, { stream: parts.stream, seq: before });
+  await storeOffset(database, partition, { stream: parts.stream, seq: before });
   // The history was quicker.
-  await storeHistoryPlace(database, partition, { stream: parts.stream, seq: last });
+  await storeHistoryOffset(database, partition, { stream: parts.stream, seq: last });
   expect(await storedMs()).toBe(startMs);
 
   const second = new PartitionConsumer(partition, () => true, parts);
   const mark = await world.bus.js.publish(telemetrySubject(partition), new TelemetryBatch().take());
   await waitFor(async () => (await placeOf()) >= mark.seq);
   await second.stop();
-  expect((await readStoredPlace(database, partition))?.seq).toBeGreaterThan(last);
+  expect((await readStoredOffset(database, partition))?.seq).toBeGreaterThan(last);
   expect(await storedMs()).toBe(startMs + 10_000);
 });
 
@@ -107,7 +106,7 @@ it('the history does not get again what it has, where messages are read again fo
   expect(made.status).toBe(201);
   const had = await report(imei, 0);
   // It does not have it: a point that it gets of that message is one that it would get again.
-  await storeHistoryPlace(database, partition, { stream: parts.stream, seq: had });
+  await storeHistoryOffset(database, partition, { stream: parts.stream, seq: had });
   const consumer = new PartitionConsumer(partition, () => true, parts);
   await waitFor(async () => (await placeOf()) >= had);
   const last = await report(imei, 10);
@@ -117,15 +116,15 @@ it('the history does not get again what it has, where messages are read again fo
   const days = [...new Set(timesMs.map((ms) => new Date(ms).toISOString().slice(0, 10)))];
   const points = await Promise.all(days.map((day) => readDay(database, made.data.id, day, imei)));
   expect(points.flat().map(({ position }) => position.timestamp)).toEqual(timesMs.slice(1));
-  expect((await readHistoryPlace(database, partition))?.seq).toBe(last);
+  expect((await readHistoryOffset(database, partition))?.seq).toBe(last);
 });
 
 it('one that stops while it puts states back into an empty Redis does not say that it has', async () => {
   const { database, redis } = world.deps;
   const other = partition + 1;
-  await storePlace(database, other, { stream: parts.stream, seq: 1 });
+  await storeOffset(database, other, { stream: parts.stream, seq: 1 });
   await new PartitionConsumer(other, () => true, parts).stop();
-  expect(await readPlace(redis, other)).toBeNull();
+  expect(await readOffset(redis, other)).toBeNull();
 });
 
 it('an alarm of a terminal’s first report, whose replica dies as it raises it, is raised by the next one', async () => {
@@ -153,7 +152,7 @@ it('an alarm of a terminal’s first report, whose replica dies as it raises it,
   raise.mockRestore();
 
   const second = new PartitionConsumer(other, () => true, parts);
-  await waitFor(async () => ((await readPlace(world.deps.redis, other))?.seq ?? 0) >= seq);
+  await waitFor(async () => ((await readOffset(world.deps.redis, other))?.seq ?? 0) >= seq);
   await second.stop();
   const { items } = await world.as(world.ours.owner).get(`/api/notifications?vehicle_id=${made.data.id}&type=sos`);
   expect(items).toHaveLength(1);

@@ -1,6 +1,9 @@
 import { OrderedReader, type StreamMessage, telemetryPartition, telemetrySubject } from '@fleet/bus';
 import { PointIndex } from '../domains/positions/point-index.ts';
-import { knownPoints } from '../domains/positions/store.ts';
+import { knownPoints } from '../domains/positions/queries.ts';
+import { restoreStates, storeStates } from '../domains/vehicle-states/commands.ts';
+import { allStoredStates, readStates } from '../domains/vehicle-states/queries.ts';
+import { isStateOf, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { RuleSettings } from '../rules/settings.ts';
 import type { AttachmentsQueue } from './attachments-queue.ts';
@@ -10,20 +13,15 @@ import type { Judges } from './judge.ts';
 import { publishPositions, type Returned } from './live.ts';
 import type { TelemetryMetrics } from './metrics.ts';
 import {
-  allStoredStates,
   PartitionLost,
-  type PartitionPlace,
-  readHistoryPlace,
-  readPlace,
-  readStates,
-  readStoredPlace,
-  restoreStates,
-  storePlace,
-  storeStates,
+  type PartitionOffset,
+  readHistoryOffset,
+  readOffset,
+  readStoredOffset,
+  storeOffset,
   writeStates,
-} from './state-store.ts';
+} from './partition-offsets.ts';
 import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
-import { isStateOf, type VehicleState } from './vehicle-state.ts';
 
 /** Dependencies of all partitions of a replica. */
 export interface ConsumerParts {
@@ -61,9 +59,9 @@ export class PartitionConsumer {
   readonly #states = new Map<string, VehicleState>();
   /** States that changed since they were last saved to MongoDB. */
   #unstored = new Map<string, VehicleState>();
-  #place: PartitionPlace = { stream: '', seq: 0 };
+  #place: PartitionOffset = { stream: '', seq: 0 };
   /** Offset up to which MongoDB has all states, except those in `#unstored`. */
-  #covered: PartitionPlace = { stream: '', seq: 0 };
+  #covered: PartitionOffset = { stream: '', seq: 0 };
   /** Offset up to which the history had all points at the start: they are not written again. */
   #historyFrom = 0;
   #log: OrderedReader | undefined;
@@ -131,9 +129,9 @@ export class PartitionConsumer {
   async #whereToBegin(): Promise<number | null> {
     const { deps, stream } = this.#parts;
     const [known, stored, history] = await Promise.all([
-      readPlace(deps.redis, this.#partition),
-      readStoredPlace(deps.database, this.#partition),
-      readHistoryPlace(deps.database, this.#partition),
+      readOffset(deps.redis, this.#partition),
+      readStoredOffset(deps.database, this.#partition),
+      readHistoryOffset(deps.database, this.#partition),
     ]);
     const isEnded = (): boolean => this.#isStopped;
     if (known === null && stored !== null && !(await this.#restore(isEnded))) return null;
@@ -141,7 +139,7 @@ export class PartitionConsumer {
     const applied = [known, stored].find((place) => place?.stream === stream)?.seq ?? 0;
     this.#place = { stream, seq: applied };
     await writeStates(deps.redis, this.#partition, known, this.#place, new Map());
-    const seqOf = (place: PartitionPlace | null): number => (place?.stream === stream ? place.seq : 0);
+    const seqOf = (place: PartitionOffset | null): number => (place?.stream === stream ? place.seq : 0);
     this.#covered = { stream, seq: Math.min(applied, seqOf(stored)) };
     this.#historyFrom = seqOf(history);
     return Math.min(this.#covered.seq, this.#historyFrom);
@@ -168,7 +166,7 @@ export class PartitionConsumer {
     const { redis } = this.#parts.deps;
     const place = this.#place;
     try {
-      if (!this.#isHeld() || (await readPlace(redis, this.#partition)) !== null) return;
+      if (!this.#isHeld() || (await readOffset(redis, this.#partition)) !== null) return;
       if (!(await this.#remind(() => this.#isStopped))) return;
       await writeStates(redis, this.#partition, place, place, new Map());
     } catch (error) {
@@ -291,7 +289,7 @@ export class PartitionConsumer {
     return states;
   }
 
-  async #write(place: PartitionPlace, { moved }: Unit): Promise<void> {
+  async #write(place: PartitionOffset, { moved }: Unit): Promise<void> {
     const states = new Map([...moved].map(([imei, { state }]) => [imei, state]));
     const written = await this.#writeOver(place, states);
     this.#place = place;
@@ -308,13 +306,13 @@ export class PartitionConsumer {
    * Refills a Redis that restarted with older data; if another replica has continued, this one restarts from its
    * offset.
    */
-  async #writeOver(place: PartitionPlace, states: ReadonlyMap<string, VehicleState>): Promise<'written' | 'emptied'> {
+  async #writeOver(place: PartitionOffset, states: ReadonlyMap<string, VehicleState>): Promise<'written' | 'emptied'> {
     const { redis } = this.#parts.deps;
     try {
       return await writeStates(redis, this.#partition, this.#place, place, states);
     } catch (error) {
       if (!(error instanceof PartitionLost)) throw error;
-      const known = await readPlace(redis, this.#partition);
+      const known = await readOffset(redis, this.#partition);
       const isOlder = known !== null && known.stream === place.stream && known.seq < this.#place.seq;
       if (isOlder) {
         const all = await this.#present([...this.#states, ...states]);
@@ -339,7 +337,7 @@ export class PartitionConsumer {
         this.#requireHeld();
         return this.#isStopped || this.#unstored.size > urgentStates;
       });
-      if (place.seq > 0) await storePlace(database, this.#partition, place);
+      if (place.seq > 0) await storeOffset(database, this.#partition, place);
     } catch (error) {
       this.#warn(error);
       for (const [imei, state] of states) if (!this.#unstored.has(imei)) this.#unstored.set(imei, state);

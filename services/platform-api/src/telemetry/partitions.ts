@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@fleet/service-kit';
-import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { acquireLease, type Collection, type Database, type LeaseRecord, releaseLease } from '@fleet/storage';
 
-interface Held {
-  readonly _id: string;
-  readonly holder: string;
+interface Held extends LeaseRecord {
   /** Configured name of the holder's pod; leases of earlier releases have none. */
   readonly pod?: string | null;
-  readonly expiresAt: Date;
 }
 
 /** Timings of the partition leases; shorter in tests. */
@@ -148,36 +145,23 @@ export class PartitionShare {
     const fair = Math.ceil(this.#count / Math.max(1, members));
     for (const partition of [...this.#own.keys()].slice(fair)) this.#leave(partition);
     const others = all.filter(({ holder, expiresAt: end }) => holder !== this.#holder && end > now);
-    await this.#takeFree(fair, new Set(others.map(({ _id }) => _id)), { now, expiresAt });
+    await this.#takeFree(fair, new Set(others.map(({ _id }) => _id)));
     await this.#leases.deleteMany({
       _id: { $gte: this.#memberId(''), $lt: `${this.#name}:member;` },
       expiresAt: { $lt: new Date(now.getTime() - 60_000) },
     });
   }
 
-  async #takeFree(
-    fair: number,
-    taken: ReadonlySet<string>,
-    times: { readonly now: Date; readonly expiresAt: Date },
-  ): Promise<void> {
+  async #takeFree(fair: number, taken: ReadonlySet<string>): Promise<void> {
     for (let partition = 0; partition < this.#count && this.#own.size < fair; partition += 1) {
       if (this.#own.has(partition) || this.#leaving.has(partition)) continue;
-      if (!taken.has(this.#partitionId(partition))) await this.#take(partition, times);
+      if (!taken.has(this.#partitionId(partition))) await this.#take(partition);
     }
   }
 
-  async #take(partition: number, { now, expiresAt }: { readonly now: Date; readonly expiresAt: Date }): Promise<void> {
-    const _id = this.#partitionId(partition);
-    const held = { holder: this.#holder, pod: this.#pod, expiresAt };
-    const taken = await this.#leases.updateOne({ _id, expiresAt: { $lt: now } }, { $set: held });
-    if (taken.modifiedCount === 0) {
-      try {
-        await this.#leases.insertOne({ _id, ...held });
-      } catch (error) {
-        if (isDuplicateKey(error)) return;
-        throw error;
-      }
-    }
+  async #take(partition: number): Promise<void> {
+    const claim = { name: this.#partitionId(partition), holder: this.#holder, ttlMs: this.#times.leaseMs };
+    if (!(await acquireLease(this.#leases, { ...claim, fields: { pod: this.#pod } }))) return;
     const own: Own = { isLost: false };
     this.#own.set(partition, own);
     this.#owner.take(partition, () => !own.isLost && this.#isHeld());
@@ -195,7 +179,7 @@ export class PartitionShare {
   }
 
   async #free(partition: number): Promise<void> {
-    await this.#leases.deleteOne({ _id: this.#partitionId(partition), holder: this.#holder });
+    await releaseLease(this.#leases, { name: this.#partitionId(partition), holder: this.#holder });
   }
 
   #lose(isLost: (partition: number) => boolean): void {

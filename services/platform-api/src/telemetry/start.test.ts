@@ -3,8 +3,8 @@ import { createLogger, Lifecycle, Registry } from '@fleet/service-kit';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
+import { readOffset } from './partition-offsets.ts';
 import { startTelemetry } from './start.ts';
-import { readPlace } from './state-store.ts';
 
 // Real servers on a machine that may be busy.
 jest.setTimeout(120_000);
@@ -70,7 +70,7 @@ it.each([0, 1, 3])(
     const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));
     const deps = { ...world.deps, bus: broker.bus };
     startTelemetry(deps, lifecycle, { registry: new Registry(), onHeard: () => undefined });
-    const readFrom = async (): Promise<string | undefined> => (await readPlace(world.deps.redis, 0))?.stream;
+    const readFrom = async (): Promise<string | undefined> => (await readOffset(world.deps.redis, 0))?.stream;
     await waitFor(async () => (await readFrom()) === broker.madeAt);
     broker.madeAt = `2026-02-0${unanswered + 1}T00:00:00Z`;
     broker.unanswered = unanswered;

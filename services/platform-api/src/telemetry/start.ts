@@ -1,8 +1,7 @@
 import { ensureStreams, streamCreatedAt } from '@fleet/bus';
-import type { Lifecycle, Registry } from '@fleet/service-kit';
+import { type Lifecycle, type Registry, retryUntilSuccess } from '@fleet/service-kit';
 import { advanceOdometer } from '../domains/positions/odometer.ts';
 import type { Deps } from '../platform/deps.ts';
-import { RetryUntilSuccess } from '../platform/retry-until-success.ts';
 import { rules } from '../rules/index.ts';
 import { ruleSettingsOf } from '../rules/settings.ts';
 import { AttachmentsQueue } from './attachments-queue.ts';
@@ -67,14 +66,14 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   };
   // Read before the first alarm, which would wait for it.
   deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
-  const notYet = 'the stream TELEMETRY cannot be read yet';
-  let begun = new RetryUntilSuccess(log, notYet, begin);
+  const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not read the stream TELEMETRY yet');
+  let begun = retryUntilSuccess(begin, onStartError);
   let looking: Promise<void> = Promise.resolve();
   // Checked when the broker is back, because a stream can only be recreated then; its replies may be delayed.
   const offReconnect = bus.onReconnect(() => {
     looking = looking.then(async () => {
       await begun.stop();
-      begun = new RetryUntilSuccess(log, notYet, begin);
+      begun = retryUntilSuccess(begin, onStartError);
     });
   });
   lifecycle.onStop('fleet', () => fleet.stop());

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readLastLocations } from '../domains/last-positions/store.ts';
+import { readStatesOfRedis } from '../domains/vehicle-states/queries.ts';
+import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { findVehicleByImei } from '../domains/vehicles/store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
-import { type PartitionPlace, readStatesOfRedis, writeStates } from './state-store.ts';
-import type { VehicleState } from './vehicle-state.ts';
+import { type PartitionOffset, writeStates } from './partition-offsets.ts';
 
 jest.setTimeout(60_000);
 
@@ -22,7 +23,7 @@ afterAll(async () => {
 
 /** Of no other test. */
 const partition = Number(newImei());
-let place: PartitionPlace | null = null;
+let place: PartitionOffset | null = null;
 
 /** What a replica does with what a terminal has reported in a vehicle. */
 async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): Promise<void> {

@@ -14,13 +14,14 @@ import { ServerProcess, waitFor } from '../../../../libs/service-kit/src/testing
 import { create, type PlatformApi } from '../assembly/service.ts';
 import { readLastLocations, writeLastLocation } from '../domains/last-positions/store.ts';
 import { readPositions } from '../domains/positions/store.ts';
+import { readStates } from '../domains/vehicle-states/queries.ts';
 import type { AttachmentRequest } from '../event-consumers/attachment-requests.ts';
 import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { lastLocationOf } from '../testing/last-location.ts';
 import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { newImei, Terminals } from '../testing/terminals.ts';
-import { readPlace, readStates } from './state-store.ts';
+import { readOffset } from './partition-offsets.ts';
 
 jest.setTimeout(180_000);
 
@@ -100,7 +101,7 @@ async function applied(): Promise<void> {
     ),
   );
   await waitFor(async () => {
-    const places = await Promise.all(marks.map((_mark, partition) => readPlace(world.deps.redis, partition)));
+    const places = await Promise.all(marks.map((_mark, partition) => readOffset(world.deps.redis, partition)));
     return places.every((place, at) => (place?.seq ?? 0) >= (marks[at]?.seq ?? 0));
   });
 }
@@ -296,7 +297,7 @@ describe('telemetry', () => {
     await waitFor(async () => {
       second += 1;
       await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
-      const place = await readPlace(known, partition);
+      const place = await readOffset(known, partition);
       await known.set(`telemetry-place:${partition}`, `${(place?.seq ?? 0) - 1}@${place?.stream}`);
       await report(other.imei, [location(startMs + second * 1_000)]);
       await applied();

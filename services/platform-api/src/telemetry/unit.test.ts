@@ -1,12 +1,12 @@
 import { TelemetryBatch } from '@fleet/bus';
 import { describe, expect, it } from '@jest/globals';
+import type { VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import { defaultRuleSettings } from '../rules/settings.ts';
 import { decodedAt, heartbeatAt, imei, judges, pushedAt, startMs } from '../testing/telemetry-reports.ts';
 import type { Decoded } from './decode.ts';
 import type { FleetVehicle } from './fleet.ts';
 import { arrivedIn, judgeUnit, lateOnes, mayReport, type Unit } from './unit.ts';
-import type { VehicleState } from './vehicle-state.ts';
 
 const vehicle = { _id: 7, accountId: 1, cameraUtcOffset: '+08:00', odometerKm: 0, timezone: 'Asia/Shanghai' };
 const known: FleetVehicle = {

@@ -4,6 +4,7 @@ import type { ToRaise } from '../domains/notifications/content.ts';
 import { odometerOf } from '../domains/positions/odometer.ts';
 import { PointIndex } from '../domains/positions/point-index.ts';
 import type { NewPoint } from '../domains/positions/schema.ts';
+import { isLateFor, isStateOf, type VehicleState } from '../domains/vehicle-states/vehicle-state.ts';
 import { hadTerminal } from '../domains/vehicles/rules.ts';
 import type { Amended } from '../rules/rule.ts';
 import type { RuleSettings } from '../rules/settings.ts';
@@ -11,7 +12,6 @@ import { type Decoded, type DecodedReport, decodeReport, instantOf } from './dec
 import { contextOf, type FleetVehicle } from './fleet.ts';
 import { judgeHeartbeat } from './heartbeat.ts';
 import { type Judges, judge, type Place } from './judge.ts';
-import { isLateFor, isStateOf, type VehicleState } from './vehicle-state.ts';
 
 /** A report or a heartbeat, and its message. */
 export interface Arrived {

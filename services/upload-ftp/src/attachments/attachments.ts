@@ -59,10 +59,7 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
     log,
   });
   await server.start();
-  lifecycle.onStop(
-    'attachment indexes',
-    retryUntilSuccess(() => expectedAttachments.ensureIndexes(), onError),
-  );
+  lifecycle.onStop('attachment indexes', retryUntilSuccess(() => expectedAttachments.ensureIndexes(), onError).stop);
   lifecycle.onStop('attachments', async () => {
     await server.stop();
     await alarms.stop();

@@ -1,7 +1,6 @@
-import type { Logger } from '@fleet/service-kit';
+import { KeyedMutex, type Logger } from '@fleet/service-kit';
 import type { UploadRecord, UploadRepository } from '@fleet/storage';
 import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
-import { KeyedMutex } from '../store/keyed-mutex.ts';
 import type { JobSlice } from '../use-cases/resumable-job.ts';
 import { toUploadRef } from './clip-content.ts';
 import { detectContentType } from './content-type.ts';

@@ -9,11 +9,10 @@ import {
   mediaStored,
   mediaStoredSubject,
 } from '@fleet/bus';
-import type { Logger } from '@fleet/service-kit';
+import { KeyedMutex, type Logger } from '@fleet/service-kit';
 import { anyPod } from '../clips/clip-archiver.ts';
 import type { MediaMetrics } from '../metrics.ts';
 import type { DiskHealth } from '../store/disk-health.ts';
-import { KeyedMutex } from '../store/keyed-mutex.ts';
 import type { MediaDirectory, MediaRef } from '../store/media-directory.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { JobSlice } from '../use-cases/resumable-job.ts';

@@ -1,42 +1,28 @@
-import type { Redis } from '@fleet/storage';
+import { acquireRedisLock, type Redis, type RedisLock, releaseRedisLock } from '@fleet/storage';
 
 const lockKey = 'upload-ftp:sweep';
 const lastRunKey = 'upload-ftp:last-sweep';
 
-// KEYS 1 lock. ARGV 1 owner, 2 ttl. Takes the lock, or keeps it when it is the owner's.
-const acquireScript = `
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
-
-const releaseScript = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
-
 /** Lets one replica sweep at a time, in Redis; without Redis nobody does. */
 export class SweepLease {
   readonly #redis: Redis;
-  readonly #owner: string;
+  readonly #lock: RedisLock;
   readonly #ttlMs: number;
 
   constructor(redis: Redis, owner: string, ttlMs: number) {
     this.#redis = redis;
-    this.#owner = owner;
+    this.#lock = { key: lockKey, holder: owner };
     this.#ttlMs = ttlMs;
   }
 
-  async acquire(): Promise<boolean> {
-    const result = await this.#redis.eval(acquireScript, {
-      keys: [lockKey],
-      arguments: [this.#owner, String(this.#ttlMs)],
-    });
-    return result === 1;
+  /** Acquires or renews the lock; returns false if another replica holds it. */
+  acquire(): Promise<boolean> {
+    return acquireRedisLock(this.#redis, this.#lock, this.#ttlMs);
   }
 
-  /** At a clean stop, so that another goes on at once. */
-  async release(): Promise<void> {
-    await this.#redis.eval(releaseScript, { keys: [lockKey], arguments: [this.#owner] });
+  /** Releases the lock at a clean stop, so that another replica continues immediately. */
+  release(): Promise<void> {
+    return releaseRedisLock(this.#redis, this.#lock);
   }
 
   /**

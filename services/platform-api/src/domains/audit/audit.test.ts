@@ -4,13 +4,13 @@ import { createLogger } from '@fleet/service-kit';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../../libs/service-kit/src/testing/server-process.ts';
 import { create, type PlatformApi } from '../../assembly/service.ts';
+import { consumeDeviceAccess } from '../../event-consumers/device-access.ts';
 import { createJobSlice } from '../../jobs/job-slice.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { wayOf } from '../../testing/tenant-data.ts';
 import { newImei } from '../../testing/terminals.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { recordVehicle } from '../vehicles/use-cases.ts';
-import { serveAuditLog } from './handlers.ts';
 import type { AuditEntry } from './schema.ts';
 import { insertOnce, purgeDedupe, purgeEntries } from './store.ts';
 
@@ -167,7 +167,7 @@ describe('what the Device API tells the audit log', () => {
         throw new Error('no leader yet');
       },
     };
-    const reader = serveAuditLog({ ...harness.deps, bus });
+    const reader = consumeDeviceAccess({ ...harness.deps, bus });
     // For its stream, and for its place there.
     await waitFor(() => requested >= 2);
     withoutResponse = 2;

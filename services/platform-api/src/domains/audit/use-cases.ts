@@ -5,6 +5,8 @@ import type { RecordStore } from '../../store/record-store.ts';
 import type { AuditEntry } from './schema.ts';
 import { auditEntryCollection } from './store.ts';
 
+export { insertOnce as recordOnce } from './store.ts';
+
 /** Who did something: the caller of a request, or, where there is none (a log-in, the system itself), the account alone. */
 export type Actor = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
 

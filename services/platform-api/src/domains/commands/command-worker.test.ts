@@ -64,7 +64,7 @@ async function queueAndConnect(imei: string, bodies: readonly object[] = [{ type
   } finally {
     take.mockRestore();
   }
-  const leases = harness.deps.database.collection<{ _id: string }>('command_leases');
+  const leases = harness.deps.database.collection<{ _id: string }>('command_queue_leases');
   await waitFor(async () => (await leases.findOne({ _id: imei })) === null);
   return all;
 }
@@ -160,7 +160,7 @@ describe('the worker of the command queue', () => {
         await waitFor(() => terminals.seen.length === 1);
         const other = { owner: 'another replica', until: new Date(Date.now() + 3_600_000) };
         await harness.deps.database
-          .collection<{ _id: string }>('command_leases')
+          .collection<{ _id: string }>('command_queue_leases')
           .updateOne({ _id: imei }, { $set: other });
         await waitFor(async () => (await Promise.all(take.mock.results.map(({ value }) => value))).includes(false));
         release.mockClear();

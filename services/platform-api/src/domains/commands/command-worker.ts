@@ -208,7 +208,7 @@ export class CommandWorker {
   }
 
   #renewLease(imei: string): Promise<boolean> {
-    return this.#queue.acquireLease(imei, this.#owner, new Date(Date.now() + this.#timings.leaseTtlMs));
+    return this.#queue.acquireLease(imei, this.#owner, this.#timings.leaseTtlMs);
   }
 
   /** Makes one attempt; false when there is nothing to do for now. */

@@ -1,4 +1,4 @@
-import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
+import { acquireLease, type Collection, type Database, type LeaseRecord, releaseLease } from '@fleet/storage';
 import { AccountRepository, type Scope } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Attempt, Command } from './schema.ts';
@@ -28,14 +28,6 @@ export type CommandChange = Partial<
   >
 >;
 
-/** Which replica looks after the queue of a terminal. */
-interface QueueLease {
-  /** Canonical terminal number. */
-  readonly _id: string;
-  readonly owner: string;
-  readonly until: Date;
-}
-
 /** What waits for its terminal; `flight` where an attempt is under way. */
 export type WaitingCommand = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore' | 'flight'>;
 
@@ -44,11 +36,12 @@ const waitingStatuses = ['queued', 'sent'];
 /** The queue as the worker sees it, which works for all accounts. */
 export class CommandQueue {
   readonly #commands: Collection<Command>;
-  readonly #leases: Collection<QueueLease>;
+  /** The replica that works on the queue of a terminal, by canonical number. */
+  readonly #leases: Collection<LeaseRecord>;
 
   constructor(database: Database) {
     this.#commands = database.collection<Command>(collectionName);
-    this.#leases = database.collection<QueueLease>('command_leases');
+    this.#leases = database.collection<LeaseRecord>('command_queue_leases');
   }
 
   /** Commands that are not done with and younger than one of them, oldest first. */
@@ -137,21 +130,13 @@ export class CommandQueue {
     return (await this.#commands.deleteMany(where)).deletedCount;
   }
 
-  /** Takes or keeps the queue of a terminal; false while another replica has it. */
-  async acquireLease(imei: string, owner: string, until: Date): Promise<boolean> {
-    const free = { _id: imei, $or: [{ owner }, { until: { $lt: new Date() } }] };
-    if ((await this.#leases.updateOne(free, { $set: { owner, until } })).matchedCount === 1) return true;
-    try {
-      await this.#leases.insertOne({ _id: imei, owner, until });
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+  /** Acquires or renews the lease of a terminal's queue; returns false if another replica holds it. */
+  acquireLease(imei: string, holder: string, ttlMs: number): Promise<boolean> {
+    return acquireLease(this.#leases, { name: imei, holder, ttlMs });
   }
 
-  async releaseLease(imei: string, owner: string): Promise<void> {
-    await this.#leases.deleteOne({ _id: imei, owner });
+  releaseLease(imei: string, holder: string): Promise<void> {
+    return releaseLease(this.#leases, { name: imei, holder });
   }
 
   async #update(where: object, change: CommandChange): Promise<boolean> {

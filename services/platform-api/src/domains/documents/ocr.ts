@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { AppError, type Logger } from '@fleet/service-kit';
-import CircuitBreaker from 'opossum';
+import { AppError, createCircuitBreaker, type Logger } from '@fleet/service-kit';
+import type CircuitBreaker from 'opossum';
 import type { Worker } from 'tesseract.js';
 import type { Config } from '../../assembly/config.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -101,12 +101,8 @@ class HttpOcr implements OcrEngine {
   readonly #breaker: CircuitBreaker<[Buffer, string], OcrText>;
 
   constructor(url: string, timeoutMs: number) {
-    this.#breaker = new CircuitBreaker((picture: Buffer, mimeType: string) => post(url, picture, mimeType, timeoutMs), {
-      timeout: timeoutMs,
-      volumeThreshold: 5,
-      errorThresholdPercentage: 50,
-      resetTimeout: 15_000,
-    });
+    const read = (picture: Buffer, mimeType: string): Promise<OcrText> => post(url, picture, mimeType, timeoutMs);
+    this.#breaker = createCircuitBreaker(read, { volumeThreshold: 5, resetTimeoutMs: 15_000 });
   }
 
   async read(picture: Buffer, mimeType: string): Promise<OcrText> {

@@ -3,6 +3,8 @@ import type { Deps } from '../../platform/deps.ts';
 import type { LastLocation } from './schema.ts';
 import { readLastLocations } from './store.ts';
 
+export { readLastLocations } from './store.ts';
+
 /** What other domains ask of positions. */
 
 /** The newest positions by canonical terminal number, for what goes without: while Redis is away none is known. */

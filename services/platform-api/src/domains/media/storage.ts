@@ -1,8 +1,8 @@
 import { raiseHappenings } from '../../event-consumers/parts.ts';
 import { type JobSlice, unlimited } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
+import { vehiclesIn } from '../vehicles/queries.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
-import { vehiclesIn } from '../vehicles/store.ts';
 import { type RemovalParts, removeUnprotected } from './removal.ts';
 import type { Media, MediaUsage } from './schema.ts';
 import {

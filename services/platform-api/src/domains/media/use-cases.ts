@@ -6,7 +6,7 @@ import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Filter } from '../../store/account-repository.ts';
 import { audit } from '../audit/use-cases.ts';
 import { sharedVehicle } from '../vehicle-shares/use-cases.ts';
-import { vehiclesIn } from '../vehicles/store.ts';
+import { vehiclesIn } from '../vehicles/queries.ts';
 import { visibleVehicle } from '../vehicles/visibility.ts';
 import { publishMedia } from './record.ts';
 import { type RemovalParts, removeMedia } from './removal.ts';

@@ -2,7 +2,7 @@ import { terminalKey } from '@fleet/jt808';
 import { readDevice } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
 import { parseAttributes } from '../../platform/fields.ts';
-import { findVehicleByImei } from '../vehicles/store.ts';
+import { findVehicleByImei } from '../vehicles/queries.ts';
 import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
 

@@ -1,14 +1,14 @@
+import { TtlCache } from '@fleet/service-kit';
 import type { RecordStore } from '../../store/record-store.ts';
 import { languageOf } from '../preferences/use-cases.ts';
 
 /** Notifications are written in the owning user's language; a change counts after this time. */
-const maxAgeMs = 30_000;
-const maxKept = 10_000;
+const cacheTtlMs = 30_000;
 
 /** The languages of owning users, which are read often and changed seldom. */
 export class Languages {
   readonly #records: RecordStore;
-  readonly #kept = new Map<number, { readonly language: string; readonly readAtMs: number }>();
+  readonly #byUser = new TtlCache<string, number>({ ttlMs: cacheTtlMs });
 
   constructor(records: RecordStore) {
     this.#records = records;
@@ -20,12 +20,8 @@ export class Languages {
   ): Promise<ReadonlyMap<number, string>> {
     const owners = new Map(vehicles.map(({ accountId, ownerUserId }) => [ownerUserId, { accountId }]));
     const read = async (userId: number, scope: { accountId: number }): Promise<readonly [number, string]> => {
-      const kept = this.#kept.get(userId);
-      if (kept !== undefined && performance.now() - kept.readAtMs < maxAgeMs) return [userId, kept.language];
-      const language = await languageOf({ records: this.#records }, { ...scope, userId });
-      if (this.#kept.size >= maxKept) this.#kept.clear();
-      this.#kept.set(userId, { language, readAtMs: performance.now() });
-      return [userId, language];
+      const load = (): Promise<string> => languageOf({ records: this.#records }, { ...scope, userId });
+      return [userId, await this.#byUser.get(userId, load)];
     };
     return new Map(await Promise.all([...owners].map(([userId, scope]) => read(userId, scope))));
   }

@@ -1,4 +1,5 @@
 import { fleetChanged, subscribe } from '@fleet/bus';
+import { TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { WantedNotifications } from './preferences.ts';
 import { defaultTypes } from './rules.ts';
@@ -37,14 +38,13 @@ export const defaultWish: WantedNotifications = {
 const defaultTypeSet: ReadonlySet<string> = new Set(defaultTypes);
 
 /** A change that was announced while the broker was away counts after this time. */
-const maxAgeMs = 5_000;
-const maxKept = 10_000;
+const cacheTtlMs = 5_000;
 
 /** What users want to be told, by vehicle: read often, and changed seldom. */
 export class PreferenceCache {
   readonly #records: Deps['records'];
   readonly #listening: { stop(): void };
-  readonly #kept = new Map<number, { readonly wishes: VehicleWishes; readonly readAtMs: number }>();
+  readonly #byVehicle = new TtlCache<VehicleWishes, number>({ ttlMs: cacheTtlMs });
   #changes = 0;
 
   constructor({ records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>) {
@@ -52,31 +52,29 @@ export class PreferenceCache {
     const onError = (error: unknown): void => log.error({ err: error }, 'a change of the fleet was not understood');
     this.#listening = subscribe(bus, fleetChanged, onError, ({ kind }) => {
       // Also users of other accounts say what they want of a vehicle: it is not worth telling whose.
-      if (kind === 'preferences') this.#forget();
+      if (kind === 'preferences') this.#clear();
     });
   }
 
   /** The wishes about each of the vehicles. */
   async ofVehicles(vehicleIds: readonly number[]): Promise<ReadonlyMap<number, VehicleWishes>> {
-    const now = performance.now();
     const found = new Map<number, VehicleWishes>();
     const missing = new Set<number>();
     for (const id of vehicleIds) {
-      const kept = this.#kept.get(id);
-      if (kept !== undefined && now - kept.readAtMs < maxAgeMs) found.set(id, kept.wishes);
-      else missing.add(id);
+      const cached = await this.#byVehicle.peek(id);
+      if (cached === undefined) missing.add(id);
+      else found.set(id, cached);
     }
     if (missing.size === 0) return found;
     const changes = this.#changes;
     const stored = new Map<number, VehiclePreferences[]>();
     for (const each of await findPreferencesOfVehicles(this.#records, [...missing]))
       stored.set(each.vehicleId, [...(stored.get(each.vehicleId) ?? []), each]);
-    if (this.#kept.size + missing.size > maxKept) this.#kept.clear();
     for (const id of missing) {
       const preferences = new VehicleWishes(stored.get(id) ?? []);
       found.set(id, preferences);
       // What was read before a change that has been announced meanwhile counts this once.
-      if (changes === this.#changes) this.#kept.set(id, { wishes: preferences, readAtMs: now });
+      if (changes === this.#changes) this.#byVehicle.set(id, preferences);
     }
     return found;
   }
@@ -85,8 +83,8 @@ export class PreferenceCache {
     this.#listening.stop();
   }
 
-  #forget(): void {
+  #clear(): void {
     this.#changes += 1;
-    this.#kept.clear();
+    this.#byVehicle.clear();
   }
 }

@@ -9,13 +9,12 @@ import {
   notificationSubject,
   publish,
 } from '@fleet/bus';
-import { AppError } from '@fleet/service-kit';
-import { AgedCache } from '../../notification-delivery/aged-cache.ts';
+import { AppError, TtlCache } from '@fleet/service-kit';
 import type { Deps } from '../../platform/deps.ts';
 import type { Amended } from '../../rules/rule.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
+import { ownersOfVehicles } from '../vehicles/queries.ts';
 import { vehicleStates } from '../vehicles/states.ts';
-import { ownersOfVehicles } from '../vehicles/store.ts';
 import { addressOf } from './addresses.ts';
 import { amendAll } from './amend.ts';
 import { contentOf, keyOf, type RaisedFor, type ToRaise } from './content.ts';
@@ -56,7 +55,7 @@ export class Notifications {
   readonly wishes: PreferenceCache;
   readonly #parts: Parts;
   readonly #languages: Languages;
-  readonly #letIn = new AgedCache<number, boolean>(standingMaxAgeMs);
+  readonly #letIn = new TtlCache<boolean, number>({ ttlMs: standingMaxAgeMs });
   readonly #publisher: JetStreamPublisher;
   readonly #offReconnect: () => void;
   #waiting: Waiting[] = [];

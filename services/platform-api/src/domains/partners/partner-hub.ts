@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { DeviceCommand, Outcome } from '@fleet/bus';
-import { SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
+import { createCircuitBreaker, SsrfGuard, type SsrfVerdict } from '@fleet/service-kit';
 import CircuitBreaker from 'opossum';
 import type { Config } from '../../assembly/config.ts';
 import { type HubResponse, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
@@ -30,9 +30,8 @@ const longestWaitMs = 90_000;
 /** What a hub is told to wait for the device, in seconds. */
 const deviceWaitS = 30;
 const answerLimitBytes = 256 * 1024;
-/** Half of at least this many requests of the last minute failed: the server is left alone for a while. */
-const requestsToOpen = 5;
-const leftAloneMs = 30_000;
+const volumeThreshold = 5;
+const resetTimeoutMs = 30_000;
 const maxBreakers = 1_000;
 
 /** A partner's server did not answer, or not as a hub does. */
@@ -107,14 +106,7 @@ export class PartnerHubs {
   #breakerOf(address: string): CircuitBreaker<[Sent], HubResponse> {
     const known = this.#breakers.get(address);
     if (known !== undefined) return known;
-    const breaker = new CircuitBreaker(post, {
-      // The request has a limit of its own, which also ends its connection.
-      timeout: false,
-      rollingCountTimeout: 60_000,
-      volumeThreshold: requestsToOpen,
-      errorThresholdPercentage: 50,
-      resetTimeout: leftAloneMs,
-    });
+    const breaker = createCircuitBreaker(post, { volumeThreshold, resetTimeoutMs });
     this.#breakers.set(address, breaker);
     const [oldest] = this.#breakers;
     if (this.#breakers.size > maxBreakers && oldest !== undefined) {

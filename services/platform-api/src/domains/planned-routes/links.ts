@@ -2,13 +2,13 @@ import { type Page, type Pagination } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { assertAllFound, toSorting } from '../../platform/fields.ts';
-import { progressOf, type RouteState, routeRule } from '../../rules/route-deviation/route-rule.ts';
 import type { Scope } from '../../store/account-repository.ts';
-import { readStatesOfRedis } from '../../telemetry/state-store.ts';
 import { audit } from '../audit/use-cases.ts';
 import { lastLocationsIfKnown } from '../last-positions/queries.ts';
+import { readStatesOfRedis } from '../vehicle-states/queries.ts';
 import { ownVehicleIds } from '../vehicles/assignments.ts';
 import { namedTo, ownVehicle, vehicleNotFound, visibleVehicle } from '../vehicles/visibility.ts';
+import { progressOf, type RouteState, routeRuleName } from './progress.ts';
 import { dropVehicleFromRoutes } from './queries.ts';
 import { toProgressResponse, toRouteResponse } from './responses.ts';
 import { progressAt } from './rules.ts';
@@ -109,7 +109,7 @@ async function routeStateIfKnown(
 ): Promise<RouteState | undefined> {
   try {
     const state = (await readStatesOfRedis(redis, [imei])).get(imei);
-    return state?.vehicleId === vehicleId ? (state.rules[routeRule.name] as RouteState | undefined) : undefined;
+    return state?.vehicleId === vehicleId ? (state.rules[routeRuleName] as RouteState | undefined) : undefined;
   } catch (error) {
     log.warn({ err: error }, 'the progress on routes could not be read');
     return undefined;

@@ -8,6 +8,7 @@ import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Answer, type Client, PlatformWorld } from '../../testing/platform-world.ts';
 import { contextOf, routeOf, type Sketch, Watched } from '../../testing/tracks.ts';
 import { writeLastLocation } from '../last-positions/store.ts';
+import { routeRuleName } from './progress.ts';
 
 jest.setTimeout(60_000);
 
@@ -323,7 +324,7 @@ describe('routes of vehicles', () => {
       return Number((response.items[0]?.['progress'] as Record<string, unknown> | undefined)?.['distance_remaining_m']);
     };
     expect(Math.round((await left()) / 100)).toBe(38);
-    const state = { vehicleId: car.id, rules: { [routeRule.name]: watched.state } };
+    const state = { vehicleId: car.id, rules: { [routeRuleName]: watched.state } };
     await redis.set(`rule-state:${car.imei}`, JSON.stringify({ ...state, vehicleId: car.id + 1 }));
     expect(Math.round((await left()) / 100)).toBe(38);
     await redis.set(`rule-state:${car.imei}`, JSON.stringify(state));

@@ -7,6 +7,7 @@ import { RecordStore } from '../../store/record-store.ts';
 import { testPosition } from '../../testing/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import { configOf } from '../preferences/store.ts';
+import { accountConfig } from '../preferences/use-cases.ts';
 import { sweepPositions, thinned } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';
@@ -30,8 +31,10 @@ afterAll(async () => {
 const dayMs = 86_400_000;
 const noon = Date.parse('2026-01-31T12:00:00Z');
 const config = loadConfig({ MONGODB_URL: 'mongodb://x/y', NATS_URL: 'nats://x', REDIS_URL: 'redis://x' });
+const wholeDays = async (accountId: number): Promise<number> =>
+  (await accountConfig({ records, config }, { accountId })).retention.locations_days;
 const sweep = (days: number, turn = { from: 1, isOver: () => false }) =>
-  sweepPositions({ database, records, config }, turn, noon + days * dayMs);
+  sweepPositions({ database, config }, turn, wholeDays, noon + days * dayMs);
 
 let vehicleId = 0;
 beforeEach(async () => {

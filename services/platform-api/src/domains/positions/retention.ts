@@ -1,11 +1,13 @@
 import type { JobSlice } from '../../jobs/job-slice.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { accountConfig } from '../preferences/use-cases.ts';
 import { isFix } from './fixes.ts';
 import type { Point, VehicleDays } from './schema.ts';
 import { dayKey, daysFrom, readDay, removeDay, thinDay } from './store.ts';
 
-type Parts = Pick<Deps, 'database' | 'records' | 'config'>;
+type Parts = Pick<Deps, 'database' | 'config'>;
+
+/** Returns for how many days an account retains all points. */
+export type WholeDays = (accountId: number) => Promise<number>;
 
 const dayMs = 86_400_000;
 const slotMs = 300_000;
@@ -21,9 +23,10 @@ const readAtOnce = 100;
 export async function sweepPositions(
   deps: Parts,
   { from, isOver }: JobSlice,
+  wholeDaysOf: WholeDays,
   nowMs = Date.now(),
 ): Promise<number | null> {
-  const wholeDays = daysByAccount(deps);
+  const wholeDays = daysByAccount(wholeDaysOf);
   let next = from;
   for (let read = 0; read < maxVehicles; read += readAtOnce) {
     const page = await daysFrom(deps.database, next, readAtOnce);
@@ -59,10 +62,10 @@ async function sweepVehicle(
 }
 
 /** For how many days an account keeps all points; each is looked up once. */
-function daysByAccount(deps: Parts): (accountId: number) => Promise<number> {
+function daysByAccount(read: WholeDays): WholeDays {
   const known = new Map<number, number>();
   return async (accountId) => {
-    const days = known.get(accountId) ?? (await accountConfig(deps, { accountId })).retention.locations_days;
+    const days = known.get(accountId) ?? (await read(accountId));
     known.set(accountId, days);
     return days;
   };

@@ -8,11 +8,11 @@ import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { csvFile, gpxFile, type HistoryFile } from './export.ts';
 import { historyResponseSchema, locationsQuery, tripResponseSchema, tripsQuery } from './schema.ts';
-import { type History, locationsOf, tripsOf } from './use-cases.ts';
+import { type FindVehicleEvents, type History, locationsOf, tripsOf } from './use-cases.ts';
 
 const tags = ['History'];
 
-export const positionRoutes = (deps: Deps): PlatformRoute[] => [
+export const positionRoutes = (deps: Deps, findEvents: FindVehicleEvents): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/vehicles/:vehicleId/locations',
@@ -44,7 +44,7 @@ export const positionRoutes = (deps: Deps): PlatformRoute[] => [
     query: tripsQuery,
     response: Type.Object({ data: Type.Array(tripResponseSchema) }),
     handle: async ({ params, query, context }) => ({
-      data: await tripsOf(deps, getCaller(context), params.vehicleId, query),
+      data: await tripsOf(deps, getCaller(context), params.vehicleId, query, findEvents),
     }),
   }),
 ];

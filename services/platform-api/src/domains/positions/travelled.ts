@@ -1,6 +1,6 @@
 import type { Deps } from '../../platform/deps.ts';
-import { readStates } from '../../telemetry/state-store.ts';
-import { isStateOf } from '../../telemetry/vehicle-state.ts';
+import { readStates } from '../vehicle-states/queries.ts';
+import { isStateOf } from '../vehicle-states/vehicle-state.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;

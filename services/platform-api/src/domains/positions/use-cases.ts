@@ -4,7 +4,6 @@ import type { Deps } from '../../platform/deps.ts';
 import { parseTimestamp } from '../../platform/timestamps.ts';
 import { findDriverNames } from '../drivers/queries.ts';
 import type { LocationResponse } from '../last-positions/responses.ts';
-import { happenedTo } from '../notifications/counts.ts';
 import type { Vehicle } from '../vehicles/schema.ts';
 import { type VisibleVehicle, visibleVehicle } from '../vehicles/visibility.ts';
 import { placeOf } from './fixes.ts';
@@ -23,6 +22,19 @@ import { readPositions } from './store.ts';
 import { type Trip, TripFinder } from './trips.ts';
 
 type Parts = Pick<Deps, 'records' | 'database'>;
+
+/** A notification of a vehicle, as trips count them. */
+export interface VehicleEvent {
+  readonly type: string;
+  /** Device time, ms. */
+  readonly timestamp: number;
+}
+
+/** Returns the notifications of a vehicle in a window, both ends included. */
+export type FindVehicleEvents = (
+  vehicle: { readonly accountId: number; readonly _id: number },
+  window: Window,
+) => Promise<VehicleEvent[]>;
 
 const dayMs = 86_400_000;
 
@@ -104,6 +116,7 @@ export async function tripsOf(
   caller: Caller,
   vehicleId: number,
   query: TripsQuery,
+  findEvents: FindVehicleEvents,
   nowMs = Date.now(),
 ): Promise<TripResponse[]> {
   const visible = await visibleVehicle(deps, caller, vehicleId);
@@ -114,7 +127,7 @@ export async function tripsOf(
   const happened =
     first === undefined || last === undefined || !permissions.includes('notifications')
       ? []
-      : await happenedTo(deps, vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
+      : await findEvents(vehicle, { fromMs: first.startedAtMs, toMs: last.lastAtMs });
   const frame = frameOf(visible);
   const ids = [...new Set(trips.flatMap(({ driverId }) => (driverId === null ? [] : [driverId])))];
   const names = frame.seesDrivers ? await findDriverNames(deps, vehicle, ids) : new Map<number, string>();

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '@fleet/service-kit';
-import type { Database } from '@fleet/storage';
-import { Lease } from '../../store/lease.ts';
+import { type Database, Lease } from '@fleet/storage';
 import type { RecordStore } from '../../store/record-store.ts';
 import { readTollGates } from './rules.ts';
 import { replaceGates } from './store.ts';

@@ -4,11 +4,11 @@ import { readDevices } from '@fleet/storage';
 import type { Static } from 'typebox';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { isSingleAccount } from '../accounts/store.ts';
+import { isSingleAccount } from '../accounts/queries.ts';
+import { readLastLocations } from '../last-positions/queries.ts';
 import { toLocationResponse } from '../last-positions/responses.ts';
-import { readLastLocations } from '../last-positions/store.ts';
 import { findDevices } from '../vehicles/devices.ts';
-import { findVehicleByImei, findVehiclesByImei } from '../vehicles/store.ts';
+import { findVehicleByImei, findVehiclesByImei } from '../vehicles/queries.ts';
 import type { UnassignedDetails, UnassignedDevice, unassignedDeviceResponse } from './schema.ts';
 import {
   findUnassigned,
@@ -19,6 +19,8 @@ import {
   saveUnassigned,
   trimUnassigned,
 } from './store.ts';
+
+export { removeUnassigned } from './store.ts';
 
 type Store = Pick<Deps, 'records' | 'database' | 'redis'>;
 type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;

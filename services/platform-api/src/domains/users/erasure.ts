@@ -1,7 +1,6 @@
 import type { Database } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
-import { eraseIpAddresses } from '../audit/use-cases.ts';
-import { eraseUser } from '../messaging/use-cases.ts';
+import type { UserEraser } from './hooks.ts';
 import type { User } from './schema.ts';
 
 /** A user who was removed, and of whom other records still tell. */
@@ -22,13 +21,13 @@ export async function planErasure({ database }: Pick<Deps, 'database'>, { _id, a
 
 /** Removes personal fields of users removed long enough ago: what they wrote and from where, and the addresses that they came from. */
 export async function eraseUsers(
-  { database, records, config }: Pick<Deps, 'database' | 'records' | 'config'>,
+  { database, config }: Pick<Deps, 'database' | 'config'>,
+  erasers: readonly UserEraser[],
   now = new Date(),
 ): Promise<void> {
   const removedAt = { $lte: new Date(now.getTime() - config.ERASURE_DAYS * 86_400_000) };
   for (const { _id: userId, accountId } of await erasuresIn(database).find({ removedAt }).limit(1_000).toArray()) {
-    await eraseUser({ records }, { accountId }, userId);
-    await eraseIpAddresses(records, { accountId }, userId);
+    for (const erase of erasers) await erase({ accountId, userId });
     await erasuresIn(database).deleteOne({ _id: userId });
   }
 }

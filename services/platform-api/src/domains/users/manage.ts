@@ -1,16 +1,14 @@
 import { AppError, assertVersion } from '@fleet/service-kit';
 import type { Caller } from '../../access/caller.ts';
 import { isPermitted, type Role } from '../../access/roles.ts';
-import { userDeletionHooks } from '../../assembly/user-deletion.ts';
 import type { Deps } from '../../platform/deps.ts';
 import type { Change } from '../../store/account-repository.ts';
 import { updateWithVersion } from '../../store/optimistic-retry.ts';
 import { audit } from '../audit/use-cases.ts';
 import { revokeResetTokens } from '../auth/passwords.ts';
 import { revokeSessionsOf, tellAccessChanged } from '../sessions/use-cases.ts';
-import { endLinksOfUser } from '../share-links/use-cases.ts';
-import { turnOffWebhooksOfUser } from '../webhooks/use-cases.ts';
 import { planErasure } from './erasure.ts';
+import type { UserHooks } from './hooks.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 import { checkTimezone, givenBy, newUser, readContact } from './rules.ts';
 import type { User } from './schema.ts';
@@ -83,15 +81,17 @@ export const editUser = (
   caller: Caller,
   id: number,
   given: GivenChange,
+  hooks: Pick<UserHooks, 'changed'>,
   expectedVersion?: number,
 ): Promise<User | null> =>
-  updateWithVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, expectedVersion));
+  updateWithVersion(expectedVersion, () => editUserOnce(deps, caller, id, given, hooks, expectedVersion));
 
 async function editUserOnce(
   deps: Parts & Pick<Deps, 'database' | 'mails'>,
   caller: Caller,
   id: number,
   given: GivenChange,
+  hooks: Pick<UserHooks, 'changed'>,
   expectedVersion?: number,
 ): Promise<User | null> {
   const user = await findUser(deps.records, caller, id);
@@ -107,7 +107,7 @@ async function editUserOnce(
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
   if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await revokeResetTokens(deps, user);
-  await endWhatGoesOn(deps, changed);
+  for (const hook of hooks.changed) await hook(changed);
   await audit(deps, caller, 'users.update', { type: 'users', id }, { fields: Object.keys(given) });
   return changed;
 }
@@ -117,12 +117,6 @@ const reachedAt = ({ email, phoneNumber }: User): string | null => email ?? phon
 
 /** What takes access away ends sessions; another role is only looked up again. */
 const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
-
-/** What works without a session of the user goes on otherwise. */
-async function endWhatGoesOn(deps: Parts, user: User): Promise<void> {
-  if (user.disabled || !isPermitted(user.role, 'webhooks')) await turnOffWebhooksOfUser(deps, user, user._id);
-  if (user.disabled || !isPermitted(user.role, 'sharing')) await endLinksOfUser(deps, user, user._id);
-}
 
 function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
   if (!isPermitted(caller.role, 'administration')) throw refuse(`The role ${caller.role} does not allow this.`);
@@ -199,6 +193,7 @@ export async function removeUser(
   deps: Deps,
   caller: Caller,
   id: number,
+  hooks: Pick<UserHooks, 'deleted'>,
   expectedVersion?: number,
 ): Promise<User | null> {
   // First without access, so that the check of the last owner holds and nothing new is made meanwhile.
@@ -214,7 +209,7 @@ export async function removeUser(
   await revokeSessionsOf(deps, user);
   await deps.mails.cancel(id);
   const heir = await firstOwner(deps.records, caller);
-  if (heir !== null) for (const passOn of userDeletionHooks) await passOn(deps, user, heir);
+  if (heir !== null) for (const hook of hooks.deleted) await hook(user, heir);
   await planErasure(deps, user);
   await removeUserRecord(deps.records, caller, id);
   await audit(deps, caller, 'users.delete', { type: 'users', id }, { role: user.role });

@@ -20,6 +20,7 @@ import { idParams, nameEnum, nullable } from '../../platform/schemas.ts';
 import { substringFilter } from '../../store/account-repository.ts';
 import { type Invitation, sendInvitation } from '../auth/passwords.ts';
 import { email, language, password, personName, phoneNumber, timezone } from './fields.ts';
+import type { UserHooks } from './hooks.ts';
 import { inviteAgain } from './invite-again.ts';
 import { editUser, listUsers, makeUser, removeUser } from './manage.ts';
 import { createdUserSchema, toUserResponse, userSchema } from './responses.ts';
@@ -65,7 +66,11 @@ const found = (user: User | null) => {
   return { data: toUserResponse(user) };
 };
 
-export const userRoutes = (deps: Deps): PlatformRoute[] => [...readRoutes(deps), ...writeRoutes(deps)];
+/** `hooks`: work of other domains after changes of a user. */
+export const userRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
+  ...readRoutes(deps),
+  ...writeRoutes(deps, hooks),
+];
 
 const readRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
@@ -109,7 +114,7 @@ const readRoutes = (deps: Deps): PlatformRoute[] => [
   }),
 ];
 
-const writeRoutes = (deps: Deps): PlatformRoute[] => [
+const writeRoutes = (deps: Deps, hooks: UserHooks): PlatformRoute[] => [
   platformRoute({
     method: 'post',
     path: '/users',
@@ -168,7 +173,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     response: singleSchema(userSchema),
     errors: { 409: 'Taken, or the last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) =>
-      found(await editUser(deps, getCaller(context), params.id, body, parseIfMatch(context))),
+      found(await editUser(deps, getCaller(context), params.id, body, hooks, parseIfMatch(context))),
   }),
   platformRoute({
     method: 'delete',
@@ -181,7 +186,7 @@ const writeRoutes = (deps: Deps): PlatformRoute[] => [
     response: singleSchema(userSchema),
     errors: { 409: 'The last owner of the account.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
-      found(await removeUser(deps, getCaller(context), params.id, parseIfMatch(context))),
+      found(await removeUser(deps, getCaller(context), params.id, hooks, parseIfMatch(context))),
   }),
 ];
 

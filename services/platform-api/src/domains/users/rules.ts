@@ -1,5 +1,6 @@
 import { validationError } from '@fleet/service-kit';
 import { type Role, roles } from '../../access/roles.ts';
+import { isTimezone } from '../../platform/local-time.ts';
 import { normalizePhone } from '../../platform/phone.ts';
 import type { NewAccountRecord } from '../../store/account-repository.ts';
 import type { User } from './schema.ts';
@@ -38,16 +39,6 @@ export function readContact(given: { email?: string | null | undefined; phone_nu
   if (phone !== null && phoneNumber === null)
     throw validationError([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
   return { email: email === null ? null : normalEmail(email), phoneNumber };
-}
-
-/** True for the name of a time zone that this machine knows. */
-export function isTimezone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
-  } catch {
-    // That it is refused is the answer.
-    return false;
-  }
 }
 
 /** 400 for a time zone that there is not. */

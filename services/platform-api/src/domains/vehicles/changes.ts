@@ -8,13 +8,14 @@ import { audit } from '../audit/use-cases.ts';
 import { filterOwnDriverIds } from '../drivers/queries.ts';
 import { odometerOf } from '../positions/odometer.ts';
 import { travelledKm } from '../positions/travelled.ts';
-import { removeUnassigned } from '../unassigned-devices/store.ts';
+import { removeUnassigned } from '../unassigned-devices/use-cases.ts';
 import { findUser, firstOwner } from '../users/use-cases.ts';
 import { ownGroupIds } from '../vehicle-groups/links.ts';
 import { assignVehicles, leaveGroup } from './assignments.ts';
 import { withChannels } from './channels.ts';
-import { removeVehicle, type VehicleDeleted } from './deleted.ts';
-import { forgetFormer, noteDeparture } from './former-terminals.ts';
+import { removeVehicle } from './deleted.ts';
+import { cleanUpTerminal, scheduleTerminalCleanup } from './former-terminals.ts';
+import type { VehicleHooks } from './hooks.ts';
 import { normalVehicleNo, vehicleChange, vehicleDefaults } from './rules.ts';
 import type { Vehicle, VehicleBody, VehicleResponse } from './schema.ts';
 import { vehiclesIn } from './store.ts';
@@ -84,6 +85,7 @@ export async function updateVehicle(
   caller: Caller,
   id: number,
   body: VehicleBody,
+  hooks: VehicleHooks,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
   const known = await ownVehicle(deps, caller, id);
@@ -94,10 +96,10 @@ export async function updateVehicle(
   const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
   const isLeft = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
   // Before: the process may die right behind the change.
-  if (isLeft) await noteDeparture(deps, known);
+  if (isLeft) await scheduleTerminalCleanup(deps, known);
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
-  if (isLeft) await forgetFormer(deps, known);
+  if (isLeft) await cleanUpTerminal(deps, known, hooks);
   await claimTerminal(deps, vehicle);
   await audit(deps, caller, 'vehicles.update', { type: 'vehicles', id }, { fields: Object.keys(body) });
   return asWritten(await shownOwn(deps, caller, await withoutGone(deps, vehicle, change)), body);
@@ -125,7 +127,7 @@ export async function deleteVehicle(
   deps: ChangeParts,
   caller: Caller,
   id: number,
-  hooks: readonly VehicleDeleted[],
+  hooks: VehicleHooks,
   expectedVersion: number | undefined,
 ): Promise<VehicleResponse> {
   const known = await ownVehicle(deps, caller, id);
@@ -141,7 +143,7 @@ export async function deleteVehicle(
 export async function endVehicles(
   deps: Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>,
   scope: Scope,
-  hooks: readonly VehicleDeleted[],
+  hooks: VehicleHooks,
 ): Promise<void> {
   for (const vehicle of await vehiclesIn(deps.records).all(scope)) await removeVehicle(deps, vehicle, hooks);
 }

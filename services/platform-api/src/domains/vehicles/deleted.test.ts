@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
+import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { newMedia } from '../../testing/media-records.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
@@ -47,7 +47,7 @@ const protectedFile = async (id: number, imei: string | null): Promise<number> =
 const isProtected = async (mediaId: number) => (await findMedia(world.records, mediaId))?.protected;
 /** What a sweep does some time later. */
 const sweepIn = (ms: number) =>
-  endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + ms));
+  endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + ms));
 const endings = (vehicleId: number): Promise<number> =>
   world.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
 

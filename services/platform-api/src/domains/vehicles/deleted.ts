@@ -1,16 +1,14 @@
 import { fenceSession, gatewayFenceSubject, mediaControl, mediaControlSubject, publish } from '@fleet/bus';
 import { cancelStreamRequest, readDevice, readStream, type StreamKind } from '@fleet/storage';
 import type { Deps } from '../../platform/deps.ts';
-import { deletePreviousState } from '../../telemetry/state-store.ts';
+import { deletePreviousState } from '../vehicle-states/commands.ts';
 import { completeCleanup, dueEndings, runEach, scheduleCleanup } from './endings.ts';
-import { forgetFormerLater } from './former-terminals.ts';
+import { retryTerminalCleanup } from './former-terminals.ts';
+import type { VehicleHook, VehicleHooks } from './hooks.ts';
 import type { Vehicle } from './schema.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
-
-/** What a domain does when a vehicle is deleted: end its shares, links, commands. It may be asked to once more. */
-export type VehicleDeleted = (vehicle: Vehicle) => Promise<void>;
 
 const kinds: readonly StreamKind[] = ['live', 'history'];
 /** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all of some devices. */
@@ -20,44 +18,40 @@ const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 export async function removeVehicle(
   deps: Parts,
   known: Vehicle,
-  hooks: readonly VehicleDeleted[],
+  hooks: VehicleHooks,
   expectedVersion?: number,
 ): Promise<Vehicle | null> {
   const { database } = deps.records;
   await scheduleCleanup(database, known);
   const vehicle = await vehiclesIn(deps.records).remove(known, known._id, { expectedVersion });
   if (vehicle === null) return null;
-  if (await endAll(deps, vehicle, hooks)) await completeCleanup(database, vehicle._id);
+  if (await endAll(deps, vehicle, hooks.deleted)) await completeCleanup(database, vehicle._id);
   else await scheduleCleanup(database, vehicle);
   return vehicle;
 }
 
 /** Ends what could not be ended when vehicles were deleted or terminals left them, or was not because the process died. */
-export async function endDeletedVehicles(
-  deps: Parts,
-  hooks: readonly VehicleDeleted[],
-  now = new Date(),
-): Promise<void> {
+export async function endDeletedVehicles(deps: Parts, hooks: VehicleHooks, now = new Date()): Promise<void> {
   const { records } = deps;
   for (const { _id, vehicle, notedAt } of await dueEndings(records.database, now)) {
-    const isEnded = _id === vehicle._id ? endLater(deps, vehicle, hooks) : forgetFormerLater(deps, vehicle);
+    const isEnded = _id === vehicle._id ? endLater(deps, vehicle, hooks) : retryTerminalCleanup(deps, vehicle, hooks);
     if (await isEnded) await completeCleanup(records.database, _id);
     else await scheduleCleanup(records.database, vehicle, { _id, notedAt, now });
   }
 }
 
-async function endLater(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
+async function endLater(deps: Parts, vehicle: Vehicle, hooks: VehicleHooks): Promise<boolean> {
   const { records } = deps;
   if ((await vehiclesIn(records).find(vehicle, vehicle._id)) !== null) return true;
   const holder = vehicle.imei === null ? null : await findVehicleByImei(records, vehicle.imei);
-  if (holder === null) return endAll(deps, vehicle, hooks);
+  if (holder === null) return endAll(deps, vehicle, hooks.deleted);
   // The terminal is in another vehicle by now: what goes on with it is that one's.
-  const forget: VehicleDeleted = () => deletePreviousState(deps, vehicle);
-  return endAll(deps, { ...vehicle, imei: null }, [...hooks, forget]);
+  const deleteState: VehicleHook = () => deletePreviousState(deps, vehicle);
+  return endAll(deps, { ...vehicle, imei: null }, [...hooks.deleted, deleteState]);
 }
 
 /** False where something could not be ended; the rest is. */
-function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleDeleted[]): Promise<boolean> {
+function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleHook[]): Promise<boolean> {
   const { imei } = vehicle;
   const steps = hooks.map((hook) => () => hook(vehicle));
   if (imei !== null)

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { vehicleDeletionHooks } from '../../assembly/vehicle-deletion.ts';
+import { createVehicleHooks } from '../../assembly/vehicle-hooks.ts';
 import { lastLocationOf } from '../../testing/last-location.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
@@ -61,7 +61,7 @@ function breakCollection(broken: string): void {
     });
   }
 }
-const sweep = () => endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3_600_000));
+const sweep = () => endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3_600_000));
 const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
 
 describe('a terminal that leaves its vehicle', () => {
@@ -95,7 +95,7 @@ describe('a terminal that leaves its vehicle', () => {
     await sweep();
     // Tried in vain, it is left alone for a while.
     expect(await isSeen(imei)).toBe(true);
-    await endDeletedVehicles(world.deps, vehicleDeletionHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
+    await endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
     expect(await endings()).toBe(0);
   });

@@ -95,7 +95,7 @@ describe('what is deleted while something is linked to it', () => {
     expect(withoutDriver).toMatchObject({ driver_id: null, group_ids: [group_id] });
     const next = { ...change, driver_id: await driver() };
     const deps = whileDeleting(`/api/vehicle-groups/${group_id}`, 'vehicles');
-    const response = await updateVehicle(deps, caller, id, next, undefined);
+    const response = await updateVehicle(deps, caller, id, next, { deleted: [], terminalRemoved: [] }, undefined);
     expect(response).toMatchObject({ driver_id: next.driver_id, group_ids: [] });
     expect((await owner.get(`/api/vehicles/${id}`)).data).toMatchObject({ ...next, group_ids: [] });
   });

@@ -12,7 +12,7 @@ import { type PlatformRoute, platformRoute } from '../../access/platform-route.t
 import type { Deps } from '../../platform/deps.ts';
 import { vehicleIdParams } from '../../platform/schemas.ts';
 import { changeOwner, createVehicle, deleteVehicle, readVehicle, updateVehicle } from './changes.ts';
-import type { VehicleDeleted } from './deleted.ts';
+import type { VehicleHooks } from './hooks.ts';
 import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, vehicleResponseSchema } from './schema.ts';
 import { listVehicles } from './use-cases.ts';
 
@@ -20,10 +20,10 @@ const tags = ['Vehicles'];
 const duplicate = 'The vehicle number is taken in the account, or the terminal is that of another vehicle.';
 const missing = 'There is no such vehicle, driver or group, or it is not visible to the caller.';
 
-/** `onDeleted`: what other domains do when a vehicle goes. */
-export const vehicleRoutes = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute[] => [
+/** `hooks`: work of other domains after changes of a vehicle. */
+export const vehicleRoutes = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   ...collection(deps),
-  ...single(deps, onDeleted),
+  ...single(deps, hooks),
 ];
 
 const collection = (deps: Deps): PlatformRoute[] => [
@@ -59,7 +59,7 @@ const collection = (deps: Deps): PlatformRoute[] => [
   }),
 ];
 
-const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute[] => [
+const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/vehicles/:vehicleId',
@@ -84,7 +84,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     response: singleSchema(vehicleResponseSchema),
     errors: { 404: missing, 409: duplicate, ...versionMismatchErrors },
     handle: async ({ params, body, context }) => ({
-      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, parseIfMatch(context)),
+      data: await updateVehicle(deps, getCaller(context), params.vehicleId, body, hooks, parseIfMatch(context)),
     }),
   }),
   platformRoute({
@@ -97,7 +97,7 @@ const single = (deps: Deps, onDeleted: readonly VehicleDeleted[]): PlatformRoute
     response: singleSchema(vehicleResponseSchema),
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => ({
-      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, onDeleted, parseIfMatch(context)),
+      data: await deleteVehicle(deps, getCaller(context), params.vehicleId, hooks, parseIfMatch(context)),
     }),
   }),
   platformRoute({

@@ -1,6 +1,7 @@
 import { terminalKey } from '@fleet/jt808';
 import { validationError } from '@fleet/service-kit';
 import { omitUndefined, serializeAttributes } from '../../platform/fields.ts';
+import { isTimezone } from '../../platform/local-time.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
 
@@ -89,17 +90,6 @@ function checkedYear(year: number | null | undefined, now: Date): number | null 
   const latest = now.getUTCFullYear() + 1;
   if (year === null || year === undefined || year <= latest) return year;
   throw validationError([{ path: '/year', message: `must be at most ${latest}` }]);
-}
-
-/** True for IANA names alone: Intl takes offsets such as +05:30 too. */
-export function isTimezone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
-  } catch {
-    // Intl throws for what it does not know, and that is the answer.
-    return false;
-  }
 }
 
 function checkedTimezone(name: string | undefined): string | undefined {

@@ -1,11 +1,9 @@
-import CircuitBreaker from 'opossum';
+import { createCircuitBreaker } from '@fleet/service-kit';
+import type CircuitBreaker from 'opossum';
 import type { RequestCap } from './request-cap.ts';
 
-/** Half of at least this many requests of the last minute failed: the provider is left alone for a while. */
-const requestsToOpen = 10;
-const failedPercent = 50;
-const windowMs = 60_000;
-const leftAloneMs = 30_000;
+const volumeThreshold = 10;
+const resetTimeoutMs = 30_000;
 
 /** A provider did not answer, or not in a way that can be read. */
 export class ProviderError extends Error {
@@ -50,14 +48,10 @@ export class HttpProvider {
 
   constructor(options: HttpProviderOptions) {
     this.#options = options;
-    this.#breaker = new CircuitBreaker((question) => this.#send(question), {
-      // The request has a limit of its own, which also ends its connection.
-      timeout: false,
-      rollingCountTimeout: windowMs,
-      volumeThreshold: requestsToOpen,
-      errorThresholdPercentage: failedPercent,
-      resetTimeout: leftAloneMs,
-      errorFilter: (error: unknown) => error instanceof ProviderRefusal,
+    this.#breaker = createCircuitBreaker((question) => this.#send(question), {
+      volumeThreshold,
+      resetTimeoutMs,
+      isFailure: (error) => !(error instanceof ProviderRefusal),
     });
   }
 

@@ -1,6 +1,6 @@
+import { isNearPath, routePathOf } from '../../domains/planned-routes/route-path.ts';
 import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { isOnSchedule } from '../../platform/schedule.ts';
-import { isNearPath, routePathOf } from '../route-deviation/path.ts';
 import type { RuleContext } from '../rule.ts';
 import { type Area, depthAt } from './area.ts';
 import { areasOf } from './areas.ts';

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { progressOf, type RouteState } from '../../domains/planned-routes/progress.ts';
 import type { StoredRoute, Waypoint } from '../../domains/planned-routes/schema.ts';
 import type { Position } from '../../geometry/positions.ts';
 import { away, contextOf, routeOf, type Sketch, startMs, Watched } from '../../testing/tracks.ts';
-import { progressOf, type RouteState, routeRule } from './route-rule.ts';
+import { routeRule } from './route-rule.ts';
 
 const driving = (...routes: readonly StoredRoute[]): Watched<RouteState> =>
   new Watched(routeRule, contextOf({ routes }));

@@ -1,5 +1,6 @@
 import type { LastLocation } from '../../domains/last-positions/schema.ts';
-import type { Progress } from '../../domains/planned-routes/rules.ts';
+import { type Beyond, type OnRoute, type RouteState, routeRuleName } from '../../domains/planned-routes/progress.ts';
+import { placeOnPath, type RoutePath, routePathOf, type Stop } from '../../domains/planned-routes/route-path.ts';
 import type { RouteEvent, StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { distanceM, type Position } from '../../geometry/positions.ts';
@@ -7,36 +8,6 @@ import { isOnSchedule } from '../../platform/schedule.ts';
 import type { Report } from '../../telemetry/report.ts';
 import { raisedBy } from '../of-report.ts';
 import { type Outcome, quiet, type Raised, type Rule } from '../rule.ts';
-import { placeOnPath, type RoutePath, routePathOf, type Stop } from './path.ts';
-
-/** Consecutive fixes beyond the deviation. */
-interface Beyond {
-  readonly sinceMs: number;
-  readonly fixes: number;
-  /** The deviation was reported; it ends when the vehicle is back. */
-  readonly isDeviation?: true;
-}
-
-/** Progress of a vehicle on one route. */
-export interface OnRoute {
-  /** Of the path and the stops. */
-  readonly code: string;
-  /** Newest position along the path; null before the first. */
-  readonly alongM: number | null;
-  /** Next stop; after the last one when the route is completed. */
-  readonly next: number;
-  readonly beyond?: Beyond;
-}
-
-/** State of a vehicle's routes. */
-export interface RouteState {
-  readonly latitude: number;
-  readonly longitude: number;
-  /** Device time of the last counted fix. */
-  readonly ms: number;
-  /** By route id. */
-  readonly routes: Readonly<Record<string, OnRoute>>;
-}
 
 const fixesNeeded = 3;
 const timeNeededMs = 60_000;
@@ -49,7 +20,7 @@ const nearlyM = 1;
  * next one.
  */
 export const routeRule: Rule<RouteState> = {
-  name: 'route',
+  name: routeRuleName,
   takesLate: false,
   step(state, report, { routes }): Outcome<RouteState> {
     if (routes.length === 0) return quiet<RouteState>(undefined);
@@ -185,19 +156,4 @@ function raise(
   if (!notifyOn.includes(event)) return;
   const attributes = { event, route_id: _id, route_name: name, ...more };
   raised.push(raisedBy(report, { type, subject, attributes }));
-}
-
-/** Returns a vehicle's progress on a route from the rule's state; null if it is unknown. */
-export function progressOf(route: StoredRoute, state: RouteState | undefined): Progress | null {
-  const known = state?.routes[route._id];
-  const { code, totalM } = routePathOf(route);
-  if (known === undefined || known.code !== code || known.alongM === null) return null;
-  const left = totalM === 0 ? 0 : Math.max(0, 1 - known.alongM / totalM);
-  const last = route.waypoints.length - 1;
-  return {
-    waypointIndex: last < 0 ? null : Math.min(known.next, last),
-    distanceRemainingM: Math.round(route.distanceM * left),
-    secondsRemaining: route.durationSeconds === 0 && left > 0 ? null : Math.round(route.durationSeconds * left),
-    isOffRoute: known.beyond !== undefined,
-  };
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '@fleet/service-kit';
-import CircuitBreaker from 'opossum';
+import { AppError, createCircuitBreaker } from '@fleet/service-kit';
+import type CircuitBreaker from 'opossum';
 import type { GatewayName, Order } from '../schema.ts';
 
 /** What a gateway makes of an order. */
@@ -78,14 +78,10 @@ export class GatewayBreaker {
   readonly #breaker: CircuitBreaker<[() => Promise<unknown>]>;
 
   constructor() {
-    this.#breaker = new CircuitBreaker((work: () => Promise<unknown>) => work(), {
-      // Requests have limits of their own.
-      timeout: false,
-      rollingCountTimeout: 60_000,
+    this.#breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
       volumeThreshold: 10,
-      errorThresholdPercentage: 50,
-      resetTimeout: 30_000,
-      errorFilter: (error: unknown) => !(error instanceof GatewayError),
+      resetTimeoutMs: 30_000,
+      isFailure: (error) => error instanceof GatewayError,
     });
   }
 

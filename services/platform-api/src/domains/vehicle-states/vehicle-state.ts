@@ -1,9 +1,9 @@
-import type { LastLocation } from '../domains/last-positions/schema.ts';
-import type { OdometerState } from '../domains/positions/odometer.ts';
-import type { Vehicle } from '../domains/vehicles/schema.ts';
-import type { Heartbeat } from './heartbeat.ts';
-import type { LatestReadings } from './latest-readings.ts';
-import type { RuleStates } from './pass-rules.ts';
+import type { Heartbeat } from '../../telemetry/heartbeat.ts';
+import type { LatestReadings } from '../../telemetry/latest-readings.ts';
+import type { RuleStates } from '../../telemetry/pass-rules.ts';
+import type { LastLocation } from '../last-positions/schema.ts';
+import type { OdometerState } from '../positions/odometer.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
 
 /** Number of recent reports, by time and hash, with which repetitions are detected. */
 export const recentReports = 16;

@@ -1,6 +1,6 @@
 import { type Collection, type Database, findByIds, isDuplicateKey, type Redis } from '@fleet/storage';
-import type { Vehicle } from '../domains/vehicles/schema.ts';
-import { writeThrottled } from '../store/throttled-writes.ts';
+import { writeThrottled } from '../../store/throttled-writes.ts';
+import type { Vehicle } from '../vehicles/schema.ts';
 import type { VehicleState } from './vehicle-state.ts';
 
 /** A state in MongoDB: queried fields beside the JSON of all. */
@@ -20,21 +20,12 @@ const stateKey = (imei: string): string => `rule-state:${imei}`;
 const locationKey = (imei: string): string => `last-location:${imei}`;
 /** Marks a terminal as removed, so that in-flight writes do not restore its state. */
 const formerKey = (imei: string): string => `former-terminal:${imei}`;
-const placeKey = (partition: number): string => `telemetry-place:${partition}`;
 const readAtOnce = 500;
 const idsPerPage = 5_000;
 /** Longer than any replica caches the terminal's vehicle. */
 const formerForSeconds = 3_600;
 
-/** Offset up to which a partition has been processed. */
-export interface PartitionPlace {
-  readonly stream: string;
-  readonly seq: number;
-}
-
 const statesIn = (database: Database): Collection<StoredState> => database.collection<StoredState>(collectionName);
-const placesIn = (database: Database): Collection<PartitionPlace & { readonly _id: string }> =>
-  database.collection('telemetry_places');
 
 // KEYS 1 offset, then 3 for each vehicle: state, location, former. ARGV 1 the expected offset ('' any, without one), 2
 // the new offset, then the values
@@ -62,39 +53,30 @@ return 1`;
 const whose = (vehicleId: number, { terminalSinceMs }: Pick<VehicleState, 'terminalSinceMs'>): string =>
   `${vehicleId}@${terminalSinceMs ?? ''}`;
 
-const placeText = ({ stream, seq }: PartitionPlace): string => `${seq}@${stream}`;
-
-/** Returns the offset of a partition in Redis; null without one. */
-export async function readPlace(redis: Redis, partition: number): Promise<PartitionPlace | null> {
-  const text = await redis.get(placeKey(partition));
-  const [, seq, stream = ''] = /^(\d+)@(.*)$/.exec(text ?? '') ?? [];
-  return seq === undefined ? null : { stream, seq: Number(seq) };
-}
-
-/** Another replica has taken over the partition. */
-export class PartitionLost extends Error {
-  override readonly name = 'PartitionLost';
+/** The Redis key of an offset, its expected value (empty: any, or none) and its next value. */
+export interface OffsetChange {
+  readonly key: string;
+  readonly expected: string;
+  readonly next: string;
 }
 
 /**
- * Writes the states and last positions of a batch, and the offset, in one script; throws PartitionLost if another
- * replica has taken over. Returns `emptied` if Redis has lost its offset.
+ * Writes the states and last positions of a batch, and the offset, in one script. Writes nothing and returns `conflict`
+ * if another replica has changed the offset; returns `emptied` if Redis has lost it.
  */
 export async function writeStates(
   redis: Redis,
-  partition: number,
-  expected: PartitionPlace | null,
-  place: PartitionPlace,
+  { key, expected, next }: OffsetChange,
   states: ReadonlyMap<string, VehicleState>,
-): Promise<'written' | 'emptied'> {
-  const keys = [placeKey(partition)];
-  const values = [expected === null ? '' : placeText(expected), placeText(place)];
+): Promise<'written' | 'emptied' | 'conflict'> {
+  const keys = [key];
+  const values = [expected, next];
   for (const [imei, state] of states) {
     keys.push(stateKey(imei), locationKey(imei), formerKey(imei));
     values.push(JSON.stringify(state), JSON.stringify(state.location), whose(state.vehicleId, state));
   }
   const applied = await redis.eval(applyScript, { keys, arguments: values });
-  if (applied === 0) throw new PartitionLost(`partition ${partition} belongs to another replica`);
+  if (applied === 0) return 'conflict';
   return applied === 2 ? 'emptied' : 'written';
 }
 
@@ -220,35 +202,4 @@ export async function storeStates(
       if (!isDuplicateKey(error) || attempt >= 3) throw error;
     }
   }
-}
-
-/** Returns the offset of a partition when all of its states were last in MongoDB. */
-export async function readStoredPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
-  return placesIn(database).findOne({ _id: String(partition) });
-}
-
-/** Saves the offset of a partition. */
-export async function storePlace(
-  database: Database,
-  partition: number,
-  { stream, seq }: PartitionPlace,
-): Promise<void> {
-  await placesIn(database).updateOne({ _id: String(partition) }, { $set: { stream, seq } }, { upsert: true });
-}
-
-const historyId = (partition: number): string => `history:${partition}`;
-
-/** Returns the offset up to which the history has all points of a partition. */
-export async function readHistoryPlace(database: Database, partition: number): Promise<PartitionPlace | null> {
-  return placesIn(database).findOne({ _id: historyId(partition) });
-}
-
-/** Saves the offset up to which the history has all points. */
-export async function storeHistoryPlace(
-  database: Database,
-  partition: number,
-  { stream, seq }: PartitionPlace,
-): Promise<void> {
-  const _id = historyId(partition);
-  await placesIn(database).updateOne({ _id }, { $set: { stream, seq } }, { upsert: true });
 }

@@ -1,15 +1,14 @@
 import { type DeviceAccessEvent, DurableConsumer, decodeJson, deviceAccessed, ensureStreams } from '@fleet/bus';
-import type { Running } from '@fleet/service-kit';
-import type { Deps } from '../../platform/deps.ts';
-import { RetryUntilSuccess } from '../../platform/retry-until-success.ts';
-import { isErased } from '../accounts/use-cases.ts';
-import { hadTerminal } from '../vehicles/rules.ts';
-import { vehicleByImei } from '../vehicles/use-cases.ts';
-import { insertOnce } from './store.ts';
+import { type Running, retryUntilSuccess } from '@fleet/service-kit';
+import { isErased } from '../domains/accounts/use-cases.ts';
+import { recordOnce } from '../domains/audit/use-cases.ts';
+import { hadTerminal } from '../domains/vehicles/rules.ts';
+import { vehicleByImei } from '../domains/vehicles/use-cases.ts';
+import type { Deps } from '../platform/deps.ts';
 
 const actionByKind = { command: 'devices.command', view: 'video.view', deletion: 'videos.delete' } as const;
 
-type AuditServerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
+type ConsumerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 
 const maxInFlight = 16;
 
@@ -17,7 +16,7 @@ const maxInFlight = 16;
  * Notes what is done with devices by API keys of the Device API, which keeps no audit log of its own: what was told while nobody was here, too. All replicas share
  * it, and each use is one entry.
  */
-export function serveAuditLog(deps: AuditServerDeps): Running {
+export function consumeDeviceAccess(deps: ConsumerDeps): Running {
   const { bus, log, config } = deps;
   const onError = (error: unknown): void => log.warn({ err: error }, 'an entry of the audit log is not written yet');
   let consumer: DurableConsumer | undefined;
@@ -37,14 +36,14 @@ export function serveAuditLog(deps: AuditServerDeps): Running {
       },
     });
   };
-  const failureMessage = 'what is told to the audit log is not listened for yet';
-  let startup = new RetryUntilSuccess(log, failureMessage, start);
+  const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not consume audit events yet');
+  let startup = retryUntilSuccess(start, onStartError);
   let restarting: Promise<void> = Promise.resolve();
   // A broker may come back empty, and not have its answers ready at once.
   const unsubscribe = bus.onReconnect(() => {
     restarting = restarting.then(async () => {
       await startup.stop();
-      startup = new RetryUntilSuccess(log, failureMessage, start);
+      startup = retryUntilSuccess(start, onStartError);
     });
   });
   return {
@@ -67,7 +66,7 @@ function parseAccess(data: Uint8Array): DeviceAccessEvent | null {
   }
 }
 
-async function recordAccess({ records }: AuditServerDeps, access: DeviceAccessEvent): Promise<void> {
+async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent): Promise<void> {
   const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = access;
   const vehicle = await vehicleByImei(records, imei);
   // A device of no account is nobody's vehicle; nor is one that has come into the vehicle since.
@@ -85,5 +84,5 @@ async function recordAccess({ records }: AuditServerDeps, access: DeviceAccessEv
   const entry = { userId: null, keyId, action: actionByKind[kind], target };
   // Of an account whose personal fields have been removed nothing personal is kept, when it comes late either.
   const personalFields = (await isErased(records, accountId)) ? { detail: {}, ip: null } : { detail, ip: address };
-  await insertOnce(records, { id, accountId, at }, { ...entry, ...personalFields });
+  await recordOnce(records, { id, accountId, at }, { ...entry, ...personalFields });
 }

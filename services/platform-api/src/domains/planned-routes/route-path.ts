@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { StoredRoute } from '../../domains/planned-routes/schema.ts';
 import { distanceToLineM, type FlatLine, toFlatLine } from '../../geometry/flat-lines.ts';
 import { degreeM, distanceM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
 import { toPairs } from '../../platform/coordinates.ts';
+import type { StoredRoute } from './schema.ts';
 
 /** The path of a route, prepared for searches. */
 export interface RoutePath {

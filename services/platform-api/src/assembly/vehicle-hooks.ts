@@ -1,0 +1,31 @@
+import { cancelWaitingCommands } from '../domains/commands/use-cases.ts';
+import { endDriverSessions } from '../domains/drivers/sessions.ts';
+import { dropVehicleFromGeofences } from '../domains/geofences/queries.ts';
+import { releaseMediaOf } from '../domains/media/removal.ts';
+import { deletePreferences } from '../domains/notifications/preferences.ts';
+import { dropVehicleFromRoutes } from '../domains/planned-routes/queries.ts';
+import { endLinksOfVehicle } from '../domains/share-links/use-cases.ts';
+import { endSharesOfVehicle } from '../domains/vehicle-shares/use-cases.ts';
+import { deleteTerminalState } from '../domains/vehicle-states/commands.ts';
+import type { VehicleHooks } from '../domains/vehicles/hooks.ts';
+import { dropVehicleFromWebhooks } from '../domains/webhooks/use-cases.ts';
+import { forgetAttachments } from '../event-consumers/attachment-requests.ts';
+import type { Deps } from '../platform/deps.ts';
+
+/** Returns the work of the domains after changes of vehicles. Each hook runs even if another one failed; then all of them run again. */
+export const createVehicleHooks = (deps: Deps): VehicleHooks => ({
+  deleted: [
+    (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
+    (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
+    (vehicle) => dropVehicleFromGeofences(deps, vehicle, vehicle._id),
+    (vehicle) => dropVehicleFromRoutes(deps, vehicle, vehicle._id),
+    (vehicle) => endLinksOfVehicle(deps, vehicle, vehicle._id),
+    (vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id),
+    (vehicle) => dropVehicleFromWebhooks(deps, vehicle, vehicle._id),
+    (vehicle) => deleteTerminalState(deps, vehicle),
+    (vehicle) => forgetAttachments(deps, vehicle),
+    (vehicle) => releaseMediaOf(deps, vehicle, vehicle._id),
+    (vehicle) => deletePreferences(deps, { vehicleId: vehicle._id }),
+  ],
+  terminalRemoved: [(vehicle) => cancelWaitingCommands(deps, vehicle, vehicle._id, vehicle.imei)],
+});

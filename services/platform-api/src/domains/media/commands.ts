@@ -1,0 +1,1 @@
+export { changeMedia } from './store.ts';

@@ -1,0 +1,1 @@
+export { findByKey, findRemoval } from './store.ts';

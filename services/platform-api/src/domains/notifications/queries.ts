@@ -1,0 +1,1 @@
+export { findNotification } from './store.ts';

@@ -1,0 +1,1 @@
+export { appendPositions, type LeftOut } from './store.ts';

@@ -1,0 +1,1 @@
+export { knownPoints } from './store.ts';

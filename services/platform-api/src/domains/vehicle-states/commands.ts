@@ -1,0 +1,7 @@
+export {
+  deletePreviousState,
+  deleteTerminalState,
+  restoreStates,
+  storeStates,
+  writeStates as writeBatchStates,
+} from './state-store.ts';

@@ -1,0 +1,1 @@
+export { allStoredStates, readStates, readStatesOfRedis, readStoredStates } from './state-store.ts';

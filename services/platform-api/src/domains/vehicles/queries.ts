@@ -1,0 +1,1 @@
+export { findVehicleByImei, findVehiclesByImei, ownersOfVehicles, vehiclesIn } from './store.ts';
