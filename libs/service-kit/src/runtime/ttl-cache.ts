@@ -6,8 +6,9 @@ export class TtlCache<V, K extends string | number = string> {
 
   /** Invented keys must not fill the memory: beyond `maxEntries` the least recently used entries are evicted. */
   constructor({ ttlMs, maxEntries = 10_000 }: { ttlMs: number; maxEntries?: number }) {
-    // Without a resolution the cache reuses a clock value for a millisecond and starts a timer for it.
-    this.#entries = new LRUCache({ max: maxEntries, ttl: ttlMs, ttlResolution: 0 });
+    // The clock is read at each call, so that tests can replace it; no timer runs for the cache.
+    const perf = { now: () => performance.now() };
+    this.#entries = new LRUCache({ max: maxEntries, ttl: ttlMs, ttlResolution: 0, perf });
   }
 
   /** Returns the cached value, or calls `load`. Concurrent callers share one call. */

@@ -158,7 +158,7 @@ describe('the worker of the command queue', () => {
     try {
       await withWorker({ leaseTtlMs: 600 }, async () => {
         await waitFor(() => terminals.seen.length === 1);
-        const other = { owner: 'another replica', until: new Date(Date.now() + 3_600_000) };
+        const other = { holder: 'another replica', expiresAt: new Date(Date.now() + 3_600_000) };
         await harness.deps.database
           .collection<{ _id: string }>('command_queue_leases')
           .updateOne({ _id: imei }, { $set: other });
