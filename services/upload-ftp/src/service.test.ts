@@ -135,7 +135,7 @@ describe('settings of upload-ftp', () => {
 
   it.each([
     [{ FTP_PASV_MIN: '400', FTP_PASV_MAX: '300' }, /FTP_PASV_MIN is above/],
-    [{ FTP_TLS_CERT_FILE: '/x' }, /need each other/],
+    [{ FTP_TLS_CERT_FILE: '/x' }, /must be set together/],
     [{ FTP_TLS_REQUIRED: 'true' }, /FTP_TLS_REQUIRED needs/],
     [{ UPLOAD_HTTP_URL: 'x' }, /UPLOAD_HTTP_URL/],
   ])('refuses %j', (env, fault) => {

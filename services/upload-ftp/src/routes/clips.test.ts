@@ -71,7 +71,7 @@ describe('GET /clips/:uploadId/original', () => {
     }
     const { status, headers, body } = await harness.get(upload, 'original', { range: 'bytes=100001-' });
     expect([status, headers['content-range']]).toEqual([416, 'bytes */100001']);
-    expect(parseError(body)).toEqual({ status: 416, error: 'The file has 100001 bytes: none of the range is there.' });
+    expect(parseError(body)).toEqual({ status: 416, error: 'The file has 100001 bytes. The requested range lies outside.' });
   });
 
   it('gives a range only of the version that If-Range names', async () => {
@@ -236,7 +236,7 @@ describe('GET /clips/:uploadId/mp4', () => {
     for (const _ of [1, 2]) {
       const { status, body } = await harness.get(noise, 'mp4');
       expect(status).toBe(422);
-      expect(parseError(body)).toEqual({ status: 422, error: 'The clip has no video that can be read.' });
+      expect(parseError(body)).toEqual({ status: 422, error: 'The clip has no readable video.' });
     }
     expect((await harness.get(noise, 'original')).status).toBe(200);
     expect((await harness.get(await harness.createUpload({ 'clip.avi': avi }), 'mp4')).status).toBe(200);
