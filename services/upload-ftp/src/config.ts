@@ -36,7 +36,12 @@ export const schema = envSchema({
   },
   FTP_PASV_MIN: { ...port, minimum: 1, default: 30_000, description: 'first passive port' },
   FTP_PASV_MAX: { ...port, minimum: 1, default: 30_099, description: 'last passive port' },
-  FTP_MAX_CONNECTIONS: { type: 'integer', minimum: 1, default: 1_000, description: 'limit on concurrent control connections' },
+  FTP_MAX_CONNECTIONS: {
+    type: 'integer',
+    minimum: 1,
+    default: 1_000,
+    description: 'limit on concurrent control connections',
+  },
   FTP_TLS_CERT_FILE: {
     type: 'string',
     optional: true,
@@ -54,7 +59,11 @@ export const schema = envSchema({
     default: 5 * minute,
     description: 'a control connection without commands and transfers is closed after this time',
   },
-  FTP_DATA_IDLE_MS: { ...durationMs, default: minute, description: 'a transfer that receives no data is aborted after this time' },
+  FTP_DATA_IDLE_MS: {
+    ...durationMs,
+    default: minute,
+    description: 'a transfer that receives no data is aborted after this time',
+  },
   FTP_DATA_CONNECT_MS: { ...durationMs, default: 10_000, description: 'wait for a data connection before 425 is sent' },
   FTP_LOST_CONTROL_GRACE_MS: {
     ...durationMs,
@@ -76,8 +85,16 @@ export const schema = envSchema({
     description: 'with less free space, no upload is granted, and pictures wait in EVENTS',
   },
   UPLOAD_CREDENTIAL_MS: { ...durationMs, default: 30 * day, description: 'validity of a credential' },
-  UPLOAD_SILENCE_MS: { ...durationMs, default: 10 * minute, description: 'an upload fails after this time without data while the device is connected' },
-  UPLOAD_PATIENCE_MS: { ...durationMs, default: day, description: 'an upload fails without any data this long after the request' },
+  UPLOAD_SILENCE_MS: {
+    ...durationMs,
+    default: 10 * minute,
+    description: 'an upload fails after this time without data while the device is connected',
+  },
+  UPLOAD_PATIENCE_MS: {
+    ...durationMs,
+    default: day,
+    description: 'an upload fails without any data this long after the request',
+  },
   UPLOAD_PAUSED_MS: { ...durationMs, default: 7 * day, description: 'an upload fails when paused for this long' },
   UPLOAD_UNCONFIRMED_MS: {
     ...durationMs,

@@ -145,7 +145,10 @@ export class AttachmentSession {
     }
     if (expectation === null || !(await this.#join(expectation, decoded.body))) {
       lists.inc({ result: 'refused' });
-      log.debug({ ip: this.#transport.remoteAddress, imei: terminalKey(frame.phone) }, 'refused unexpected attachments');
+      log.debug(
+        { ip: this.#transport.remoteAddress, imei: terminalKey(frame.phone) },
+        'refused unexpected attachments',
+      );
       this.#refuse(frame);
       return;
     }

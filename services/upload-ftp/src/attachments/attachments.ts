@@ -38,8 +38,7 @@ export interface RunningAttachments {
 /** Starts the server that receives attachments of alarms, and returns its address to requests over the bus. */
 export async function startAttachments(deps: AttachmentDeps): Promise<RunningAttachments> {
   const { config, bus, database, media, disk, lifecycle, log } = deps;
-  const onError = (error: unknown): void =>
-    log.warn({ err: error }, 'attachment task failed, retrying');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'attachment task failed, retrying');
   const metrics = createAttachmentMetrics(deps.metrics);
   const expectedAttachments = new ExpectedAttachments(database);
   const alarms = new Alarms({ media, expectedAttachments, log, limits: toAlarmLimits(config) });

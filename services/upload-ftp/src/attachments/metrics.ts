@@ -20,9 +20,11 @@ export function createAttachmentMetrics(registry: Registry): AttachmentMetrics {
     new Counter({ name: `upload_ftp_attachment_${name}_total`, help, labelNames, registers: [registry] });
   return {
     lists: counter('lists', '0x1210: accepted, refused, unreadable, or failed for an internal reason', ['result']),
-    files: counter('files', '0x1212: stored now, stored before, incomplete, refused, or failed for an internal reason', [
-      'result',
-    ]),
+    files: counter(
+      'files',
+      '0x1212: stored now, stored before, incomplete, refused, or failed for an internal reason',
+      ['result'],
+    ),
     bytes: counter('bytes', 'bytes of attachments written'),
     closed: counter('closed', 'closed attachment connections by reason', ['reason']),
     dropped: counter('dropped', 'discarded input by kind', ['kind']),

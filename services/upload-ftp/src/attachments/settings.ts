@@ -25,20 +25,29 @@ export const attachmentSettings = {
     ...count,
     minimum: 0,
     default: 0,
-    description: 'limit on connections from one remote address, 0 = no limit; carriers put thousands behind one address',
+    description:
+      'limit on connections from one remote address, 0 = no limit; carriers put thousands behind one address',
   },
   ATTACHMENT_LOGIN_LIMIT_MS: {
     ...durationMs,
     default: 30_000,
     description: 'a connection without an accepted list (0x1210) is closed after this time',
   },
-  ATTACHMENT_IDLE_MS: { ...durationMs, default: 120_000, description: 'a connection that receives no data is closed after this time' },
+  ATTACHMENT_IDLE_MS: {
+    ...durationMs,
+    default: 120_000,
+    description: 'a connection that receives no data is closed after this time',
+  },
   ATTACHMENT_RESUME_MS: {
     ...durationMs,
     default: 600_000,
     description: 'how long incomplete files are retained for a terminal to reconnect',
   },
-  ATTACHMENT_STOP_GRACE_MS: { ...durationMs, default: 10_000, description: 'wait for attachments in transfer at a stop' },
+  ATTACHMENT_STOP_GRACE_MS: {
+    ...durationMs,
+    default: 10_000,
+    description: 'wait for attachments in transfer at a stop',
+  },
   ATTACHMENT_MAX_FILES: { ...count, maximum: 255, default: 64, description: 'limit on files of one alarm' },
   ATTACHMENT_MAX_FILE_BYTES: {
     ...bytes,
@@ -46,7 +55,11 @@ export const attachmentSettings = {
     default: 256 * 1024 ** 2,
     description: 'size limit of one attachment in bytes',
   },
-  ATTACHMENT_MAX_ALARM_BYTES: { ...bytes, default: 1024 ** 3, description: 'size limit of all attachments of one alarm in bytes' },
+  ATTACHMENT_MAX_ALARM_BYTES: {
+    ...bytes,
+    default: 1024 ** 3,
+    description: 'size limit of all attachments of one alarm in bytes',
+  },
   ATTACHMENT_MAX_OPEN_FILES: {
     ...count,
     default: 1_000,

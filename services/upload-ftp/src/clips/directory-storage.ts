@@ -31,7 +31,8 @@ export class DirectoryStorage implements ClipStorage {
       const file = await open(this.#path(ref, name));
       return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
     } catch (error) {
-      if (isNotFoundError(error)) throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
+      if (isNotFoundError(error))
+        throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
       throw error;
     }
   }
@@ -44,7 +45,8 @@ export class DirectoryStorage implements ClipStorage {
     try {
       await rename(localFile, this.#path(ref, 'mp4'));
     } catch (error) {
-      if (isNotFoundError(error)) throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
+      if (isNotFoundError(error))
+        throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
       throw error;
     }
     const stored = await this.find(ref, 'mp4');

@@ -148,7 +148,10 @@ export class Mp4Converter {
     if (error instanceof NotConvertibleError) return this.#recordFailure(id, error.message, error);
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {
-      this.#options.log.warn({ uploadId: id, reason: error.message, said: error.stderr.slice(-5) }, 'could not convert a clip to MP4');
+      this.#options.log.warn(
+        { uploadId: id, reason: error.message, said: error.stderr.slice(-5) },
+        'could not convert a clip to MP4',
+      );
       const sentence = error.isTimeout
         ? 'The clip could not be converted to MP4 in time.'
         : 'The clip cannot be converted to MP4 because its video is damaged.';

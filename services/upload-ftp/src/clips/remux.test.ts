@@ -43,17 +43,20 @@ describe('remuxClip with one file', () => {
     ['h264-raw.h264', ['h264']],
     ['h265-raw.h265', ['hevc']],
     ['h265-pcma.mkv', ['hevc', 'aac']],
-  ] as const)('remuxes %s with unchanged frames, browser-compatible sound and the index at the start', async (name, codecs) => {
-    const source = await sample(name);
-    const output = await remux([source]);
-    expect(await readCodecs(output)).toEqual(codecs);
-    expect(await isFastStart(output)).toBe(true);
-    const [before, after] = [await decodeFile(source), await decodeFile(output)];
-    expect(after.pictures).toBe(30);
-    expect(after.pictureHash).toBe(before.pictureHash);
-    expect(after.videoSeconds).toBeCloseTo(2, 0);
-    expect(Math.abs(after.soundSeconds - (codecs.length === 2 ? 2 : 0))).toBeLessThan(0.4);
-  });
+  ] as const)(
+    'remuxes %s with unchanged frames, browser-compatible sound and the index at the start',
+    async (name, codecs) => {
+      const source = await sample(name);
+      const output = await remux([source]);
+      expect(await readCodecs(output)).toEqual(codecs);
+      expect(await isFastStart(output)).toBe(true);
+      const [before, after] = [await decodeFile(source), await decodeFile(output)];
+      expect(after.pictures).toBe(30);
+      expect(after.pictureHash).toBe(before.pictureHash);
+      expect(after.videoSeconds).toBeCloseTo(2, 0);
+      expect(Math.abs(after.soundSeconds - (codecs.length === 2 ? 2 : 0))).toBeLessThan(0.4);
+    },
+  );
 });
 
 describe('remuxClip with several files', () => {
@@ -72,16 +75,19 @@ describe('remuxClip with several files', () => {
     expect(await isFastStart(output)).toBe(true);
   });
 
-  it.each(['h264-raw.h264', 'h265-raw.h265'] as const)('joins %s cut within a frame to the original stream', async (name) => {
-    const bytes = await readFile(await sample(name));
-    const cut = Math.floor(bytes.length / 2) + 7;
-    const pieces = ["1 | 'a'", '-2%d.bin'].map((piece) => join(folder, `${name}-${piece}`));
-    await writeFile(pieces[0] ?? '', bytes.subarray(0, cut));
-    await writeFile(pieces[1] ?? '', bytes.subarray(cut));
-    const [whole, joined] = [await decodeFile(await sample(name)), await decodeFile(await remux(pieces))];
-    expect(joined.pictureHash).toBe(whole.pictureHash);
-    expect(joined.videoSeconds).toBeCloseTo(2, 1);
-  });
+  it.each(['h264-raw.h264', 'h265-raw.h265'] as const)(
+    'joins %s cut within a frame to the original stream',
+    async (name) => {
+      const bytes = await readFile(await sample(name));
+      const cut = Math.floor(bytes.length / 2) + 7;
+      const pieces = ["1 | 'a'", '-2%d.bin'].map((piece) => join(folder, `${name}-${piece}`));
+      await writeFile(pieces[0] ?? '', bytes.subarray(0, cut));
+      await writeFile(pieces[1] ?? '', bytes.subarray(cut));
+      const [whole, joined] = [await decodeFile(await sample(name)), await decodeFile(await remux(pieces))];
+      expect(joined.pictureHash).toBe(whole.pictureHash);
+      expect(joined.videoSeconds).toBeCloseTo(2, 1);
+    },
+  );
 });
 
 describe('remuxClip with unsupported files', () => {

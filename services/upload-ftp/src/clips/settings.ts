@@ -13,7 +13,13 @@ export const clipSettings = {
     description: 'key of the signatures in URLs of clips and files, the same in device-api and platform-api',
   },
   FFMPEG_PATH: { ...text, default: 'ffmpeg', description: 'path of ffmpeg, which converts clips to MP4' },
-  MP4_PARALLEL: { type: 'integer', minimum: 1, maximum: 64, default: 2, description: 'limit on concurrent MP4 conversions' },
+  MP4_PARALLEL: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 64,
+    default: 2,
+    description: 'limit on concurrent MP4 conversions',
+  },
   MP4_LIMIT_MS: { ...durationMs, default: 600_000, description: 'time limit of one ffmpeg run' },
   MP4_WAIT_MS: {
     ...durationMs,

@@ -110,7 +110,11 @@ describe('evaluateUpload', () => {
 
   it.each<[string, Partial<UploadRecord>, string]>([
     ['success and whole files', { files, result: { code: 0, atMs: at(1) } }, 'completed'],
-    ['success and whole files while paused', { status: 'paused', files, result: { code: 0, atMs: at(1) } }, 'completed'],
+    [
+      'success and whole files while paused',
+      { status: 'paused', files, result: { code: 0, atMs: at(1) } },
+      'completed',
+    ],
     ['success without whole files', { result: { code: 0, atMs: at(1) } }, 'wait'],
     [
       'success without whole files for a long time',

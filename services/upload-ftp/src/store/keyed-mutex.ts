@@ -1,9 +1,9 @@
-/** Works on one thing after the other, for each name: what is done with one thing never overlaps. */
+/** Runs tasks of the same name one after another, so that they never overlap. */
 export class KeyedMutex {
-  /** The last work under way for each name. */
+  /** The last task of each name. */
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** Does the work once everything before it, of the same name, has ended. */
+  /** Runs a task once all earlier tasks of the same name have ended. */
   runExclusive<T>(name: string, task: () => Promise<T>): Promise<T> {
     const previous = this.#tails.get(name) ?? Promise.resolve();
     const current = previous.then(task, task).finally(() => {
@@ -13,7 +13,7 @@ export class KeyedMutex {
     return current;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for all running and queued tasks. */
   async waitUntilIdle(): Promise<void> {
     await Promise.allSettled(this.#tails.values());
   }

@@ -3,7 +3,7 @@ import type { Redis } from '@fleet/storage';
 const lockKey = 'upload-ftp:sweep';
 const lastRunKey = 'upload-ftp:last-sweep';
 
-// KEYS 1 lock. ARGV 1 owner, 2 ttl. Takes the lock, or keeps it when it is the owner's.
+// KEYS 1 lock. ARGV 1 owner, 2 ttl. Acquires the lock, or renews it if the owner holds it.
 const acquireScript = `
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return 0 end
@@ -14,7 +14,7 @@ const releaseScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
-/** Lets one replica sweep at a time, in Redis; without Redis nobody does. */
+/** A lease in Redis that lets one replica sweep at a time. Without Redis, no replica sweeps. */
 export class SweepLease {
   readonly #redis: Redis;
   readonly #owner: string;
@@ -34,14 +34,14 @@ export class SweepLease {
     return result === 1;
   }
 
-  /** At a clean stop, so that another goes on at once. */
+  /** Releases the lease at a clean stop, so that another replica continues immediately. */
   async release(): Promise<void> {
     await this.#redis.eval(releaseScript, { keys: [lockKey], arguments: [this.#owner] });
   }
 
   /**
-   * Notes this look at the devices, and within which time the next follows it; answers when the one before was, or null when that is longer ago than it foretold:
-   * nobody knows what happened between.
+   * Records this sweep and the maximum time until the next. Returns the time of the previous sweep. Returns null if
+   * that is longer ago than the previous sweep allowed, because the state of the devices since then is unknown.
    */
   async recordRun(nowMs: number, untilNextMs: number): Promise<number | null> {
     const previous = await this.#redis.set(lastRunKey, `${nowMs} ${untilNextMs}`, {
