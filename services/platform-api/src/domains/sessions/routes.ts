@@ -26,7 +26,7 @@ const sessionSchema = Type.Object(
     user_agent: nullable(Type.String()),
     last_used_at: time,
     expires_at: time,
-    current: Type.Boolean({ description: 'True for the session of the token that asks.' }),
+    current: Type.Boolean({ description: 'True for the session of the token used for this request.' }),
   },
   { title: 'Session' },
 );
@@ -48,7 +48,7 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     method: 'get',
     path: '/auth/sessions',
     operationId: 'listSessions',
-    summary: "The caller's own open sessions",
+    summary: "List the caller's open sessions",
     tags,
     access,
     query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'created_at', 'last_used_at']) }),
@@ -64,7 +64,8 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     method: 'delete',
     path: '/auth/sessions/:id',
     operationId: 'revokeSession',
-    summary: 'End a session, its tokens with it, within five seconds',
+    summary: 'Revoke a session',
+    description: 'The tokens of the session become invalid within five seconds.',
     tags,
     access,
     params: idParams,
@@ -73,7 +74,7 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
       const session = await revokeSession({ records, bus }, caller, params.id, new Date(), parseIfMatch(context));
-      if (session === null) throw new AppError('not_found', 'There is no such session.');
+      if (session === null) throw new AppError('not_found', 'The session does not exist.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
       return { data: response(session, caller) };
     },
