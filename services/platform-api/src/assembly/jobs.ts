@@ -30,12 +30,18 @@ interface JobTiming {
   readonly everyMs: number;
 }
 
-/** Work that one replica does from time to time, for all: what has expired goes, as the embedded database has no indexes that do so. */
+/**
+ * Periodic work that one replica does for all. Jobs delete expired records, because the embedded database has no TTL
+ * indexes.
+ */
 export interface SimpleJob extends JobTiming {
   readonly run: (deps: Deps) => Promise<unknown>;
 }
 
-/** One that may be long: a turn each minute, which answers where to go on, until all is done; `everyMs` is the rest behind that. */
+/**
+ * A long job. It runs one slice a minute, which returns where the next slice continues, or null once all is done. The
+ * job then pauses for `everyMs`.
+ */
 export interface SlicedJob extends JobTiming {
   readonly runSlice: (deps: Deps, slice: JobSlice) => Promise<number | null>;
 }
@@ -45,7 +51,7 @@ export type Job = SimpleJob | SlicedJob;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** One line for each sweep; what it does in a domain is one of its use-cases. */
+/** All jobs. Each calls one use case of a domain. */
 export const jobs: readonly Job[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => purgeExpiredAuth(database) },
   { name: 'mails', everyMs: hourMs, run: (deps) => removeOldMails(deps) },
@@ -72,7 +78,7 @@ export const jobs: readonly Job[] = [
   { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recountAll(deps, slice) },
   { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
-  // Days are kept, not hours.
+  // Retention is counted in days, so an hourly run is sufficient.
   { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice) },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },

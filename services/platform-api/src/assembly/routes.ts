@@ -34,10 +34,10 @@ import type { Deps } from '../platform/deps.ts';
 import { deleteAccount } from './account-deletion.ts';
 import { vehicleDeletionHooks } from './vehicle-deletion.ts';
 
-/** A domain's rows of the route table. */
+/** Returns the rows of one domain. */
 type RouteFactory = (deps: Deps) => readonly PlatformRoute[];
 
-/** One line for each domain, in the order of the OpenAPI document. */
+/** The route tables of all domains, in the order of the OpenAPI document. */
 const routeFactories: readonly RouteFactory[] = [
   authRoutes,
   twoFactorRoutes,

@@ -8,10 +8,10 @@ import { passVehicles } from '../domains/vehicles/use-cases.ts';
 import { removeWebhooksOfUser } from '../domains/webhooks/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 
-/** What a domain does with what a user owned who is being removed: the heir is the account's first owner. */
+/** Removes or transfers what a removed user owned in one domain. The heir is the account's first owner. */
 type UserDeletionHook = (deps: Deps, user: User, heir: User) => Promise<unknown>;
 
-/** One line for each domain; each is one of its use-cases, and may run again where an earlier one failed. */
+/** The hooks of all domains. Each is an idempotent use case, because a retry runs all of them again. */
 export const userDeletionHooks: readonly UserDeletionHook[] = [
   ({ records }, user, heir) => passVehicles(records, user, user._id, heir._id),
   (deps, user) => endSharesOfUser(deps, user._id),

@@ -12,7 +12,10 @@ import { forgetAttachments } from '../event-consumers/attachment-requests.ts';
 import type { Deps } from '../platform/deps.ts';
 import { deleteTerminalState } from '../telemetry/state-store.ts';
 
-/** What the domains do when a vehicle is deleted, a line for each. Each runs even where another failed, and all of them again then. */
+/**
+ * Returns the hooks that run when a vehicle is deleted. Each runs even if another one fails, and a retry runs all of
+ * them again.
+ */
 export const vehicleDeletionHooks = (deps: Deps): readonly VehicleDeleted[] => [
   (vehicle) => endSharesOfVehicle(deps, vehicle, vehicle._id),
   (vehicle) => endDriverSessions(deps, vehicle, vehicle._id),
