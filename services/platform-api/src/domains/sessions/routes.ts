@@ -74,7 +74,7 @@ export const sessionRoutes = ({ records, bus, log }: Pick<Deps, 'records' | 'bus
     handle: async ({ params, context }) => {
       const caller = getCaller(context);
       const session = await revokeSession({ records, bus }, caller, params.id, new Date(), parseIfMatch(context));
-      if (session === null) throw new AppError('not_found', 'The session does not exist.');
+      if (session === null) throw new AppError('not_found', 'There is no such session.');
       await audit({ records, log }, caller, 'sessions.revoke', { type: 'sessions', id: session._id });
       return { data: response(session, caller) };
     },
