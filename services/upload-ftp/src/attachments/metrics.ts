@@ -22,7 +22,7 @@ export function createAttachmentMetrics(registry: Registry): AttachmentMetrics {
     lists: counter('lists', '0x1210: accepted, refused, unreadable, or failed for an internal reason', ['result']),
     files: counter(
       'files',
-      '0x1212: stored now, stored before, incomplete, refused, or failed for an internal reason',
+      '0x1212: kept (stored now), known (stored before), incomplete, refused, or failed for an internal reason',
       ['result'],
     ),
     bytes: counter('bytes', 'bytes of attachments written'),

@@ -83,7 +83,7 @@ export class ClipFileSystem {
   #resolve(path: string | null): ClipPath {
     if (path === null || path === '') throw new FtpError(501, 'A path is required');
     const resolved = resolveClipPath(this.#directory, path);
-    if (resolved === null) throw new FtpError(553, 'Not a possible path');
+    if (resolved === null) throw new FtpError(553, 'Invalid path');
     return resolved;
   }
 }

@@ -237,7 +237,7 @@ export class FtpSession implements UploadConnection {
     const { connection } = this;
     if (directive === 'PORT' || directive === 'EPRT') {
       const target = parseDataAddress(directive, argument);
-      if (target === null) throw new FtpError(501, 'Not an address');
+      if (target === null) throw new FtpError(501, 'Invalid address');
       if (!isClientAddress(target, connection.ip)) throw new FtpError(500, 'The address is not that of the client');
     }
     // ftp-srv leaves the previous data connection open. Its end would later end the new one.

@@ -53,7 +53,7 @@ export const clipRoute = (deps: ClipRouteDeps) =>
       409: 'not completed',
       416: 'the range lies outside the file',
       422: 'the clip cannot be converted to MP4',
-      503: 'the MP4 conversion is not finished, or another reason to retry',
+      503: 'the clip cannot be converted yet; retry later',
     },
     handle: async ({ params, query, context }) => {
       const path: ClipPath = { uploadId: params.uploadId, format: params.format };

@@ -30,11 +30,11 @@ describe('SweepLease', () => {
     expect([await other.acquire(), await one.acquire()]).toEqual([true, false]);
   });
 
-  it('returns the previous sweep of any replica, for as long as that sweep announced', async () => {
+  it('returns the previous sweep of any replica within the interval that it recorded', async () => {
     const [one, other] = [new SweepLease(redis, 'one', ttlMs), new SweepLease(redis, 'other', ttlMs)];
     expect(await one.recordRun(1_000_000, 60_000)).toBeNull();
     expect(await other.recordRun(1_060_000, 300_000)).toBe(1_000_000);
-    // This sweep queries fewer cameras than the previous one. The duration announced by the previous one counts.
+    // This sweep queries fewer cameras than the previous one. The interval recorded by the previous one counts.
     expect(await one.recordRun(1_360_000, 60_000)).toBe(1_060_000);
     expect(await one.recordRun(1_420_001, 60_000)).toBeNull();
     // The clock was set back.

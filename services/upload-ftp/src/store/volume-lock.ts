@@ -8,7 +8,7 @@ import { createFileExclusive } from './create-exclusive.ts';
 
 interface Holder {
   readonly token: string;
-  /** Shown to a process that is refused. */
+  /** Host name for the error message of a refused process. */
   readonly host: string;
   readonly processId: number;
   /** The PID namespace in which the process id is valid; null if unknown. */
