@@ -2,7 +2,10 @@ import type { Logger } from '@fleet/service-kit';
 
 const retryIntervalMs = 1_000;
 
-/** Repeats a piece of work until it succeeds once, so that a service may start before its database; `notYet` is logged each time that it does not. */
+/**
+ * Retries a task until it succeeds once, so that a service can start before its database. Logs `failureMessage` for
+ * each failure.
+ */
 export class RetryUntilSuccess {
   readonly #log: Logger;
   readonly #failureMessage: string;

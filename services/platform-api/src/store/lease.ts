@@ -10,16 +10,19 @@ interface LeaseRecord {
 
 const leaseMs = 30_000;
 const renewIntervalMs = 10_000;
-/** How often a waiting one looks, unless it says otherwise. */
+/** Default interval at which a waiting replica polls. */
 const defaultPollIntervalMs = 500;
 
-/** How a lease is waited for. */
+/** Options of waiting for a lease. */
 export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
   readonly pollIntervalMs?: number;
 }
 
-/** What one replica at a time holds, and another takes over when it dies: a document with an end, prolonged while the holder lives. */
+/**
+ * A lock in the database that one replica holds at a time: a document with an expiry time, which the holder renews.
+ * Another replica takes it over after a crash.
+ */
 export class Lease {
   readonly #leases: Collection<LeaseRecord>;
   readonly #name: string;
@@ -32,7 +35,7 @@ export class Lease {
     this.#name = name;
   }
 
-  /** Waits until the lease is free, then holds it. */
+  /** Waits until the lease is free and acquires it. */
   static async acquire(database: Database, name: string, { signal, ...options }: AcquireOptions = {}): Promise<Lease> {
     const lease = new Lease(database, name);
     const delayMs = options.pollIntervalMs ?? defaultPollIntervalMs;
@@ -41,9 +44,9 @@ export class Lease {
     return lease;
   }
 
-  /** Throws where the lease has run out while its holder was not looking: another replica may be at it. */
+  /** Throws if the lease has expired without renewal, so that another replica may hold it. */
   assertHeld(): void {
-    if (performance.now() > this.#validUntilMs) throw new Error(`the lease ${this.#name} has run out`);
+    if (performance.now() > this.#validUntilMs) throw new Error(`the lease ${this.#name} has expired`);
   }
 
   async release(): Promise<void> {
@@ -78,7 +81,7 @@ export class Lease {
       const renewed = await this.#leases.updateOne({ _id: this.#name, holder: this.#holder }, change);
       if (renewed.modifiedCount === 1) this.#validUntilMs = validUntilMs;
     } catch {
-      // The database is away: `check` says so once the time is over.
+      // The database is unavailable: `assertHeld` throws once the lease has expired.
     }
   }
 }

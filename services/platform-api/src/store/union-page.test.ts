@@ -5,7 +5,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 import type { RecordFields } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
 
-// A real server on a machine that may be busy.
+// Uses a real server, which responds late on a busy machine.
 jest.setTimeout(60_000);
 
 interface Item extends RecordFields {
@@ -41,7 +41,7 @@ const toIds = (found: readonly Item[]): number[] => found.map(({ _id }) => _id);
 
 describe('findUnionPage', () => {
   it.each(['id', 'name', 'createdAt', 'updatedAt'])(
-    'returns the pages that one query returns, by %s',
+    'returns the same pages as one query, by %s',
     async (field) => {
       const order = field === 'id' ? '_id' : field;
       for (const direction of [1, -1] as const) {
@@ -59,7 +59,7 @@ describe('findUnionPage', () => {
     },
   );
 
-  it('returns all of both lists without paging, and one list where the other is empty', async () => {
+  it('returns all of both lists without paging, and one list if the other is empty', async () => {
     const sorting = { field: 'id', direction: 1 } as const;
     const both = await findUnionPage(items(), [{ list: 2 }, { list: 3 }], sorting);
     expect(toIds(both.items)).toEqual(
