@@ -71,6 +71,6 @@ export function checkMapSettings(settings: MapSettings): void {
   const missing = roles.filter((role) => settings[role] !== 'embedded' && settings[`${role}_URL`] === undefined);
   if (missing.length > 0)
     throw new ConfigError(
-      `The configuration is wrong: ${missing.map((role) => `${role}=${settings[role]} requires ${role}_URL`).join('; ')}.`,
+      `The configuration is wrong: ${missing.map((role) => `${role}=${settings[role]} needs ${role}_URL`).join('; ')}.`,
     );
 }
