@@ -1,6 +1,6 @@
 const maxKept = 10_000;
 
-/** Caches values for a time. Concurrent callers share one read. */
+/** Caches values for a limited time. Concurrent callers share one read. */
 export class AgedCache<K, V> {
   readonly #maxAgeMs: number;
   readonly #kept = new Map<K, { readonly value: Promise<V>; readonly atMs: number }>();

@@ -11,7 +11,7 @@ import type { Deps } from '../platform/deps.ts';
 import { AgedCache } from './aged-cache.ts';
 import type { KnownPreferences } from './rules.ts';
 
-/** A user without access receives nothing after this time. */
+/** Time after which a user who lost access receives nothing any more. */
 const maxAgeMs = 5_000;
 
 /** The vehicle of a notification. */

@@ -6,7 +6,7 @@ import { PlatformWorld } from '../testing/platform-world.ts';
 import { startTelemetry } from './start.ts';
 import { readPlace } from './state-store.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let redis: ServerProcess;
@@ -24,10 +24,10 @@ afterAll(async () => {
   await redis.remove();
 });
 
-/** The broker, with a stream TELEMETRY that was made when it says so. */
+/** The broker, with a settable creation time of the stream TELEMETRY. */
 class Broker {
   madeAt = '2026-01-31T00:00:00Z';
-  /** So many questions of the management are not answered. */
+  /** Number of management requests that fail. */
   unanswered = 0;
   readonly #reconnected = new Set<() => void>();
   readonly bus: Bus = {
@@ -64,7 +64,7 @@ class Broker {
 }
 
 it.each([0, 1, 3])(
-  'a stream that was made again is read from its beginning, though the broker has no answer to %d questions',
+  'reads a recreated stream from its beginning, also after %d failed requests',
   async (unanswered) => {
     const broker = new Broker();
     const lifecycle = new Lifecycle(createLogger('start-test', 'silent'));

@@ -40,10 +40,10 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   const begin = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamCreatedAt(bus, 'TELEMETRY');
-    if (stream === null) throw new Error('there is no stream TELEMETRY yet');
+    if (stream === null) throw new Error('the stream TELEMETRY does not exist yet');
     if (share !== undefined && stream === read) return;
     // Sequence numbers of a recreated stream are meaningless: everything restarts.
-    if (share !== undefined) log.warn('the stream TELEMETRY was made again: it is read from its beginning');
+    if (share !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
     await share?.stop();
     read = stream;
     const judges = { rules, odometer: advanceOdometer };
@@ -66,8 +66,8 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     });
   };
   // Read before the first alarm, which would wait for it.
-  deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
-  const notYet = 'the stream TELEMETRY cannot be read yet';
+  deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'the built-in places are missing'));
+  const notYet = 'could not read the stream TELEMETRY yet';
   let begun = new RetryUntilSuccess(log, notYet, begin);
   let looking: Promise<void> = Promise.resolve();
   // Checked when the broker is back, because a stream can only be recreated then; its replies may be delayed.

@@ -151,7 +151,7 @@ export class Watched<S> {
     return this;
   }
 
-  /** Returns the findings in short form: second, type and the text of `tell`. */
+  /** Returns the findings in short form: second, type and a text. */
   told(tell: (raised: Raised) => string = ({ subject }) => subject): string[] {
     return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${tell(each)}`);
   }
