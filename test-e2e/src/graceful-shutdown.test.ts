@@ -120,7 +120,7 @@ describe('the local start', () => {
       });
       expect(isAlive(next)).toBe(true);
       expect(isAlive(pid)).toBe(false);
-      expect(harness.product.output()).toMatch(new RegExp(`${name} ended \\(signal SIGKILL\\); starting it again`));
+      expect(harness.product.output()).toMatch(new RegExp(`${name} ended \\(signal SIGKILL\\); restarting it`));
       await waitFor(
         'health',
         async () => (await harness.get('/health').catch(() => undefined))?.status === 200,
