@@ -1,6 +1,8 @@
-// From an alarm at a terminal to a webhook and a websocket, while 1,000 terminals report, through the whole product; beside the floor of the same run, a
-// request to the same receiver from this process. Prints a table. Fails where an alarm is not told of in under a second at the median.
-// Usage: node deploy/bench/alarms.mjs   Settings: TERMINALS (1000), ALARMS (100), REPORT_SECONDS (10), MEDIAN_LIMIT_MS (1000).
+// Measures the time from an alarm at a terminal to a webhook and a websocket, through the whole product, while 1,000
+// terminals report. The floor of the same run is a request from this process to the same receiver. Prints a table.
+// Fails if an alarm takes a second or more at the median.
+// Usage: node deploy/bench/alarms.mjs   Settings: TERMINALS (1000), ALARMS (100), REPORT_SECONDS (10), MEDIAN_LIMIT_MS
+// (1000).
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { createRequire } from 'node:module';
@@ -17,7 +19,7 @@ const [terminalCount, alarmCount, reportSeconds, medianLimitMs] = [
   ['REPORT_SECONDS', 10],
   ['MEDIAN_LIMIT_MS', 1000],
 ].map(([name, usual]) => Number(process.env[name] ?? usual));
-/** When what came, by what its body names. */
+/** Arrival times by what the body identifies. */
 const came = new Map();
 const receiver = await startReceiver((notification) => {
   if (notification.notification_type === 'sos' || notification.floor)
@@ -49,7 +51,8 @@ try {
   headers = { ...headers, authorization: `Bearer ${token}`, 'x-api-key': demo.api_key };
   await ask('/user-webhooks', { url });
 
-  // Where it is noon: at night each that drives raises a notification, and all of them would be told of before the first alarm.
+  // A time zone in which it is noon. At night every driving vehicle raises a notification, and all of them would be
+  // delivered before the first alarm.
   const eastH = 12 - new Date().getUTCHours();
   const timezone = `Etc/GMT${eastH < 0 ? '+' : '-'}${Math.abs(eastH)}`;
   const phones = Array.from({ length: terminalCount }, (_none, at) => String(13_700_000_000 + at).padStart(12, '0'));
@@ -78,7 +81,7 @@ try {
   const until = async (name) => {
     const limit = performance.now() + 60_000;
     while (!came.has(name)) {
-      if (performance.now() > limit) throw new Error(`${name} never came`);
+      if (performance.now() > limit) throw new Error(`${name} never arrived`);
       await sleep(1);
     }
     return came.get(name);
@@ -119,7 +122,7 @@ try {
   const slow = Object.keys(told).filter((who) => !(quantile(told[who], 0.5) < medianLimitMs));
   for (const who of slow)
     console.error(
-      `FAILED: an alarm reaches ${who} in ${quantile(told[who], 0.5).toFixed(1)} ms at the median; it has to be under ${medianLimitMs} ms while ${terminalCount} terminals report.`,
+      `FAILED: an alarm reaches ${who} in ${quantile(told[who], 0.5).toFixed(1)} ms at the median; the limit is ${medianLimitMs} ms while ${terminalCount} terminals report.`,
     );
   if (slow.length > 0) process.exitCode = 1;
   else

@@ -1,5 +1,6 @@
-// `npm run bench -- events`: reports through the rules on one core, from an alarm to whoever is told, and deliveries to webhooks, each beside a floor of the
-// same run. Writes docs/benchmarks-events.md, unless an alarm takes a second or more at the median. Needs nothing that `npm start` does not have; the settings are those of the scripts.
+// `npm run bench -- events`: measures reports through the rules on one core, alarms through to their delivery, and
+// webhook deliveries, each with a floor of the same run. Writes docs/benchmarks-events.md, unless an alarm takes a
+// second or more at the median. Requires nothing beyond what `npm start` needs; the settings are those of the scripts.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

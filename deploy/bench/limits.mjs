@@ -1,4 +1,4 @@
-/** Rate limits that no benchmark reaches: the limiter itself is tested at its defaults. */
+/** Rate limits that no benchmark reaches; the limiter itself is tested with its defaults. */
 export const raisedLimits = {
   RATE_LIMIT_READS_PER_SECOND: '1000000',
   RATE_LIMIT_READS_BURST: '1000000',

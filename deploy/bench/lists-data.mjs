@@ -1,15 +1,16 @@
-// Fills the database of `lists.mjs`: documents are copies of records that the API has created, so that they have the shapes of this release.
+// Fills the database of `lists.mjs`. The documents are copies of records that the API created, so that they have the
+// schema of this release.
 const dayMs = 86_400_000;
 const bucketMs = 600_000;
 const batchSize = 1_000;
-/** Ids of the copies: far above the ids that the API gives. */
+/** Ids of the copies, far above the ids that the API assigns. */
 const firstId = 1_000_000;
 
 const severities = ['critical', 'warning', 'info'];
 const types = ['sos', 'overspeed', 'geofence_enter', 'geofence_exit', 'ignition_on', 'ignition_off', 'device_offline'];
 const actions = ['auth.login', 'vehicles.update', 'drivers.delete', 'commands.send', 'media.view'];
 
-/** Inserts documents in batches; `create` returns the document of an index. */
+/** Inserts documents in batches; `create` returns the document for an index. */
 async function insertAll(collection, count, create) {
   for (let from = 0; from < count; from += batchSize) {
     const length = Math.min(batchSize, count - from);
@@ -20,7 +21,7 @@ async function insertAll(collection, count, create) {
   }
 }
 
-/** Creates what the API creates: one record of each kind, by name. */
+/** Creates one record of each kind through the API; returns them by name. */
 export async function createTemplates(request) {
   const post = (path, body) => request('POST', path, body);
   const vehicle = await post('/api/vehicles', { vehicle_no: 'TEMPLATE1', imei: '013700000001' });
@@ -50,14 +51,14 @@ export async function createTemplates(request) {
   return vehicle.id;
 }
 
-/** Reads the newest record of a collection, to copy it. */
+/** Reads the newest record of a collection as a template for copies. */
 async function templateOf(db, collection) {
   const [found] = await db.collection(collection).find().sort({ _id: -1 }).limit(1).toArray();
   if (found === undefined) throw new Error(`${collection} has no record to copy`);
   return found;
 }
 
-/** Fills one account; ids of its records begin at `offset`. */
+/** Fills one account; the ids of its records start at `offset`. */
 export async function fillAccount(db, { accountId, userId, offset, sizes, templates, webhookId, nowMs }) {
   const first = firstId + offset;
   const idsOf = (count) => Array.from({ length: count }, (_none, at) => first + at);
@@ -115,7 +116,7 @@ export async function fillAccount(db, { accountId, userId, offset, sizes, templa
   }));
   await insert('notifications', sizes.notifications, (index, share) => {
     const createdAt = at(30, share);
-    // Every tenth one is of the same few vehicles.
+    // Every tenth document belongs to the same few vehicles.
     const vehicle = index % 10 === 0 ? index % 50 : index % sizes.vehicles;
     return {
       dedupeKey: `${accountId}:${index}`,
@@ -263,7 +264,9 @@ export async function fillAccount(db, { accountId, userId, offset, sizes, templa
   await fillHistory(db, { accountId, ids: idsOf(sizes.historyVehicles), imeiOf, nowMs, days: sizes.historyDays });
 }
 
-/** A report each 30 seconds for ten hours of each day: half an hour of driving, then half an hour of rest. */
+/**
+ * One report every 30 seconds for ten hours of each day, alternating half an hour of driving and half an hour of rest.
+ */
 async function fillHistory(db, { accountId, ids, imeiOf, nowMs, days }) {
   const today = Math.floor(nowMs / dayMs) * dayMs;
   const startsMs = Array.from({ length: 60 }, (_none, at) => 6 * 3_600_000 + at * bucketMs);
@@ -307,16 +310,16 @@ const copied = [
   'commands',
 ];
 
-/** Reads the records that `createTemplates` has created. */
+/** Reads the records that `createTemplates` created. */
 export async function readTemplates(db) {
   const found = await Promise.all(copied.map(async (name) => [name, await templateOf(db, name)]));
   return { ...Object.fromEntries(found), notifications: {} };
 }
 
-/** The id of the copy with an index, in the account that begins at `offset`. */
+/** Returns the id of a copy by its index, in the account whose ids start at `offset`. */
 export const copyId = (offset, index) => firstId + offset + index;
 
-/** Lets the API give ids above those of the copies. */
+/** Makes the API assign ids above those of the copies. */
 export async function raiseCounters(db) {
   const names = [...copied, 'notifications', 'chat_messages', 'media', 'webhook_deliveries', 'users', 'shares'];
   for (const name of names)

@@ -1,4 +1,4 @@
-// Writes of the database by themselves, and reads beside them.
+// Measures writes of the database alone, and reads during writes.
 const writers = 20;
 const bulkSize = 100;
 const durationMs = 5_000;
@@ -13,14 +13,15 @@ const documentOf = (id) => ({
   createdAt: new Date(),
 });
 
-/** Runs `work` in several loops for some seconds; returns how many a second. */
+/** Runs `work` in several loops for some seconds; returns the rate per second. */
 async function perSecond(loops, work) {
   const startedMs = performance.now();
   let count = 0;
   await Promise.all(
     Array.from({ length: loops }, async () => {
       while (performance.now() - startedMs < durationMs) {
-        // Two steps: `count += await work()` reads the count before it waits, and loses what the other loops add.
+        // Two statements: `count += await work()` reads the count before it waits, and loses the increments of the
+        // other loops.
         const done = await work();
         count += done;
       }
@@ -31,7 +32,7 @@ async function perSecond(loops, work) {
 
 const quantile = (times, part) => times.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(times.length * part) - 1)];
 
-/** Measures a collection with two indexes beside `_id`; returns rows of a table. */
+/** Measures a collection with two indexes in addition to `_id`; returns the rows of a table. */
 export async function measureWrites(db) {
   const collection = db.collection('benchmark_writes');
   await collection.createIndex({ accountId: 1, _id: -1 });

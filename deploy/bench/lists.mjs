@@ -1,6 +1,8 @@
-// `npm run bench -- lists`: every list of the Platform API over two large accounts: latency, and CPU time and memory of the database; then writes and reads of the database
-// by themselves. Writes docs/benchmarks-lists.md, or docs/benchmarks-lists-large.md. Fails where a list's p95 or CPU time is above the limit.
-// Options: `--small` (a twentieth of the data), `--large` (20,000 vehicles), `--only REGEXP` (operation ids), `--data FOLDER` (keeps the data there, and reuses it). MONGODB_URL names another server to measure; its CPU time is unknown then.
+// `npm run bench -- lists`: measures every list of the Platform API with two large accounts: latency, and CPU time and
+// memory of the database. Then measures writes and reads of the database alone. Writes docs/benchmarks-lists.md, or
+// docs/benchmarks-lists-large.md. Fails if the p95 or the CPU time of a list is above the limit.
+// Options: `--small` (a twentieth of the data), `--large` (20,000 vehicles), `--only REGEXP` (operation ids), `--data
+// FOLDER` (stores the data there and reuses it). MONGODB_URL selects another server, whose CPU time is unknown then.
 // Settings: CALLS (20), P95_LIMIT_MS (150; 400 with --large), CPU_LIMIT_MS (50; none with --large).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,10 +28,12 @@ const dataDir = options.includes('--data') ? resolve(options[options.indexOf('--
 const only = new RegExp(options.includes('--only') ? options[options.indexOf('--only') + 1] : '');
 const calls = Number(process.env.CALLS ?? 20);
 const p95LimitMs = Number(process.env.P95_LIMIT_MS ?? (isLarge ? 400 : 150));
-/** Forms that read a month of one vehicle, some 36,000 points: their time is that of the points, not of a query. */
+/**
+ * Forms that read a month of one vehicle, about 36,000 points: reading the points dominates their time, not the query.
+ */
 const monthForm = '30 days';
 const monthLimitMs = 400;
-/** With 20,000 vehicles the latency alone has a limit. */
+/** With 20,000 vehicles only the latency is limited. */
 const cpuLimitMs = Number(process.env.CPU_LIMIT_MS ?? (isLarge ? Number.POSITIVE_INFINITY : 50));
 const share = isSmall ? 0.05 : 1;
 const sized = (count) => Math.max(10, Math.round(count * share));
@@ -65,7 +69,7 @@ const databasePid = Object.entries(processes).find(([name]) => /mongo|ferret/.te
 const client = await new MongoClient(backends.mongodb_url).connect();
 const db = client.db();
 
-/** CPU milliseconds that the database process has used, null where it is not ours. */
+/** Returns the CPU milliseconds used by the database process; null if this benchmark did not start it. */
 function databaseCpuMs() {
   if (databasePid === undefined) return null;
   const fields = readFileSync(`/proc/${databasePid}/stat`, 'utf8').split(') ')[1].split(' ');
@@ -108,7 +112,7 @@ async function copyUser(role, id) {
 const guestId = copyId(0, 0);
 const staffId = copyId(0, 1);
 
-/** Creates the data, unless the data folder has it. Returns who calls, and ids. */
+/** Creates the data, unless the data folder contains it. Returns the callers and ids. */
 async function fill() {
   const { _id: userId, accountId } = await db.collection('users').findOne({ email: demo.email });
   const webhook = () => db.collection('webhooks').findOne({ accountId });
@@ -141,7 +145,7 @@ async function fillAll(userId, accountId, webhook) {
       dealerAccountId: accountId,
     })),
   );
-  // A guest: a viewer who sees some vehicles of the other account beside the own ones.
+  // A guest: a viewer with access to some vehicles of the other account in addition to its own.
   await copyUser('viewer', guestId);
   await db.collection('shares').insertMany(
     Array.from({ length: 20 }, (_none, index) => {
@@ -159,14 +163,14 @@ const isoBefore = (days) => new Date(nowMs - days * dayMs).toISOString();
 const recordDate = (date) => `${date.getUTCDate()}/${date.getUTCMonth() + 1}/${date.getUTCFullYear()}`;
 const vehicleId = copyId(0, 0);
 
-/** What stands for a parameter of the path; `listSharedVehicles` names the guest. */
+/** Returns the value of a path parameter; `listSharedVehicles` takes the id of the guest. */
 const pathValues = ({ operationId, path }, { webhookId }) => {
   if (operationId === 'listSharedVehicles') return copyId(0, 0);
   if (path.includes('user-webhooks')) return webhookId;
   return path.includes('vehicle-groups') ? copyId(0, 0) : vehicleId;
 };
 
-/** Values of filters by the name of the parameter; other ones take the first word of their schema. */
+/** Filter values by parameter name; other parameters use the first value of their schema's enum. */
 const filterValues = {
   query: '12',
   from: isoBefore(7),
@@ -197,7 +201,7 @@ const ownFilterValues = {
 };
 const notLists = new Set(['geocode', 'suggestAddresses', 'openShareLink']);
 
-/** All lists of the API document with their forms: names and queries. */
+/** Returns all lists of the API document with their forms: names and queries. */
 function lists({ userId }) {
   const document = JSON.parse(readFileSync(join(root, 'services', 'platform-api', 'openapi.json'), 'utf8'));
   const found = [];
@@ -272,7 +276,7 @@ async function measureForm(send, list, query, context) {
   return { total, p50: quantile(times, 0.5), p95: quantile(times, 0.95), cpuMs };
 }
 
-/** Creates drivers with vehicles: one after another, then twelve at once. */
+/** Creates drivers with vehicles: one after another, then twelve concurrently. */
 async function measureDrivers(send) {
   const create = async (at) => {
     const startedMs = performance.now();
@@ -339,7 +343,7 @@ const size = Object.entries(sizes)
       `${count.toLocaleString('en')} ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
   )
   .join(', ');
-// Without the folder of `--data`: where the data was changes nothing.
+// Without the folder of `--data`, which has no influence on the results.
 const shownOptions = options.filter((option, at) => option !== '--data' && options[at - 1] !== '--data');
 const command = ['npm run bench -- lists', ...shownOptions].join(' ');
 const text = `# Benchmarks of lists
@@ -361,7 +365,7 @@ ${writes.join('\n')}
 const isWhole = !options.includes('--only') && !isSmall;
 if (isWhole) writeFileSync(target, text);
 console.log(text);
-console.log(isWhole ? `written: ${target}` : 'Not written: this was a part, or a small run.');
+console.log(isWhole ? `written: ${target}` : 'Not written: this was a partial or small run.');
 if (faults.length > 0) {
   console.error(`${faults.length} forms are over the limit:\n${faults.join('\n')}`);
   process.exitCode = 1;

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 
-/** What was measured on. */
+/** Description of the machine that was measured. */
 export function machine() {
   const cpu = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

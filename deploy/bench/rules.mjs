@@ -1,4 +1,5 @@
-// Reports a second through all rules of platform-api on one core, without any I/O, beside the floor: the same reports only decoded. Prints a table.
+// Measures reports per second through all rules of platform-api on one core, without I/O. The floor only decodes the
+// same reports. Prints a table.
 // Usage: node deploy/bench/rules.mjs   Settings: ROUNDS (default 2), VEHICLES (1000).
 import { performance } from 'node:perf_hooks';
 import { readTelemetryBatch, TelemetryBatch } from '../../libs/bus/dist/index.js';
@@ -18,7 +19,7 @@ const centre = [22.5, 114];
 const offset = '+08:00';
 const beginMs = Date.parse('2026-01-31T02:00:00Z');
 
-/** The same numbers in every run (mulberry32). */
+/** Returns the same random numbers in every run (mulberry32). */
 function random(seed) {
   let state = seed;
   return () => {
@@ -32,7 +33,7 @@ function random(seed) {
 const phoneOf = (vehicle) => String(138_000_000_000 + vehicle);
 const clockOf = (ms) => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19);
 
-/** Vehicles that drive through a city of 40 km and turn at random; a batch has each of them once at most. */
+/** Vehicles that drive through a city of 40 km and turn randomly; a batch contains each vehicle at most once. */
 function driveAround() {
   const next = random(808);
   const cars = Array.from({ length: vehicleCount }, (_none, id) => ({

@@ -1,6 +1,7 @@
-// `npm run bench`: our gateway, media service and whole command path beside the peers and floors of ../shared/bench, in one run on one machine,
-// in alternation. Writes docs/benchmarks.md. Needs Go, and Java with Maven for one of the peers.
-// Settings: ROUNDS (default 2), ONLY (names of servers), WORKLOADS (a regular expression), as run-peers.sh has them.
+// `npm run bench`: compares the gateway, the media service and the whole command path with the peers and floors of
+// ../shared/bench, alternating in one run on one machine. Writes docs/benchmarks.md. Needs Go, and Java with Maven for
+// one of the peers. Settings: ROUNDS (default 2), ONLY (names of servers), WORKLOADS (a regular expression), as in
+// run-peers.sh.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,12 +19,12 @@ const marker = '<!-- measured: everything below is written by npm run bench -->'
 
 if (!existsSync(join(tools, 'run-peers.sh'))) {
   console.error(
-    'The load tools and peers (../shared/bench) are not beside this checkout, so there is nothing to measure against.',
+    'The load tools and peers (../shared/bench) do not exist next to this checkout, so there is nothing to compare with.',
   );
   process.exit(1);
 }
 
-// The tools build into their own folder, which may be read-only where it stands.
+// The tools are built in a separate folder, because their own may be read-only.
 cpSync(tools, work, { recursive: true, force: true });
 spawnSync('chmod', ['-R', 'u+w', work], { stdio: 'inherit' });
 

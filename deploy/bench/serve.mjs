@@ -1,4 +1,4 @@
-// The whole product as one process tree, so that a load tool can count the CPU time of all of it. Ends on SIGTERM.
+// Runs the whole product as one process tree, so that a load tool can count its total CPU time. Exits on SIGTERM.
 // Usage: node deploy/bench/serve.mjs PORT_OFFSET
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProduct } from '../local/dist/product.js';
@@ -6,7 +6,7 @@ import { raisedLimits } from './limits.mjs';
 
 const giveUpAfterMs = 60_000;
 
-/** The one that was measured before may still be giving its ports back. */
+/** The product of the previous measurement may still be releasing its ports. */
 async function startWhenPortsAreFree(portOffset) {
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {

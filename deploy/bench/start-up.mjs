@@ -1,8 +1,10 @@
-// `npm run bench -- start-up`: kills each service of a running product with SIGKILL, and measures the time until it is ready again; then raises alarms while
-// services are down, and measures the time until a webhook receiver has them. Writes docs/benchmarks-start-up.md, unless a limit is exceeded.
-// Options: `--data FOLDER` (the data of `npm run bench -- lists --data FOLDER`; writes docs/benchmarks-start-up-large.md).
-// Settings: ROUNDS (3), TERMINALS (0: terminals that report each second meanwhile), BUSY (0: processes that keep a core busy), READY_LIMIT_MS (3000; 10000 with data or
-// load), DELIVERY_LIMIT_MS (15000).
+// `npm run bench -- start-up`: kills each service of a running product with SIGKILL, and measures the time until it is
+// ready again. Then raises alarms while services are down, and measures the time until a webhook receiver has them.
+// Writes docs/benchmarks-start-up.md, unless a limit is exceeded.
+// Options: `--data FOLDER` (the data of `npm run bench -- lists --data FOLDER`; writes
+// docs/benchmarks-start-up-large.md).
+// Settings: ROUNDS (3), TERMINALS (0: terminals that report each second during the run), BUSY (0: processes that keep a
+// core busy), READY_LIMIT_MS (3000; 10000 with data or load), DELIVERY_LIMIT_MS (15000).
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
@@ -24,13 +26,13 @@ const readyLimitMs = Number(process.env.READY_LIMIT_MS ?? (hasLoad ? 10_000 : 3_
 const deliveryLimitMs = Number(process.env.DELIVERY_LIMIT_MS ?? 15_000);
 const document = dataDir === undefined ? 'benchmarks-start-up.md' : 'benchmarks-start-up-large.md';
 const target = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url));
-/** The supervisor forgets earlier failures of a process that has run for this time. */
+/** The supervisor resets its failure count for a process that has run for this time. */
 const stableAfterMs = 10_500;
 const pollMs = 5;
-/** Linux counts the CPU time of processes in these. */
+/** Unit of CPU times in /proc on Linux. */
 const ticksPerSecond = 100;
 
-/** Times at which alarms arrived, by the terminal's number. */
+/** Arrival times of alarms by terminal number. */
 const arrivals = new Map();
 const receiver = await startReceiver((notification) => {
   if (notification.notification_type === 'sos') arrivals.set(notification.imei, performance.now());
@@ -56,7 +58,7 @@ const outages = [
   ['platform-api', 'platform-telemetry', 'webhook-dispatcher'],
 ];
 
-/** Returns the CPU time of a process in milliseconds; NaN where the system does not say. */
+/** Returns the CPU time of a process in milliseconds; NaN if the system does not report it. */
 function cpuMsOf(pid) {
   try {
     const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
@@ -76,7 +78,7 @@ const isReady = (base) =>
     () => false,
   );
 
-/** Kills a process; resolves with its id once it has ended. */
+/** Kills a process; resolves with its id when it has exited. */
 async function kill(name) {
   const pid = product.runtime.processes[name];
   process.kill(pid, 'SIGKILL');
@@ -84,7 +86,7 @@ async function kill(name) {
   return pid;
 }
 
-/** Resolves once another process of this name is ready. */
+/** Resolves when another process of this name is ready. */
 async function untilReady(name, formerPid) {
   const limit = performance.now() + 120_000;
   for (;;) {
@@ -98,7 +100,7 @@ async function untilReady(name, formerPid) {
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 const shown = (ms) => (Number.isNaN(ms) ? '-' : Math.round(ms).toLocaleString('en'));
 
-/** Measures each service in turn; returns the rows of the table and the slowest restart. */
+/** Measures the services one after another; returns the rows of the table and the slowest restart. */
 async function measureRestarts() {
   const names = Object.keys(product.runtime.health);
   const found = new Map(names.map((name) => [name, { times: [], cpu: [] }]));
@@ -119,7 +121,7 @@ async function measureRestarts() {
   return { rows, slowestMs: Math.max(...[...found.values()].flatMap(({ times }) => times)) };
 }
 
-/** Logs in as the demo user; returns a function that posts a request of the Platform API. */
+/** Logs in as the demo user; returns a function that sends POST requests to the Platform API. */
 async function logIn() {
   const { base_url: base, demo } = product.runtime;
   let headers = { 'content-type': 'application/json' };
@@ -137,7 +139,7 @@ async function logIn() {
 /** Connects terminals of new vehicles that report each second. */
 async function connectTerminals(post, count) {
   const { jt808 } = product.runtime;
-  // The numbers differ from those of earlier runs on the same data.
+  // The numbers differ from those of earlier runs with the same data.
   const first = 13_000_000_000 + (Math.floor(Date.now() / 1_000) % 1_000_000) * 1_000;
   const added = [];
   for (let at = 0; at < count; at += 1) {
@@ -152,7 +154,10 @@ async function connectTerminals(post, count) {
   return added;
 }
 
-/** Connects the load, and a terminal for each alarm: a second alarm of a vehicle may become a part of the first one's notification. */
+/**
+ * Connects the load, and one terminal for each alarm: a second alarm of a vehicle may be folded into the first
+ * notification.
+ */
 async function prepareAlarms() {
   const post = await logIn();
   await post('/user-webhooks', { url: receiver.url });
@@ -167,7 +172,7 @@ async function measureDelivery(names, terminal) {
   const raisedAt = performance.now();
   terminal.raiseAlarm('emergency');
   while (!arrivals.has(terminal.phone)) {
-    if (performance.now() - raisedAt > 120_000) throw new Error(`an alarm during a restart of ${names} never came`);
+    if (performance.now() - raisedAt > 120_000) throw new Error(`an alarm during a restart of ${names} never arrived`);
     await sleep(pollMs);
   }
   await Promise.all(names.map((name, at) => untilReady(name, pids[at])));

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { selfSigned } from '../../libs/service-kit/dist/testing/certificate.js';
 
 /**
- * Starts a receiver. Calls `onNotification` with each notification, once its response was sent; `env` makes a product deliver to it. While `isAway` is true, it
- * closes each connection.
+ * Starts a receiver. Calls `onNotification` with each notification after the response was sent. `env` lets a product
+ * deliver to it. While `isAway` is true, it closes each connection.
  */
 export async function startReceiver(onNotification) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));

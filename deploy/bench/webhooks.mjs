@@ -1,6 +1,8 @@
-// Deliveries to webhooks a second: `node deploy/bench/webhooks.mjs [DELIVERIES] [WEBHOOKS]`. One dispatcher as a process of its own, with backends of its own; the
-// receivers are HTTPS servers in this process, so that both share the cores. Says how many were delivered a second, and how long each took from being raised.
-// `node deploy/bench/webhooks.mjs DELIVERIES WEBHOOKS backlog`: the receivers are away while the deliveries are raised, then back. Prints how fast the backlog drains.
+// Measures webhook deliveries per second: `node deploy/bench/webhooks.mjs [DELIVERIES] [WEBHOOKS]`. One dispatcher runs
+// as a separate process with its own backends. The receivers are HTTPS servers in this process and share the cores with
+// it. Prints the deliveries per second, and the time of each from being raised.
+// `node deploy/bench/webhooks.mjs DELIVERIES WEBHOOKS backlog`: the receivers are unavailable while the deliveries are
+// raised, and available afterwards. Prints how fast the backlog drains.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ import { startReceiver } from './webhook-receiver.mjs';
 const deliveries = Number(process.argv[2] ?? 2_000);
 const webhookCount = Number(process.argv[3] ?? 10);
 const isBacklog = process.argv[4] === 'backlog';
-/** Of the last deliveries of a backlog: those that were attempted in the outage have waits of their own. */
+/** Excludes the last deliveries of a backlog: those attempted during the outage wait for their next retry. */
 const drainedPart = 0.99;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const encryptionKey = 'only-for-measurements-0123456789abcdef';
@@ -28,7 +30,7 @@ const { NATS_URL, REDIS_URL } = backends.env;
 const mongo = new URL(backends.env.MONGODB_URL);
 mongo.pathname = '/bench_webhooks';
 
-/** When each delivery arrived, by the notification's number. */
+/** Arrival times of deliveries by notification number. */
 const arrivedAt = new Map();
 const receiver = await startReceiver((notification) => arrivedAt.set(notification.id, performance.now()));
 
@@ -96,7 +98,7 @@ async function raise(id) {
   await bus.js.publish(notificationSubject(1, notification.imei), JSON.stringify(raised), { headers: head });
 }
 
-/** Raises the notifications after a number, a hundred at a time: the broker stores them faster than they are delivered. */
+/** Raises `count` notifications, a hundred at a time: the broker stores them faster than they are delivered. */
 async function raiseMany(after, count) {
   for (let at = 0; at < count; at += atOnce) {
     const size = Math.min(atOnce, count - at);
@@ -107,40 +109,42 @@ async function raiseMany(after, count) {
 async function arrived(count) {
   const deadline = performance.now() + waitLimitMs;
   while (arrivedAt.size < count) {
-    if (performance.now() > deadline) throw new Error(`${arrivedAt.size} of ${count} came in time`);
+    if (performance.now() > deadline) throw new Error(`${arrivedAt.size} of ${count} arrived in time`);
     await sleep(5);
   }
 }
 
 const percentile = (values, part) => values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] ?? 0;
 
-/** Returns the CPU seconds of this process's children by the name of their program (Linux). */
+/** Returns the CPU seconds of this process's children by program name (Linux). */
 function cpuSeconds() {
   const seconds = {};
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const [, name, rest] = /\((.*)\) (.*)$/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1').trimEnd()) ?? [];
       const fields = (rest ?? '').split(' ');
-      // Of proc(5): the parent is field 4, user and system time are 14 and 15, in hundredths.
+      // Fields of proc(5): the parent is 4, user and system time are 14 and 15, in hundredths of a second.
       const program = Number(pid) === child.pid ? 'webhook-dispatcher' : name;
       if (Number(fields[1]) === process.pid)
         seconds[program] = (seconds[program] ?? 0) + (Number(fields[11]) + Number(fields[12])) / 100;
     } catch (error) {
-      // The process has ended since the folder was read.
+      // The process has exited since the folder was read.
       if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error;
     }
   }
   return seconds;
 }
 
-/** Raises deliveries while the receivers are away, and measures from the first to the last that arrives after it. */
+/**
+ * Raises deliveries while the receivers are unavailable, and measures from the first to the last arrival afterwards.
+ */
 async function measureBacklog(warm) {
   receiver.isAway = true;
   await raiseMany(warm, deliveries);
   const due = database.collection('webhook_due');
   const deadline = performance.now() + waitLimitMs;
   while ((await due.countDocuments()) < deliveries) {
-    if (performance.now() > deadline) throw new Error('the deliveries were not put off in time');
+    if (performance.now() > deadline) throw new Error('the deliveries were not deferred in time');
     await sleep(100);
   }
   receiver.isAway = false;
@@ -183,7 +187,7 @@ async function measureSpeed(warm) {
 }
 
 try {
-  // Connections, code and caches are warm after these.
+  // Warms up connections, code and caches.
   const warm = 100;
   await Promise.all(Array.from({ length: warm }, (_unused, at) => raise(at + 1)));
   await arrived(warm);

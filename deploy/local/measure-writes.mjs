@@ -1,4 +1,4 @@
-// What a MongoDB-compatible server does when many write at the same time, in a database of its own that is removed again:
+// Measures concurrent writes of a MongoDB-compatible server, in a temporary database:
 // node deploy/local/measure-writes.mjs mongodb://127.0.0.1:27117/
 import { MongoClient } from 'mongodb';
 

@@ -1,5 +1,6 @@
-// Ends the children of a launcher that was itself killed: it learns their process groups on stdin ("+123", "-123"), and
-// stdin closes when the launcher is gone, however it went. Usage: node reaper.mjs <launcher pid> <file to remove>...
+// Ends the children of a launcher that was itself killed. It receives their process groups on stdin ("+123", "-123");
+// stdin closes when the launcher exits, for whatever reason.
+// Usage: node reaper.mjs <launcher pid> <file to remove>...
 import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,7 @@ const graceMs = 8000;
 const [launcherPid, ...filesToRemove] = process.argv.slice(2);
 const groups = new Set();
 
-/** Signals a whole process group; false when there is none any more. */
+/** Signals a process group; returns false when it no longer exists. */
 function signal(group, name) {
   try {
     process.kill(-group, name);
@@ -18,7 +19,7 @@ function signal(group, name) {
   }
 }
 
-/** Where nobody collects orphans (a container without an init), what has ended stays listed as a zombie. */
+/** Detects zombies: without a reaper of orphans (a container without an init), exited processes stay listed. */
 function isZombie(pid) {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''));
@@ -28,7 +29,7 @@ function isZombie(pid) {
   }
 }
 
-/** A new launcher may already have its own file instead of the dead one's. */
+/** A new launcher may already have replaced the file of the killed one. */
 function removeIfStillOf(pid, file) {
   try {
     if (String(JSON.parse(readFileSync(file, 'utf8')).pid) === pid) rmSync(file, { force: true });

@@ -21,10 +21,10 @@ import { SeededRandom } from './testing/seeded-random.ts';
 import { formatLocationName, readStoredLocations } from './testing/stored-locations.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// Everything is killed in turn, twice, and comes back on a machine that is busy.
+// Each process is killed in random order, in two rounds, and restarts on a busy machine.
 jest.setTimeout(campaignTimeoutMs(1_200_000));
 
-/** ALARM_FAULTS_SEED: other kills and pauses; `random` for some that nobody has seen. */
+/** ALARM_FAULTS_SEED selects other kills and pauses; `random` selects a new seed for each run. */
 const seedSetting = process.env['ALARM_FAULTS_SEED'] ?? '22031369';
 const seed = seedSetting === 'random' ? Date.now() % 0x1_0000_0000 : Number(seedSetting);
 const processes = [
@@ -36,7 +36,7 @@ const processes = [
   'mongodb',
   'jt808-gateway',
 ] as const;
-/** Those that no alarm goes through: killed in every second round. */
+/** Processes that are not on the path of an alarm. Killed in every second round. */
 const others = ['device-api', 'jt1078-media', 'upload-ftp', 'reverse-proxy'] as const;
 /** 112 rounds are 1,008 kills. */
 const rounds = campaignSize({
@@ -45,10 +45,10 @@ const rounds = campaignSize({
   long: 112,
   setting: 'ALARM_FAULTS_ROUNDS',
 });
-/** Terminals that take commands. Each takes a command of each number once, as the number travels as the channel. */
+/** Terminals that accept commands. Each receives one command per number, because the number travels as the channel. */
 const commanded = { terminals: 20, commands: 250 } as const;
 const vehicles = { word: 8, sos: 4, items: 4 } as const;
-/** Terminals that only report, and how often. */
+/** Terminals that only send reports, and the report interval. */
 const background = { terminals: 100, intervalMs: 2_000 } as const;
 const recoveryMs = 240_000;
 
@@ -60,7 +60,7 @@ let client: PlatformClient;
 let load: LoadFleet;
 let fleet: Record<keyof typeof vehicles, AlarmedVehicle[]>;
 let commandFleet: Fleet;
-/** Whether something is killed still. */
+/** Whether the last kill is done. */
 const kills = { areOver: false };
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ beforeAll(async () => {
     radius_m: positions.radiusM,
     vehicles: fleet.items.map(({ id }) => id),
   });
-  // The first fix says on which side of the edge it stands.
+  // The first fix defines on which side of the geofence boundary the vehicle is.
   await Promise.all(fleet.items.map((vehicle) => vehicle.report()));
   load = await startLoad();
   commandFleet = await Fleet.start(harness, commanded.terminals, { reportIntervalMs: 1_000 });
@@ -111,11 +111,11 @@ async function startLoad(): Promise<LoadFleet> {
   return light;
 }
 
-/** A pause that is short once nothing is killed any more. */
+/** Pauses for a random time, or for 100 ms after the last kill. */
 const pauseRandomly = (random: SeededRandom, lowMs: number, highMs: number): Promise<void> =>
   sleep(kills.areOver ? 100 : random.between(lowMs, highMs));
 
-/** Each bit of the alarm word once, in any order. */
+/** Raises each bit of the alarm word once, in random order. */
 async function raiseBits(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   for (const bit of random.shuffled(wordAlarms.keys())) {
     await vehicle.raise(bit);
@@ -123,7 +123,7 @@ async function raiseBits(vehicle: AlarmedVehicle, random: SeededRandom): Promise
   }
 }
 
-/** Presses and lets go as long as something is killed. */
+/** Presses and releases the SOS button until the last kill. */
 async function pressSos(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   do {
     await vehicle.raise(0);
@@ -133,7 +133,7 @@ async function pressSos(vehicle: AlarmedVehicle, random: SeededRandom): Promise<
   } while (!kills.areOver);
 }
 
-/** Alarms with a start and an end, of a camera, and a visit to the area, among each other. */
+/** Reports alarms with a start and an end, a lost camera signal and a visit to the geofence, randomly interleaved. */
 async function raiseItems(vehicle: AlarmedVehicle, random: SeededRandom): Promise<void> {
   const ends = new Map<string, () => Promise<void>>();
   const alarm = (kind: 'adas' | 'dsm') => [
@@ -153,7 +153,9 @@ async function raiseItems(vehicle: AlarmedVehicle, random: SeededRandom): Promis
   await vehicle.report();
 }
 
-/** Kills all, some of them as soon as another comes back, some before that. */
+/**
+ * Kills all processes of the round. Waits for health after some kills, and for a short random time after the others.
+ */
 async function killRound(random: SeededRandom, round: number): Promise<void> {
   const killed = new Map<string, number>();
   const names: readonly string[] = round % 2 === 1 ? [...processes, ...others] : processes;
@@ -161,7 +163,7 @@ async function killRound(random: SeededRandom, round: number): Promise<void> {
     await waitFor(`${name} to run`, () => harness.product.runtime.processes[name] !== undefined, recoveryMs);
     killed.set(name, killProcess(harness, name));
     const [isHealed, waitMs] = [random.next() < 0.4, random.between(100, 4_000)];
-    // What fails can be done again.
+    // Written before the wait, so that a failed run can be repeated.
     process.stdout.write(`killed ${name}, then ${isHealed ? 'waited for health' : `${waitMs.toFixed(0)} ms`}\n`);
     if (isHealed) await waitUntilAllHealthy(killed);
     else await sleep(waitMs);
@@ -177,7 +179,7 @@ async function waitUntilAllHealthy(killed: ReadonlyMap<string, number>): Promise
       () => true,
       () => false,
     );
-  await waitFor('the Platform API to answer', checkPlatformApi, recoveryMs);
+  await waitFor('the Platform API to respond', checkPlatformApi, recoveryMs);
 }
 
 async function killAll(): Promise<void> {
@@ -190,25 +192,28 @@ async function killAll(): Promise<void> {
   }
 }
 
-/** Sends commands as long as something is killed, and returns how they ended. */
+/** Sends commands until the last kill and returns their results. */
 async function sendCommands(random: SeededRandom): Promise<CommandCall[]> {
   const calls: Promise<CommandCall>[] = [];
   for (let sent = 0; !kills.areOver && sent < commanded.terminals * commanded.commands; sent += 1) {
     const terminal = commandFleet.terminals[sent % commanded.terminals];
-    if (terminal === undefined) throw new Error('no terminal takes commands');
+    if (terminal === undefined) throw new Error('no terminal accepts commands');
     calls.push(commandFleet.sendCommand(terminal, 1 + Math.floor(sent / commanded.terminals)));
     await pauseRandomly(random, 100, 900);
   }
   return Promise.all(calls);
 }
 
-/** Commands that were sent twice, or whose answer does not fit what the terminal got. */
+/** Returns commands that were sent twice or whose status contradicts the frames that the terminal received. */
 const findWrongCommands = (calls: readonly CommandCall[]): object[] =>
   calls
     .map((call) => ({ phone: call.phone, no: call.no, status: call.status, frames: call.frames() }))
     .filter(({ status, frames }) => frames > 1 || (status === 200 && frames === 0) || (status === 404 && frames > 0));
 
-/** Compares the locations that a vehicle's terminal was acknowledged with its history, once that has them all or is late. */
+/**
+ * Compares a vehicle's acknowledged locations with its history. Returns when the history has all of them or after a
+ * timeout.
+ */
 async function compareLocations(
   vehicle: AlarmedVehicle,
 ): Promise<{ acknowledged: number; lost: string[]; twice: number }> {
@@ -227,7 +232,7 @@ async function compareLocations(
 
 const allVehicles = (): AlarmedVehicle[] => Object.values(fleet).flat();
 
-/** Waits until the platform lists what it has to, or for long; shows the difference. */
+/** Waits until the platform lists the expected alarms or a timeout expires, then asserts them. */
 async function expectReceipts(vehicle: AlarmedVehicle): Promise<void> {
   const expected = vehicle.getExpectedReceipts();
   const readReceipts = async (): Promise<AlarmReceipt[]> => toReceipts(await vehicle.listNotifications(client));
@@ -238,7 +243,7 @@ async function expectReceipts(vehicle: AlarmedVehicle): Promise<void> {
   expect(await readReceipts()).toEqual(expected);
 }
 
-/** Ids of deliveries by notification. */
+/** Returns the delivery ids by notification. */
 function deliveryIds(): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>();
   for (const { id, envelope } of receiver.delivered) {
@@ -248,13 +253,13 @@ function deliveryIds(): Map<number, Set<string>> {
   return found;
 }
 
-/** Notifications of all vehicles. */
+/** Lists the notifications of all vehicles. */
 const listNotifications = async (): Promise<PlatformRecord[]> =>
   (await Promise.all(allVehicles().map((vehicle) => vehicle.listNotifications(client)))).flat();
 const toIds = (notifications: readonly PlatformRecord[]): Set<number> =>
   new Set(notifications.map(({ id }) => Number(id)));
 
-/** One line of what there was. */
+/** Formats one line with the counts of the campaign. */
 function formatSummary(ids: ReadonlySet<number>, reported: number): string {
   const alarms = allVehicles().flatMap((vehicle) => vehicle.getExpectedReceipts());
   const risen = alarms.reduce((sum, { count }) => sum + count, 0);
@@ -268,7 +273,7 @@ function formatSummary(ids: ReadonlySet<number>, reported: number): string {
 }
 
 describe('alarms, locations and commands while processes are killed', () => {
-  it('become one notification each with one delivery id, one point of the history each, and one frame each', async () => {
+  it('yield one notification with one delivery id per alarm, one history point per location and one frame per command', async () => {
     let last = seed;
     const each = (name: keyof typeof vehicles, script: typeof raiseBits): Promise<void>[] =>
       fleet[name].map((vehicle) => {
@@ -295,7 +300,7 @@ describe('alarms, locations and commands while processes are killed', () => {
     process.stdout.write(`commands by status ${JSON.stringify(countStatuses(calls))}, ${acknowledged} locations\n`);
     expect(locations.filter(({ lost, twice }) => lost.length > 0 || twice > 0)).toEqual([]);
     expect(countStatuses(calls)[200]).toBeGreaterThan(0);
-    // Nothing has been added meanwhile, and some alarms were folded.
+    // No notification was added since, and some alarms were folded.
     const notifications = await listNotifications();
     const expected = allVehicles().flatMap((vehicle) => vehicle.getExpectedReceipts());
     expect(toIds(notifications)).toEqual(ids);
@@ -304,7 +309,7 @@ describe('alarms, locations and commands while processes are killed', () => {
     expect([...deliveryIds().values()].filter(({ size }) => size !== 1)).toEqual([]);
   });
 
-  it('and are told apart by time and terminal, as receivers do', () => {
+  it('can be distinguished by timestamp and terminal, as webhook receivers do', () => {
     const names = new Map<string, number>();
     for (const { envelope } of receiver.delivered) {
       const { id, imei, server_timestamp: at } = envelope.payload.notification;

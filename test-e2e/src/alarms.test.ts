@@ -8,7 +8,7 @@ import { type ProductHarness, startHarness, type TerminalSetup, uniquePhone } fr
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// A drive takes its seconds, more so on a busy machine.
+// A simulated drive takes some seconds, more on a busy machine.
 jest.setTimeout(180_000);
 
 interface LiveMessage {
@@ -23,7 +23,7 @@ let owner: PlatformRecord;
 const sockets: WebSocket[] = [];
 const live: LiveMessage[] = [];
 
-/** A vehicle that stands in Shenzhen with its engine on. */
+/** A vehicle that is parked in Shenzhen with the engine on. */
 const stationary = {
   latitudeDeg: 22.6,
   longitudeDeg: 114.06,
@@ -49,7 +49,7 @@ afterAll(async () => {
   await receiver?.stop();
 }, 90_000);
 
-/** Opens a websocket of the owner, and keeps what it is told. */
+/** Opens a websocket of the owner and collects its messages. */
 async function collectMessages(messages: LiveMessage[]): Promise<void> {
   const { token, ws_url: url } = await client.request('/user/generate-websocket-token');
   const socket = new WebSocket(`${String(url)}?token=${String(token)}`);
@@ -78,7 +78,7 @@ const findLiveMessages = (vehicleId: number, type: string, messages = live): Liv
     ({ type: kind, data }) =>
       kind === 'notification' && data['vehicle_id'] === vehicleId && data['notification_type'] === type,
   );
-// Without it the list is that of today, which may end in the middle of a test.
+// Without the parameter the API lists today's notifications, and the day may end in the middle of a test.
 const fromMs = Date.now() - 3_600_000;
 const listNotifications = async (vehicleId: number): Promise<PlatformRecord[]> =>
   (await client.request(`/notifications/vehicle-notifications/${vehicleId}?from=${fromMs}`))[
@@ -86,7 +86,7 @@ const listNotifications = async (vehicleId: number): Promise<PlatformRecord[]> =
   ] as PlatformRecord[];
 
 describe('an SOS at a terminal', () => {
-  it('reaches the webhook of the owner, a websocket and the list', async () => {
+  it("is delivered to the owner's webhook, a websocket and the notification list", async () => {
     const { id, imei, terminal } = await startVehicle('SOS 1');
     const record = terminal.raiseAlarm('emergency');
     const delivered = await waitFor('the delivery', () => findDelivered(imei, 'sos')[0], 60_000);
@@ -119,7 +119,7 @@ describe('an SOS at a terminal', () => {
     expect(findLiveMessages(id, 'sos')[0]?.data).toMatchObject({ id: listed[0]?.['id'], user: owner['id'], imei });
   });
 
-  it('ends at the terminal when somebody acknowledges it', async () => {
+  it('ends at the terminal when a user acknowledges it', async () => {
     const { id, terminal } = await startVehicle('SOS 2');
     terminal.raiseAlarm('emergency');
     const alarm = await waitFor('the alarm', async () =>
@@ -132,23 +132,23 @@ describe('an SOS at a terminal', () => {
     expect(terminal.receivedFrames(0x8203)).toHaveLength(1);
   });
 
-  it('goes nowhere but into the history where the owner has silenced it', async () => {
+  it('appears only in the history when the owner has disabled its type', async () => {
     const { id, imei, terminal } = await startVehicle('SOS 3');
     await client.requestData(`/notifications/update-preferences/${id}`, { notification_types: ['collision'] });
-    // One that is open hears of it a moment later.
+    // An open websocket receives it a moment later.
     const messages: LiveMessage[] = [];
     await collectMessages(messages);
     terminal.raiseAlarm('emergency');
     terminal.raiseAlarm('collision');
     await waitFor(
-      'the other one',
+      'the other notification',
       () => findDelivered(imei, 'collision').length > 0 && findLiveMessages(id, 'collision', messages).length > 0,
       60_000,
     );
     const types = async (): Promise<unknown[]> =>
       (await listNotifications(id)).map((each) => each['notification_type']);
     await waitFor(
-      'both in the list',
+      'both notifications in the list',
       async () => (await types()).filter((type) => type === 'sos' || type === 'collision').length === 2,
     );
     expect(findDelivered(imei, 'sos')).toEqual([]);
@@ -157,7 +157,7 @@ describe('an SOS at a terminal', () => {
 });
 
 describe('a terminal that reports a low battery', () => {
-  it('raises low_battery, and its history has charge and supply voltage', async () => {
+  it('raises low_battery and adds charge and supply voltage to the history', async () => {
     const { id, imei, terminal } = await startVehicle('BATTERY 1');
     const item = (itemId: number, hex: string) => ({ id: itemId, bytes: Buffer.from(hex, 'hex') });
     terminal.report([item(0xfe, '0f'), item(0x61, '04d2')]);
@@ -172,8 +172,8 @@ describe('a terminal that reports a low battery', () => {
   });
 });
 
-describe('a drive through an area', () => {
-  it('is told once going in and once going out, and stands in the history', async () => {
+describe('a drive through a geofence', () => {
+  it('raises one notification on entry and one on exit, and both appear in the history', async () => {
     const position = { ...stationary };
     const { id, imei, terminal } = await startVehicle('AREA 1', { track: { name: 'held', at: () => position } });
     const area = { name: 'Yard', type: 'circle', coordinates: [[22.55, 114.06]], radius_m: 300, vehicles: [id] };
@@ -181,7 +181,7 @@ describe('a drive through an area', () => {
     const report = async (latitudeDeg: number): Promise<void> => {
       position.latitudeDeg = latitudeDeg;
       const { time } = terminal.report();
-      // A terminal's time has whole seconds, and a second fix is one of another time.
+      // Terminal timestamps have a resolution of one second, and the second fix needs another timestamp.
       await waitFor('the next second', () => new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 19) > time);
     };
     for (const latitude of [22.6, 22.6, 22.55, 22.55, 22.6, 22.6]) await report(latitude);

@@ -17,7 +17,7 @@ let terminal: SimulatedTerminal;
 let key: string;
 
 beforeAll(async () => {
-  // At this level a service says the most.
+  // The most verbose log level.
   harness = await startHarness({ DEVICE_API_AUTH: 'key', LOG_LEVEL: 'trace' });
   terminal = await harness.startTerminal();
   key = harness.product.runtime.device_api.api_key;
@@ -35,7 +35,7 @@ const secured = (): string[] => [
   `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction=2`,
   `/realtime/stream.flv?imei=${terminal.phone}&channel=2`,
 ];
-/** All others that are not open. */
+/** Endpoints that require the key. */
 const alsoSecured = (): ApiRequest[] => [
   ...deviceCommands.map(({ request: keyRequest }) => keyRequest(terminal.phone)),
   { path: `/history/stream.flv?imei=${terminal.phone}&channel=1` },
@@ -45,16 +45,16 @@ const alsoSecured = (): ApiRequest[] => [
   { path: `/videos/control?video_id=${'f'.repeat(24)}&action=0` },
 ];
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-/** Like the real one in all but its last characters. */
+/** Differs from the real key only in the last characters. */
 const wrongKey = (): string => `${key.slice(0, -3)}${key.endsWith('xyz') ? 'abc' : 'xyz'}`;
 
-describe('a product that asks for an API key', () => {
-  it('says so in what it writes for scripts', () => {
+describe('a product that requires an API key', () => {
+  it('writes the key to the runtime file for scripts', () => {
     expect(harness.product.runtime.device_api.auth).toBe('key');
     expect(key).toMatch(/^fk_[A-Za-z0-9_-]{43}$/);
   });
 
-  it('answers 401 without a key and with any other, and commands nothing', async () => {
+  it('returns 401 without a key or with a wrong one, and sends no command', async () => {
     for (const path of secured()) {
       expect(expectApiError(await api(path), 401)).toContain('x-api-key');
       for (const wrong of ['x', wrongKey(), key.toUpperCase(), `${key} x`, sha256(key), 'x'.repeat(1_000)])
@@ -71,13 +71,13 @@ describe('a product that asks for an API key', () => {
     for (const { messageId } of deviceCommands) expect(terminal.receivedFrames(messageId)).toEqual([]);
   });
 
-  it('asks for the key before it looks at parameters, and before 404 of a device', async () => {
+  it('checks the key before the parameters and before it returns 404 for a device', async () => {
     expect(expectApiError(await api('/wakeup'), 401)).toContain('x-api-key');
     expect(expectApiError(await api('/wakeup', withKey(key)), 400)).toContain('imei');
     expect(expectApiError(await api('/wakeup?imei=013900000001'), 401)).toContain('x-api-key');
   });
 
-  it('serves with the right key', async () => {
+  it('serves requests with the correct key', async () => {
     const [wake = '', start = '', pause = '', watch = ''] = secured();
     expect((await api(wake, withKey(key))).text).toBe('{"result":"success"}');
     expect((await api(start, withKey(key))).text).toBe('{"response_id":"0x9101","result":"success"}');
@@ -88,7 +88,7 @@ describe('a product that asks for an API key', () => {
     expectApiError(await api('/wakeup?imei=013900000001', withKey(key)), 404);
   });
 
-  it('health and the document are open', async () => {
+  it('serves health and the OpenAPI document without a key', async () => {
     expect((await api('/health')).status).toBe(200);
     expect((await api(`/health/device?imei=${terminal.phone}`)).status).toBe(200);
     expect((await api(`/health/camera?imei=${terminal.phone}&channel=9`)).status).toBe(503);
@@ -96,14 +96,14 @@ describe('a product that asks for an API key', () => {
     expectApiError(await api('/nothing'), 404);
   });
 
-  it('guards the platform by the same key', async () => {
+  it('protects the platform with the same key', async () => {
     const { base_url: base } = harness.product.runtime;
     for (const headers of [{}, withKey(wrongKey())])
       expect((await send(base, '/api/nothing', { headers })).status).toBe(401);
     expect((await send(base, '/api/nothing', { headers: withKey(key) })).status).toBe(404);
   });
 
-  it('keeps the key nowhere in clear: not in the database, not in Redis, not in a log or any other file', async () => {
+  it('stores no plaintext key in the database, Redis, the logs or any other file', async () => {
     await api(`/realtime/stream.flv?imei=${terminal.phone}&channel=3&token=${key}`, withKey(key));
     await api(`/wakeup?imei=${terminal.phone}`, withKey(key));
 
@@ -114,7 +114,7 @@ describe('a product that asks for an API key', () => {
     expect(await dumpRedis(redisUrl)).not.toContain(key);
 
     const { dataDir } = harness.product;
-    // What the launcher writes for the one who has started it, readable by nobody else.
+    // Written by the launcher for the user who started it; no other user can read it.
     const expectedFiles = [join(dataDir, 'runtime.json'), join(dataDir, 'secrets.json')];
     const files = listFiles(dataDir);
     expect(
@@ -123,8 +123,8 @@ describe('a product that asks for an API key', () => {
     expect(files.filter((file) => readContent(file).includes(key)).toSorted()).toEqual(expectedFiles);
   });
 
-  // The last: no key is left then.
-  it('refuses a revoked key within five seconds, for good', async () => {
+  // The last test: no valid key exists after it.
+  it('refuses a revoked key within five seconds, permanently', async () => {
     const [wake = ''] = secured();
     expect((await api(wake, withKey(key))).status).toBe(200);
     const { nats_url: natsUrl } = harness.product.runtime.backends;
@@ -142,7 +142,7 @@ describe('a product that asks for an API key', () => {
     }
     await waitFor('the refusal', async () => (await api(wake, withKey(key))).status === 401, 5_000);
 
-    // A platform-api that starts again gets the same key from its environment, and does not bring it back to life.
+    // A restarted platform-api gets the same key from its environment and does not reactivate it.
     const { processes } = harness.product.runtime;
     const pid = processes['platform-api'];
     if (pid === undefined) throw new Error('platform-api does not run');
@@ -157,8 +157,8 @@ describe('a product that asks for an API key', () => {
       return response?.status === 200;
     };
     await waitFor('platform-api to be ready', isReady, 60_000);
-    // Nobody can vouch for a key while platform-api is away: that is 503, never 200.
-    await waitFor('an answer', async () => {
+    // No service can verify a key while platform-api is unavailable: the response is 503, never 200.
+    await waitFor('a response', async () => {
       const { status } = await api(wake, withKey(key));
       expect([401, 503]).toContain(status);
       return status === 401;
@@ -198,12 +198,12 @@ async function dumpRedis(url: string): Promise<string> {
   }
 }
 
-/** Databases replace and remove files of theirs at any time. */
+/** Databases replace and remove their files at any time. */
 function readContent(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch {
-    // Gone since it was listed: then it holds nothing.
+    // Removed since it was listed, so it holds nothing.
     return Buffer.alloc(0);
   }
 }
@@ -219,7 +219,7 @@ function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // Databases remove folders of theirs while they run.
+    // Databases remove their folders while they run.
     return [];
   }
 }

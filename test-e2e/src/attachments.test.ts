@@ -12,7 +12,7 @@ import { type DedicatedHarness, leaseHarness, type TerminalSetup, uniquePhone } 
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// Files take their seconds, and a platform that asks again its minute.
+// File transfers take some seconds, and the platform waits a minute before it requests missing files again.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
@@ -52,7 +52,7 @@ async function driver(setup: TerminalSetup = {}): Promise<Driver> {
   };
 }
 
-/** A driver on the phone, with a picture of the driver and a film of the road. */
+/** A driver phoning, with a picture of the driver and a video of the road. */
 function usePhone({ terminal }: Driver, more: Partial<SafetyAlarm> = {}): SafetyAlarmRecord {
   const files: AlarmFile[] = [
     { content: picture, type: 0, channel: 65 },
@@ -61,10 +61,10 @@ function usePhone({ terminal }: Driver, more: Partial<SafetyAlarm> = {}): Safety
   return terminal.raiseSafetyAlarm({ kind: 'dsm', type: 2, level: 2, files, ...more });
 }
 
-// Without it the list is that of today, which may end in the middle of a test.
+// Without the parameter the API lists today's notifications, and the day may end in the middle of a test.
 const fromMs = Date.now() - 3_600_000;
 
-/** Its notification, once so many files are linked to it. */
+/** Waits for the alarm's notification until `count` files are linked to it. */
 const waitForLinked = ({ id }: Driver, type = 'dsm_phone', count = 2): Promise<PlatformRecord> =>
   waitFor(
     `${count} files of ${type}`,
@@ -93,12 +93,12 @@ const whole = () => [
   { kind: 'video', type: 'video/mp4', hash: sha256(film) },
 ];
 
-/** Every file of the vehicle's alarms: none is there twice. */
+/** Lists all files of the vehicle's alarms and asserts that each exists once. */
 const listStored = async ({ id }: Driver): Promise<PlatformRecord[]> =>
   (await client.listAll(`/vehicles/${id}/list-dashcam-media`)).filter(({ source }) => source === 'alarm');
 
-describe('files of an alarm', () => {
-  it('are asked for, arrive, and open from the notification', async () => {
+describe('the attachments of an alarm', () => {
+  it('are requested, uploaded and can be opened from the notification', async () => {
     const car = await driver();
     const alarm = usePhone(car);
     const notification = await waitForLinked(car);
@@ -118,7 +118,7 @@ describe('files of an alarm', () => {
     expect(car.terminal.receivedFrames(0x9208)).toHaveLength(1);
   });
 
-  it('of a terminal of 2019 with the long tag of another province, and of one that skips steps', async () => {
+  it('are uploaded by a 2019 terminal with the long alarm tag of another province, and by one that skips protocol steps', async () => {
     const [long, odd] = await Promise.all([
       driver({ phone: uniquePhone(20) }),
       driver({ attachmentSkipsInfo: true, attachmentRepeatsComplete: true, attachmentOrder: 'reversed' }),
@@ -129,7 +129,7 @@ describe('files of an alarm', () => {
     expect(await download(await waitForLinked(odd, 'adas_forward_collision'))).toEqual(whole());
   });
 
-  it('come whole when chunks are lost and the connection breaks in the middle of a file', async () => {
+  it('are complete when chunks are lost and the connection breaks in the middle of a file', async () => {
     const car = await driver({
       attachmentLostChunks: [1, 3],
       attachmentFaults: [
@@ -144,10 +144,10 @@ describe('files of an alarm', () => {
     expect(await listStored(car)).toHaveLength(2);
   });
 
-  it('come whole and once when upload-ftp is killed in the middle of a file', async () => {
+  it('are complete and stored once when upload-ftp is killed in the middle of a file', async () => {
     const car = await driver({ attachmentBytesPerSecond: 300_000, attachmentRetries: 100 });
     const { uploads } = usePhone(car);
-    await waitFor('half of the film', () => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, arriveMs);
+    await waitFor('half of the video', () => (uploads[0]?.files[1]?.sentBytes ?? 0) > film.length / 3, arriveMs);
     const former = killProcess(harness, 'upload-ftp');
     await waitForRestart(harness, 'upload-ftp', former);
     const notification = await waitForLinked(car);
@@ -156,10 +156,10 @@ describe('files of an alarm', () => {
     expect(await listStored(car)).toHaveLength(2);
   });
 
-  it('are asked for again when the terminal has given up', async () => {
+  it('are requested again after the terminal has given up', async () => {
     const car = await driver({ attachmentRetries: 0, attachmentFaults: [{ how: 'reset', afterBytes: 200_000 }] });
     const { uploads } = usePhone(car);
-    await waitFor('it to give up', () => uploads[0]?.state === 'failed', arriveMs);
+    await waitFor('the terminal to give up', () => uploads[0]?.state === 'failed', arriveMs);
     expect(await download(await waitForLinked(car))).toEqual(whole());
     expect(uploads).toMatchObject([{ state: 'failed' }, { state: 'completed' }]);
     expect(await listStored(car)).toHaveLength(2);

@@ -7,7 +7,7 @@ import { joinSharedHarness, type ProductHarness } from './testing/harness.ts';
 import { servePlayer } from './testing/player-page.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-/** No look-ups outside: the browser has a page on loopback to play and nothing else to do. */
+/** Allows no external DNS lookups: the browser plays only a page on the loopback interface. */
 const quiet = [
   '--no-sandbox',
   '--disable-gpu',
@@ -44,7 +44,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe('a browser with a plain mpegts.js player', () => {
-  // G.711 in FLV ends such a player, and so does a header that promises a track which never comes.
+  // G.711 in FLV stops such a player, and so does a header that announces a track without data.
   it.each(['g711a', 'adpcm', 'g726', 'aac', 'none'] as const)(
     'plays a camera with %s sound',
     async (audio) => {
@@ -56,7 +56,7 @@ describe('a browser with a plain mpegts.js player', () => {
       await page.goto(player.url);
       const readState = (): Promise<PlayerState> => page.evaluate<PlayerState>(readPlayer);
       const state = await waitFor(
-        'three seconds of moving pictures',
+        'three seconds of video',
         async () => {
           const now = await readState();
           return now.errors.length > 0 || (now.currentTime > 3 && now.pictures > 30) ? now : undefined;
@@ -73,7 +73,7 @@ describe('a browser with a plain mpegts.js player', () => {
   );
 });
 
-/** Runs in the page. */
+/** Evaluated in the page. */
 const readPlayer = `(() => {
   const video = document.getElementById('video');
   return {

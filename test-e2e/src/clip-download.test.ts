@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const readBytes = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
-/** MD5 of each picture of a file. */
+/** Returns the MD5 of each decoded picture of a file. */
 async function pictures(name: string, bytes: Buffer): Promise<string[]> {
   const file = join(folder, name);
   writeFileSync(file, bytes);
@@ -32,7 +32,7 @@ async function pictures(name: string, bytes: Buffer): Promise<string[]> {
 }
 
 describe('the video of an upload', () => {
-  it('is what the camera sent, in one piece or in parts, also after upload-ftp has died', async () => {
+  it('equals what the camera sent, for one file and for several, also after a restart of upload-ftp', async () => {
     const camera = await UploadCamera.start(harness, { uploadFiles: 'perRecording' });
     const clip = camera.getClip(1, { count: 2 });
     const files = await camera.readFiles(clip);
@@ -66,7 +66,7 @@ describe('the video of an upload', () => {
     });
   });
 
-  it('is an MP4 with the same pictures, made once and deleted with the upload', async () => {
+  it('is an MP4 with the same pictures, created once and deleted with the upload', async () => {
     const camera = await UploadCamera.start(harness, { uploadFiles: 'perRecording' });
     const clip = camera.getClip(3, { count: 2 });
     const videoId = await camera.upload(clip);
@@ -87,7 +87,7 @@ describe('the video of an upload', () => {
     await expect(readdir(camera.directory(videoId))).rejects.toThrow(/ENOENT/);
   });
 
-  it('cannot be had before it is complete', async () => {
+  it('cannot be downloaded before the upload is complete', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 60_000 });
     const videoId = await camera.upload(camera.getClip(2));
     await camera.waitForBytes(videoId);

@@ -14,7 +14,7 @@ interface Body {
   readonly data: Record<string, unknown>;
 }
 
-/** Asks the Platform API; while it starts again there is no answer. */
+/** Sends a request to the Platform API. Returns undefined while the service restarts. */
 async function request(
   path: string,
   body?: object,
@@ -57,7 +57,7 @@ const waitForStatus = (path: string, status: string): Promise<unknown> =>
 const frames = (terminal: SimulatedTerminal): number => terminal.receivedFrames(textMessage.id).length;
 
 describe('the command queue', () => {
-  it('holds a command until its terminal comes, and shows what it answers', async () => {
+  it("stores a command until its terminal connects, and returns the terminal's reply", async () => {
     const phone = uniquePhone();
     const path = await createVehicle(phone);
     const text = await queueCommand(path, 'text', { text: 'Hello' });
@@ -72,7 +72,7 @@ describe('the command queue', () => {
     expect((await request(where))?.data).toMatchObject({ answer: { message_id: '0x0201' } });
   }, 120_000);
 
-  it('sends once what is under way when platform-api dies', async () => {
+  it('sends a pending command once when platform-api is killed', async () => {
     const phone = uniquePhone();
     const path = await createVehicle(phone);
     const terminal = await harness.startTerminal({ phone });

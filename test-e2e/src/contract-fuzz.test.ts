@@ -14,20 +14,23 @@ import {
 } from './testing/harness.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-/** FUZZ_SEED tries other requests, FUZZ_EXAMPLES more of them. */
+/** FUZZ_SEED selects other requests, FUZZ_EXAMPLES a larger number. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const examples = campaignSize({ what: 'requests of an operation', normal: 20, long: 800, setting: 'FUZZ_EXAMPLES' });
-/** What the OpenAPI document gives as an example: the cases at the bounds of the schemas use it. */
+/** The example IMEI of the OpenAPI document, which the test cases at the bounds of the schemas use. */
 const exampleImei = '013800138000';
 const minuteMs = 60_000;
-/** Where the recordings of all devices end. */
+/** End of the recordings of all devices. */
 const untilMs = Math.floor(Date.now() / minuteMs) * minuteMs;
 const subtractMinutes = (minutes: number): string => new Date(untilMs - minutes * minuteMs).toISOString();
 
 let harness: ProductHarness;
 let settings: Pick<FuzzOptions, 'known' | 'operations'>;
 
-/** Success for 0x8105: a terminal that did as it is told would be away for the rest of the test, or dial anywhere. */
+/**
+ * Replies to 0x8105 with success without executing the command: the terminal would disconnect for the rest of the test
+ * or dial another server.
+ */
 function staysHere(message: PlatformMessage): { messageId: number; body: Buffer }[] | undefined {
   if (message.messageId !== 0x8105) return undefined;
   const body = Buffer.alloc(5);
@@ -36,7 +39,10 @@ function staysHere(message: PlatformMessage): { messageId: number; body: Buffer 
   return [{ messageId: 0x0001, body }];
 }
 
-/** Cameras that only stream to this machine, with recordings of the last minutes, and one of the time that the OpenAPI document has as an example. */
+/**
+ * Starts a terminal whose cameras stream only to this machine. It has recordings of the last minutes and one at the
+ * example time of the OpenAPI document.
+ */
 function camera(setup: TerminalSetup = {}): Promise<SimulatedTerminal> {
   const plan = { channels: [1, 2], seconds: 60, bitrateKbps: 100 };
   const recordings = [
@@ -71,7 +77,7 @@ async function requestUpload({ phone }: SimulatedTerminal, minutesAgo: number): 
   return (body as { video_id: string }).video_id;
 }
 
-/** Ids of uploads in each status. */
+/** Creates uploads in each status and returns their ids. */
 async function createUploads(): Promise<string[]> {
   const act = (id: string, action: number): Promise<ApiResponse> =>
     harness.get(`/videos/control?video_id=${id}&action=${action}`);
@@ -105,7 +111,7 @@ beforeAll(async () => {
     FIRST_PACKET_WAIT_MS: '500',
     RATE_LIMIT_VIEWERS_PER_CHANNEL: '10000',
     RATE_LIMIT_CHANNELS_PER_DEVICE: '10000',
-    // Hosts that are made up are refused, so that no camera dials out of this machine.
+    // Generated hosts are refused, so that no camera connects to a server outside this machine.
     DEVICE_HOST_ALLOWLIST: '127.0.0.1',
   });
   const { jt1078, ftp } = harness.product.runtime;
@@ -130,13 +136,14 @@ beforeAll(async () => {
   };
   const hasFurtherRules = true;
   const operations = {
-    // Hosts that cameras may be sent to; one of both ports.
+    // The host has to be in the allow-list, and one of the two ports is required.
     startRealtimeStream: { hasFurtherRules },
     startStream: { hasFurtherRules },
-    // Commands with parameters of their own; characters of GBK.
+    // Parameters depend on the command, and the text allows only characters of GBK.
     sendControlCommand: { hasFurtherRules },
     sendText: { hasFurtherRules },
-    // Times in the right order, and in a century of the camera's clock; a seek has a time, an upload a network.
+    // The times have to be in order and within the century of the camera's clock. A seek requires a time, an upload a
+    // network.
     listRecordings: { hasFurtherRules },
     controlHistoryStream: { hasFurtherRules },
     requestUpload: { hasFurtherRules, known: { ...recordingValues, alarm: { values: [0], share: 0.8 } } },
@@ -150,7 +157,7 @@ beforeAll(async () => {
 
 afterAll(() => harness?.stop(), 60_000);
 
-/** Plays a recording again whenever it has ended or was stopped, so that there is something to watch. */
+/** Restarts the playback of a recording whenever it has ended, so that stream.flv has data. */
 async function playRepeatedly(signal: AbortSignal): Promise<void> {
   const span = `start_time=${subtractMinutes(9)}&end_time=${subtractMinutes(1)}`;
   const what = `${span}&resource_type=3&stream_type=1&memory_type=1`;
@@ -168,7 +175,10 @@ interface Schema {
   examples?: unknown[];
 }
 
-/** The document with this product's addresses for examples: those that it shows are of nobody, and refused. */
+/**
+ * Replaces the example addresses of the document with those of this product. The documented ones do not exist and would
+ * be refused.
+ */
 function withOwnAddresses(document: Document): Document {
   const { jt1078, ftp } = harness.product.runtime;
   const copy = structuredClone(document);
@@ -196,7 +206,7 @@ const doors = {
 
 describe('requests of every kind that the OpenAPI document allows or forbids', () => {
   it.each(Object.entries(doors))(
-    'find nothing but what the document says, at %s',
+    'get only responses that the document describes, at %s',
     async (name, door) => {
       const [base, path] = door();
       const dropper = await startConnectionDropper(base);
@@ -207,12 +217,14 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
         const adjustedDocument = withOwnAddresses(document);
         const result = await fuzz({ document: adjustedDocument, baseUrl: dropper.url, seed, examples, ...settings });
         console.log(`Contract fuzz of ${name}, seed ${seed}: ${formatCounts(result)}`);
-        if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
+        if (result.exitCode !== 0)
+          throw new Error(`schemathesis reported failures:
+${result.output}`);
         const described = Object.entries(document.paths).flatMap(([at, methods]) =>
           Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
         );
         expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());
-        // Each operation was asked rightly and wrongly, and some device has done what it was asked for.
+        // Each operation received valid and invalid requests, and at least one device executed it.
         const poor = [...result.operations].filter(
           ([, { positive, negative, statuses }]) => positive === 0 || negative === 0 || statuses[200] === undefined,
         );

@@ -28,10 +28,10 @@ async function measureReply(request: string | ApiRequest): Promise<Timed> {
   return { reply, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** What a terminal answers at last to a command that it has kept for itself: 0x0001 with result 1, failure. */
+/** Sends the late reply to a command that the terminal held back: 0x0001 with result 1, failure. */
 function respondLate(terminal: SimulatedTerminal, messageId: number): void {
   const [command] = terminal.receivedFrames(messageId);
-  if (command === undefined) throw new Error('no command came');
+  if (command === undefined) throw new Error('no command received');
   const body = Buffer.alloc(5);
   body.writeUInt16BE(command.serial, 0);
   body.writeUInt16BE(messageId, 2);
@@ -39,7 +39,7 @@ function respondLate(terminal: SimulatedTerminal, messageId: number): void {
   terminal.send({ messageId: 0x0001, body });
 }
 
-/** Has a silent camera asked to pause an upload, which has a wait of its own. */
+/** Requests the pause of an upload from a silent camera. This request has its own timeout. */
 async function expectShortWait(): Promise<void> {
   const idle = await IdleCamera.start(harness);
   const videoId = await requestUpload(api, idle.phone);
@@ -50,8 +50,8 @@ async function expectShortWait(): Promise<void> {
   expect(seconds).toBeLessThan(25);
 }
 
-describe('the wait for a device, with the settings of a real start', () => {
-  it('ends in 504 after 90 seconds, after 15 to control an upload, and the late answer reaches no later caller', async () => {
+describe('the device reply timeout with the settings of a real start', () => {
+  it('returns 504 after 90 s, or after 15 s for upload control, and delivers the late reply to no other caller', async () => {
     const terminal = await harness.startTerminal();
     const waking = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
@@ -73,31 +73,31 @@ describe('the wait for a device, with the settings of a real start', () => {
       measureReply(`/wakeup?imei=${waking.phone}`),
       measureReply(`/realtime/start-stream?${camera}`),
       measureReply(`/realtime/control-stream?${camera}&ctrl_instruction=2`),
-      // Every command there is, each to a terminal of its own.
+      // Every command, each to its own terminal.
       ...others.map(({ request, other }) => measureReply(request(other.phone))),
     ]);
     for (const { reply, seconds } of waits) {
       expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
-      // Never before its time, and before the server's own limit of 95 s would have made a 503 of it.
+      // Not before the timeout, and before the server's own limit of 95 s, which would return 503.
       expect(seconds).toBeGreaterThanOrEqual(89);
       expect(seconds).toBeLessThan(95);
     }
     await shortWait;
     expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
     expect(terminal.receivedFrames(0x9102)).toHaveLength(1);
-    // A sleeping terminal is knocked at again and again.
+    // Wake-ups are repeated while the terminal sleeps.
     expect(waking.receivedFrames(0x8201).length).toBeGreaterThan(3);
     const once = others.filter(({ endpoint }) => endpoint !== '/wakeup');
     for (const { messageId, other } of once) expect(other.receivedFrames(messageId)).toHaveLength(1);
     expect((await api(`/realtime/stream.flv?${camera}`)).status).toBe(404);
 
-    // The same product, terminal and connection: the next command gets its own answer, not the one that comes too late.
+    // Same product, terminal and connection: the next command gets its own reply instead of the late one.
     terminal.setBehaviour({ kind: 'slow', delayMs: 700 });
     const next = measureReply(`/realtime/start-stream?${camera}`);
     await waitFor('the next command', () => terminal.receivedFrames(0x9101).length === 2);
     respondLate(terminal, 0x9101);
     respondLate(terminal, 0x9102);
-    await waitFor('the late answers to be counted', async () => (await countStray()) === strayBefore + 2);
+    await waitFor('the late replies to be counted', async () => (await countStray()) === strayBefore + 2);
     const { reply } = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'success' }]);
     waking.resetBehaviour();

@@ -8,7 +8,8 @@ import { createRecording, type UploadResponse } from './testing/idle-camera.ts';
 import { createGeneralResponse } from './testing/responses.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// Every endpoint with every edition, and with every way to write a terminal's number. Bodies are those of the standards' tables, byte by byte.
+// Tests every endpoint with every edition and every spelling of a terminal number. Bodies are compared byte by byte
+// with the tables of the standards.
 
 let harness: ProductHarness;
 
@@ -22,17 +23,17 @@ const api = createApiSender(() => harness);
 const post = (path: string, body: unknown): ReturnType<typeof api> => api({ method: 'POST', path, body });
 const ascii = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 const { startTime, endTime, query: spanQuery } = span();
-/** The span on the camera's clock, BCD. */
+/** Time span on the camera's clock, in BCD. */
 const spanHex = [startTime, endTime].map((time) => time.slice(2).replaceAll(/\D/g, '')).join('');
 const noAlarm = '00'.repeat(8);
 
-/** Takes commands and controls of uploads without obeying them. */
+/** Accepts commands and upload control without executing them. */
 const acceptCommand = (message: PlatformMessage) =>
   [0x8105, 0x9206, 0x9207].includes(message.messageId) ? [createGeneralResponse(message)] : undefined;
 
 interface Device {
   readonly edition: Edition;
-  /** As the terminal sends it. */
+  /** The number as the terminal sends it. */
   readonly phone: string;
   readonly spellings: readonly string[];
   readonly wakeUp: number;
@@ -51,9 +52,9 @@ function devices(): [name: string, Device][] {
   const long = uniquePhone().padStart(20, '5');
   return [
     ['2011, 12 digits', createDevice('2011', old, [padded(old)])],
-    ['2011, 12 digits of which the first is 0', createDevice('2011', zero, [padded(zero)])],
+    ['2011, 12 digits with a leading 0', createDevice('2011', zero, [padded(zero)])],
     ['2013, 12 digits', createDevice('2013', middle, [padded(middle)])],
-    ['2019, 20 digits of which the first are 0', createDevice('2019', padded(short), [short])],
+    ['2019, 20 digits with leading zeros', createDevice('2019', padded(short), [short])],
     ['2019, 20 digits', createDevice('2019', long, [])],
   ];
 }
@@ -96,13 +97,13 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
       expect(parseReply(await post(`/send-text?imei=${imei}`, { text: '请靠边停车 stop' }))).toEqual(
         toDeviceResponse(0x8300),
       );
-    // Without options an emergency: bit 0, or 10 in bits 0 and 1 and the type byte of edition 2019.
+    // Without options the text is an emergency: bit 0, or binary 10 in bits 0 and 1 and the type byte of edition 2019.
     const head = edition === '2019' ? '0201' : '01';
     expect(bodies(0x8300)).toEqual(each(`${head}c7ebbfbfb1dfcda3b3b52073746f70`));
   });
 
   it('/realtime/start-stream and control-stream', async () => {
-    // Asked once: by the other spelling it is the channel that streams already.
+    // Sent once: the other spelling names the channel that already streams.
     for (const imei of spellings) {
       const path = `/realtime/start-stream?imei=${imei}&channel=1`;
       expect(parseReply(await api(path))).toEqual(toDeviceResponse(0x9101));
@@ -173,7 +174,7 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
       const [status, body] = parseReply(await api(`/videos/upload?imei=${imei}&channel=1&${spanQuery}`));
       const { video_id: videoId, ...response } = body as { video_id: string };
       ids.add(videoId);
-      // By the other spelling it is the clip that has an upload already.
+      // The other spelling names the clip that already has an upload.
       expect([status, response]).toEqual([
         200,
         { response_id: '0x9206', result: index === 0 ? 'success' : 'uploading' },
@@ -211,10 +212,10 @@ describe.each(devices())('%s', (_name, { edition, phone, spellings, wakeUp }) =>
   });
 });
 
-/** The fields of the only 0x9206, JT/T 1078-2016 table 26. */
+/** Fields of the only 0x9206, JT/T 1078-2016 table 26. */
 function decodeUploadRequest(terminal: SimulatedTerminal): Record<string, unknown> {
   const [first, ...others] = terminal.receivedFrames(0x9206);
-  if (first === undefined || others.length > 0) throw new Error('not asked once');
+  if (first === undefined || others.length > 0) throw new Error('not requested exactly once');
   const { body } = first;
   let at = 0;
   const text = (): string => {
@@ -242,10 +243,10 @@ describe.each(editions)('texts to edition %s', (edition) => {
 
   const send = (body: object): ReturnType<typeof api> => post(`/send-text?imei=${terminal.phone}`, body);
   const last = (): string | undefined => terminal.receivedFrames(0x8300).at(-1)?.body.toString('hex');
-  /** What stands before the text. */
+  /** Fields before the text. */
   const headBytes = edition === '2019' ? 2 : 1;
 
-  it('carry every combination of options and types', async () => {
+  it('encode every combination of options and types', async () => {
     const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
     const importance = { none: 0, Service: 1, Notification: 3 };
     for (let bits = 0; bits < 32; bits += 1)
@@ -278,12 +279,12 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ['Ａ１　', 'a3c1a3b1a1a1'],
     ['，,。.', 'a3ac2ca1a32e'],
     ['\r\n\t;', '0d0a093b'],
-  ])('are GBK: %j', async (text, hex) => {
+  ])('are encoded in GBK: %j', async (text, hex) => {
     expect(parseReply(await send({ text }))).toEqual(toDeviceResponse(0x8300));
     expect(last()?.slice(2 * headBytes)).toBe(hex);
   });
 
-  it('may have 1024 bytes, in as many parts as that takes', async () => {
+  it('can have 1024 bytes, in as many parts as needed', async () => {
     const longest: [text: string, hex: string][] = [
       ['x'.repeat(1024), '78'.repeat(1024)],
       ['车'.repeat(512), 'b3b5'.repeat(512)],
@@ -291,7 +292,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ];
     const replies = longest.map(([text]) => send({ text }).then(parseReply));
     for (const response of await Promise.all(replies)) expect(response).toEqual(toDeviceResponse(0x8300));
-    // As the terminal has joined them.
+    // The text as the terminal has reassembled it.
     for (const [, hex] of longest)
       await terminal.waitForCommand(0x8300, ({ body }) => body.toString('hex', headBytes) === hex);
   });
@@ -303,7 +304,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
     ['an emoji', 'turn 😀 back', /text .*😀 \(U\+1F600\)\./],
     ['letters of half width, and others', 'ｶ Å é', /text .*ｶ \(U\+FF76\), Å \(U\+00C5\)\.$/],
     ['half a character', '\ud83d', /text .*U\+D83D/],
-  ])('are refused where GBK or the length does not take them: %s', async (_what, text, named) => {
+  ])('are refused if GBK or the length limit does not allow them: %s', async (_what, text, named) => {
     const before = terminal.receivedFrames(0x8300).length;
     expect(expectApiError(await send({ text }), 400)).toMatch(named);
     expect(terminal.receivedFrames(0x8300)).toHaveLength(before);
@@ -311,7 +312,7 @@ describe.each(editions)('texts to edition %s', (edition) => {
 });
 
 describe.each(editions)('control commands to edition %s', (edition) => {
-  it.each([1, 2, 3, 4, 5, 6, 7])('%i goes out, and its answer comes back', async (command) => {
+  it.each([1, 2, 3, 4, 5, 6, 7])('%i is sent, and its reply is returned', async (command) => {
     const terminal = await startEdition(edition);
     const result = edition === '2019' && ![2, 4, 5].includes(command) ? 'unsupported' : 'success';
     const reply = await post(`/send-control-command?imei=${terminal.phone}`, { command });
@@ -319,7 +320,7 @@ describe.each(editions)('control commands to edition %s', (edition) => {
     expect(terminal.receivedFrames(0x8105).map(({ body }) => body.toString('hex'))).toEqual([`0${command}`]);
   });
 
-  it('0 and 8 to 255 go out as they are, with and without parameters', async () => {
+  it('0 and 8 to 255 are sent unchanged, with and without parameters', async () => {
     const terminal = await startEdition(edition, acceptCommand);
     const path = `/send-control-command?imei=${terminal.phone}`;
     for (const command of [0, ...Array.from({ length: 248 }, (_unused, index) => index + 8)]) {

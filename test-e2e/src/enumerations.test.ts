@@ -8,7 +8,8 @@ import { expectApiError } from './testing/http.ts';
 import { createRecording } from './testing/idle-camera.ts';
 import { createGeneralResponse } from './testing/responses.ts';
 
-// The enumerations of interface.md, each value on its way to the terminal. The numbers are the same there; where they stand is that of JT/T 1078-2016.
+// Sends each value of the enumerations of interface.md to a terminal. The numbers on the wire are the same; their
+// offsets are those of JT/T 1078-2016.
 
 let harness: ProductHarness;
 
@@ -20,23 +21,23 @@ afterAll(() => harness.stop(), 60_000);
 
 const api = createApiSender(() => harness);
 
-/** Says yes to every command; only lists of recordings it answers as a good one. */
+/** Accepts every command with success; replies to list requests like a regular terminal. */
 const acceptCommand = (message: PlatformMessage) =>
   message.messageId === 0x9205 ? undefined : [createGeneralResponse(message)];
 const startAgreeableTerminal = (setup: TerminalSetup = {}): Promise<SimulatedTerminal> =>
   harness.startTerminal({ channels: 16, media: 'neverConnect', respond: acceptCommand, ...setup });
 
 interface UseCase {
-  /** Name of the row in interface.md, and what the reference of the protocol calls the values. */
+  /** Name of the row in interface.md, and the values as the protocol reference lists them. */
   readonly row: string;
   readonly reference: string;
   readonly values: readonly number[];
   readonly endpoint: string;
   readonly parameter: string;
-  /** The other parameters, of the n-th request. */
+  /** Returns the other parameters of the n-th request. */
   readonly others: (index: number) => string;
   readonly messageId: number;
-  /** Where the value stands in the body; below 0 from its end, behind what has no fixed length. */
+  /** Offset of the value in the body; negative offsets count from its end, after fields of variable length. */
   readonly at: number;
 }
 
@@ -46,7 +47,7 @@ const history = (without: string): string => {
 };
 const media = '0 AV, 1 audio, 2 video, 3 video or AV';
 const speeds = '1 1x, 2 2x, 3 4x, 4 8x, 5 16x';
-/** Each on a channel of its own: one that streams is not asked again. */
+/** Uses one channel per request, because a channel that streams receives no second command. */
 const channel = (index: number): string => `&channel=${index + 1}`;
 const clip = (index: number): string => `&channel=1&${span(index).query}`;
 
@@ -165,29 +166,29 @@ const named = uses.map(
     [`${use.parameter} of ${use.endpoint}${use.row === speed.row ? use.others(0).slice(-19) : ''}`, use] as const,
 );
 
-/** What is answered where a terminal says yes and holds no recording. */
+/** Returns the response for a terminal that accepts the command and holds no recording. */
 function toExpectedSuccess(messageId: number): [number, unknown] {
   if (messageId === 0x9205) return [200, { total_resources: 0, resources: [] }];
   if (messageId !== 0x9206) return toDeviceResponse(messageId);
   return [200, { response_id: '0x9206', result: 'success', video_id: expect.any(String) }];
 }
 
-/** Cancels an upload, if the answer is about one: the camera would be busy otherwise. */
+/** Cancels the upload that the response names. The camera would stay busy otherwise. */
 async function endUpload([, body]: [number, unknown]): Promise<void> {
   const { video_id: videoId } = body as { video_id?: string };
   if (videoId === undefined) return;
   const { status } = await api(`/videos/control?video_id=${videoId}&action=2`);
-  if (status !== 200) throw new Error(`the upload goes on: ${status}`);
+  if (status !== 200) throw new Error(`could not cancel the upload: ${status}`);
 }
 
-/** Asserts that a terminal which says yes was asked, and leaves it free. */
+/** Asserts that an accepting terminal receives the command, and ends a resulting upload. */
 async function expectAccepted(messageId: number, path: string): Promise<void> {
   const response = parseReply(await api(path));
   expect(response).toEqual(toExpectedSuccess(messageId));
   await endUpload(response);
 }
 
-describe('each value reaches the terminal, and the next ones outside are 400', () => {
+describe('sends each value to the terminal and returns 400 for the next values outside the range', () => {
   it.each(named)(
     '%s',
     async (_name, use) => {
@@ -231,8 +232,8 @@ describe('each value reaches the terminal, and the next ones outside are 400', (
   });
 });
 
-describe('what has no part in a command stands there as 0', () => {
-  it('the speed, but with fast forward and rewind; the place of a seek, but with a seek', async () => {
+describe('fields that a command does not use are 0', () => {
+  it('sets the speed only for fast forward and rewind, and the position only for a seek', async () => {
     const terminal = await startAgreeableTerminal();
     const more = 'fast_forward_rewind_times=4&drag_playback_time=2026-08-01T10:00:00%2B08:00';
     for (const control of [0, 1, 2, 3, 4, 5, 6]) {
@@ -253,7 +254,7 @@ describe('what has no part in a command stands there as 0', () => {
     }
   });
 
-  it('what to stop, but with a stop; the stream to switch to, but with a switch', async () => {
+  it('sets the type to stop only for a stop, and the stream only for a switch', async () => {
     const terminal = await startAgreeableTerminal();
     for (const control of [0, 1, 2, 3, 4]) {
       const more = `ctrl_instruction=${control}&close_stream_type=2&stream_type=1`;
@@ -264,8 +265,8 @@ describe('what has no part in a command stands there as 0', () => {
   });
 });
 
-describe('left out', () => {
-  it('every optional parameter is its default of interface.md', async () => {
+describe('omitted parameters', () => {
+  it('every optional parameter has its default of interface.md', async () => {
     const terminal = await startAgreeableTerminal();
     const imei = `imei=${terminal.phone}&channel=1`;
     for (const { request } of deviceCommands) await endUpload(parseReply(await api(request(terminal.phone))));
@@ -276,7 +277,7 @@ describe('left out', () => {
     const { startTime, endTime } = span();
     const times = [startTime, endTime].map((time) => time.slice(2).replaceAll(/\D/g, '')).join('');
     const noAlarm = '00'.repeat(8);
-    // Ports: our own by TCP, none by UDP. Then channel, data type, stream type.
+    // Ports: the product's own for TCP, none for UDP. Followed by channel, data type and stream type.
     const port = (name: 'live_port' | 'history_port'): string =>
       harness.product.runtime.jt1078[name].toString(16).padStart(4, '0');
     expect(tail(0x9101, 7)).toBe(`${port('live_port')}0000010000`);
@@ -288,11 +289,11 @@ describe('left out', () => {
   });
 });
 
-describe('as the caller says', () => {
+describe('values of the caller', () => {
   const text = (value: string): string =>
     value.length.toString(16).padStart(2, '0') + Buffer.from(value).toString('hex');
 
-  it('host and ports of the media server, live and with a recording, and of the FTP server', async () => {
+  it('sets host and ports of the media server, for live video and playback, and of the FTP server', async () => {
     const terminal = await startAgreeableTerminal();
     const addressOptions: [host: string, tcpPort: number, udpPort: number][] = [
       ['10.0.0.1', 65_535, 1],
@@ -314,7 +315,7 @@ describe('as the caller says', () => {
     }
   });
 
-  it('every channel from 0 to 255', async () => {
+  it('sends every channel from 0 to 255', async () => {
     const terminal = await startAgreeableTerminal();
     const imei = `imei=${terminal.phone}`;
     for (const number of [0, 1, 37, 128, 255]) {
@@ -340,7 +341,7 @@ describe('as the caller says', () => {
 });
 
 describe('bitmasks', () => {
-  it('alarm is a full 64-bit number, in a query and in a list', async () => {
+  it('accepts alarm as a full 64-bit number, in a query and in a list', async () => {
     const masks = [0n, 1n, 0x8000_0000n, 0x1_0000_0000n, 2n ** 53n + 1n, 2n ** 64n - 1n];
     const recordings = masks.map((alarmFlags, index) => createRecording(index, { alarmFlags }));
     const terminal = await startAgreeableTerminal({ recordings });
@@ -355,7 +356,7 @@ describe('bitmasks', () => {
     }
   });
 
-  it('wifi, lan and mobile_network are the bits of the conditions', async () => {
+  it('sends wifi, lan and mobile_network as the bits of the network conditions', async () => {
     const terminal = await startAgreeableTerminal();
     for (const bits of [1, 2, 3, 4, 5, 6, 7]) {
       const may = (bit: number): boolean => (bits & bit) !== 0;
@@ -366,8 +367,8 @@ describe('bitmasks', () => {
   });
 });
 
-describe('shown', () => {
-  it('each type of a recording is the number that the terminal has sent; one that the standard does not have is 502', async () => {
+describe('returned values', () => {
+  it('returns each type of a recording as the terminal sent it; a value outside the standard is 502', async () => {
     const kinds = [0, 1, 2].map(
       (kind): Partial<Recording> => ({ mediaType: kind, streamType: kind, storageType: kind }),
     );
@@ -378,7 +379,7 @@ describe('shown', () => {
     const [status, body] = parseReply(await api(`/history/list-videos?${query}`));
     expect(status).toBe(200);
     const { resources } = body as { resources: Record<string, number>[] };
-    // Listed are pictures with and without sound: what is sound alone was not asked for.
+    // The list contains recordings with pictures, with or without sound. Sound alone was not requested.
     expect(resources.map((one) => [one['resource_type'], one['stream_type'], one['memory_type']])).toEqual([
       [0, 0, 0],
       [2, 2, 2],
@@ -394,7 +395,7 @@ describe('shown', () => {
     [3, 'unsupported'],
   ] as const)('result %d of each command is %s', async (result, name) => {
     const terminal = await startAgreeableTerminal({ respond: (message) => [createGeneralResponse(message, result)] });
-    // The list is no such answer, a wake-up says success whatever the device says, and an upload that is refused is 502.
+    // Excluded: a list has another reply, a wake-up returns success for any result, and a refused upload is 502.
     const others = deviceCommands.filter(({ messageId }) => ![0x8201, 0x9205, 0x9206].includes(messageId));
     for (const { request, messageId } of others)
       expect(parseReply(await api(request(terminal.phone)))).toEqual(toDeviceResponse(messageId, name));
@@ -404,11 +405,11 @@ describe('shown', () => {
 const interfaceFile = resolve('../shared/interface.md');
 const referenceFile = resolve('../shared/protocol/jt808.md');
 if (!existsSync(interfaceFile))
-  console.log('shared documents are absent: the tables are not compared with interface.md, skipped');
+  console.log('shared documents are absent: comparison of the tables with interface.md skipped');
 const describeShared = existsSync(interfaceFile) ? describe : describe.skip;
 
-describeShared('the tables above', () => {
-  it('hold every enumeration of interface.md with all its values', () => {
+describeShared('the enumeration tables', () => {
+  it('contain every enumeration of interface.md with all its values', () => {
     const text = readFileSync(interfaceFile, 'utf8');
     const table = text.slice(text.indexOf('### Enumerations (integers)'), text.indexOf('### Platform records'));
     const rows = [...table.matchAll(/^\| ([^|]+) \| (\d[^|]*) \|$/gm)].map(([, name = '', values = '']) => [
@@ -423,7 +424,7 @@ describeShared('the tables above', () => {
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(ours));
   });
 
-  it('mean what the reference of the protocol means by the same numbers', () => {
+  it('have the meaning that the protocol reference gives the same numbers', () => {
     const reference = readFileSync(referenceFile, 'utf8');
     for (const use of uses) expect([use.row, reference.includes(use.reference)]).toEqual([use.row, true]);
     expect(reference).toContain('0 pause, 1 resume, 2 cancel');

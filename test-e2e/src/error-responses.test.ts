@@ -14,13 +14,13 @@ import { createGeneralResponse } from './testing/responses.ts';
 import { Viewer } from './testing/viewer.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// The Errors table of interface.md, row by row. What runs into a limit on purpose (429, and 503 of the request limit) is in limits.test.ts, and the waits
-// of a real start (90 and 15 seconds) are in device-reply-wait.test.ts.
+// Tests the Errors table of interface.md row by row. Requests that hit a limit (429, and 503 of the request limit) are
+// in limits.test.ts. The timeouts of a real start (90 and 15 s) are in device-reply-wait.test.ts.
 
 const { deviceReplyTimeoutMs, uploadControlTimeoutMs, firstPacketWaitMs } = shortWaits;
 
 let harness: DedicatedHarness;
-/** Takes every request that is to be refused: none of those may reach it. */
+/** Terminal of the requests that have to be refused. None of them may reach it. */
 let untouched: SimulatedTerminal;
 
 beforeAll(async () => {
@@ -41,9 +41,9 @@ async function fetchUpload(videoId: string): Promise<UploadResponse> {
 const waitForStatus = (videoId: string, status: string): Promise<unknown> =>
   waitFor(`the upload to be ${status}`, async () => (await fetchUpload(videoId)).status === status);
 
-describe('400', () => {
+describe('status 400', () => {
   const endpoints = listEndpoints('013900000001').map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint]);
-  /** The same about the terminal that may hear of nothing. */
+  /** The same requests for the terminal that must not receive anything. */
   const about = ({ method, path }: Endpoint): Endpoint => {
     const found = listEndpoints(untouched.phone).find((one) => one.method === method && one.path === path);
     if (found === undefined) throw new Error('no such endpoint');
@@ -51,7 +51,7 @@ describe('400', () => {
   };
 
   it.each(endpoints as [string, Endpoint][])(
-    'a parameter is missing or invalid, whichever: %s',
+    'a parameter is missing or invalid, for each endpoint: %s',
     async (_name, one) => {
       const endpoint = about(one);
       const wrong: string[] = [];
@@ -96,7 +96,7 @@ describe('400', () => {
     for (const [start, end] of [
       ['2026-08-01T10:00:01Z', '2026-08-01T10:00:00Z'],
       ['2026-08-01T10:00:00Z', '2026-08-01T10:00:00Z'],
-      // Instants count, not how they are written; fractions are dropped first.
+      // Compares times, not their spelling; fractions are dropped before.
       ['2026-08-01T10:00:00Z', '2026-08-01T18:00:00%2B08:00'],
       ['2026-08-01T10:00:00-01:00', '2026-08-01T10:30:00Z'],
       ['2026-08-01T10:00:00.1Z', '2026-08-01T10:00:00.9Z'],
@@ -104,13 +104,13 @@ describe('400', () => {
       expect(await refused(endpoint, `${more}&start_time=${start}&end_time=${end}`)).toBe(sentence);
   });
 
-  /** The first and the last second of a camera's 100 years, and those beyond, each in more than one offset. */
+  /** The first and last second of the camera's 100 years, and those beyond, each with several offsets. */
   const early = ['1999-12-31T15:59:59Z', '1999-12-31T23:59:59%2B08:00', '2000-01-01T05:59:59%2B14:00'];
   const late = ['2099-12-31T16:00:00Z', '2100-01-01T00:00:00%2B08:00', '2099-12-31T04:00:00-12:00'];
   const [first, last] = ['1999-12-31T16:00:00Z', '2099-12-31T15:59:59Z'];
 
   it.each(spans)(
-    "a time outside 2000-2099 on the camera's clock, whatever the caller's says: %s",
+    "a time outside 2000-2099 on the camera's clock, whatever the caller's offset: %s",
     async (path, more) => {
       for (const time of early)
         expect(await refused(path, `${more}&start_time=${time}&end_time=${last}`)).toMatch(/start_time.*2000 to 2099/);
@@ -126,7 +126,7 @@ describe('400', () => {
     expect(await seek('')).toContain('drag_playback_time');
   });
 
-  it("a time inside 2000-2099 on the camera's clock is none of these, though the caller's says 1999 or 2100", async () => {
+  it("accepts a time inside 2000-2099 on the camera's clock, even if it is 1999 or 2100 with the caller's offset", async () => {
     const terminal = await harness.startTerminal();
     const list = (start: string, end: string): Promise<unknown> =>
       api(`/history/list-videos?${camera(terminal)}&start_time=${start}&end_time=${end}`).then(parseReply);
@@ -137,7 +137,7 @@ describe('400', () => {
     expect(bounds).toEqual(['000101000000991231235959', '000101000000991231235959']);
   });
 
-  it('all three networks forbidden', async () => {
+  it('all three networks are disallowed', async () => {
     const sentence = await refused('/videos/upload', `&${span().query}&wifi=false&lan=false&mobile_network=false`);
     expect(sentence).toMatch(/wifi, lan and mobile_network/);
   });
@@ -146,22 +146,22 @@ describe('400', () => {
     ['GET', '/videos?'],
     ['DELETE', '/videos?'],
     ['GET', '/videos/control?action=0&'],
-  ])('video_id missing or not a 24-character hex id: %s %s', async (method, path) => {
+  ])('video_id is missing or not a 24-character hex id: %s %s', async (method, path) => {
     for (const query of ['', 'video_id=', `video_id=${'0'.repeat(23)}`, `video_id=0x${'0'.repeat(22)}`])
       expect(expectApiError(await api({ method, path: path + query }), 400)).toContain('video_id');
-    // Capital digits are digits.
+    // Upper-case digits are valid.
     expectApiError(await api({ method, path: `${path}video_id=${noSuchId.toUpperCase()}` }), 404);
   });
 
-  it('nothing of all that has reached the device', () => {
+  it('sends nothing to the device', () => {
     const responseIds = [0x8001, 0x8100];
     const commands = untouched.frames.filter((one) => one.direction === 'in' && !responseIds.includes(one.messageId));
     expect(commands).toEqual([]);
   });
 });
 
-describe('403', () => {
-  it('DELETE /videos on an upload that is uploading, or paused', async () => {
+describe('status 403', () => {
+  it('DELETE /videos for an upload that is uploading or paused', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     const remove = (): Promise<string> =>
@@ -173,7 +173,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('status 404', () => {
   it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
     'device not connected: %s',
     async (_endpoint, { request }) => {
@@ -186,13 +186,16 @@ describe('404', () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     await idle.terminal.stop();
-    await waitFor('the device to be gone', async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503);
+    await waitFor(
+      'the device to disconnect',
+      async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503,
+    );
     const reply = await api(`/videos/control?video_id=${videoId}&action=0`);
     expect(expectApiError(reply, 404)).toBe('The device is not connected.');
     expect((await fetchUpload(videoId)).status).toBe('uploading');
   });
 
-  it('no upload with that video_id', async () => {
+  it('no upload with this video_id', async () => {
     const requests: ApiRequest[] = [
       { path: `/videos?video_id=${noSuchId}` },
       { path: `/videos?video_id=${noSuchId}`, method: 'DELETE' },
@@ -202,19 +205,19 @@ describe('404', () => {
       expect(expectApiError(await api(request), 404)).toBe('There is no upload with this video_id.');
   });
 
-  it('stream.flv requested for a channel that is not streaming: live, or a recording', async () => {
+  it('stream.flv requested for a channel that is not streaming: live video or a recording', async () => {
     const terminal = await harness.startTerminal({ recordings: [createRecording()] });
     for (const { phone } of [terminal, { phone: uniquePhone() }])
       for (const kind of ['realtime', 'history'])
         expect(expectApiError(await api(`/${kind}/stream.flv?imei=${phone}&channel=7`), 404)).toMatch(/channel/);
-    // Of one channel, the one kind does not stream because the other does.
+    // The same channel streams the other kind in each case.
     expect((await api(`/realtime/start-stream?${camera(terminal)}`)).status).toBe(200);
     expectApiError(await api(`/history/stream.flv?${camera(terminal)}`), 404);
   });
 });
 
-describe('409', () => {
-  it('the upload control action does not fit the status: all that are none', async () => {
+describe('status 409', () => {
+  it('the upload control action does not fit the status: every such combination', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     const act = (action: number) => api(`/videos/control?video_id=${videoId}&action=${action}`);
@@ -228,7 +231,7 @@ describe('409', () => {
     await refuse('paused', 0);
     expect((await act(2)).status).toBe(200);
     await refuse('cancelled', 0, 1, 2);
-    // The camera heard of the two that fitted.
+    // The camera received only the two valid actions.
     expect(idle.terminal.receivedFrames(0x9207)).toHaveLength(2);
     const failed = await requestUpload(api, idle.phone, 1);
     idle.sendCompletion(1);
@@ -237,19 +240,19 @@ describe('409', () => {
       expect(expectApiError(await api(`/videos/control?video_id=${failed}&action=${action}`), 409)).toContain('failed');
   }, 60_000);
 
-  it('the status changed meanwhile: the upload ends before the camera has answered', async () => {
+  it('the status changed concurrently: the upload ends before the camera replies', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     idle.holdResponses();
     const overtaken = api(`/videos/control?video_id=${videoId}&action=0`);
-    await waitFor('the pause to be on its way', () => idle.terminal.receivedFrames(0x9207).length === 1);
+    await waitFor('the pause command to be sent', () => idle.terminal.receivedFrames(0x9207).length === 1);
     idle.sendCompletion(1);
     await waitForStatus(videoId, 'failed');
     idle.release();
     expect(expectApiError(await overtaken, 409)).toContain('has changed: it is failed');
   }, 60_000);
 
-  it('the camera is busy with another upload: on resume, and on a new request', async () => {
+  it('the camera is busy with another upload: on resume and on a new request', async () => {
     const idle = await IdleCamera.start(harness, { channels: 2 });
     const paused = await requestUpload(api, idle.phone);
     expect((await api(`/videos/control?video_id=${paused}&action=0`)).status).toBe(200);
@@ -257,7 +260,7 @@ describe('409', () => {
     const sentence = 'The camera is uploading another clip.';
     expect(expectApiError(await api(`/videos/control?video_id=${paused}&action=1`), 409)).toBe(sentence);
     expect((await fetchUpload(paused)).status).toBe('paused');
-    // It is the device that is busy, not the channel.
+    // The device is busy, not the channel.
     for (const channel of [1, 2]) {
       const request = `/videos/upload?imei=${idle.phone}&channel=${channel}&${span(2).query}`;
       expect(expectApiError(await api(request), 409)).toBe(sentence);
@@ -268,7 +271,7 @@ describe('409', () => {
   });
 });
 
-describe('413', () => {
+describe('status 413', () => {
   it.each([
     ['/send-control-command', { command: 8 }],
     ['/send-text', { text: 'x' }],
@@ -279,14 +282,14 @@ describe('413', () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
       for (const bytes of [16_385, 100_000])
         expectApiError(await api({ method: 'POST', path, body: toHexBody(bytes) }, { headers }), 413);
-    // Too large counts before whatever else is wrong with the body.
+    // The size is checked before any other fault of the body.
     expectApiError(await api({ method: 'POST', path, body: 'x'.repeat(16_385) }), 413);
     expect(terminal.frames.filter(({ messageId }) => [0x8105, 0x8300].includes(messageId))).toEqual([]);
     expect((await api({ method: 'POST', path, body: toHexBody(16_384) })).status).toBe(200);
   });
 });
 
-describe('502', () => {
+describe('status 502', () => {
   it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
     "the device's reply could not be read: %s",
     async (_endpoint, { request, messageId }) => {
@@ -301,7 +304,7 @@ describe('502', () => {
     },
   );
 
-  it("the device's reply could not be read: a result that the standard does not have, to each command", async () => {
+  it("the device's reply could not be read: a result outside the standard, to each command", async () => {
     const respond = (message: { messageId: number; serial: number }) => [createGeneralResponse(message, 9)];
     for (const { request, endpoint } of deviceCommands.filter(({ messageId }) => messageId !== 0x8201)) {
       const terminal = await harness.startTerminal({ respond });
@@ -324,18 +327,18 @@ describe('502', () => {
     [1, 'failure'],
     [2, 'incorrectInfo'],
     [3, 'unsupported'],
-  ] as const)('camera refused an upload, by result %d', async (result, name) => {
+  ] as const)('camera refused an upload with result %d', async (result, name) => {
     const terminal = await harness.startTerminal({ recordings: [createRecording()] });
     terminal.setBehaviour({ kind: 'refusing', result }, 0x9206);
     const request = `/videos/upload?${camera(terminal)}&${span().query}`;
     expect(expectApiError(await api(request), 502)).toBe(`The camera refused the upload (${name}).`);
-    // Nothing of it is left: no upload, and the camera is free.
+    // No upload remains, and the camera is free.
     expect(parseReply(await api(`/videos/list?imei=${terminal.phone}`))).toEqual([200, { total: 0, videos: [] }]);
     terminal.resetBehaviour(0x9206);
     expect((await api(request)).status).toBe(200);
   });
 
-  it('media server returned an error on stream.flv: the camera never connected to it, live or with a recording', async () => {
+  it('media server returned an error on stream.flv: the camera never connected to it, for live video or a recording', async () => {
     const terminal = await harness.startTerminal({ media: 'neverConnect', recordings: [createRecording()] });
     const startedAt = performance.now();
     for (const kind of ['realtime', 'history']) {
@@ -346,7 +349,7 @@ describe('502', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2 * firstPacketWaitMs - 100);
   });
 
-  it('media server returned an error on stream.flv: it has died', async () => {
+  it('media server returned an error on stream.flv: it was killed', async () => {
     const terminal = await harness.startTerminal();
     expect((await api(`/realtime/start-stream?${camera(terminal)}`)).status).toBe(200);
     const path = `/realtime/stream.flv?${camera(terminal)}`;
@@ -359,13 +362,13 @@ describe('502', () => {
     await waitUntilHealthy(harness);
   }, 120_000);
 
-  it('video file could not be deleted, and nothing removed', async () => {
+  it('video file could not be deleted, and nothing was removed', async () => {
     const terminal = await harness.startTerminal({ recordings: [createRecording()] });
     const videoId = await requestUpload(api, terminal.phone);
     await waitForStatus(videoId, 'completed');
     const before = await fetchUpload(videoId);
     const remove = (): ReturnType<typeof api> => api({ method: 'DELETE', path: `/videos?video_id=${videoId}` });
-    // Where directories go to be deleted is no directory any more.
+    // The directory for pending deletions is replaced by a file.
     const removed = join(harness.product.dataDir, 'clips', '.removed');
     await rename(removed, `${removed}.aside`);
     writeFileSync(removed, '');
@@ -379,7 +382,7 @@ describe('502', () => {
   }, 60_000);
 });
 
-describe('503', () => {
+describe('status 503', () => {
   const components = ['state_store', 'message_broker', 'database', 'upload_server', 'jt808_server', 'jt1078_server'];
 
   it.each([
@@ -408,13 +411,13 @@ describe('503', () => {
     const absentPhone = uniquePhone();
     for (const path of [`/health/device?imei=${absentPhone}`, `/health/camera?imei=${absentPhone}&channel=1`])
       expect(parseReply(await api(path))).toEqual([503, { healthy: false }]);
-    // The device is connected, its camera does not stream.
+    // The device is connected, but its camera does not stream.
     expect(parseReply(await api(`/health/device?imei=${untouched.phone}`))).toEqual([200, { healthy: true }]);
     expect(parseReply(await api(`/health/camera?${camera(untouched)}`))).toEqual([503, { healthy: false }]);
   });
 });
 
-describe('504', () => {
+describe('status 504', () => {
   it('the device did not reply in time: each command', async () => {
     const waits = deviceCommands.map(async ({ request, messageId, endpoint }) => {
       const terminal = await harness.startTerminal();
@@ -428,7 +431,7 @@ describe('504', () => {
     await Promise.all(waits);
   });
 
-  it('the device did not reply in the time of its own that /videos/control has', async () => {
+  it('the device did not reply within the separate timeout of /videos/control', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     idle.holdResponses();
@@ -440,9 +443,9 @@ describe('504', () => {
   });
 });
 
-// The last: without its database the product knows no upload.
-describe('500', () => {
-  it('unexpected server error: the database of uploads is away', async () => {
+// The last test: without its database the product knows no upload.
+describe('status 500', () => {
+  it('unexpected server error: the database of uploads is unavailable', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     const outage = await stopBackend(harness, 'mongodb');

@@ -25,12 +25,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch {
-    // No such process.
+    // The process does not exist.
     return false;
   }
 }
 
-/** Runs the launcher itself until it ends. */
+/** Runs the launcher until it exits. */
 function launch(env: Record<string, string>): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [resolve('deploy/local/dist/main.js'), '--no-simulator', '--stop-with-stdin'], {
     env: { ...process.env, HOST: '127.0.0.1', ...env },
@@ -50,11 +50,11 @@ function newFolder(): string {
   return folder;
 }
 
-/** The offset that the running product was started with. */
+/** Port offset of the running product. */
 const getOffset = ({ product }: StartedHarness): string =>
   String(Number(new URL(product.runtime.base_url).port) - 8080);
 
-/** What a start that cannot be has to say: one sentence for a person, no stack. */
+/** Asserts that a failed start prints one sentence for the user and no stack trace. */
 function expectOneSentence(output: string): string {
   const lines = output.trim().split('\n');
   expect(lines).toHaveLength(1);
@@ -63,7 +63,7 @@ function expectOneSentence(output: string): string {
   return lines[0] ?? '';
 }
 
-/** Names of all processes of the product, those that the launcher starts. */
+/** Names of all processes that the launcher starts. */
 const names = [
   'nats',
   'redis',
@@ -79,37 +79,37 @@ const names = [
 ];
 
 describe('the local start', () => {
-  it('says what it has started, and all of that lives', () => {
+  it('lists the processes that it started, and all of them run', () => {
     const { runtime } = harness.product;
     expect(Object.keys(runtime.processes).toSorted()).toEqual(names.toSorted());
     for (const pid of [runtime.pid, ...Object.values(runtime.processes)]) expect(isAlive(pid)).toBe(true);
   });
 
-  it('refuses a second start on the same data', async () => {
+  it('refuses a second start on the same data directory', async () => {
     const { dataDir, runtime } = harness.product;
     const { code, output } = await launch({ DATA_DIR: dataDir, PORT_OFFSET: '2500' });
     expect(code).toBe(1);
     const sentence = expectOneSentence(output);
     expect(sentence).toContain('already running');
     expect(sentence).toContain(String(runtime.pid));
-    // The first is not harmed by it.
+    // The running product is unaffected.
     expect((await harness.get('/health')).status).toBe(200);
     expect(existsSync(join(dataDir, 'runtime.json'))).toBe(true);
   }, 60_000);
 
-  it('says which port is taken and what to do', async () => {
+  it('reports which port is in use and what to do', async () => {
     const dataDir = newFolder();
     const { code, output } = await launch({ DATA_DIR: dataDir, PORT_OFFSET: getOffset(harness) });
     expect(code).toBe(1);
     const sentence = expectOneSentence(output);
     expect(sentence).toMatch(/TCP port \d+ on 127\.0\.0\.1 .* is taken/);
     expect(sentence).toContain('PORT_OFFSET');
-    // Nothing is left that would stand in the way of the next start.
+    // No file remains that would block the next start.
     expect(readdirSync(dataDir)).toEqual([]);
   }, 60_000);
 
   it.each(['webhook-dispatcher', 'upload-ftp', 'device-api', 'reverse-proxy'])(
-    'starts %s again when it is killed, and says its new process id',
+    'restarts %s after a kill and publishes the new process id',
     async (name) => {
       const pid = harness.product.runtime.processes[name];
       if (pid === undefined) throw new Error(`${name} does not run`);
@@ -120,7 +120,7 @@ describe('the local start', () => {
       });
       expect(isAlive(next)).toBe(true);
       expect(isAlive(pid)).toBe(false);
-      expect(harness.product.output()).toMatch(new RegExp(`${name} ended \\(signal SIGKILL\\); starting it again`));
+      expect(harness.product.output()).toMatch(new RegExp(`${name} ended \\(signal SIGKILL\\); restarting it`));
       await waitFor(
         'health',
         async () => (await harness.get('/health').catch(() => undefined))?.status === 200,
@@ -131,8 +131,8 @@ describe('the local start', () => {
     60_000,
   );
 
-  // The last: nothing runs after it.
-  it('stops with terminals, streams and commands under way, and leaves nothing behind', async () => {
+  // The last test: no process runs after it.
+  it('stops with terminals, streams and commands in flight, and leaves nothing running', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
     const silent = await harness.startTerminal({ reconnect: false });
     silent.setBehaviour({ kind: 'silent' });
@@ -149,12 +149,12 @@ describe('the local start', () => {
     const startedAt = performance.now();
     await harness.product.stop();
     expect(performance.now() - startedAt).toBeLessThan(35_000);
-    // Stopped in order, not shot: every part has ended by itself.
+    // Every process exited by itself during the shutdown; none was killed.
     expect(pids.filter(isAlive)).toEqual([]);
     expect(existsSync(dataDir)).toBe(false);
     await waitFor('the end of the stream', () => viewer.ended !== undefined);
     expect([502, 503, 'cut']).toContain(await inFlight);
-    await waitFor('the terminals to know', () => !terminal.isOnline && !silent.isOnline);
+    await waitFor('the terminals to be disconnected', () => !terminal.isOnline && !silent.isOnline);
     const ports = [runtime.base_url, runtime.video_url, ...Object.values(runtime.health)].map(
       (url) => new URL(url).port,
     );
@@ -164,8 +164,8 @@ describe('the local start', () => {
   }, 90_000);
 });
 
-describe('data that is to stay', () => {
-  it('keeps key and database between starts, and nothing that belongs to a start', async () => {
+describe('a persistent data directory', () => {
+  it('retains the key and the database between starts, and no file of a single start', async () => {
     const dataDir = newFolder();
     const { startProduct } = await import('@fleet/local/product');
     const first = await startProduct({ dataDir });

@@ -43,7 +43,7 @@ interface VideoResource {
   playback_start_time: string;
 }
 
-/** The names of the recordings in an answer. */
+/** Returns the names of the listed recordings. */
 async function listNames(imei: string, query: string): Promise<string[]> {
   const { status, body } = await list(imei, query);
   expect(status).toBe(200);
@@ -102,7 +102,7 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
     expect(await listNames(terminal.phone, `channel=1&start_time=${start}&end_time=${end}`)).toEqual(expected);
   });
 
-  it('shows every field, alarms to the last digit', async () => {
+  it('returns every field, with all digits of 64-bit alarms', async () => {
     const url = `${harness.product.runtime.base_url}/api/v1/history/list-videos?imei=${terminal.phone}&channel=1&${wholeDay}`;
     const text = await (await fetch(`${url}&memory_type=2`)).text();
     expect(text).toContain('"alarm":9223372036854775810');
@@ -126,7 +126,7 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
     );
   });
 
-  it('plays nothing from where nothing is recorded', async () => {
+  it('starts no playback where nothing is recorded', async () => {
     const span = 'start_time=2026-08-03T00:00:00Z&end_time=2026-08-03T01:00:00Z';
     const what = `imei=${terminal.phone}&channel=1&resource_type=0&stream_type=1&memory_type=1&${span}`;
     expect(await harness.get(`/history/start-stream?${what}`)).toMatchObject({
@@ -138,7 +138,7 @@ describe.each(editions)('a terminal of edition %s with %i digits', (edition, dig
 });
 
 describe('a long list', () => {
-  it('comes whole, in its many parts', async () => {
+  it('is complete although the terminal sends it in many parts', async () => {
     const plan = {
       channels: [1, 2],
       count: 2_500,
@@ -156,22 +156,22 @@ describe('a long list', () => {
   }, 60_000);
 });
 
-describe('a camera with a clock of its own', () => {
-  it('is asked and shown in it, by its record', async () => {
+describe('a camera with its own time zone', () => {
+  it('is queried and returned in the time zone of its vehicle record', async () => {
     const phone = uniquePhone();
     const recordings = [createRecording(`${day}10:00:00`, `${day}10:10:00`)];
     const terminal = await harness.startTerminal({ phone, zoneMinutes: -210, recordings });
     const span = 'start_time=2026-08-01T13:25:00Z&end_time=2026-08-01T13:35:00Z';
     expect(await list(phone, `channel=1&${span}`)).toMatchObject({ status: 200, body: { total_resources: 0 } });
     await createVehicle(harness, phone, '-03:30');
-    const entry = await waitFor('the record to count', async () => {
+    const entry = await waitFor('the vehicle record to take effect', async () => {
       const { body } = await list(phone, `channel=1&${span}`);
       return (body as { total_resources: number }).total_resources === 1 && body;
     });
     expect(entry).toMatchObject({
       resources: [{ playback_start_time: '2026-08-01T10:00:00-03:30', playback_end_time: '2026-08-01T10:10:00-03:30' }],
     });
-    // On the wire: 10:00 local is 13:30 UTC.
+    // On the wire: 10:00 local time is 13:30 UTC.
     const what = 'resource_type=0&stream_type=1&memory_type=1&start_time=2026-08-01T13:30:00Z';
     const start = await harness.get(
       `/history/start-stream?imei=${phone}&channel=1&${what}&end_time=2026-08-01T21:31:00%2B08:00`,
@@ -181,7 +181,7 @@ describe('a camera with a clock of its own', () => {
     const seek = '&playback_control=5&drag_playback_time=2026-08-01T13:30:30Z';
     await harness.get(`/history/control-stream?imei=${phone}&channel=1${seek}`);
     expect(terminal.receivedFrames(0x9202)[0]?.body.toString('hex')).toBe('010500260801100030');
-    // Outside its own years, though not of the caller's.
+    // Outside the years of the camera's clock, but not of the caller's.
     expect(await list(phone, 'channel=1&start_time=2000-01-01T00:00:00Z&end_time=2000-02-01T00:00:00Z')).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining('UTC-03:30') },
@@ -190,7 +190,7 @@ describe('a camera with a clock of its own', () => {
   }, 60_000);
 });
 
-describe('what is no list', () => {
+describe('an invalid list reply', () => {
   const createGeneralResponse = ({ messageId, serial }: PlatformMessage, result: number): TerminalMessage => {
     const body = Buffer.alloc(5, result);
     body.writeUInt16BE(serial, 0);
@@ -209,15 +209,15 @@ describe('what is no list', () => {
     ['an unknown command', 502, /unsupported/, (message) => [createGeneralResponse(message, 3)]],
     ['fewer recordings than announced', 502, /incomplete: 1 of 7 came/, (message) => [encodeList(message, 7)]],
     [
-      'a time that is none',
+      'an invalid time',
       502,
       /no valid time/,
       (message) => [encodeList(message, 1, { endTime: { bcd: '269901100000' } })],
     ],
-    ['a promise alone', 504, /did not reply/, (message) => [createGeneralResponse(message, 0)]],
+    ['an acknowledgement without a list', 504, /did not reply/, (message) => [createGeneralResponse(message, 0)]],
     ['silence', 504, /did not reply/, () => []],
   ])(
-    '%s is %i with a sentence',
+    'reports %s as %i with an error message',
     async (_what, status, sentence, respond) => {
       const terminal = await harness.startTerminal({
         edition: '2013',

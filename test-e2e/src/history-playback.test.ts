@@ -6,9 +6,9 @@ import { waitFor } from './testing/wait-for.ts';
 
 const success = { status: 200, body: { response_id: '0x9201', result: 'success' } };
 const controlled = { status: 200, body: { response_id: '0x9202', result: 'success' } };
-/** Without data for so long a recording over UDP has ended. */
+/** A recording over UDP ends after this time without data. */
 const dataTimeoutMs = 4_000;
-/** The clock goes by arrival: a machine that is busy makes pictures wait for each other. */
+/** The clock of the stream follows the arrival of pictures, which a busy machine delays. */
 const busyMs = 4_000;
 
 let harness: ProductHarness;
@@ -22,16 +22,16 @@ afterAll(() => harness.stop(), 60_000);
 const waitForPictures = (viewer: Viewer, count: number): Promise<unknown> =>
   waitFor(`${count} pictures`, () => viewer.pictures.length >= count, 40_000);
 
-describe('a recording', () => {
+describe('playback of a recording', () => {
   it.each(editions.flatMap((edition) => (['list', 'general', 'both'] as const).map((by) => [...edition, by] as const)))(
-    'of a terminal of edition %s with %i digits that answers by %s plays to its end, picture by picture',
+    'of a terminal of edition %s with %i digits that replies by %s plays to its end, picture by picture',
     async (edition, digits, playbackAnswer) => {
       const playback = await Playback.create(harness, 3, { edition, digits, playbackResponse: playbackAnswer });
       expect(await playback.fetchFlvStatus()).toBe(404);
       expect(await playback.start()).toMatchObject(success);
       const viewer = playback.watch();
       await waitForPictures(viewer, 5);
-      // A second start changes nothing, whatever it asks for.
+      // A second start changes nothing, whatever its parameters.
       expect(await playback.start('&playback_mode=2&fast_forward_rewind_times=5')).toMatchObject(success);
       expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
       await playback.expectEnd(viewer);
@@ -39,7 +39,7 @@ describe('a recording', () => {
       expect(playback.stream.endReason).toBe('endOfRecording');
       await playback.expectAllPictures(viewer);
       expectSmooth(viewer, 100);
-      // And again, at once.
+      // The recording can be started again immediately.
       expect(await playback.start()).toMatchObject(success);
       expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(2);
       await playback.expectEnd(playback.watch());
@@ -47,7 +47,7 @@ describe('a recording', () => {
     90_000,
   );
 
-  it('has its sound', async () => {
+  it('contains the sound', async () => {
     const playback = await Playback.create(harness, 4);
     await playback.start();
     const viewer = playback.watch('');
@@ -57,7 +57,7 @@ describe('a recording', () => {
     await playback.expectAllPictures(viewer);
   }, 60_000);
 
-  it('goes beside live video of the same channel, and each ends by itself', async () => {
+  it('runs alongside live video of the same channel, and each ends independently', async () => {
     const playback = await Playback.create(harness, 120);
     const query = `imei=${playback.terminal.phone}&channel=1`;
     expect((await harness.get(`/realtime/start-stream?${query}`)).body).toEqual({
@@ -95,14 +95,14 @@ describe('a recording', () => {
     await playback.expectAllPictures(viewer);
   }, 60_000);
 
-  it('that goes to a foreign media server counts as streaming and cannot be watched here', async () => {
+  it('to another media server counts as streaming and cannot be watched here', async () => {
     const playback = await Playback.create(harness, 3, { media: 'neverConnect' });
     expect(await playback.start('&host=media.example&tcp_port=1078')).toMatchObject(success);
     expect(playback.terminal.receivedFrames(0x9201)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);
     expect(await playback.start()).toMatchObject(success);
     expect(playback.terminal.receivedFrames(0x9201)).toHaveLength(1);
     const viewer = playback.watch();
-    await waitFor('an answer', () => viewer.status !== undefined);
+    await waitFor('a response', () => viewer.status !== undefined);
     expect(viewer.status).toBe(502);
     viewer.leave();
   }, 60_000);
@@ -120,7 +120,7 @@ describe('playback modes', () => {
     ['keyframes', '&playback_mode=3', 5, 5],
     ['a single frame', '&playback_mode=4', 5, 1],
   ])(
-    '%s: all that the camera sends is shown, one after the other, to a clean end',
+    '%s: delivers every picture that the camera sends, in order, to a clean end',
     async (_what, mode, seconds, count) => {
       const playback = await Playback.create(harness, seconds);
       expect(await playback.start(mode)).toMatchObject(success);
@@ -134,8 +134,8 @@ describe('playback modes', () => {
   );
 });
 
-describe('a pause', () => {
-  it('stops the pictures for longer than a stream may be silent, and goes on without a hole', async () => {
+describe('pausing a playback', () => {
+  it('stops the pictures for longer than the data timeout, and continues without a gap', async () => {
     const playback = await Playback.create(harness, 10);
     await playback.start();
     const viewer = playback.watch();
@@ -155,8 +155,8 @@ describe('a pause', () => {
   }, 90_000);
 });
 
-describe('a seek', () => {
-  it('goes on and back, with no hole and no lost picture', async () => {
+describe('seeking in a playback', () => {
+  it('moves forward and back without a gap or a lost picture', async () => {
     const playback = await Playback.create(harness, 3_600);
     await playback.start();
     const viewer = playback.watch();
@@ -171,7 +171,7 @@ describe('a seek', () => {
       expect(await playback.control(5, `&drag_playback_time=${formatTimeParameter(seconds)}`)).toMatchObject(
         controlled,
       );
-      await waitFor(`to be there: ${tag}`, () => Math.abs(playback.position - seconds) < 8);
+      await waitFor(`the position: ${tag}`, () => Math.abs(playback.position - seconds) < 8);
       await waitForPictures(viewer, before + 25);
     }
     expect(await playback.control(2)).toMatchObject(controlled);
@@ -180,7 +180,7 @@ describe('a seek', () => {
     expectSmooth(viewer, 250);
   }, 120_000);
 
-  it('beyond the end ends the playback', async () => {
+  it('beyond the end stops the playback', async () => {
     const playback = await Playback.create(harness, 60);
     await playback.start();
     const viewer = playback.watch();
@@ -189,7 +189,7 @@ describe('a seek', () => {
     await playback.expectEnd(viewer);
   }, 60_000);
 
-  it('without a time is 400, and nothing happens', async () => {
+  it('without a time returns 400 and sends no command', async () => {
     const playback = await Playback.create(harness, 60);
     expect(await playback.control(5)).toMatchObject({
       status: 400,
@@ -199,13 +199,13 @@ describe('a seek', () => {
   }, 60_000);
 });
 
-describe('another speed', () => {
+describe('changing the playback speed', () => {
   it.each([
     ['fast forward', 3, '&fast_forward_rewind_times=4', 1],
     ['keyframe rewind', 4, '&fast_forward_rewind_times=4', -1],
     ['keyframes', 6, '', 1],
   ])(
-    'by %s shows the pictures when they come, and play is the normal speed again',
+    'by %s delivers the pictures as they arrive, and play restores the normal speed',
     async (_what, how, times, direction) => {
       const playback = await Playback.create(harness, 7_200);
       await playback.start();
@@ -220,7 +220,7 @@ describe('another speed', () => {
       const [tookMs, playedPictures] = [performance.now() - startedMs, viewer.pictures.slice(from)];
       expect((playback.position - startedAt) * direction).toBeGreaterThan(how === 6 ? 3 : 20);
       const spanMs = (playedPictures.at(-1)?.timestampMs ?? 0) - (playedPictures[0]?.timestampMs ?? 0);
-      // The viewer's clock goes as real time does, not eight times as fast: it neither races nor waits.
+      // The viewer's clock runs at real-time speed, not eight times as fast.
       expect(spanMs).toBeGreaterThan(0.5 * tookMs);
       expect(spanMs).toBeLessThan(1.5 * tookMs);
 

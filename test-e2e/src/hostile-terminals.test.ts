@@ -21,14 +21,14 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop(), 60_000);
 
-/** The good terminals have noticed nothing: they answer, and each still has its first connection. */
+/** Asserts that the regular terminals are unaffected: they reply, and each still has its first connection. */
 const expectOthersUnaffected = async (no: number): Promise<void> => {
   expect(countStatuses(await Promise.all(fleet.sendCommands(no)))).toEqual({ 200: 10 });
   for (const terminal of fleet.terminals) expect(terminal.frames.at(-1)?.connection).toBe(1);
 };
 
 describe('a terminal that never reads', () => {
-  it('is disconnected before what waits for it grows large, its commands end with a stated error, and nobody else notices', async () => {
+  it('is disconnected before its backlog grows large, its commands end with an ApiError, and other terminals are unaffected', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
     terminal.setBehaviour({ kind: 'neverReading' });
     const commands = Array.from({ length: 10 }, (_, index) =>
@@ -36,7 +36,7 @@ describe('a terminal that never reads', () => {
     );
     const [heartbeat] = terminal.send({ messageId: 0x0002, body: Buffer.alloc(0) });
     if (heartbeat === undefined) throw new Error('the terminal has no connection');
-    // Each costs an acknowledgement, which stays unread; the system itself takes some megabytes of them.
+    // Each heartbeat causes an acknowledgement that stays unread; the operating system buffers some megabytes of them.
     const many = Buffer.concat(Array.from({ length: 10_000 }, () => heartbeat.wire));
     let sentBytes = 0;
     await waitFor(
@@ -55,7 +55,7 @@ describe('a terminal that never reads', () => {
       expect(isApiError(body, status)).toBe(true);
     }
     await waitFor(
-      'the terminal to be called absent',
+      'the terminal to be reported as disconnected',
       async () => (await harness.get(`/health/device?imei=${terminal.phone}`)).status === 503,
     );
     await expectOthersUnaffected(1);
@@ -63,7 +63,7 @@ describe('a terminal that never reads', () => {
 });
 
 describe('a terminal whose network carries single bytes', () => {
-  it('registers, reports and takes commands as any other', async () => {
+  it('registers, reports and accepts commands like any other', async () => {
     const fragmenter = await openTcpFragmenter(harness.product.runtime.jt808);
     try {
       const fragmentedFleet = await Fleet.start(harness, 1, { host: '127.0.0.1', port: fragmenter.port });
@@ -83,7 +83,7 @@ describe('a terminal whose network carries single bytes', () => {
 });
 
 describe('connections that never register', () => {
-  it('are closed after a while, silent ones and those that dribble, and nobody else notices', async () => {
+  it('are closed after a timeout, silent or sending single bytes, and other terminals are unaffected', async () => {
     const { host, port } = harness.product.runtime.jt808;
     const closed = new Set<Socket>();
     const sockets = Array.from({ length: 50 }, () => {
@@ -93,7 +93,7 @@ describe('connections that never register', () => {
       socket.resume();
       return socket;
     });
-    // Half of them say something, one byte of a frame's beginning after the other.
+    // Half of them send the beginning of a frame, byte by byte.
     const sendSlowly = setInterval(() => {
       for (const [index, socket] of sockets.entries()) if (index % 2 === 0 && !socket.destroyed) socket.write('~');
     }, 200);

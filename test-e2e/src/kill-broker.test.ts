@@ -31,8 +31,8 @@ const expectNoLoss = async (no: number): Promise<void> => {
   expect(storedCount).toBeGreaterThan(20);
 };
 
-describe('a broker that is killed', () => {
-  it('and comes back at once, with commands anywhere on their way: each gets its answer, none is sent twice, no connected device is called absent', async () => {
+describe('a killed broker', () => {
+  it('that restarts immediately loses no command in flight: each gets its reply once, and no connected device is reported as disconnected', async () => {
     for (const first of [1, 21, 41]) {
       const numbers = Array.from({ length: 6 }, (_, index) => first + index);
       fleet.setResponseTiming('onRelease', first, first + 1);
@@ -48,14 +48,14 @@ describe('a broker that is killed', () => {
       await waitForRestart(harness, 'nats', previousPid ?? 0);
       fleet.release(first + 1);
       expect(findFaults(await Promise.all(pendingCalls), [200])).toEqual([]);
-      // 503: the broker was away for longer than two seconds before the command was sent at all.
+      // 503: the broker was unavailable for more than two seconds before the command was sent.
       expect(findFaults(await Promise.all(burst), [200, 503])).toEqual([]);
       await waitUntilHealthy(harness);
     }
     await expectNoLoss(61);
   }, 240_000);
 
-  it('and stays away: commands in flight wait for it, new ones are 503 at once, and viewers keep their picture', async () => {
+  it('that stays unavailable lets commands in flight wait, returns 503 for new ones and does not interrupt viewers', async () => {
     const camera = await harness.startTerminal();
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     const viewer = watch(camera);
@@ -66,12 +66,12 @@ describe('a broker that is killed', () => {
     await fleet.waitUntilReceived(...numbers);
 
     const outage = await stopBackend(harness, 'nats');
-    await waitFor('/health to say so', async () => (await harness.get('/health')).status === 503);
+    await waitFor('/health to report it', async () => (await harness.get('/health')).status === 503);
     expect(await harness.get('/health')).toMatchObject({
       status: 503,
       body: { healthy: false, components: { message_broker: false, state_store: true, database: true } },
     });
-    // What is asked in the first two seconds waits for the rest of them.
+    // Requests of the first two seconds wait for the remainder of this time.
     expect(findFaults(await Promise.all(fleet.sendCommands(81)), [503])).toEqual([]);
     const requestedAt = performance.now();
     expect(countStatuses(await Promise.all(fleet.sendCommands(82)))).toEqual({ 503: 20 });
@@ -79,9 +79,9 @@ describe('a broker that is killed', () => {
 
     const before = viewer.pictures.length;
     const late = watch(camera);
-    await waitFor('pictures without a broker', () => viewer.pictures.length > before + 30 && late.pictures.length > 0);
+    await waitFor('video without a broker', () => viewer.pictures.length > before + 30 && late.pictures.length > 0);
     expect(viewer.ended).toBeUndefined();
-    fleet.release(71, 72, 73); // While nobody can hear it.
+    fleet.release(71, 72, 73); // Sent while no consumer can receive it.
     await outage.restore();
     fleet.release();
     expect(findFaults(await Promise.all(inFlight), [200])).toEqual([]);

@@ -23,8 +23,8 @@ const watch = (terminal: SimulatedTerminal): Viewer =>
 
 const startStream = (terminal: SimulatedTerminal) => harness.get(`/realtime/start-stream?${query(terminal)}`);
 
-describe('a device-api that is killed', () => {
-  it('ends its connections; back by itself it shows the streams that have gone on, and takes commands', async () => {
+describe('a killed device-api', () => {
+  it('closes its connections; after its restart it reports the streams that continued, and accepts commands', async () => {
     const camera = await harness.startTerminal();
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     const viewers = [watch(camera), watch(camera)];
@@ -34,15 +34,15 @@ describe('a device-api that is killed', () => {
     await fleet.waitUntilReceived(1, 2);
 
     const previousPid = killProcess(harness, 'device-api');
-    // The proxy in front of it says 502; without one the connections would just end.
+    // The proxy in front of it returns 502; without a proxy the connections would be closed.
     expect(findFaults(await Promise.all(calls), [502])).toEqual([]);
     await waitFor('the end of both responses', () => viewers.every((viewer) => viewer.ended !== undefined));
-    fleet.release(); // Answers that nobody waits for any more.
+    fleet.release(); // Replies whose callers are disconnected.
     await waitForRestart(harness, 'device-api', previousPid);
     await waitUntilHealthy(harness);
 
     const again = watch(camera);
-    await waitFor('pictures of the stream that has gone on', () => again.pictures.length > 15);
+    await waitFor('video of the continued stream', () => again.pictures.length > 15);
     expect(await startStream(camera)).toMatchObject({ status: 200 });
     expect(camera.receivedFrames(0x9101)).toHaveLength(1);
     expect(camera.cameras.records).toHaveLength(1);
@@ -52,7 +52,7 @@ describe('a device-api that is killed', () => {
       expect(fleet.countFrames(terminal, 1) + fleet.countFrames(terminal, 2)).toBe(2);
   }, 120_000);
 
-  it('while it asks a camera to stream leaves the channel free within seconds', async () => {
+  it('releases the channel within seconds if it is killed during a start-stream', async () => {
     const camera = await harness.startTerminal();
     camera.setBehaviour({ kind: 'silent' }, 0x9101);
     const startReply = startStream(camera);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop(), 60_000);
 
-/** True when nobody takes connections on the terminals' port. */
+/** Returns true when no process accepts connections on the terminal port. */
 const isClosed = (): Promise<boolean> =>
   new Promise((resolve) => {
     const { host, port } = harness.product.runtime.jt808;
@@ -36,13 +36,13 @@ const expectNoLoss = async (no: number): Promise<void> => {
   expect(storedCount).toBeGreaterThan(20);
 };
 
-describe('a gateway that is killed', () => {
-  it('loses no acknowledged report, sends no command twice, and every call ends with the late answer or a stated error', async () => {
+describe('a killed gateway', () => {
+  it('loses no acknowledged report, sends no command twice, and every call ends with the late reply or a documented error', async () => {
     fleet.setResponseTiming('nextSession', 1);
     fleet.setResponseTiming('never', 2);
     const [late, never] = [fleet.sendCommands(1), fleet.sendCommands(2)];
     await fleet.waitUntilReceived(1, 2);
-    // The kill meets these anywhere on their way.
+    // The kill hits these commands at various stages.
     const burst = fleet.sendCommands(3, 4, 5);
     await waitFor('a command of the burst', () =>
       fleet.terminals.some((terminal) => fleet.countFrames(terminal, 3) > 0),
@@ -56,11 +56,11 @@ describe('a gateway that is killed', () => {
     await expectNoLoss(6);
   }, 180_000);
 
-  it('costs no command that is sent while it is away: terminals come back within the wait', async () => {
+  it('loses no command that is sent while it is unavailable: terminals reconnect within the wait', async () => {
     const previousPid = killProcess(harness, 'jt808-gateway');
     const isUnavailable = async (): Promise<boolean> =>
       (await isClosed()) || harness.product.runtime.processes['jt808-gateway'] !== previousPid;
-    await waitFor('the gateway to be away', isUnavailable);
+    await waitFor('the gateway to be unavailable', isUnavailable);
     const calls = fleet.sendCommands(12);
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 20 });
     expect(findFaults(await Promise.all(calls), [200])).toEqual([]);
@@ -68,10 +68,10 @@ describe('a gateway that is killed', () => {
     await expectNoLoss(13);
   }, 180_000);
 
-  it('and killed again while terminals come back, is whole in the end', async () => {
+  it('recovers completely if it is killed again while terminals reconnect', async () => {
     const first = killProcess(harness, 'jt808-gateway');
     await waitForRestart(harness, 'jt808-gateway', first);
-    await waitFor('a terminal to be back', () => fleet.terminals.some((terminal) => terminal.isOnline), 60_000);
+    await waitFor('a terminal to reconnect', () => fleet.terminals.some((terminal) => terminal.isOnline), 60_000);
     const calls = fleet.sendCommands(7);
     const second = killProcess(harness, 'jt808-gateway');
     expect(findFaults(await Promise.all(calls), [200, 404, 504])).toEqual([]);
@@ -80,25 +80,25 @@ describe('a gateway that is killed', () => {
   }, 180_000);
 });
 
-describe('a gateway that is told to stop', () => {
-  it('waits for the answers of commands in flight, and lets the terminals go without losing a report', async () => {
+describe('a gateway that receives SIGTERM', () => {
+  it('waits for the replies to commands in flight and disconnects the terminals without losing a report', async () => {
     fleet.setResponseTiming('onRelease', 9, 10);
     const calls = fleet.sendCommands(9, 10);
     await fleet.waitUntilReceived(9, 10);
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
-    await waitFor('the gateway to take no more terminals', isClosed);
+    await waitFor('the gateway to stop accepting terminals', isClosed);
     fleet.release();
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 40 });
     await waitForRestart(harness, 'jt808-gateway', previousPid);
     await expectNoLoss(11);
   }, 180_000);
 
-  it('waits for devices that take seconds, and loses no command that comes meanwhile', async () => {
+  it('waits for devices that take seconds, and loses no command that arrives during the shutdown', async () => {
     fleet.setResponseTiming('onRelease', 14);
     const late = fleet.sendCommands(14);
     await fleet.waitUntilReceived(14);
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
-    await waitFor('the gateway to take no more terminals', isClosed);
+    await waitFor('the gateway to stop accepting terminals', isClosed);
     const stoppedAt = performance.now();
     const concurrentCalls: Promise<CommandCall>[] = [];
     await waitFor('five seconds of a stop', () => {
@@ -115,12 +115,12 @@ describe('a gateway that is told to stop', () => {
     await expectNoLoss(17);
   }, 180_000);
 
-  it('is followed by one that takes the commands of the gap, and a terminal that left by itself is 404 at once', async () => {
+  it('is replaced by one that handles the commands of the gap; a terminal that disconnected by itself is 404 immediately', async () => {
     const disconnected = await harness.startTerminal({ reconnect: false });
     await disconnected.stop();
     const path = `/realtime/control-stream?imei=${disconnected.phone}&channel=1&ctrl_instruction=2`;
     await waitFor(
-      'the terminal to be gone',
+      'the terminal to be disconnected',
       async () => (await harness.get(`/health/device?imei=${disconnected.phone}`)).status === 503,
     );
     const previousPid = killProcess(harness, 'jt808-gateway', 'SIGTERM');
@@ -128,7 +128,7 @@ describe('a gateway that is told to stop', () => {
     const calls = fleet.sendCommands(18);
     const startedAt = performance.now();
     expect((await harness.get(path)).status).toBe(404);
-    // Far from the minute in which one that lost its gateway may come back.
+    // Well below the minute during which a terminal that lost its gateway may reconnect.
     expect(performance.now() - startedAt).toBeLessThan(20_000);
     expect(countStatuses(await Promise.all(calls))).toEqual({ 200: 20 });
     await expectNoLoss(19);

@@ -30,14 +30,15 @@ const play = async (terminal: SimulatedTerminal): Promise<Viewer> => {
 };
 
 describe('a media pod that is killed while its streams are watched', () => {
-  it('ends the viewers, and the very next start-stream brings the picture back, however soon it comes', async () => {
+  it('closes its viewers, and the next start-stream restores the video, however early it is sent', async () => {
     const terminal = await harness.startTerminal();
     const viewer = await play(terminal);
     const previousPid = killProcess(harness, 'jt1078-media');
     await waitFor('the end of the response', () => viewer.ended !== undefined);
 
-    // The claim of the dead pod still stands in Redis: it must not pass for a stream. 503: no other pod was there in time.
-    const startBody = await waitFor('an answer from the camera', async () => {
+    // The lease of the killed pod is still in Redis and must not count as a stream. 503: no other pod was ready in
+    // time.
+    const startBody = await waitFor('a reply of the camera', async () => {
       const { status, body } = await startStream(terminal);
       expect([200, 503]).toContain(status);
       return status === 200 && body;
@@ -51,14 +52,14 @@ describe('a media pod that is killed while its streams are watched', () => {
     await waitUntilHealthy(harness);
   }, 180_000);
 
-  it('leaves no entry behind: the camera is not streaming, its viewer is told so, and nothing is stuck', async () => {
+  it('leaves no stale entry: the camera is not streaming, its viewers get an error, and nothing is blocked', async () => {
     const terminal = await harness.startTerminal();
     const viewer = await play(terminal);
     const killedAt = performance.now();
     const previousPid = killProcess(harness, 'jt1078-media');
     await waitFor('the end of the response', () => viewer.ended !== undefined);
     await waitFor(
-      'the entry to be gone',
+      'the entry to be deleted',
       async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
     );
     expect(performance.now() - killedAt).toBeLessThan(20_000);

@@ -8,7 +8,7 @@ let harness: DedicatedHarness;
 let fleet: Fleet;
 let services: Record<string, number>;
 
-/** Processes that must not be touched by what happens to the database. */
+/** Processes that have to survive the failure of the database. */
 const getServices = (): Record<string, number> => {
   const { mongodb: _mongodb, ...others } = harness.product.runtime.processes;
   return others;
@@ -22,8 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop(), 60_000);
 
-describe('a database', () => {
-  it('that is killed costs no command, and comes back by itself', async () => {
+describe('a killed database', () => {
+  it('loses no command and restarts by itself', async () => {
     const previousPids = killProcess(harness, 'mongodb');
     expect(countStatuses(await Promise.all(fleet.sendCommands(1)))).toEqual({ 200: 5 });
     await waitForRestart(harness, 'mongodb', previousPids);
@@ -31,9 +31,9 @@ describe('a database', () => {
     expect(getServices()).toEqual(services);
   }, 120_000);
 
-  it('that stays away is what /health says, while terminals report and take commands', async () => {
+  it('that stays unavailable is reported by /health, while terminals report and accept commands', async () => {
     const outage = await stopBackend(harness, 'mongodb');
-    const health = await waitFor('/health to say so', async () => {
+    const health = await waitFor('/health to report it', async () => {
       const response = await harness.get('/health');
       return response.status === 503 && response;
     });

@@ -9,7 +9,7 @@ import { Viewer } from './testing/viewer.ts';
 import { waitFor } from './testing/wait-for.ts';
 
 const concurrentCommands = 40;
-/** Sessions and streams have to be announced again within about five seconds; a busy machine takes longer. */
+/** Sessions and streams have to be published again within about five seconds; a busy machine takes longer. */
 const publishTimeoutMs = 20_000;
 
 let harness: DedicatedHarness;
@@ -18,7 +18,7 @@ let camera: SimulatedTerminal;
 let viewer: Viewer;
 let services: Record<string, number>;
 
-/** Processes that must not be touched by what happens to Redis. */
+/** Processes that have to survive the failure of Redis. */
 const getServices = (): Record<string, number> => {
   const { redis: _redis, ...others } = harness.product.runtime.processes;
   return others;
@@ -53,13 +53,15 @@ const expectPictures = async (): Promise<void> => {
   expect(viewer.ended).toBeUndefined();
 };
 
-/** Everything that Redis held is there again, nothing has died, and the stream was never started a second time. */
+/**
+ * Asserts that everything that Redis held is restored, no process died, and the stream was never started a second time.
+ */
 const expectStreaming = async (no: number): Promise<void> => {
   const startedAt = performance.now();
   await fleet.waitUntilOnline();
   const isStreaming = async (): Promise<boolean> =>
     (await harness.get(`/health/camera?imei=${camera.phone}&channel=1`)).status === 200;
-  await waitFor('the stream to be announced again', isStreaming);
+  await waitFor('the stream to be published again', isStreaming);
   expect(performance.now() - startedAt).toBeLessThan(publishTimeoutMs);
   await waitFor('the product to be healthy', async () => (await harness.get('/health')).status === 200);
   expect(await startStream(camera)).toMatchObject({ status: 200 });
@@ -71,8 +73,8 @@ const expectStreaming = async (no: number): Promise<void> => {
   expect((await fleet.compareWithJetStream()).lost).toEqual([]);
 };
 
-describe('Redis, when it', () => {
-  it('is killed under load and comes back at once: commands get their answers', async () => {
+describe('killed Redis', () => {
+  it('restarts immediately under load: commands get their replies', async () => {
     fleet.setResponseTiming('onRelease', 1);
     const pendingCalls = fleet.sendCommands(1);
     await fleet.waitUntilReceived(1);
@@ -84,12 +86,12 @@ describe('Redis, when it', () => {
     await expectStreaming(5);
   }, 180_000);
 
-  it('stays away: pictures and commands go on, limits too, and what needs it ends with a stated error', async () => {
+  it('stays unavailable: video, commands and limits continue, and what needs Redis ends with a documented error', async () => {
     fleet.setResponseTiming('onRelease', 11);
     const pendingCalls = fleet.sendCommands(11);
     await fleet.waitUntilReceived(11);
     const outage = await stopBackend(harness, 'redis');
-    const health = await waitFor('/health to say so', async () => {
+    const health = await waitFor('/health to report it', async () => {
       const response = await harness.get('/health');
       return response.status === 503 && response;
     });
@@ -98,7 +100,7 @@ describe('Redis, when it', () => {
     fleet.release();
     expect(findFaults(await Promise.all([...pendingCalls, ...fleet.sendCommands(12, 13)]), [200])).toEqual([]);
 
-    // Streams are found by what Redis holds; the interface lists no 503 for stream.flv.
+    // Streams are found in Redis; the interface lists no 503 for stream.flv.
     for (const channel of [1, 2]) {
       const response = await startStream(camera, channel);
       expect(response.status).toBe(503);
@@ -111,7 +113,7 @@ describe('Redis, when it', () => {
       status: 503,
       body: { healthy: false },
     });
-    // Nobody knows such a device: still no false answer, and no wait forever.
+    // Whether this device exists is unknown: the response is neither false nor delayed forever.
     expect((await harness.get('/wakeup?imei=138000000001')).status).toBe(404);
 
     const [terminal] = fleet.terminals;
@@ -124,7 +126,7 @@ describe('Redis, when it', () => {
     await expectStreaming(14);
   }, 180_000);
 
-  it('is killed and comes back empty: sessions and streams are announced again', async () => {
+  it('restarts empty: sessions and streams are published again', async () => {
     const outage = await stopBackend(harness, 'redis');
     const folder = join(harness.product.dataDir, 'redis');
     const files = readdirSync(folder);

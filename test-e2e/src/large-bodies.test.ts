@@ -23,7 +23,10 @@ const write = (socket: Socket, text: string): Promise<void> =>
 
 type Form = 'a length' | 'chunks' | '100 Continue';
 
-/** Sends a body of 8 MiB before it reads anything, as many clients do; returns what came until the connection ended. */
+/**
+ * Sends a body of 8 MiB before it reads anything, as many clients do. Returns everything received until the connection
+ * ends.
+ */
 async function sendLarge(base: string, path: string, form: Form, more = ''): Promise<string> {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);
@@ -42,7 +45,7 @@ async function sendLarge(base: string, path: string, form: Form, more = ''): Pro
 const parseStatus = (text: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]);
 const forms: readonly Form[] = ['a length', 'chunks', '100 Continue'];
 
-/** Requests to both APIs that are refused, and with which status. */
+/** Requests to both APIs that are refused, with the expected status. */
 const refused: readonly [string, number][] = [
   ['/api/v1/send-text?imei=013800138001', 413],
   ['/api/auth/login', 413],
@@ -60,7 +63,7 @@ function getStatus(agent: Agent, url: string): Promise<number> {
 }
 
 describe('a large body', () => {
-  it('gets its response through the proxy, and disturbs no other client', async () => {
+  it('gets its response through the proxy and does not affect other clients', async () => {
     const { base_url: base } = harness.product.runtime;
     const agent = new Agent({ keepAlive: true, maxSockets: 4 });
     const large = refused.flatMap(([path, expected]) =>
@@ -77,7 +80,7 @@ describe('a large body', () => {
     for (const one of await Promise.all(large)) expect(one).toMatchObject({ status: one.expected, closes: true });
   });
 
-  it('gets its response from every service of its own', async () => {
+  it('gets its response directly from each service', async () => {
     const { health, video_url: video } = harness.product.runtime;
     for (const base of [...Object.values(health), video]) {
       const text = await sendLarge(base, '/nowhere', 'a length', 'Connection: close\r\n');
@@ -86,8 +89,8 @@ describe('a large body', () => {
   });
 });
 
-describe('the OpenAPI document of both APIs', () => {
-  it.each(['/api/openapi.json', '/api/v1/openapi.json'])('comes compressed through the proxy: %s', async (path) => {
+describe('the OpenAPI documents of both APIs', () => {
+  it.each(['/api/openapi.json', '/api/v1/openapi.json'])('are compressed by the proxy: %s', async (path) => {
     const url = harness.product.runtime.base_url + path;
     const [response] = await once(get(url, { headers: { 'accept-encoding': 'br' } }), 'response');
     const chunks: Buffer[] = [];

@@ -28,7 +28,7 @@ afterAll(() => harness.stop(), 60_000);
 
 const api = createApiSender(() => harness);
 let addresses = 1;
-/** A caller from an address that nobody else has: reads and health are counted by it. */
+/** Creates a caller with a unique address: reads and health are counted by address. */
 function createCaller(): (request: string | ApiRequest) => Promise<HttpReply> {
   addresses += 1;
   const from = `127.0.${Math.floor(addresses / 250)}.${addresses % 250}`;
@@ -41,13 +41,13 @@ const parseRateHeaders = ({ headers }: HttpReply): Record<'limit' | 'remaining' 
   reset: Number(headers['x-ratelimit-reset']),
 });
 
-/** Sends requests at once, more than there are tokens, and asserts what the limit makes of them. */
+/** Sends more concurrent requests than there are tokens and asserts how many are refused. */
 async function expectLimit(
   burst: number,
   sendRequest: () => Promise<HttpReply>,
   allowedStatus: number,
 ): Promise<HttpReply> {
-  // Tokens come back while the requests are under way: some more than the burst may pass, never all.
+  // Tokens are refilled while the requests are in flight: more than the burst may pass, but never all.
   const replies = await Promise.all(Array.from({ length: burst * 4 }, sendRequest));
   const refused = replies.filter((reply) => reply.status === 429);
   const allowed = replies.filter((reply) => reply.status === allowedStatus);
@@ -70,14 +70,17 @@ async function expectLimit(
   return first;
 }
 
-/** Asks again after the time that the refusal has named. */
+/** Repeats the request after the time that the refusal gives in `retry-after`. */
 async function sendAfterWait(sendRequest: () => Promise<HttpReply>, refused: HttpReply): Promise<HttpReply> {
   const waitMs = Number(refused.headers['retry-after']) * 1000;
   await new Promise((resolve) => setTimeout(resolve, waitMs));
   return sendRequest();
 }
 
-/** Asks alone until it is refused, and again after the time of that refusal: nobody else takes what comes back by then. */
+/**
+ * Sends requests one by one until one is refused, and repeats it after the given time. No concurrent request can use
+ * the refilled tokens.
+ */
 async function expectServedAfterWait(sendRequest: () => Promise<HttpReply>, status: number): Promise<void> {
   const refused = await waitFor('a refusal', async () => {
     const reply = await sendRequest();
@@ -86,12 +89,12 @@ async function expectServedAfterWait(sendRequest: () => Promise<HttpReply>, stat
   expect((await sendAfterWait(sendRequest, refused)).status).toBe(status);
 }
 
-describe('429', () => {
-  it('commands are limited for each device, and another device is not concerned', async () => {
+describe('status 429', () => {
+  it('limits commands for each device without affecting another device', async () => {
     const [one, other] = [await harness.startTerminal(), await harness.startTerminal()];
     const sendRequest = createCaller();
     const long = one.phone.padStart(20, '0');
-    // Both forms of a number are one device, and all commands count together.
+    // Both spellings of a number name one device, and all commands count together.
     const paths = [
       `/wakeup?imei=${one.phone}`,
       `/wakeup?imei=${long}`,
@@ -102,35 +105,35 @@ describe('429', () => {
     expect((await sendRequest(`/wakeup?imei=${other.phone}`)).status).toBe(200);
     const written = (): number => one.receivedFrames(0x8201).length + one.receivedFrames(0x9102).length;
     const before = written();
-    // A token may be back by now; never as many as are asked for.
+    // A token may have been refilled; never as many as are requested.
     const more = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${one.phone}`)));
     const served = more.filter(({ status }) => status === 200).length;
     expect(served).toBeLessThan(more.length);
     expect(served + more.filter(({ status }) => status === 429).length).toBe(more.length);
     expect(written()).toBe(before + served);
-    // Whoever waits as long as he was told is served.
+    // A caller that waits as long as `retry-after` says is served.
     await expectServedAfterWait(() => sendRequest(`/wakeup?imei=${one.phone}`), 200);
   }, 60_000);
 
   it.each(deviceCommands.map((command) => [command.endpoint, command] as const))(
-    'a command is counted, whether its device is connected or not: %s',
+    'counts a command whether its device is connected or not: %s',
     async (_endpoint, { request }) => {
       const imei = uniquePhone();
       const refused = await expectLimit(3, () => createCaller()(request(imei)), 404);
-      // 20 in a minute: the next is allowed after three seconds at most.
+      // 20 in a minute: the next request is allowed after three seconds at most.
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3);
     },
   );
 
-  it('the control of an upload is a command to its device', async () => {
+  it('counts upload control as a command to its device', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
-    // To resume what is not paused costs no command to the camera, and counts as one.
+    // Resuming an upload that is not paused sends no command to the camera, but counts as one.
     const resume = (): Promise<HttpReply> => createCaller()(`/videos/control?video_id=${videoId}&action=1`);
     const replies = await Promise.all(Array.from({ length: 12 }, resume));
     expect(replies.every(({ status }) => [409, 429].includes(status))).toBe(true);
     expect(replies.some(({ status }) => status === 429)).toBe(true);
-    // A token may be back by now; never as many as are asked for.
+    // A token may have been refilled; never as many as are requested.
     const wakes = await Promise.all(Array.from({ length: 6 }, () => createCaller()(`/wakeup?imei=${idle.phone}`)));
     const refused = wakes.find(({ status }) => status === 429);
     if (refused === undefined) throw new Error('nothing was refused');
@@ -142,7 +145,7 @@ describe('429', () => {
     ['GET /videos', { path: `/videos?video_id=${'f'.repeat(24)}` }, 404],
     ['DELETE /videos', { path: `/videos?video_id=${'f'.repeat(24)}`, method: 'DELETE' }, 404],
     ['GET /videos/list', { path: `/videos/list?imei=${uniquePhone()}` }, 200],
-  ] as [string, ApiRequest, number][])('reads are limited for each address: %s', async (_name, request, status) => {
+  ] as [string, ApiRequest, number][])('limits reads for each address: %s', async (_name, request, status) => {
     const sendRequest = createCaller();
     const refused = await expectLimit(5, () => sendRequest(request), status);
     expect(refused.headers['retry-after']).toBe('1');
@@ -150,7 +153,7 @@ describe('429', () => {
     expect((await sendAfterWait(() => sendRequest(request), refused)).status).toBe(status);
   });
 
-  it('requests with faults cost no command', async () => {
+  it('does not count invalid requests as commands', async () => {
     const terminal = await harness.startTerminal();
     const sendRequest = createCaller();
     const path = `/realtime/control-stream?imei=${terminal.phone}&channel=1&ctrl_instruction`;
@@ -158,9 +161,9 @@ describe('429', () => {
     expect(parseRateHeaders(await sendRequest(`${path}=2`)).remaining).toBe(2);
   }, 60_000);
 
-  it('reads are limited for each address', async () => {
+  it('limits reads for each address', async () => {
     const [sendRequest, sendFromElsewhere] = [createCaller(), createCaller()];
-    // Another channel each time, so that the limit of a channel has no part in it.
+    // A new channel each time, so that the limit of a channel does not apply.
     let channel = 0;
     const path = (): string => `/realtime/stream.flv?imei=${uniquePhone()}&channel=${(channel += 1)}`;
     const replies = await Promise.all(Array.from({ length: 20 }, () => sendRequest(path())));
@@ -171,16 +174,16 @@ describe('429', () => {
     expect((await sendFromElsewhere(path())).status).toBe(404);
   }, 60_000);
 
-  it('openings of a stream are limited for each channel, by whomever', async () => {
+  it('limits openings of a stream for each channel, for all callers together', async () => {
     const imei = uniquePhone();
-    // 404 counts as well: else it would be a way to ask without end.
+    // 404 counts as well; otherwise a caller could poll without a limit.
     const refused = await expectLimit(4, () => createCaller()(`/realtime/stream.flv?imei=${imei}&channel=1`), 404);
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(15);
     expect((await createCaller()(`/realtime/stream.flv?imei=${imei}&channel=2`)).status).toBe(404);
   }, 60_000);
 
   it.each(['/health', `/health/device?imei=${uniquePhone()}`, `/health/camera?imei=${uniquePhone()}&channel=1`])(
-    'health is limited for each address: %s',
+    'limits health requests for each address: %s',
     async (path) => {
       const sendRequest = createCaller();
       await expectLimit(6, () => sendRequest(path), path === '/health' ? 200 : 503);
@@ -189,7 +192,7 @@ describe('429', () => {
     60_000,
   );
 
-  it('a caller cannot choose its address by a header', async () => {
+  it('ignores headers in which a caller claims another address', async () => {
     const from = '127.0.99.1';
     const sendRequest = (forwarded: string): Promise<HttpReply> =>
       send(harness.product.runtime.base_url, '/api/v1/health', { from, headers: { 'x-forwarded-for': forwarded } });
@@ -198,9 +201,9 @@ describe('429', () => {
   }, 60_000);
 });
 
-describe('503', () => {
-  it('request ran past the limit of the server, whatever it is stuck in: each command to a device', async () => {
-    // The wait for the device is longer than the limit here: the limit is what ends the request.
+describe('status 503', () => {
+  it('the request ran past the limit of the server, at any stage: each command to a device', async () => {
+    // The device reply timeout is longer than the request limit here, so that the request limit applies.
     const silent = async (): Promise<SimulatedTerminal> => {
       const terminal = await harness.startTerminal();
       terminal.setBehaviour({ kind: 'silent' });
@@ -217,7 +220,7 @@ describe('503', () => {
       expect(terminals[index]?.receivedFrames(messageId)).toHaveLength(1);
   }, 60_000);
 
-  it('while the broker is away, new commands are 503 soon, and health says so', async () => {
+  it('new commands are 503 soon while the broker is unavailable, and health reports it', async () => {
     const terminal = await harness.startTerminal();
     const paths = [
       `/wakeup?imei=${terminal.phone}`,
@@ -234,12 +237,12 @@ describe('503', () => {
     const replies = await Promise.all(paths.map((path) => createCaller()(path)));
     const sentence = 'Devices are unavailable at the moment: the message broker is down.';
     for (const reply of replies) expect(expectApiError(reply, 503)).toBe(sentence);
-    // Two seconds, in which a broker that only restarts would be back; on a busy machine a little more.
+    // Two seconds, in which a restarting broker would reconnect; a little more on a busy machine.
     expect(performance.now() - startedAt).toBeLessThan(4_000);
-    // Nobody can know whether any other device is connected.
+    // The state of any other device is unknown.
     expect(expectApiError(await createCaller()(`/wakeup?imei=${uniquePhone()}`), 503)).toBe(sentence);
     await broker.restore();
-    // The three commands have cost the three tokens, and it may have gone faster than one comes back.
+    // The three commands used the three tokens, and all of this may take less time than the refill of one.
     const served = await waitFor('a token', async () => {
       const reply = await createCaller()(`/wakeup?imei=${terminal.phone}`);
       return reply.status === 429 ? undefined : reply;

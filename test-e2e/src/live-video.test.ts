@@ -29,17 +29,20 @@ const startLive = async (terminal: SimulatedTerminal, more = ''): Promise<void> 
   expect(response).toMatchObject({ status: 200, body: success });
 };
 
-/** Index in the looped clip at which these pictures follow one another without a gap; undefined when they do not. */
+/**
+ * Returns the index in the looped clip at which these pictures follow one another without a gap; undefined when they do
+ * not.
+ */
 function findPositionInLoop(pictures: readonly string[], clip: readonly string[]): number | undefined {
   return clip.findIndex((_hash, start) => pictures.every((hash, n) => hash === clip[(start + n) % clip.length]));
 }
 
 describe('live video', () => {
-  it('shows the pictures that the camera encoded, and plays its sound, from the very moment start-stream has answered', async () => {
+  it('delivers the pictures that the camera encoded and its sound, from the response of start-stream on', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('four seconds of pictures', () => viewer.pictures.length >= 60);
+    await waitFor('four seconds of video', () => viewer.pictures.length >= 60);
     viewer.leave();
     expect(viewer.response?.headers['content-type']).toBe('video/x-flv');
     expect(viewer.header).toEqual({ video: true, audio: true });
@@ -66,7 +69,7 @@ describe('live video', () => {
     if (clip === undefined) throw new Error('the terminal has no camera');
     await startLive(terminal);
     const viewer = watch(terminal);
-    await waitFor('three seconds of pictures', () => viewer.pictures.length >= 45);
+    await waitFor('three seconds of video', () => viewer.pictures.length >= 45);
     viewer.leave();
     expect(viewer.header).toEqual({ video: true, audio: true });
     const sound = await decodeSound(viewer.bytes);
@@ -75,7 +78,7 @@ describe('live video', () => {
     expect(terminal.receivedFrames(0x9003)).toHaveLength(1);
   }, 60_000);
 
-  it('answers "already streaming" without disturbing the camera', async () => {
+  it('returns "already streaming" without a command to the camera', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
@@ -94,33 +97,37 @@ describe('live video', () => {
     expect(terminal.receivedFrames(0x9101)).toHaveLength(1);
   }, 30_000);
 
-  it('serves three viewers from one stream, and a slow one holds nobody up', async () => {
+  it('serves three viewers from one stream, and a slow viewer does not delay the others', async () => {
     const terminal = await harness.startTerminal({ video: { bitrateKbps: 4_000, fps: 25, gop: 25 } });
     await startLive(terminal);
     const [first, second] = [watch(terminal), watch(terminal)];
     const slow = watch(terminal, { paused: true });
-    await waitFor('ten seconds for both', () => first.pictures.length >= 250 && second.pictures.length >= 250, 40_000);
+    await waitFor(
+      'ten seconds of video for both',
+      () => first.pictures.length >= 250 && second.pictures.length >= 250,
+      40_000,
+    );
     const getTimestamps = (viewer: Viewer): number[] => viewer.pictures.slice(50, 250).map((tag) => tag.timestampMs);
     for (const viewer of [first, second]) {
       const steps = getTimestamps(viewer).map((at, n, all) => (n === 0 ? 40 : at - (all[n - 1] ?? 0)));
-      // No picture is missing: at 25 a second each is 40 ms after the one before.
+      // No picture is missing: at 25 per second each follows the previous one after 40 ms.
       expect(Math.max(...steps)).toBeLessThanOrEqual(60);
     }
     const getBodies = (viewer: Viewer): string[] => viewer.pictures.map((tag) => tag.body.toString('base64'));
     const [one, other] = [getBodies(first), new Set(getBodies(second))];
     expect(one.slice(25, 250).every((body) => other.has(body))).toBe(true);
-    // The slow one reads at last: what it gets starts at a key frame and is whole.
+    // The slow viewer starts to read: its data begins with a key frame and is complete.
     slow.resume();
-    await waitFor('a picture for the slow one', () => slow.pictures.length > 0 || slow.ended !== undefined);
+    await waitFor('a picture for the slow viewer', () => slow.pictures.length > 0 || slow.ended !== undefined);
     expect(slow.status).toBe(200);
     for (const viewer of [first, second, slow]) viewer.leave();
   }, 90_000);
 
-  it('gives a late joiner a picture at once, long before the next key frame', async () => {
+  it('sends a late joiner a picture immediately, long before the next key frame', async () => {
     const terminal = await harness.startTerminal({ video: { gop: 150, seconds: 20 } });
     await startLive(terminal);
     const first = watch(terminal);
-    await waitFor('two seconds of pictures', () => first.pictures.length >= 30);
+    await waitFor('two seconds of video', () => first.pictures.length >= 30);
     const [stream] = terminal.cameras.records;
     const keyFramesSent = (): number => stream?.sentVideoFrames.filter((frame) => frame.isKeyFrame).length ?? 0;
     const before = keyFramesSent();
@@ -133,7 +140,7 @@ describe('live video', () => {
     late.leave();
   }, 60_000);
 
-  it('stops the camera by itself when the last viewer has left', async () => {
+  it('stops the camera when the last viewer disconnects', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
@@ -155,7 +162,7 @@ describe('live video', () => {
     await waitFor('the camera to have stopped', () => terminal.cameras.records[0]?.state === 'ended');
   }, 60_000);
 
-  it('ends the viewers and frees the channel when a partner stops the stream', async () => {
+  it('closes the viewers and releases the channel when a client stops the stream', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
@@ -163,20 +170,20 @@ describe('live video', () => {
     const response = await harness.get(`/realtime/control-stream?${query(terminal, '&ctrl_instruction=0')}`);
     expect(response).toMatchObject({ status: 200, body: { response_id: '0x9102', result: 'success' } });
     await waitFor('the end of the response', () => viewer.ended !== undefined);
-    // The viewers hear of it before Redis does.
+    // The viewers are closed before Redis is updated.
     await waitFor(
       'the channel to be free',
       async () => (await harness.get(`/health/camera?${query(terminal)}`)).status === 503,
     );
     expect((await harness.get(`/realtime/stream.flv?${query(terminal)}`)).status).toBe(404);
-    // And it can be started again at once.
+    // The stream can be started again immediately.
     await startLive(terminal);
     const again = watch(terminal);
     await waitFor('a picture of the second stream', () => again.pictures.length > 0);
     again.leave();
   }, 60_000);
 
-  it('switches to the sub stream: the new size reaches the same viewer', async () => {
+  it('switches to the sub stream: the same viewer receives the new size', async () => {
     const terminal = await harness.startTerminal();
     await startLive(terminal);
     const viewer = watch(terminal);
@@ -189,7 +196,7 @@ describe('live video', () => {
     expect(readSizes(viewer.bytes)).toEqual(['640x360', '352x288']);
   }, 60_000);
 
-  it('takes a stream over UDP', async () => {
+  it('accepts a stream over UDP', async () => {
     const terminal = await harness.startTerminal();
     const udpPort = harness.product.runtime.jt1078.live_port;
     await startLive(terminal, `&tcp_port=0&udp_port=${udpPort}`);
@@ -228,14 +235,14 @@ describe('live video', () => {
     60_000,
   );
 
-  it('finds one device by both forms of its number', async () => {
+  it('finds a device by both spellings of its number', async () => {
     const terminal = await harness.startTerminal({ edition: '2013' });
     const long = terminal.phone.padStart(20, '0');
     expect(await harness.get(`/health/device?imei=${long}`)).toMatchObject({ status: 200, body: { healthy: true } });
     expect(await harness.get(`/wakeup?imei=${long}`)).toMatchObject({ status: 200, body: { result: 'success' } });
   }, 30_000);
 
-  it('calls a stream that goes to a foreign media server streaming, and its viewer gets 502, then 404 after 30 seconds', async () => {
+  it('reports a stream to another media server as streaming; its viewer gets 502, then 404 after 30 seconds', async () => {
     const terminal = await harness.startTerminal({ media: 'neverConnect' });
     await startLive(terminal, '&host=media.example&tcp_port=1078');
     expect(terminal.receivedFrames(0x9101)[0]?.body.includes(Buffer.from('media.example'))).toBe(true);

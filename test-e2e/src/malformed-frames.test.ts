@@ -10,7 +10,7 @@ import { waitFor } from './testing/wait-for.ts';
 
 const protocol = resolve('../shared/protocol');
 const describeShared = existsSync(protocol) ? describe : describe.skip;
-if (!existsSync(protocol)) console.log(`${protocol} is not there: frames of real terminals are skipped`);
+if (!existsSync(protocol)) console.log(`${protocol} does not exist: frames of real terminals are skipped`);
 
 interface Malformed {
   readonly id: string;
@@ -49,20 +49,20 @@ afterAll(() => harness.stop(), 60_000);
 
 const wake = async (phone: string): Promise<number> => (await harness.get(`/wakeup?imei=${phone}`)).status;
 
-/** The gateway is the process that it was, and serves others. */
+/** Asserts that the gateway is still the same process and serves other terminals. */
 async function expectUnharmed(): Promise<void> {
   expect(await wake(witness.phone)).toBe(200);
   expect(witness.isOnline).toBe(true);
   expect(harness.product.runtime.processes['jt808-gateway']).toBe(gatewayPid);
 }
 
-/** `[serial, message id, result]` of each 0x8001 that a terminal has had. */
+/** Returns `[serial, message id, result]` of each 0x8001 that a terminal received. */
 const acknowledgements = (terminal: SimulatedTerminal): [serial: number, id: number, result: number][] =>
   terminal
     .receivedFrames(0x8001)
     .map(({ body }) => [body.readUInt16BE(0), body.readUInt16BE(2), body[4] ?? -1] as [number, number, number]);
 
-/** All kinds of dropped frames together: they are counted when the connection is gone. */
+/** Returns the sum over all kinds of dropped frames, which are counted when the connection is closed. */
 const dropped = (): Promise<number> => readCounter(harness, 'jt808-gateway', 'gateway_frames_dropped_total');
 
 describeShared('malformed frames on a real connection', () => {
@@ -76,16 +76,16 @@ describeShared('malformed frames on a real connection', () => {
       for (const chunk of chunks) terminal.sendRaw(Buffer.from(chunk, 'hex'));
       const good = expected.frames.map((frame): [number, number] => [frame.serial, Number(frame.message_id)]);
       for (const [serial, id] of good) {
-        const reply = await waitFor(`an answer to ${serial}`, () =>
+        const reply = await waitFor(`a reply to ${serial}`, () =>
           listResponses().find((one) => one[0] === serial && one[1] === id),
         );
-        // A code that was never given out is refused; all else is taken.
+        // An authentication code that was never issued is refused; everything else is accepted.
         expect(reply[2]).toBe(id === 0x0102 ? 1 : 0);
       }
-      // The frames that stand between good ones are not answered, unless their header was good and only the body is at fault.
+      // Invalid frames between valid ones get no reply, unless their header is valid and only the body is invalid.
       const wrong = listResponses().filter(([serial, id]) => !good.some((one) => one[0] === serial && one[1] === id));
       expect(wrong.map(([, id, result]) => [id, result])).toEqual('bad_body' in expected.dropped ? [[0x0200, 2]] : []);
-      // It keeps its connection and works.
+      // The terminal stays connected and works.
       expect(terminal.isOnline).toBe(true);
       expect(await wake(terminal.phone)).toBe(200);
       await terminal.stop();
@@ -97,7 +97,7 @@ describeShared('malformed frames on a real connection', () => {
   );
 });
 
-/** 0x0004, query of the server's time: answered to whomever asks, by 0x8004. */
+/** 0x0004, query of the server's time: any connection gets a 0x8004 in reply. */
 const probe = encodeFrame({
   messageId: 0x0004,
   phone: '013912345678',
@@ -106,7 +106,10 @@ const probe = encodeFrame({
   body: Buffer.alloc(0),
 });
 
-/** Sends bytes on a connection of their own, in pieces of a size, and gives the number of answers once all has been read, or the connection closed. */
+/**
+ * Sends bytes on a separate connection, in pieces of the given size. Returns the number of replies when everything is
+ * read or the connection is closed.
+ */
 async function sendInPieces(bytes: Buffer, pieceBytes: number): Promise<number> {
   const { host, port } = harness.product.runtime.jt808;
   const socket = connect({ host, port, noDelay: true });
@@ -124,7 +127,7 @@ async function sendInPieces(bytes: Buffer, pieceBytes: number): Promise<number> 
   });
   for (let at = 0; at < bytes.length && !socket.destroyed; at += pieceBytes)
     await write(socket, bytes.subarray(at, at + pieceBytes));
-  // Twice: the first may end half a frame.
+  // Sent twice: the first may complete half a frame.
   await write(socket, Buffer.concat([probe, probe]));
   await waitFor('the gateway to have read everything', () => isOver);
   socket.destroy();
@@ -141,16 +144,16 @@ describeShared('the frames of real terminals', () => {
   const frames = upward.map((vector) => Buffer.from(vector.frame, 'hex'));
 
   it.each([1, 7, 1_000, 1_000_000])(
-    'poured at the port without a log-in, %d bytes at a time',
+    'are harmless on a connection without a log-in, %d bytes at a time',
     async (pieceBytes) => {
-      // Each is refused, or a registration; ten failed log-ins would end the connection.
+      // Each is refused, or is a registration; ten failed log-ins would close the connection.
       expect(await sendInPieces(Buffer.concat(frames), pieceBytes)).toBeGreaterThan(100);
       await expectUnharmed();
     },
     60_000,
   );
 
-  it('cut and turned around at every place', async () => {
+  it('are harmless when they are cut and rotated at various offsets', async () => {
     const all = Buffer.concat(frames);
     for (let cut = 1; cut <= 20; cut += 1) {
       const at = Math.floor((all.length * cut) / 21);
@@ -163,9 +166,9 @@ describeShared('the frames of real terminals', () => {
     await expectUnharmed();
   }, 60_000);
 
-  it('sent by logged-in terminals with the numbers that stand in them', async () => {
+  it('are accepted from logged-in terminals with the numbers that the frames contain', async () => {
     const byNumber = new Map<string, Vector[]>();
-    // Numbers with letters are none that a terminal of ours can have.
+    // The simulated terminals cannot have numbers with letters.
     for (const vector of upward.filter(({ expect: { phone } }) => /^(?!0+$)\d+$/.test(phone)))
       byNumber.set(vector.expect.phone, [...(byNumber.get(vector.expect.phone) ?? []), vector]);
     const stored = (): Promise<number> => readCounter(harness, 'jt808-gateway', 'gateway_reports_total');
@@ -177,14 +180,14 @@ describeShared('the frames of real terminals', () => {
         reconnect: { minMs: 50, maxMs: 200 },
       });
       for (const vector of vectors) terminal.sendRaw(Buffer.from(vector.frame, 'hex'));
-      // Some of them log out, or answer what was never asked; none may leave a terminal that cannot come back.
+      // Some frames log out or reply to commands that were never sent; the terminal must always be able to reconnect.
       const [last] = terminal.send({ messageId: 0x0002, body: Buffer.alloc(0) });
-      await waitFor(`an answer behind the frames of ${phone}`, () =>
+      await waitFor(`a reply after the frames of ${phone}`, () =>
         acknowledgements(terminal).some(([serial, id]) => serial === last?.serial && id === 0x0002),
       );
       terminal.dropConnection();
       await terminal.waitUntilOnline();
-      await waitFor(`${phone} to take commands`, async () => (await wake(phone)) === 200);
+      await waitFor(`${phone} to accept commands`, async () => (await wake(phone)) === 200);
       await terminal.stop();
     }
     expect(await stored()).toBeGreaterThan(storedBefore + 40);

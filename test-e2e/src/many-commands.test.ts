@@ -17,10 +17,13 @@ const api = (path: string): Promise<HttpReply> => send(harness.product.runtime.b
 
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'] as const;
 
-/** Which result a terminal gives for a channel: no two commands of a terminal get the same, and no two neighbours agree. */
+/**
+ * Returns the result that a terminal gives for a channel: no two commands of a terminal get the same, and neighbours
+ * differ.
+ */
 const getResult = (terminalNo: number, channel: number): number => (terminalNo + channel) % results.length;
 
-/** Keeps the commands of many terminals until they are let go, all at once and in another order. */
+/** Holds the commands of many terminals until `release`, which replies to all at once in another order. */
 class HeldResponses {
   readonly #pending: (() => void)[] = [];
 
@@ -28,24 +31,24 @@ class HeldResponses {
     return this.#pending.length;
   }
 
-  /** For a terminal's `respond`: it says nothing for now. */
+  /** For a terminal's `respond`: stores the command and returns no reply yet. */
   hold(respond: () => void): [] {
     this.#pending.push(respond);
     return [];
   }
 
-  /** Answers all, in an order that has nothing to do with the one in which they came. */
+  /** Replies to all commands, in an order that is unrelated to their arrival. */
   async releaseAll(): Promise<void> {
     const order = this.#pending.map((respond, index) => ({ answer: respond, rank: (index * 7919) % 211 }));
     for (const { answer: respond } of order.toSorted((one, other) => one.rank - other.rank)) {
       respond();
-      // One at a time, so that answers of different terminals really arrive mixed.
+      // Sent one at a time, so that replies of different terminals arrive interleaved.
       await new Promise(setImmediate);
     }
   }
 }
 
-/** 0x0001 for a 0x9102, whose first byte is the channel. */
+/** Creates the 0x0001 for a 0x9102, whose first byte is the channel. */
 function createResponse(message: PlatformMessage, result: number): { messageId: number; body: Buffer } {
   const body = Buffer.alloc(5, result);
   body.writeUInt16BE(message.serial, 0);
@@ -54,7 +57,7 @@ function createResponse(message: PlatformMessage, result: number): { messageId: 
 }
 
 describe('many commands in flight', () => {
-  it('200 to 50 terminals at once: each caller gets the answer to his own command', async () => {
+  it('deliver 200 replies of 50 terminals to the right callers', async () => {
     const heldResponses = new HeldResponses();
     const terminals: SimulatedTerminal[] = await Promise.all(
       Array.from({ length: 50 }, async (_unused, terminalNo) => {
@@ -94,7 +97,7 @@ describe('many commands in flight', () => {
         { response_id: '0x9102', result: results[getResult(terminalNo, channel)] },
       ]),
     );
-    // Exactly one frame for each command, with a serial of its own.
+    // Exactly one frame for each command, each with its own serial.
     for (const terminal of terminals) {
       const frames = terminal.receivedFrames(0x9102);
       expect(frames).toHaveLength(4);
@@ -105,7 +108,7 @@ describe('many commands in flight', () => {
     expect(await countStray()).toBe(strayBefore);
   }, 120_000);
 
-  it('30 to one terminal, answered backwards', async () => {
+  it('deliver 30 replies of one terminal that arrive in reverse order', async () => {
     const heldResponses = new HeldResponses();
     const backwards: (() => void)[] = [];
     const terminal: SimulatedTerminal = await harness.startTerminal({
@@ -128,13 +131,13 @@ describe('many commands in flight', () => {
     );
   }, 60_000);
 
-  it('500 to 100 light terminals: one frame and one answer each', async () => {
+  it('reach 100 light terminals 500 times with one frame and one reply each', async () => {
     const { host, port } = harness.product.runtime.jt808;
     const fleet = new LoadFleet({ host, port, terminals: 100, intervalMs: 600_000, firstPhone: uniquePhone() });
     fleet.start();
     try {
       await waitFor('the fleet to be online', () => fleet.counters.online === 100, 60_000);
-      await waitFor('the last to take commands', async () => {
+      await waitFor('the last terminal to accept commands', async () => {
         const replies = await Promise.all(fleet.phones.map((phone) => api(`/health/device?imei=${phone}`)));
         return replies.every((reply) => reply.status === 200);
       });

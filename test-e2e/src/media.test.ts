@@ -7,7 +7,7 @@ import { type DedicatedHarness, leaseHarness, uniquePhone } from './testing/harn
 import { PlatformClient, type PlatformRecord } from './testing/platform-client.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// Pictures in many parts, and services that are killed meanwhile.
+// Pictures are sent in many parts, and services are killed at the same time.
 jest.setTimeout(240_000);
 
 const arriveMs = 120_000;
@@ -49,10 +49,10 @@ async function driver(): Promise<Driver> {
   return { id: Number(id), imei, terminal: await harness.startTerminal({ phone: imei }) };
 }
 
-/** 0x0801: another picture of a channel; its bytes. */
+/** Sends another picture of a channel by 0x0801 and returns its bytes. */
 function sendPicture({ terminal }: Driver, channel = 1): Buffer {
   taken += 1;
-  // No two pictures are the same: bytes behind the end of a JPEG are nothing to those who show it.
+  // Every picture is unique: decoders ignore bytes after the end of a JPEG.
   const data = Buffer.concat([picture, Buffer.from(`picture ${taken}`)]);
   const body = {
     multimediaId: taken,
@@ -72,7 +72,7 @@ const listMedia = ({ id }: Driver): Promise<PlatformRecord[]> => client.listAll(
 const listCaptures = ({ id }: Driver): Promise<PlatformRecord[]> =>
   client.listAll(`/notifications?vehicle_id=${id}&type=media_captured`);
 
-/** The files of a vehicle, once there are so many. */
+/** Waits until a vehicle has `count` files and returns them. */
 const waitForMedia = (of: Driver, count: number): Promise<PlatformRecord[]> =>
   waitFor(
     `${count} pictures`,
@@ -96,7 +96,7 @@ describe('a picture that a terminal sends', () => {
     const car = await driver();
     const sent = sendPicture(car, 2);
     const [media] = await waitForMedia(car, 1);
-    if (media === undefined) throw new Error('there is no picture');
+    if (media === undefined) throw new Error('no picture exists');
     expect(media).toMatchObject({
       vehicle_id: car.id,
       imei: car.imei,
@@ -119,7 +119,7 @@ describe('a picture that a terminal sends', () => {
       String(sent.length),
     ]);
     expect(head.headers.get('content-disposition')).toMatch(/^attachment; filename="image-.*\.jpg"$/);
-    const [captured] = await waitFor('the notification to show it', async () => {
+    const [captured] = await waitFor('the notification to contain it', async () => {
       const found = await listCaptures(car);
       return (found[0]?.['media'] as unknown[] | undefined)?.length === 1 && found;
     });
@@ -128,7 +128,7 @@ describe('a picture that a terminal sends', () => {
     expect(sha256(await readBytes(file ?? {}))).toBe(sha256(sent));
   });
 
-  it('is nobody else’s, and its URL opens nothing else', async () => {
+  it('is not accessible to other accounts, and its URL opens no other file', async () => {
     const car = await driver();
     sendPicture(car);
     const [media] = await waitForMedia(car, 1);
@@ -149,7 +149,7 @@ describe('a picture that a terminal sends', () => {
     expect(await fetchStatus('GET', `/vehicles/${car.id}/list-dashcam-media`)).toBe(404);
     expect(await fetchStatus('PUT', one, { body: JSON.stringify({ protected: true }) })).toBe(404);
     expect(await fetchStatus('DELETE', one)).toBe(404);
-    // The signature alone counts, whoever asks.
+    // Only the signature counts, not the credentials of the request.
     expect(await fetchStatus('GET', `${one}/file`)).toBe(401);
     const changed = (name: string, change: (value: string) => string): string => {
       const url = new URL(String(media?.['url']));
@@ -165,7 +165,7 @@ describe('a picture that a terminal sends', () => {
       expect([url, (await fetch(url)).status]).toEqual([url, 403]);
   });
 
-  it('can be removed, for good', async () => {
+  it('can be deleted permanently', async () => {
     const car = await driver();
     sendPicture(car);
     const [media] = await waitForMedia(car, 1);
@@ -180,9 +180,9 @@ describe('a picture that a terminal sends', () => {
   });
 });
 
-describe('pictures while services die', () => {
+describe('pictures during service restarts', () => {
   it.each(['upload-ftp', 'platform-telemetry', 'platform-api'])(
-    'are each there once, though %s is killed',
+    'exist once each although %s is killed',
     async (service) => {
       const car = await driver();
       const sent = [sendPicture(car), sendPicture(car)];
@@ -192,7 +192,7 @@ describe('pictures while services die', () => {
       sent.push(sendPicture(car));
       const media = await waitForMedia(car, sent.length);
       await waitFor(
-        'every file to be there',
+        'every file to exist',
         async () => {
           const found = await Promise.all((await listMedia(car)).map((each) => readBytes(each).catch(() => null)));
           return found.every((bytes) => bytes !== null);

@@ -8,11 +8,11 @@ import { readCounter } from './testing/metrics.ts';
 import { Viewer } from './testing/viewer.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-/** Time that a device has: long enough for a good one on a busy machine. */
+/** Device reply timeout: long enough for a regular device on a busy machine. */
 const deviceReplyTimeoutMs = 4_000;
 
 let harness: ProductHarness;
-/** Answers every command all the time: what the odd ones do never disturbs it. */
+/** Replies to every command throughout the test. The non-conforming terminals must never affect it. */
 let witness: SimulatedTerminal;
 let gatewayPid: number | undefined;
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const pid = harness.product.runtime.processes['jt808-gateway'];
   await harness.stop();
-  // None of all this has ended a process.
+  // None of these tests ended a process.
   expect(pid).toBe(gatewayPid);
 }, 60_000);
 
@@ -43,7 +43,7 @@ const start = (terminal: { phone: string }, channel = 1): Promise<HttpReply> =>
 const countStray = (reason: string): Promise<number> =>
   readCounter(harness, 'jt808-gateway', 'gateway_stray_answers_total', { reason });
 
-/** Pausing a channel that does not stream: a good terminal refuses that. */
+/** Pauses a channel that does not stream, which a regular terminal refuses. */
 const refusedPause = { response_id: '0x9102', result: 'failure' };
 
 async function expectWorks(terminal: { phone: string }): Promise<void> {
@@ -53,7 +53,7 @@ async function expectWorks(terminal: { phone: string }): Promise<void> {
 
 const quickReconnect = { minMs: 100, maxMs: 500 };
 
-/** Answers a command by 0x0001. */
+/** Replies to a command by 0x0001. */
 function createGeneralResponse(
   terminal: SimulatedTerminal,
   command: { serial: number; messageId: number },
@@ -65,19 +65,19 @@ function createGeneralResponse(
   terminal.send({ messageId: 0x0001, body });
 }
 
-describe('odd answers', () => {
-  it('one that comes too late is counted, and delivered to nobody', async () => {
+describe('non-conforming replies', () => {
+  it('counts a late reply and delivers it to no caller', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
     const before = await countStray('late');
     expect(expectApiError(await start(terminal), 504)).toBe('The device did not reply in time.');
     const [late] = terminal.receivedFrames(0x9101);
-    if (late === undefined) throw new Error('no command came');
+    if (late === undefined) throw new Error('no command received');
 
     const next = start(terminal, 2);
     const command = await waitFor('the next command', () => terminal.receivedFrames(0x9101)[1]);
     createGeneralResponse(terminal, late, 3);
-    await waitFor('the late answer to be counted', async () => (await countStray('late')) === before + 1);
+    await waitFor('the late reply to be counted', async () => (await countStray('late')) === before + 1);
     createGeneralResponse(terminal, command, 1);
     const reply = await next;
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { response_id: '0x9101', result: 'failure' }]);
@@ -85,7 +85,7 @@ describe('odd answers', () => {
     await expectWorks(terminal);
   }, 60_000);
 
-  it('one that comes twice is taken once', async () => {
+  it('accepts a repeated reply once', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'twice' });
     const before = await countStray('repeated');
@@ -94,7 +94,7 @@ describe('odd answers', () => {
     await waitFor('the repeats to be counted', async () => (await countStray('repeated')) === before + 4);
   }, 60_000);
 
-  it('one with a wrong serial answers nothing, not even the other command that is in flight', async () => {
+  it('ignores a reply with a wrong serial, even while another command is in flight', async () => {
     const terminal = await harness.startTerminal();
     const before = await countStray('wrongSerial');
     terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9102);
@@ -105,7 +105,7 @@ describe('odd answers', () => {
     expect(await countStray('wrongSerial')).toBe(before + 1);
   }, 60_000);
 
-  it('a camera that streams has agreed, whatever its terminal has answered', async () => {
+  it('treats a streaming camera as success, whatever its terminal replied', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'wrongSerial' }, 0x9101);
     const reply = await start(terminal);
@@ -113,19 +113,19 @@ describe('odd answers', () => {
     expect(terminal.cameras.records).toHaveLength(1);
   }, 60_000);
 
-  it('one that names another command answers nothing', async () => {
+  it('ignores a reply that names another command', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'silent' });
     const before = await countStray('wrongId');
     const pending = control(terminal);
     const command = await waitFor('the command', () => terminal.receivedFrames(0x9102)[0]);
     createGeneralResponse(terminal, { serial: command.serial, messageId: 0x9101 }, 0);
-    await waitFor('the answer to be counted', async () => (await countStray('wrongId')) === before + 1);
+    await waitFor('the reply to be counted', async () => (await countStray('wrongId')) === before + 1);
     createGeneralResponse(terminal, command, 2);
     expect(JSON.parse((await pending).text)).toEqual({ response_id: '0x9102', result: 'incorrectInfo' });
   }, 60_000);
 
-  it('garbage instead of an answer costs the command, not the connection', async () => {
+  it('garbage instead of a reply fails the command and does not close the connection', async () => {
     const forms = ['badChecksum', 'noise', 'halfGlued'] as const;
     const terminals = await Promise.all(forms.map(() => harness.startTerminal({ reconnect: false })));
     for (const [index, form] of forms.entries()) terminals[index]?.setBehaviour({ kind: 'garbage', form });
@@ -140,7 +140,7 @@ describe('odd answers', () => {
     }
   }, 60_000);
 
-  it('an answer whose body is cut is 502 at once, and the next is taken', async () => {
+  it('returns 502 immediately for a truncated reply body, and accepts the next reply', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
     terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' });
     for (const reply of await Promise.all([wake(terminal), control(terminal)])) expectApiError(reply, 502);
@@ -149,7 +149,7 @@ describe('odd answers', () => {
     expect(terminal.isOnline).toBe(true);
   }, 60_000);
 
-  it('slow ones are waited for, each by its own caller', async () => {
+  it('waits for slow replies, each for its own caller', async () => {
     const delays = [100, 1_500, 700, 300, 1_100];
     const terminals = await Promise.all(delays.map(() => harness.startTerminal()));
     for (const [index, terminal] of terminals.entries()) {
@@ -165,8 +165,8 @@ describe('odd answers', () => {
   }, 60_000);
 });
 
-describe('odd connections', () => {
-  it('a terminal that disconnects before its answer or within it is 504, after it 200, and works when it is back', async () => {
+describe('non-conforming connections', () => {
+  it('returns 504 for a terminal that disconnects before or within its reply, 200 after it, and accepts commands after it reconnects', async () => {
     const outcomes = [
       ['before', 504],
       ['midFrame', 504],
@@ -178,15 +178,15 @@ describe('odd connections', () => {
       expect((await control(terminal)).status).toBe(status);
       terminal.resetBehaviour();
       await terminal.waitUntilOnline();
-      await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
+      await waitFor('the device to accept commands', async () => (await control(terminal)).status === 200);
       await expectWorks(terminal);
-      // Nothing was sent a second time by itself.
+      // No command was resent.
       expect(terminal.receivedFrames(0x9102).filter((frame) => frame.connection === 1)).toHaveLength(1);
     };
     await Promise.all(outcomes.map(disconnects));
   }, 60_000);
 
-  it('the answer to a command counts when it comes by the next connection', async () => {
+  it('accepts a reply that arrives on the next connection', async () => {
     const terminal = await harness.startTerminal({ reconnect: quickReconnect });
     terminal.setBehaviour({ kind: 'slow', delayMs: 2_000 }, 0x9102);
     const pending = control(terminal);
@@ -198,7 +198,7 @@ describe('odd connections', () => {
     expect(terminal.sentFrames(0x0001).at(-1)?.connection).toBe(2);
   }, 60_000);
 
-  it('a half-open connection gives way to the new one of the same terminal', async () => {
+  it('replaces a half-open connection with the new one of the same terminal', async () => {
     const old = await harness.startTerminal({ reconnect: false });
     old.setBehaviour({ kind: 'halfOpen' });
     const { phone } = old;
@@ -210,21 +210,21 @@ describe('odd connections', () => {
     expect(fresh.isOnline).toBe(true);
   }, 60_000);
 
-  it('of two connections with one number the newer one is the device, and the older one is closed', async () => {
+  it('keeps the newer of two connections with one number and closes the older one', async () => {
     const first = await harness.startTerminal({ reconnect: false });
     const second = await harness.startTerminal({ reconnect: false, phone: first.phone });
-    await waitFor('the first to be closed', () => !first.isOnline);
+    await waitFor('the first connection to be closed', () => !first.isOnline);
     for (let times = 0; times < 5; times += 1) await expectWorks(second);
     expect(first.receivedFrames(0x9102)).toEqual([]);
     expect(second.receivedFrames(0x9102)).toHaveLength(5);
-    // The long form of a number is the same terminal.
+    // The long form of a number names the same terminal.
     const phone = second.phone.padStart(20, '0');
     const third = await harness.startTerminal({ reconnect: false, phone, edition: '2019' });
-    await waitFor('the second to be closed', () => !second.isOnline);
+    await waitFor('the second connection to be closed', () => !second.isOnline);
     await expectWorks(third);
   }, 60_000);
 
-  it('garbage of every kind costs neither the connection nor anybody else', async () => {
+  it('garbage of any kind closes neither the connection nor affects other terminals', async () => {
     const terminal = await harness.startTerminal({ reconnect: false });
     for (let times = 0; times < 50; times += 1) terminal.sendRaw(Buffer.alloc(2_000, times));
     terminal.sendRaw(Buffer.alloc(300_000, 0x7e));
@@ -235,19 +235,19 @@ describe('odd connections', () => {
     expect(terminal.isOnline).toBe(true);
   }, 60_000);
 
-  it('a terminal that never reads is 504, and costs the others nothing', async () => {
+  it('returns 504 for a terminal that never reads, without affecting others', async () => {
     const terminal = await harness.startTerminal({ reconnect: quickReconnect });
     terminal.setBehaviour({ kind: 'neverReading' });
     const replies = Promise.all(Array.from({ length: 10 }, (_unused, channel) => control(terminal, channel + 1)));
     for (let times = 0; times < 5; times += 1) await expectWorks(witness);
     for (const reply of await replies) expect(expectApiError(reply, 504)).toBe('The device did not reply in time.');
     terminal.resetBehaviour();
-    await waitFor('the device to take commands', async () => (await control(terminal)).status === 200);
+    await waitFor('the device to accept commands', async () => (await control(terminal)).status === 200);
   }, 60_000);
 });
 
 describe('sleeping terminals', () => {
-  it('ignore all but the wake-up of their edition, and work once they are awake', async () => {
+  it('ignore everything but the wake-up of their edition, and work when they are awake', async () => {
     const editions = [
       ['2011', 0x8201],
       ['2013', 0x8201],
@@ -259,20 +259,20 @@ describe('sleeping terminals', () => {
       terminal.setBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
       const others = deviceCommands.filter(({ endpoint }) => endpoint !== '/wakeup');
       const ignored = others.map(({ request }) => api(request(phone)));
-      await waitFor('each command to have come', () =>
+      await waitFor('each command to arrive', () =>
         others.every(({ messageId }) => terminal.receivedFrames(messageId).length > 0),
       );
       expect(parseReply(await wake(terminal))).toEqual([200, { result: 'success' }]);
-      // A fourth may have crossed the answer to the third.
+      // A fourth may have been sent before the reply to the third arrived.
       expect(terminal.receivedFrames(probe).length).toBeGreaterThanOrEqual(3);
-      // Awake, it knows nothing of what it has ignored.
+      // The woken terminal does not know the commands that it ignored.
       for (const reply of await Promise.all(ignored)) expectApiError(reply, 504);
       expect((await start(terminal)).status).toBe(200);
     };
     await Promise.all(editions.map(wakes));
   }, 60_000);
 
-  it('ignore the control of an upload as well', async () => {
+  it('ignore upload control as well', async () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     const pause = (): Promise<HttpReply> => api(`/videos/control?video_id=${videoId}&action=0`);
@@ -283,7 +283,7 @@ describe('sleeping terminals', () => {
     expect(parseReply(await pause())).toMatchObject([200, { status: 'paused' }]);
   }, 60_000);
 
-  it('that wake late, but in time, have answered: 200', async () => {
+  it('return 200 if they wake late but in time', async () => {
     const wakeAfterMs = deviceReplyTimeoutMs / 2;
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs });
@@ -294,7 +294,7 @@ describe('sleeping terminals', () => {
     await expectWorks(terminal);
   }, 60_000);
 
-  it('that sleep on are 504, and wake for the next caller', async () => {
+  it('return 504 if they stay asleep, and wake up for the next caller', async () => {
     const terminal = await harness.startTerminal();
     terminal.setBehaviour({ kind: 'sleeping', wakeAfterMs: deviceReplyTimeoutMs + 1_000 });
     expect(expectApiError(await wake(terminal), 504)).toBe('The device did not reply in time.');
@@ -309,7 +309,7 @@ describe('editions', () => {
     ['2013', 12],
     ['2019', 20],
   ] as const)(
-    'a terminal of edition %s streams, is controlled, and comes back',
+    'a terminal of edition %s streams, is controlled and reconnects',
     async (edition, digits) => {
       const terminal = await harness.startTerminal({ edition, phone: uniquePhone(digits), reconnect: quickReconnect });
       expect((await wake(terminal)).status).toBe(200);
@@ -320,14 +320,14 @@ describe('editions', () => {
       viewer.leave();
       expect(JSON.parse((await control(terminal)).text)).toEqual({ response_id: '0x9102', result: 'success' });
       terminal.dropConnection();
-      await waitFor('the terminal to be away', () => !terminal.isOnline);
+      await waitFor('the terminal to be disconnected', () => !terminal.isOnline);
       await terminal.waitUntilOnline();
-      await waitFor('the device to take commands', async () => (await wake(terminal)).status === 200);
+      await waitFor('the device to accept commands', async () => (await wake(terminal)).status === 200);
     },
     60_000,
   );
 
-  it('all of them at the same time, each gives its own answers', async () => {
+  it('each terminal gives its own replies when all editions are used concurrently', async () => {
     const terminals = await Promise.all([
       harness.startTerminal({ edition: '2011' }),
       harness.startTerminal({ edition: '2013' }),

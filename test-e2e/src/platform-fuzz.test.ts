@@ -3,7 +3,7 @@ import { campaignSize, campaignTimeoutMs } from '../../libs/service-kit/src/test
 import { formatCounts, fuzz, type KnownValues } from './testing/fuzzer.ts';
 import { getJson, type ProductHarness, startHarness } from './testing/harness.ts';
 
-/** FUZZ_SEED tries other requests, PLATFORM_FUZZ_EXAMPLES more of them. */
+/** FUZZ_SEED selects other requests, PLATFORM_FUZZ_EXAMPLES a larger number. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const examples = campaignSize({
   what: 'requests of an operation',
@@ -11,7 +11,10 @@ const examples = campaignSize({
   setting: 'PLATFORM_FUZZ_EXAMPLES',
 });
 
-/** Would end the user, the key or the session of the requests that follow: ids of answers, and methods that a document leaves out, are tried too. */
+/**
+ * Would remove the user, the key or the session of the requests that follow. Ids of responses and undocumented methods
+ * are tried too.
+ */
 const leftOut = [
   '/api/auth/logout',
   '/api/accounts/{id}',
@@ -78,13 +81,13 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => harness?.stop(), 60_000);
 
-/** The document with records of this product for examples, and without what is left out. */
+/** The document with records of this product as examples, without the excluded operations. */
 function withOwnRecords(document: Document): Document {
   const copy = structuredClone(document);
   const values: Record<string, unknown> = { vehicleId: ids['vehicle'], userId: ids['user'], id: ids['user'] };
   for (const [path, methods] of Object.entries(copy.paths))
     for (const [method, operation] of Object.entries(methods)) {
-      // Headers that nobody knows are ignored, whatever a document says.
+      // Unknown headers are ignored, whatever a document says.
       operation.parameters = operation.parameters.filter((parameter) => parameter.in !== 'header');
       operation.security = [];
       for (const parameter of operation.parameters) {
@@ -100,7 +103,7 @@ function withOwnRecords(document: Document): Document {
 
 describe('requests of every kind that the document of the Platform API allows or forbids', () => {
   it(
-    'find nothing but what the document says',
+    'get only responses that the document describes',
     async () => {
       const { base_url: baseUrl } = harness.product.runtime;
       const document = withOwnRecords((await getJson(`${baseUrl}/api/openapi.json`)).body as Document);
@@ -114,12 +117,14 @@ describe('requests of every kind that the document of the Platform API allows or
       const settings = { seed, examples, known, operations: {}, headers, settingsFile: 'platform.toml' };
       const result = await fuzz({ document, baseUrl, ...settings });
       console.log(`Contract fuzz of the Platform API, seed ${seed}: ${formatCounts(result)}`);
-      if (result.exitCode !== 0) throw new Error(`schemathesis has found something:\n${result.output}`);
+      if (result.exitCode !== 0)
+        throw new Error(`schemathesis reported failures:
+${result.output}`);
       const described = Object.entries(document.paths).flatMap(([at, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),
       );
       expect([...result.operations.keys()].toSorted()).toEqual(described.toSorted());
-      // The requests were those of a user to the end.
+      // The user was still logged in at the end.
       const me = await getJson(`${baseUrl}/api/auth/me`, { headers });
       expect(me.status).toBe(200);
     },

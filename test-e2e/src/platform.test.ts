@@ -47,8 +47,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => harness?.stop(), 60_000);
 
-describe('the demo account, through the reverse proxy', () => {
-  it('makes, lists, changes, shares and deletes a vehicle', async () => {
+describe('the demo account through the reverse proxy', () => {
+  it('creates, lists, changes, shares and deletes a vehicle', async () => {
     const vehicle = await createRecord('/vehicles', { vehicle_no: 'KL 07 AB 1', vehicle_type: 'truck' });
     const listed = await call('GET', '/vehicles?query=kl07ab1');
     expect(listed.body).toMatchObject({ data: [{ id: vehicle.id }], meta: { pagination: { total: 1 } } });
@@ -64,7 +64,7 @@ describe('the demo account, through the reverse proxy', () => {
     expect((await call('GET', shared, undefined, {})).status).toBeGreaterThanOrEqual(404);
   });
 
-  it('finds the documents of both APIs and one page over them', async () => {
+  it('serves the documents of both APIs and one page for them', async () => {
     const { base_url: base } = harness.product.runtime;
     for (const [path, title] of [
       ['/api/openapi.json', 'Platform API'],
@@ -77,10 +77,10 @@ describe('the demo account, through the reverse proxy', () => {
   });
 });
 
-/** A row of the interface's tables: what is sent, and what it is answered. */
+/** A row of the interface's tables: request and expected status. */
 type Row = readonly [method: string, path: string, body?: object | undefined, status?: number];
 
-/** Records that the rows name. */
+/** Records to which the rows refer. */
 async function records() {
   const vehicle = await createRecord('/vehicles', { vehicle_no: 'ROWS 1' });
   const phone = '+14155550142';
@@ -193,7 +193,7 @@ function createRows(records: Records): readonly Row[] {
   ];
 }
 
-/** A schema of the document as far as this test reads it. */
+/** Subset of an OpenAPI schema that this test reads. */
 interface Schema {
   readonly $ref?: string;
   readonly description?: string;
@@ -210,7 +210,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Names of parameters and fields, and the second names that descriptions tell of. */
+/** Returns the names of parameters and fields, and the aliases that descriptions mention. */
 function listNames({ parameters, requestBody }: Operation, { components }: Document): string[] {
   const named = (name: string, description = ''): string[] => [
     name,
@@ -230,11 +230,11 @@ function listNames({ parameters, requestBody }: Operation, { components }: Docum
 
 const interfaces = readInterfaceRows();
 const describeShared = interfaces.length > 0 ? describe : describe.skip;
-/** Answered by the device API, for partners. */
+/** Served by the Device API, for partners. */
 const isOfPartners = ({ path }: InterfaceRow): boolean => path === '/api/device/sendInstruct';
 
 describeShared('interface.md', () => {
-  it('has no row that the document lacks, and no parameter or field of one', async () => {
+  it('has no row that is missing in the document, and no missing parameter or field', async () => {
     const document = (await (await fetch(`${harness.product.runtime.base_url}/api/openapi.json`)).json()) as Document;
     const template = (path: string): string => path.replaceAll(/:\w+|\{\w+\}/g, '*');
     const operations = new Map(
@@ -247,14 +247,14 @@ describeShared('interface.md', () => {
       .flatMap((row) => {
         const operation = operations.get(`${row.method} ${template(row.path)}`);
         if (operation === undefined) return [`${row.method} ${row.path}`];
-        // Any body may be wrapped in `data`.
+        // Every body may be wrapped in `data`.
         const known = new Set(['data', ...listNames(operation, document)]);
         return row.names.filter((name) => !known.has(name)).map((name) => `${row.method} ${row.path}: ${name}`);
       });
     expect(missing).toEqual([]);
   });
 
-  it('has no row that is not walked below', () => {
+  it('has no row that is missing in the requests below', () => {
     const id = { id: 1 };
     const named = { vehicle: id, driver: id, group: id, geofence: id, route: id, webhook: id, mining: id, link: id };
     const share = { secondaryUser: 1, vehicles: [1] };
@@ -268,7 +268,7 @@ describeShared('interface.md', () => {
   });
 });
 
-/** Rows with credentials of their own. */
+/** Rows with their own credentials. */
 const withoutHeaders = [
   '/api/devices/partner/pushhb',
   '/api/devices/partner/pushgps',
@@ -278,7 +278,7 @@ const withoutHeaders = [
 ].map((path) => ({ method: 'POST', path }));
 
 describe("the rows of the interface's tables", () => {
-  it('are each there, for both headers alone', async () => {
+  it('are served only with both headers', async () => {
     const rows = createRows(await records());
     const key = { 'x-api-key': headers['x-api-key'] ?? '' };
     const token = { authorization: headers['authorization'] ?? '' };
@@ -300,30 +300,30 @@ describe("the rows of the interface's tables", () => {
     );
   }, 120_000);
 
-  it.each(['/devices/partner/pushhb', '/devices/partner/pushgps'])('%s asks partners for their token', async (path) => {
+  it.each(['/devices/partner/pushhb', '/devices/partner/pushgps'])('%s requires the partner token', async (path) => {
     expect((await call('POST', path, { token: 'wrong', data_list: [] }, {})).status).toBe(401);
   });
 
-  it('/device/sendInstruct asks partners for their token too', async () => {
+  it('/device/sendInstruct requires the partner token', async () => {
     const reply = await call('POST', '/device/sendInstruct', { token: 'wrong', proNo: 128 }, {});
     expect(reply).toMatchObject({ status: 401, body: { code: 1004 } });
   });
 
-  it.each(['sms-provider', 'voice-assistant'])('%s takes what is signed', async (receiver) => {
+  it.each(['sms-provider', 'voice-assistant'])('%s accepts only signed requests', async (receiver) => {
     const reply = await call('POST', `/chat-log/${receiver}-webhook?provider=generic`, { id: '1' }, {});
     expect(reply.status).toBe(401);
   });
 });
 
-describe('the samples of roads and toll gates that a local start brings', () => {
-  /** Beside Binhe Avenue, of the sample. */
+describe('the sample roads and toll gates of a local start', () => {
+  /** Points near Binhe Avenue of the sample. */
   const beside = [
     { lat: 22.5258, lng: 114.0585 },
     { lat: 22.5256, lng: 114.0564 },
     { lat: 22.5254, lng: 114.054 },
   ];
 
-  it('answers with roads and gates, not with straight lines and nothing', async () => {
+  it('return roads and toll gates instead of straight lines and empty lists', async () => {
     const snapped = await call('POST', '/routes/snap-to-road', { coordinates: beside });
     expect(getData(snapped)).toMatchObject({
       provider: 'embedded',

@@ -15,7 +15,7 @@ const collection = JSON.parse(readFileSync(resolve('services/device-api/postman-
   variable: { key: string; value: string }[];
   item: { name: string; item: Item[] }[];
 };
-/** What a partner fills in, and what the collection's one script takes over from an answer. */
+/** Variables that a partner sets, and those that the collection's script reads from a response. */
 const variables = new Map(collection.variable.map(({ key, value }) => [key, value]));
 const fillIn = (text: string): string =>
   text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => variables.get(name) ?? '');
@@ -37,12 +37,12 @@ async function run({ event, request }: Item): Promise<number> {
   return response.status;
 }
 
-it('every request of the Postman collection is answered as it says, one after the other', async () => {
+it('every request of the Postman collection gets the documented response, in order', async () => {
   const end = new Date();
   const terminal = await harness.startTerminal({
     recordings: createRecordings({ channels: [1], count: 10, seconds: 60, until: end, bitrateKbps: 100 }),
     uploadBytesPerSecond: 1_000,
-    // The example of a control command is a restart, which would take the terminal away.
+    // The example control command is a restart, which would disconnect the terminal.
     restartMs: 10,
   });
   const dropper = await startConnectionDropper(harness.product.runtime.base_url);
@@ -57,7 +57,7 @@ it('every request of the Postman collection is answered as it says, one after th
         const logins = terminal.sentFrames(0x0102).length;
         statuses.push([`${one.request.method} ${pathname}`, await run(one)]);
         if (pathname.endsWith('/send-control-command'))
-          await waitFor('the terminal to come back', () => terminal.sentFrames(0x0102).length > logins);
+          await waitFor('the terminal to reconnect', () => terminal.sentFrames(0x0102).length > logins);
         await terminal.waitUntilOnline(20_000);
       }
   } finally {
@@ -83,7 +83,7 @@ it('every request of the Postman collection is answered as it says, one after th
     ['GET /api/v1/videos/control', 200],
     ['GET /api/v1/videos/list', 200],
     ['GET /api/v1/videos/file', 409],
-    // Half of it is there, and it was paused.
+    // Half of the file has been sent, and the upload is paused.
     ['DELETE /api/v1/videos', 403],
   ]);
 }, 120_000);

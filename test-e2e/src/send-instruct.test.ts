@@ -26,7 +26,7 @@ interface Reply {
 }
 type Headers = Record<string, string>;
 
-/** A partner's server, as the vendor's hub is one. */
+/** A partner's server with the interface of the vendor's hub. */
 class FakeHub {
   readonly forms: Record<string, string>[] = [];
   response: { code: number; msg?: string; data?: unknown } = { code: 0, msg: 'success' };
@@ -140,7 +140,7 @@ async function send(imei: string, proNo: number, content: unknown, more: Headers
 
 const getLastFrame = <D extends MessageDefinition>(terminal: SimulatedTerminal, definition: D) => {
   const frame = terminal.receivedFrames(definition.id).at(-1);
-  if (frame === undefined) throw new Error(`the terminal got no ${definition.name}`);
+  if (frame === undefined) throw new Error(`the terminal received no ${definition.name}`);
   return decodeBody(definition, frame.body, terminal.options.edition);
 };
 
@@ -168,7 +168,7 @@ describe("a partner's client", () => {
     expect(getLastFrame(terminal, setParameters)).toMatchObject({
       params: [{ id: 1, bytes: Buffer.from('0000002d', 'hex') }],
     });
-    // It restarts.
+    // The terminal restarts.
     const other = await startTerminal();
     expect(await send(other.phone, 33_029, { command: 4 })).toMatchObject(success);
     expect(getLastFrame(other, terminalControl)).toMatchObject({ command: 4 });
@@ -180,7 +180,7 @@ describe("a partner's client", () => {
     expect(getLastFrame(terminal, cameraShoot)).toMatchObject({ channel: 1, command: 1 });
   });
 
-  it('starts live video by 37121, which is here to be watched, and stops it by 37122', async () => {
+  it('starts live video by 37121, which can be watched here, and stops it by 37122', async () => {
     expect(await send(terminal.phone, 37_121, { channel: '1', dataType: '0', codeStreamType: '0' })).toMatchObject(
       success,
     );
@@ -224,7 +224,7 @@ describe("a partner's client", () => {
     expect(getLastFrame(terminal, queryResourceList)).toMatchObject({ channel: 1, startTime: '2026-08-01T10:00:00' });
   });
 
-  it('has a clip uploaded by 37382, here or to a server that it names', async () => {
+  it('requests the upload of a clip by 37382, to this product or to a given server', async () => {
     const clip = { channel: 1, ...span, resourceType: 0, codeType: 1, storageType: 1 };
     const ours = await send(terminal.phone, 37_382, clip);
     expect(ours).toMatchObject(success);
@@ -250,7 +250,7 @@ describe("a partner's client", () => {
     });
   });
 
-  it('is told 1004 for a token that is none, or of a partner that is gone', async () => {
+  it('gets code 1004 for an invalid token or that of a deleted partner', async () => {
     expect(await send(terminal.phone, 33_536, 'Hello', { token: 'pt_wrong' })).toMatchObject({
       status: 401,
       body: { code: 1004 },
@@ -260,18 +260,18 @@ describe("a partner's client", () => {
     expect(await send(terminal.phone, 33_536, 'Hello', own)).toMatchObject(success);
     expect((await requestPlatform('DELETE', `/partners/${String(deletedPartner['id'])}`, undefined)).status).toBe(200);
     await waitFor(
-      'the token to be forgotten',
+      'the token to be evicted from the cache',
       async () => (await send(terminal.phone, 33_536, 'Hello', own)).status === 401,
       6_000,
     );
   });
 
-  it('is told 1001 for what is wrong with its command', async () => {
+  it('gets code 1001 for an invalid command', async () => {
     expect(await send(terminal.phone, 37_383, {})).toMatchObject({ status: 400, body: { code: 1001 } });
     expect(await send(terminal.phone, 37_121, { channel: 300 })).toMatchObject({ status: 400, body: { code: 1001 } });
   });
 
-  it('is told 300 for a device that is away, and for one of another account', async () => {
+  it('gets code 300 for a disconnected device and for one of another account', async () => {
     const offlinePhone = uniquePhone();
     await createVehicle(offlinePhone);
     const foreign = await startTerminal(await createAccount('Stranger'));
@@ -281,7 +281,7 @@ describe("a partner's client", () => {
     expect([foreign, unknown].map((each) => each.receivedFrames(textMessage.id).length)).toEqual([0, 0]);
   });
 
-  it('is told 301 for a device that is silent, and 302 for one that refuses', async () => {
+  it('gets code 301 for a device that does not reply, and 302 for one that refuses', async () => {
     terminal.setBehaviour({ kind: 'silent' }, textMessage.id);
     expect(await send(terminal.phone, 33_536, 'Hello', { timeOut: '1' })).toMatchObject({
       status: 200,
@@ -296,7 +296,7 @@ describe("a partner's client", () => {
     terminal.resetBehaviour();
   });
 
-  it('leaves a command for a device that is away', async () => {
+  it('queues a command for a disconnected device', async () => {
     const phone = uniquePhone();
     const id = await createVehicle(phone);
     const waiting = await send(phone, 33_536, 'When you are back', { offlineFlag: 'true' });
@@ -305,12 +305,12 @@ describe("a partner's client", () => {
     await waitFor('the text', () => back.receivedFrames(textMessage.id).length === 1, 60_000);
     const path = `/vehicles/${id}/commands/${String(waiting.body.data?.['command_id'])}`;
     await waitFor(
-      'the answer',
+      'the reply',
       async () => (await requestPlatform('GET', path, undefined)).body.data['status'] === 'acknowledged',
     );
   });
 
-  it('may send critical commands only at the level critical', async () => {
+  it('may send critical commands only with the level critical', async () => {
     const other = await startTerminal();
     const offlinePhone = uniquePhone();
     await createVehicle(offlinePhone);
@@ -337,7 +337,7 @@ describe("a partner's client", () => {
     expect([refused.length, new Set(refused)]).toEqual([6, new Set(numbers)]);
   });
 
-  it('is written down in the audit log', async () => {
+  it('has its commands recorded in the audit log', async () => {
     const { body } = await requestPlatform('GET', '/audit-log?action=partners.command&limit=200', undefined);
     expect(body.data).toContainEqual(
       expect.objectContaining({ detail: { imei: terminal.phone.replace(/^0+/, ''), pro_no: 37_121 }, ip: '127.0.0.1' }),
@@ -353,7 +353,7 @@ describe("a partner's device", () => {
   };
   const point = (deviceImei: string) => ({ deviceImei, lat: 22.577, lng: 113.916, gpsTime: new Date().toISOString() });
   const push = (body: object, own: Headers) => requestPlatform('POST', '/devices/partner/pushgps', body, own);
-  /** The Device API takes the number of 15 digits in its form of 20. */
+  /** The Device API accepts the 15-digit number in its 20-digit form. */
   const text = (imei: string) =>
     harness.get(`/send-text?imei=${imei.padStart(20, '0')}`, {
       method: 'POST',
@@ -361,7 +361,7 @@ describe("a partner's device", () => {
     });
   const accepted = { status: 200, body: { code: 0, data: { accepted: 1, duplicates: 0, rejected: [] } } };
 
-  it('comes in with the token of the partner, and is commanded by the server on its record', async () => {
+  it("reports with the partner's token and receives commands through the server of the partner record", async () => {
     const partner = await createRecord('/partners', { name: 'Hub', command_url: hubUrl, command_token: 'hub-secret' });
     const imei = newImei();
     const id = await createVehicle(imei);
@@ -414,7 +414,7 @@ describe("a partner's device", () => {
     expect(hub.of(imei).at(-1)).toMatchObject({ proNo: '33536', cmdContent: 'From the queue' });
   });
 
-  it('comes in with both headers and the scope ingest too', async () => {
+  it('reports with both headers and the scope ingest', async () => {
     const imei = newImei();
     await createVehicle(imei);
     const key = await createRecord('/api-keys', { name: 'ingest', scopes: ['ingest'] });
@@ -422,7 +422,7 @@ describe("a partner's device", () => {
     const both = { authorization, 'x-api-key': String(key['key']) };
     expect(await push({ data_list: [point(imei)] }, both)).toMatchObject(accepted);
     expect((await push({ data_list: [point(imei)] }, { authorization })).status).toBe(401);
-    // No partner's record says where it is commanded, and this installation has no default.
+    // No partner record names a command server, and this installation has no default.
     expect((await text(imei)).status).toBe(404);
   });
 });

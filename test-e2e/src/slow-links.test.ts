@@ -8,7 +8,7 @@ import { waitFor } from './testing/wait-for.ts';
 
 const reportCount = 20;
 const latencyMs = 2_000;
-/** Of the terminals: more than the round trip, else they would never log in. */
+/** Reply timeout of the terminals: longer than the round trip, otherwise they could never log in. */
 const replyTimeoutMs = 10_000;
 
 let harness: ProductHarness;
@@ -23,7 +23,7 @@ afterAll(() => harness.stop(), 60_000);
 
 const toLatitude = (number: number): number => Math.round((22 + number / 1_000) * 1_000) / 1_000;
 
-/** Starts a terminal of a vehicle behind a link; each of its reports is of another place. */
+/** Starts a terminal of a vehicle behind a slow link; each of its reports has another position. */
 async function startDelayedVehicle(port: number): Promise<{ id: number; terminal: SimulatedTerminal }> {
   const phone = uniquePhone();
   const { id } = await client.requestData('/vehicles', { vehicle_no: `SLOW ${phone}`, imei: phone });
@@ -45,7 +45,7 @@ async function startDelayedVehicle(port: number): Promise<{ id: number; terminal
   return { id: Number(id), terminal };
 }
 
-/** Sends reports in 0x0200 and 0x0704 in turn, and waits until all are acknowledged. */
+/** Sends reports alternately in 0x0200 and 0x0704, and waits until all are acknowledged. */
 async function sendReports(terminal: SimulatedTerminal): Promise<void> {
   while (terminal.reports.length < reportCount) {
     terminal.report();
@@ -74,7 +74,7 @@ const links = [
 
 describe('acknowledged locations of a slow link', () => {
   it.each(links)(
-    'are in the history, each once: $name',
+    'appear in the history once each: $name',
     async ({ open }) => {
       const link = await open();
       try {

@@ -8,7 +8,7 @@ jest.setTimeout(120_000);
 let harness: ProductHarness;
 
 beforeAll(async () => {
-  // The times of docs/reference/video.md, as seconds.
+  // The timeouts of docs/reference/video.md, shortened to seconds.
   harness = await startHarness({
     UPLOAD_SILENCE_MS: '6000',
     UPLOAD_PATIENCE_MS: '20000',
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop(), 60_000);
 
-/** 0x0001 with success (JT/T 808-2013 table 4), of a camera that does nothing about it. */
+/** 0x0001 with success (JT/T 808-2013 table 4), of a camera that does not execute the command. */
 function success(messageId: number, serial: number): { messageId: number; body: Buffer } {
   const body = Buffer.alloc(5);
   body.writeUInt16BE(serial, 0);
@@ -29,7 +29,7 @@ function success(messageId: number, serial: number): { messageId: number; body: 
 }
 
 describe('0x1206', () => {
-  it('failure makes an upload failed, also when its file is whole; it can be deleted', async () => {
+  it('failure marks an upload as failed, even if its file is complete; the upload can be deleted', async () => {
     const camera = await UploadCamera.start(harness, { uploadNotice: 'failure' });
     const videoId = await camera.upload(camera.getClip(0));
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
@@ -40,7 +40,7 @@ describe('0x1206', () => {
     expect(await camera.readStoredFiles(videoId)).toEqual([]);
   });
 
-  it('failure, of a camera that gives up on the way, keeps what has come', async () => {
+  it('failure of a camera that gives up midway keeps the received bytes', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetries: 0,
       uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
@@ -51,7 +51,7 @@ describe('0x1206', () => {
     expect(filesize).toBeLessThanOrEqual(100_000);
   });
 
-  it('success over a transfer that was cut off by RST never makes an upload completed', async () => {
+  it('success after a transfer that was reset never marks an upload as completed', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetries: 0,
       uploadNotice: 'success',
@@ -61,7 +61,7 @@ describe('0x1206', () => {
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
   });
 
-  it('that never comes is made good by a QUIT', async () => {
+  it('that is never sent is replaced by a QUIT', async () => {
     const camera = await UploadCamera.start(harness, { uploadNotice: 'never' });
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -69,7 +69,7 @@ describe('0x1206', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('that never comes, without a QUIT, is made good by the size in the list of recordings', async () => {
+  it('that is never sent, without a QUIT, is replaced by the size in the list of recordings', async () => {
     const camera = await UploadCamera.start(harness, { uploadNotice: 'never', uploadQuits: false });
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -78,7 +78,7 @@ describe('0x1206', () => {
     expect(camera.terminal.receivedFrames(0x9205).length).toBeGreaterThan(0);
   });
 
-  it('that never comes, after an early FIN without a QUIT, leaves the upload failed', async () => {
+  it('that is never sent, after an early FIN without a QUIT, leaves the upload failed', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetries: 0,
       uploadNotice: 'never',
@@ -90,8 +90,8 @@ describe('0x1206', () => {
   });
 });
 
-describe('silence', () => {
-  it('in the middle of a file makes an upload failed, and frees the camera', async () => {
+describe('a silent camera', () => {
+  it('in the middle of a file fails the upload and is free again', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadRetryMs: 600_000,
       uploadFaults: [{ how: 'reset', afterBytes: 100_000 }],
@@ -103,13 +103,13 @@ describe('silence', () => {
     expect(await camera.waitForStatus(other, 'completed')).toMatchObject({ status: 'completed' });
   });
 
-  it('from the beginning does too, where the mobile network is allowed', async () => {
+  it('before the first byte fails the upload too, if the mobile network is allowed', async () => {
     const camera = await UploadCamera.start(harness, { uploadRetryMs: 600_000 });
     const videoId = await camera.upload(camera.getClip(0), '&host=127.0.0.1&port=9');
     expect(await camera.waitForStatus(videoId, 'failed')).toMatchObject({ status: 'failed' });
   });
 
-  it('from the beginning ends one that waits for another network only by its age', async () => {
+  it('before the first byte fails an upload that waits for another network only by its age', async () => {
     const camera = await UploadCamera.start(harness, { uploadRetryMs: 600_000 });
     const startedAt = performance.now();
     const videoId = await camera.upload(camera.getClip(0), '&host=127.0.0.1&port=9&mobile_network=false');
@@ -117,7 +117,7 @@ describe('silence', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(15_000);
   });
 
-  it('of a paused upload counts by its age', async () => {
+  it('during a paused upload fails it by its age', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 55_000 });
     const videoId = await camera.upload(camera.getClip(0));
     await camera.waitForBytes(videoId);
@@ -128,7 +128,7 @@ describe('silence', () => {
 });
 
 describe('a credential', () => {
-  it('is worth nothing once its upload is over: a camera that goes on all the same is shut out, and nothing of it is kept', async () => {
+  it('is invalid when its upload is over: a camera that continues is refused, and nothing of it is stored', async () => {
     const camera = await UploadCamera.start(harness, {
       uploadBytesPerSecond: 55_000,
       respond: ({ messageId, serial }) => (messageId === 0x9207 ? [success(messageId, serial)] : undefined),
@@ -139,7 +139,7 @@ describe('a credential', () => {
     const [record] = camera.terminal.uploads.records;
     await waitFor('the camera to give up', () => record?.state === 'failed');
     expect(record?.error).toMatch(/^530 /);
-    await waitFor('its failure to be told', () => camera.terminal.sentFrames(0x1206).length > 0);
+    await waitFor('its failure to be reported', () => camera.terminal.sentFrames(0x1206).length > 0);
     expect(await camera.getUpload(videoId)).toMatchObject({ status: 'cancelled', filesize: 0 });
     expect(await camera.readStoredFiles(videoId)).toEqual([]);
   });

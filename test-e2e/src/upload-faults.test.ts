@@ -6,24 +6,24 @@ import { type ApiResponse, type DedicatedHarness, startHarness } from './testing
 import { findDefects, UploadCamera, uploadAction } from './testing/upload-camera.ts';
 import { waitFor } from './testing/wait-for.ts';
 
-// Services that are killed take their time to come back on a busy machine.
+// Killed services take a while to restart on a busy machine.
 jest.setTimeout(240_000);
 
 let harness: DedicatedHarness;
 
 beforeAll(async () => {
-  // A reservation whose device-api died ends ten seconds behind this.
+  // The reservation of a killed device-api expires ten seconds after this timeout.
   harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '15000' });
 }, 180_000);
 
 afterAll(() => harness.stop(), 60_000);
 
-/** Some eight seconds for a recording. */
+/** About eight seconds for a recording. */
 const slowly = { uploadBytesPerSecond: 55_000, reconnect: { minMs: 200, maxMs: 1_000 } };
 
 const getVideoId = ({ body }: ApiResponse): string => (body as { video_id: string }).video_id;
 
-describe('a connection that breaks three times on the way', () => {
+describe('a connection that breaks three times during an upload', () => {
   const breaks: UploadFault[] = [
     { how: 'reset', afterBytes: 100_000 },
     { how: 'finish', afterBytes: 150_000 },
@@ -31,7 +31,7 @@ describe('a connection that breaks three times on the way', () => {
   ];
 
   it.each(['append', 'restart', 'fromZero'] as const)(
-    'costs no byte when the camera resumes by %s',
+    'loses no byte when the camera resumes by %s',
     async (uploadResume) => {
       const camera = await UploadCamera.start(harness, { uploadResume, uploadFaults: breaks });
       const clip = camera.getClip(0);
@@ -59,7 +59,7 @@ describe('a connection that breaks three times on the way', () => {
     },
   );
 
-  it('nor does one to the platform meanwhile', async () => {
+  it('loses no byte when the connection to the platform breaks at the same time', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -71,7 +71,7 @@ describe('a connection that breaks three times on the way', () => {
 });
 
 describe('a process that is killed in the middle of a file', () => {
-  it('upload-ftp: the camera goes on where it was, in a session of its own choosing', async () => {
+  it('upload-ftp: the camera continues at its offset in a new session', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -86,7 +86,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await camera.readStoredFiles(videoId)).toEqual([]);
   });
 
-  it('upload-ftp, twice, with a camera that begins from zero', async () => {
+  it('upload-ftp, twice, with a camera that starts again from zero', async () => {
     const camera = await UploadCamera.start(harness, { ...slowly, uploadResume: 'fromZero' });
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -103,7 +103,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('upload-ftp while a paused upload waits: it is resumed and completed', async () => {
+  it('upload-ftp during a paused upload: it is resumed and completed', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -122,7 +122,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('upload-ftp, before a clip is asked for or deleted: 503 and 502, and nothing has changed', async () => {
+  it('upload-ftp, before a clip is requested or deleted: 503 and 502, and nothing has changed', async () => {
     const camera = await UploadCamera.start(harness);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -144,7 +144,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await camera.deleteUpload(videoId)).toMatchObject({ status: 200 });
   });
 
-  it('upload-ftp just as the camera reports success: the report is not lost', async () => {
+  it('upload-ftp as the camera reports success: the report is not lost', async () => {
     const camera = await UploadCamera.start(harness);
     const clip = camera.getClip(0);
     const isReported = new Promise<number>((resolve) => {
@@ -161,11 +161,12 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('device-api between the answer of the camera and the record: the clip is there all the same', async () => {
+  it("device-api between the camera's reply and the record: the clip is stored nevertheless", async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     let former = 0;
-    // Before the camera writes its answer, which comes when device-api is gone: behind it, a busy machine may let the record be first.
+    // Killed before the camera sends its reply, which arrives when device-api is down. After it, a busy machine might
+    // store the record first.
     camera.terminal.on('message', ({ messageId }) => {
       if (messageId === 0x9206) former = killProcess(harness, 'device-api');
     });
@@ -183,7 +184,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(camera.terminal.receivedFrames(0x9206)).toHaveLength(1);
   });
 
-  it('device-api while the camera thinks: whoever asks afterwards gets the clip', async () => {
+  it('device-api before the camera replies: the next request gets the clip', async () => {
     const camera = await UploadCamera.start(harness);
     const clip = camera.getClip(0);
     camera.terminal.setBehaviour({ kind: 'silent' }, 0x9206);
@@ -194,10 +195,10 @@ describe('a process that is killed in the middle of a file', () => {
     await waitForRestart(harness, 'device-api', former);
     await waitUntilHealthy(harness);
     expect(await camera.listUploads()).toMatchObject({ body: { total: 0 } });
-    // The reservation of the dead process has to expire first.
+    // The reservation of the killed process has to expire first.
     camera.terminal.resetBehaviour(0x9206);
     const response = await waitFor(
-      'an answer',
+      'a response',
       async () => {
         const given = await camera.requestClip(clip);
         return given.status === 200 ? given : undefined;
@@ -208,7 +209,7 @@ describe('a process that is killed in the middle of a file', () => {
     expect(await findDefects(camera, clip, getVideoId(response))).toEqual([]);
   });
 
-  it('jt808-gateway: the result comes with the next session of the terminal', async () => {
+  it('jt808-gateway: the result arrives with the next session of the terminal', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -220,8 +221,8 @@ describe('a process that is killed in the middle of a file', () => {
   });
 });
 
-describe('a backend that is away in the middle of a file', () => {
-  it.each<Backend>(['mongodb', 'nats', 'redis'])('%s, killed and back at once', async (backend) => {
+describe('a backend that is unavailable in the middle of a file', () => {
+  it.each<Backend>(['mongodb', 'nats', 'redis'])('%s, killed and restarted immediately', async (backend) => {
     const camera = await UploadCamera.start(harness, slowly);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -233,17 +234,20 @@ describe('a backend that is away in the middle of a file', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it.each<Backend>(['mongodb', 'nats', 'redis'])('%s, and still so when the camera has ended', async (backend) => {
-    const camera = await UploadCamera.start(harness, slowly);
-    const clip = camera.getClip(0);
-    const videoId = await camera.upload(clip);
-    await camera.waitForBytes(videoId);
-    const outage = await stopBackend(harness, backend);
-    await waitFor('the end at the camera', () => camera.terminal.uploads.records[0]?.notice === 0, 60_000);
-    await outage.restore();
-    await camera.waitForStatus(videoId, 'completed', 120_000);
-    expect(await findDefects(camera, clip, videoId)).toEqual([]);
-  });
+  it.each<Backend>(['mongodb', 'nats', 'redis'])(
+    '%s, and still unavailable when the camera has finished',
+    async (backend) => {
+      const camera = await UploadCamera.start(harness, slowly);
+      const clip = camera.getClip(0);
+      const videoId = await camera.upload(clip);
+      await camera.waitForBytes(videoId);
+      const outage = await stopBackend(harness, backend);
+      await waitFor('the camera to finish', () => camera.terminal.uploads.records[0]?.notice === 0, 60_000);
+      await outage.restore();
+      await camera.waitForStatus(videoId, 'completed', 120_000);
+      expect(await findDefects(camera, clip, videoId)).toEqual([]);
+    },
+  );
 });
 
 describe('two replicas of device-api', () => {
@@ -255,7 +259,7 @@ describe('two replicas of device-api', () => {
 
   afterAll(() => replica.stop(), 30_000);
 
-  it('make one upload of 50 parallel requests for a clip', async () => {
+  it('create one upload for 50 parallel requests for a clip', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     camera.terminal.setBehaviour({ kind: 'slow', delayMs: 1_000 }, 0x9206);
     const clip = camera.getClip(0);
@@ -273,7 +277,7 @@ describe('two replicas of device-api', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('give the camera to one of 20 clips that are asked for at once, and 409 to the others', async () => {
+  it('accept one of 20 clips that are requested concurrently, and return 409 for the others', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     camera.terminal.setBehaviour({ kind: 'slow', delayMs: 500 }, 0x9206);
     const clips = Array.from({ length: 20 }, (_unused, index) =>
@@ -290,7 +294,7 @@ describe('two replicas of device-api', () => {
     expect(await camera.listUploads()).toMatchObject({ body: { total: 1 } });
   });
 
-  it('share a refusal among all who asked', async () => {
+  it('return a refusal to all concurrent callers', async () => {
     const camera = await UploadCamera.start(harness);
     camera.terminal.setBehaviour({ kind: 'slow', delayMs: 3_000 }, 0x9206);
     const own = camera.terminal.recordings.splice(0);
@@ -304,7 +308,7 @@ describe('two replicas of device-api', () => {
     camera.terminal.recordings.push(...own);
   });
 
-  it('let one of a pause and a cancel win, each through its own replica', async () => {
+  it('let either a pause or a cancel win, each sent to its own replica', async () => {
     const camera = await UploadCamera.start(harness, { ...slowly, uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
     await camera.waitForBytes(videoId);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop(), 60_000);
 
-/** Leaves some seconds for what is done in the middle of a file. */
+/** Leaves some seconds for actions in the middle of a file. */
 const slowly = { uploadBytesPerSecond: 60_000 };
 const accepted = (videoId: string, result = 'success') => ({
   status: 200,
@@ -67,7 +67,7 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
     });
     expect(await camera.requestClip(clip)).toMatchObject(accepted(videoId, 'completed'));
     expect(decodeRequests(camera)).toHaveLength(1);
-    // Lists show the number as it is sent: terminals of 2019 send twenty digits, whatever their number is.
+    // Lists return the number as sent: terminals of 2019 send twenty digits, whatever the length of their number.
     const listed = { ...upload, imei: camera.terminal.phone.padStart(edition === '2019' ? 20 : 12, '0') };
     expect(await camera.listUploads()).toMatchObject({ status: 200, body: { total: 1, videos: [listed] } });
     expect(await camera.listUploads('&channel=2')).toMatchObject({ status: 200, body: { total: 0, videos: [] } });
@@ -110,7 +110,7 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
     expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled', filesize: 0 } });
     expect(cancelled.body).not.toHaveProperty('filename');
     expect(camera.terminal.uploads.records[1]?.state).toBe('cancelled');
-    await waitFor('its files to be gone', async () => (await camera.readStoredFiles(other)).length === 0);
+    await waitFor('its files to be deleted', async () => (await camera.readStoredFiles(other)).length === 0);
     expect(await camera.requestClip(camera.getClip(3))).toMatchObject(accepted(other, 'cancelled'));
     expect(await camera.deleteUpload(other)).toMatchObject({ status: 200, body: { status: 'cancelled' } });
 
@@ -124,7 +124,7 @@ describe.each(editions)('a terminal of %s', (_name, edition, digits) => {
 });
 
 describe('a clip', () => {
-  it('is the same by both forms of the number: shown as it was asked for, listed as the terminal sends it', async () => {
+  it("is the same by both spellings of the number: an upload returns the requested one, a list the terminal's", async () => {
     const camera = await UploadCamera.start(harness, { phone: uniquePhone(20) });
     const clip = camera.getClip(0);
     const twelve = camera.terminal.phone.slice(-12);
@@ -139,7 +139,7 @@ describe('a clip', () => {
     });
   });
 
-  it('is another by channel, stream, storage, resource or alarm, and not by host, port or networks', async () => {
+  it('differs by channel, stream, storage, resource or alarm, but not by host, port or networks', async () => {
     const camera = await UploadCamera.start(harness);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip, '&wifi=true&lan=false&mobile_network=false');
@@ -162,7 +162,7 @@ describe('a clip', () => {
     expect(decodeRequests(camera).map(({ conditions }) => conditions)).toEqual([1, 7, 7, 7, 7, 7]);
   });
 
-  it('comes in several files when the camera makes several: their sum, the newest name, downloaded in order', async () => {
+  it('is uploaded in several files if the camera has several: their sum, the newest name, downloaded in order', async () => {
     const camera = await UploadCamera.start(harness, {
       ...slowly,
       uploadFiles: 'perRecording',
@@ -181,7 +181,7 @@ describe('a clip', () => {
     ['an extended passive one', { uploadDataMode: 'epsv' }],
     ['a session that ends without QUIT', { uploadQuits: false }],
     ['its 0x1206 sent before the file is closed', { uploadNotice: 'early' }],
-  ] as const)('comes over %s', async (_name, habits) => {
+  ] as const)('is uploaded over %s', async (_name, habits) => {
     const camera = await UploadCamera.start(harness, habits);
     const clip = camera.getClip(0);
     const videoId = await camera.upload(clip);
@@ -204,7 +204,7 @@ describe('a clip', () => {
     expect(Buffer.from(await mp4.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp');
   });
 
-  it('shows its bytes as they arrive, fewer again when the camera begins again, and cannot be downloaded before its end', async () => {
+  it('returns the bytes received so far, starts over with the camera, and cannot be downloaded before its end', async () => {
     const camera = await UploadCamera.start(harness, {
       ...slowly,
       uploadResume: 'fromZero',
@@ -226,7 +226,7 @@ describe('a clip', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it('goes to the host and port of the caller, while ours keeps the record', async () => {
+  it("is sent to the caller's host and port, while this product keeps the record", async () => {
     const camera = await UploadCamera.start(harness, { uploadRetryMs: 60_000 });
     const videoId = await camera.upload(camera.getClip(0), '&host=localhost&port=9');
     expect(decodeRequests(camera)).toMatchObject([{ server: 'localhost', port: 9, channel: 1, conditions: 7 }]);
@@ -235,8 +235,8 @@ describe('a clip', () => {
   });
 });
 
-describe('a camera that is busy', () => {
-  it('with one channel takes no clip of another; when that is paused it does, and cannot resume meanwhile', async () => {
+describe('a busy camera', () => {
+  it('with one channel accepts no other clip; it does when the first is paused, which cannot be resumed then', async () => {
     const camera = await UploadCamera.start(harness, slowly);
     const [first, second] = [camera.getClip(0), camera.getClip(1, { channel: 2 })];
     const videoId = await camera.upload(first);
@@ -267,8 +267,8 @@ describe('a camera that is busy', () => {
   });
 });
 
-describe('a camera that does not do what it is told', () => {
-  it.each([1, 2, 3] as const)('refuses the upload with %i: 502, and no upload is left', async (result) => {
+describe('a camera that does not execute commands', () => {
+  it.each([1, 2, 3] as const)('refuses the upload with %i: 502, and no upload remains', async (result) => {
     const camera = await UploadCamera.start(harness);
     camera.terminal.setBehaviour({ kind: 'refusing', result }, 0x9206);
     expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
@@ -277,7 +277,7 @@ describe('a camera that does not do what it is told', () => {
     await camera.waitForStatus(await camera.upload(camera.getClip(0)), 'completed');
   });
 
-  it('answers rubbish: 502; says nothing: 504; is away: 404; none leaves an upload', async () => {
+  it('returns 502 for garbage, 504 for silence and 404 when disconnected, and no upload remains', async () => {
     const camera = await UploadCamera.start(harness);
     camera.terminal.setBehaviour({ kind: 'garbage', form: 'cutBody' }, 0x9206);
     expect(await camera.requestClip(camera.getClip(0))).toMatchObject(refusal(502));
@@ -289,14 +289,14 @@ describe('a camera that does not do what it is told', () => {
     camera.terminal.receiveSms('wake up');
     camera.terminal.resetBehaviour(0x9206);
     await camera.terminal.waitUntilOnline(60_000);
-    const videoId = await waitFor('the camera to be there again', async () => {
+    const videoId = await waitFor('the camera to reconnect', async () => {
       const { status, body } = await camera.requestClip(camera.getClip(2));
       return status === 200 ? (body as { video_id: string }).video_id : undefined;
     });
     await camera.waitForStatus(videoId, 'completed');
   });
 
-  it('refuses control: 200 with the upload unchanged; says nothing: 504; is away: 404', async () => {
+  it('refuses upload control: 200 with an unchanged upload; silent: 504; disconnected: 404', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
     camera.terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9207);
@@ -312,8 +312,8 @@ describe('a camera that does not do what it is told', () => {
   });
 });
 
-describe('races', () => {
-  it('a pause and a cancel at once give one winner and one 409', async () => {
+describe('concurrent actions', () => {
+  it('a concurrent pause and cancel give one success and one 409', async () => {
     const camera = await UploadCamera.start(harness, { uploadBytesPerSecond: 20_000 });
     const videoId = await camera.upload(camera.getClip(0));
     await camera.waitForBytes(videoId);
@@ -330,7 +330,7 @@ describe('races', () => {
   });
 });
 
-describe('ids that name nothing', () => {
+describe('unknown ids', () => {
   it.each(['0123456789abcdef01234567', 'ffffffffffffffffffffffff'])('%s is 404 for every endpoint', async (videoId) => {
     expect(await harness.get(`/videos?video_id=${videoId}`)).toMatchObject(refusal(404));
     expect(await harness.get(`/videos?video_id=${videoId}`, { method: 'DELETE' })).toMatchObject(refusal(404));

@@ -8,7 +8,7 @@ import { Viewer } from './testing/viewer.ts';
 import { waitFor } from './testing/wait-for.ts';
 
 let harness: ProductHarness;
-/** A good terminal that the tests with refused requests share: none of those may reach it. */
+/** A regular terminal of the requests that have to be refused. None of them may reach it. */
 let good: SimulatedTerminal;
 
 beforeAll(async () => {
@@ -27,13 +27,13 @@ const toExpectedResponse = (messageId: string, result: string): [number, unknown
   { response_id: messageId, result },
 ];
 
-describe('400', () => {
-  it('a path that is no percent-encoding', async () => {
+describe('status 400', () => {
+  it('a path that is not percent-encoded correctly', async () => {
     for (const path of ['/%zz', '/realtime/%', '/%E0%A4%A', '/health/%c3%28'])
       expect(expectApiError(await api(path), 400)).toContain('percent-encoding');
   });
 
-  it('names the parameter and what it may be', async () => {
+  it('names the parameter and its allowed values', async () => {
     const sentence = async (query: string): Promise<string> =>
       expectApiError(await api(`/realtime/start-stream?${query}`), 400);
     expect(await sentence('channel=1')).toContain('imei');
@@ -42,7 +42,7 @@ describe('400', () => {
   });
 });
 
-describe('404 and 405', () => {
+describe('status 404 and 405', () => {
   const commands = [
     '/realtime/start-stream',
     '/realtime/control-stream',
@@ -51,14 +51,14 @@ describe('404 and 405', () => {
     '/history/control-stream',
   ];
 
-  it('an unknown path is 404, spelt in another way too', async () => {
+  it('an unknown path is 404, in other spellings too', async () => {
     const paths = ['', '/', '/nothing', '/Health', '/realtime', '/realtime/start_stream', '/wakeup/x', '//health'];
     for (const path of paths)
       for (const method of ['GET', 'POST'])
         expect(expectApiError(await api(path, { method }), 404)).toContain(`There is no ${method}`);
   });
 
-  it('another method of a known path is 405 and says which it takes', async () => {
+  it('another method of a known path is 405 and lists the allowed methods', async () => {
     const allowed: [path: string, allow: string][] = [
       ...[
         '/health',
@@ -87,7 +87,7 @@ describe('404 and 405', () => {
     }
   });
 
-  it('HEAD answers as GET without a body where asking changes nothing, and commands nothing where it would', async () => {
+  it('HEAD responds like GET where GET changes nothing, and sends no command elsewhere', async () => {
     expect(await api('/health', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
     expect(await api(`/health/device?imei=${good.phone}`, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
     expect(await api(`/health/device?imei=${uniquePhone()}`, { method: 'HEAD' })).toMatchObject({
@@ -104,8 +104,8 @@ describe('404 and 405', () => {
   });
 });
 
-describe('200', () => {
-  it('health says that every component works', async () => {
+describe('status 200', () => {
+  it('health reports every component as healthy', async () => {
     const reply = await api('/health');
     const components = [
       'state_store',
@@ -123,7 +123,7 @@ describe('200', () => {
     const health = async () => parseReply(await api(`/health/device?imei=${terminal.phone}`));
     expect(await health()).toEqual([200, { healthy: true }]);
     terminal.dropConnection();
-    await waitFor('the device to be gone', async () => (await health())[0] === 503);
+    await waitFor('the device to be disconnected', async () => (await health())[0] === 503);
     expect(await health()).toEqual([503, { healthy: false }]);
   });
 
@@ -159,7 +159,7 @@ describe('200', () => {
     [2, 'incorrectInfo'],
     [3, 'unsupported'],
   ] as const)(
-    'result %d of a terminal that refuses is %s, and its channel does not stream then',
+    'result %d of a terminal that refuses is %s, and its channel does not stream afterwards',
     async (result, name) => {
       const terminal = await harness.startTerminal();
       terminal.setBehaviour({ kind: 'refusing', result });
@@ -167,14 +167,14 @@ describe('200', () => {
         expect(parseReply(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(
           toExpectedResponse('0x9101', name),
         );
-      // It was asked again: the refusal has left nothing behind.
+      // The terminal received a second command: the refusal left no state.
       expect(terminal.receivedFrames(0x9101)).toHaveLength(2);
       expect(parseReply(await api(`/realtime/control-stream?${camera(terminal)}&ctrl_instruction=1`))).toEqual(
         toExpectedResponse('0x9102', name),
       );
       expectApiError(await api(`/realtime/stream.flv?${camera(terminal)}`), 404);
       expect((await api(`/health/camera?${camera(terminal)}`)).status).toBe(503);
-      // Whatever it answers, it is awake.
+      // Any reply proves that it is awake.
       expect(parseReply(await api(`/wakeup?imei=${terminal.phone}`))).toEqual([200, { result: 'success' }]);
       terminal.resetBehaviour();
       expect(parseReply(await api(`/realtime/start-stream?${camera(terminal)}`))).toEqual(
@@ -184,8 +184,8 @@ describe('200', () => {
   );
 });
 
-describe('429 by quota', () => {
-  it('a channel has 20 viewers, the next is refused until one leaves', async () => {
+describe('status 429 by quota', () => {
+  it('a channel has 20 viewers, the next is refused until one disconnects', async () => {
     const terminal = await harness.startTerminal();
     await api(`/realtime/start-stream?${camera(terminal)}`);
     const path = `/realtime/stream.flv?${camera(terminal)}`;
@@ -195,9 +195,9 @@ describe('429 by quota', () => {
     expectApiError(refused, 429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     viewers.pop()?.leave();
-    const next = await waitFor('a free place', async () => {
+    const next = await waitFor('a free slot', async () => {
       const viewer = new Viewer(`${harness.product.runtime.base_url}/api/v1${path}`);
-      await waitFor('an answer', () => viewer.status !== undefined);
+      await waitFor('a response', () => viewer.status !== undefined);
       if (viewer.status === 200) return viewer;
       viewer.leave();
       return undefined;
@@ -205,7 +205,7 @@ describe('429 by quota', () => {
     for (const viewer of [...viewers, next]) viewer.leave();
   }, 120_000);
 
-  it('a device streams on 16 channels, the next is refused without asking it', async () => {
+  it('a device streams on 16 channels, the next is refused without a command', async () => {
     const terminal = await harness.startTerminal({ channels: 17, media: 'neverConnect' });
     for (let channel = 1; channel <= 16; channel += 1)
       expect((await api(`/realtime/start-stream?${camera(terminal, channel)}`)).status).toBe(200);
@@ -217,8 +217,8 @@ describe('429 by quota', () => {
   }, 60_000);
 });
 
-describe('what all answers have', () => {
-  it('the X-Request-Id of the caller, or a new one', async () => {
+describe('properties of all responses', () => {
+  it("the caller's X-Request-Id, or a new one", async () => {
     const id = 'Partner-42.a_b';
     const paths = ['/health', `/wakeup?imei=${uniquePhone()}`, '/wakeup', '/nothing', '/%zz', '/openapi.json'];
     for (const path of paths) {
@@ -233,7 +233,7 @@ describe('what all answers have', () => {
     }
   });
 
-  it('no header that tells what it is made of', async () => {
+  it('no header that reveals the server software', async () => {
     for (const path of ['/health', '/nothing']) {
       const { headers } = await api(path);
       expect(headers['x-powered-by']).toBeUndefined();
@@ -242,8 +242,8 @@ describe('what all answers have', () => {
   });
 });
 
-describe('documents, and what is behind the base URL', () => {
-  it('the OpenAPI document is the checked-in one, and names every endpoint', async () => {
+describe('documents and pages outside the API', () => {
+  it('the OpenAPI document is the checked-in one and describes every endpoint', async () => {
     const reply = await api('/openapi.json');
     const document = JSON.parse(reply.text) as { openapi: string; paths: Record<string, unknown> };
     expect(document).toEqual(JSON.parse(readFileSync(resolve('services/device-api/openapi.json'), 'utf8')));
@@ -271,7 +271,7 @@ describe('documents, and what is behind the base URL', () => {
     ]);
   });
 
-  it('/docs leads to a page that can be browsed without the internet', async () => {
+  it('/docs redirects to a page that works without internet access', async () => {
     const { base_url: base } = harness.product.runtime;
     const response = await fetch(`${base}/docs`);
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -286,7 +286,7 @@ describe('documents, and what is behind the base URL', () => {
     for (const asset of assets) expect((await fetch(asset)).status).toBe(200);
   });
 
-  it('everything outside /api/v1 is the platform: a start page, and errors with a code', async () => {
+  it('everything outside /api/v1 belongs to the platform: a start page, and errors with a code', async () => {
     const { base_url: base } = harness.product.runtime;
     const start = await send(base, '/');
     expect(start).toMatchObject({ status: 200, headers: { 'content-type': expect.stringContaining('text/html') } });

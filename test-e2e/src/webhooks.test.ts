@@ -18,7 +18,7 @@ jest.setTimeout(180_000);
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-/** A request as it came, and what becomes of it before the example sees it. */
+/** A received request, and what is done with it before the example processes it. */
 interface ReceivedAttempt {
   readonly id: string;
   readonly attempt: number;
@@ -32,7 +32,7 @@ let server: Server;
 let hook: PlatformRecord;
 const taken: WebhookEnvelope[] = [];
 const received: ReceivedAttempt[] = [];
-/** What is answered instead of the example; `hold`: nothing. */
+/** Response instead of the example's; `hold`: none. */
 let instead: number | 'hold' | undefined;
 
 beforeAll(async () => {
@@ -82,7 +82,7 @@ beforeEach(() => {
 const at = (path = ''): string => `/user-webhooks/${String(hook['id'])}${path}`;
 const deliveries = (query = ''): Promise<PlatformRecord[]> => client.listAll(at(`/deliveries${query}`));
 
-/** An alarm of a kind that has not been raised before: soon after one another, two of a kind are one. */
+/** Raises an alarm of a type that was not raised before: two of a type in quick succession are folded into one. */
 async function raise(alarm: AlarmName): Promise<void> {
   const deliveriesBefore = (await deliveries()).length;
   terminal.raiseAlarm(alarm);
@@ -101,7 +101,7 @@ const settled = (status: string): Promise<PlatformRecord> =>
   );
 
 describe('a webhook over HTTPS', () => {
-  it('is tested', async () => {
+  it('can be tested', async () => {
     const attempt = await client.requestData(at('/test'), { notification_type: 'geofence' });
     expect(attempt).toMatchObject({ number: 1, trigger: 'test', status_code: 200, error_code: null });
     await waitFor('the test', () => taken.length > 0);
@@ -111,7 +111,7 @@ describe('a webhook over HTTPS', () => {
     expect(await deliveries()).toEqual([]);
   });
 
-  it('has an SOS of a terminal, with everything that the example checks', async () => {
+  it('delivers an SOS of a terminal with everything that the example checks', async () => {
     await raise('emergency');
     const envelope = await waitFor('the SOS', () => taken[0], 60_000);
     const { notification, user } = envelope.payload;
@@ -146,7 +146,7 @@ describe('a webhook over HTTPS', () => {
     expect(await client.requestData(at())).toMatchObject({ status: 'active', consecutive_failures: 0 });
   });
 
-  it('that fails is tried again, by itself, by hand, and by a replay', async () => {
+  it('is retried after a failure: automatically, manually, and by a replay', async () => {
     instead = 500;
     const since = String(Date.now());
     await raise('collision');
@@ -179,8 +179,8 @@ describe('a webhook over HTTPS', () => {
   });
 });
 
-describe('a dispatcher that is killed', () => {
-  it('in the middle of an attempt sends again, with the same id', async () => {
+describe('a killed dispatcher', () => {
+  it('repeats an interrupted attempt with the same id', async () => {
     instead = 'hold';
     await raise('stolen');
     await waitFor('the attempt', () => received.length > 0, 60_000);
@@ -190,7 +190,7 @@ describe('a dispatcher that is killed', () => {
     const delivery = await settled('succeeded');
     expect(received.length).toBeGreaterThan(1);
     expect(new Set(received.map(({ id }) => id))).toEqual(new Set([`msg_${String(delivery['delivery_id'])}`]));
-    // What the killed one had begun is no attempt that ended.
+    // The interrupted attempt is not recorded as a finished one.
     expect(delivery).toMatchObject({ attempt_count: 1 });
     expect(taken).toHaveLength(1);
   });

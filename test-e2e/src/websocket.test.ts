@@ -11,7 +11,7 @@ interface Message {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A client that keeps what it is told. */
+/** A client that stores its messages. */
 class Client {
   readonly ws: WebSocket;
   readonly messages: Message[] = [];
@@ -24,7 +24,7 @@ class Client {
     this.ws.on('close', (code) => {
       this.code = code;
     });
-    // The end shows in the code.
+    // The close code describes the end.
     this.ws.on('error', () => this.ws.terminate());
   }
 
@@ -38,7 +38,7 @@ const clients: Client[] = [];
 const password = 'correct horse battery';
 let harness: DedicatedHarness;
 
-/** Somebody with an account of the own. */
+/** A user with a separate account. */
 class Customer {
   headers: Record<string, string> = { 'content-type': 'application/json' };
   #vehicles = 0;
@@ -68,7 +68,7 @@ class Customer {
     return Number((await this.request('/vehicles', { vehicle_no: `LIVE ${this.#vehicles}`, imei }))['id']);
   }
 
-  /** A connection by the token and the address that the API gives. */
+  /** Opens a connection with the token and the address that the API returns. */
   async connect(): Promise<Client> {
     const { token, ws_url: url } = await this.request('/user/generate-websocket-token');
     return new Client(`${String(url)}?token=${String(token)}`);
@@ -95,13 +95,14 @@ afterEach(() => {
 const ofVehicle = (data: Message['data']): boolean => data['vehicle_id'] === vehicleId;
 
 describe('the websocket', () => {
-  it('shows what terminals report, to their own account alone', async () => {
+  it('sends the reports of terminals only to their own account', async () => {
     const [client, stranger] = [await ours.connect(), await theirs.connect()];
     expect((await client.next('hello')).data).toMatchObject({ heartbeat_seconds: 30 });
     await client.next('snapshot', ({ final }) => final === true);
     const { data } = await client.next('location', ofVehicle);
     expect(data).toMatchObject({ imei: terminal.phone, latitude: expect.any(Number), longitude: expect.any(Number) });
-    // Twice a second is more than is told. By the server's clock: what a busy machine holds up comes to us all at once.
+    // Reports arrive twice a second, faster than locations are pushed. Uses the server's clock, because a busy machine
+    // may deliver several at once.
     const before = client.of('location').length;
     await waitFor('six more', () => client.of('location').length >= before + 6, 60_000);
     const [first, , , , , last] = client.of('location').slice(before);
@@ -118,7 +119,7 @@ describe('the websocket', () => {
     expect(stranger.of('snapshot')[0]?.data['locations']).toEqual([]);
   }, 120_000);
 
-  it('is followed by a share page without credentials', async () => {
+  it('serves a share page without credentials', async () => {
     const link = await ours.request('/share-links', { vehicle_id: vehicleId, password: 'open sesame' });
     const url = `${harness.product.runtime.base_url}/api/public/share-links/${String(link['slug'])}`;
     const { body } = await getJson(url, { headers: { 'x-share-password': 'open sesame' } });
@@ -128,7 +129,7 @@ describe('the websocket', () => {
     expect(JSON.stringify(page.messages)).not.toContain(terminal.phone);
   }, 120_000);
 
-  it('tells how a live stream goes on to whoever has asked for it', async () => {
+  it('reports the state of a live stream to its subscribers', async () => {
     const [client, other] = [await ours.connect(), await ours.connect()];
     await other.next('hello');
     client.ws.send(JSON.stringify({ type: 'subscribe', vehicles: [vehicleId], events: ['stream'] }));
@@ -143,13 +144,13 @@ describe('the websocket', () => {
     const { body } = await fetch(url);
     await client.next('stream', ({ viewers }) => viewers === 1);
     await body?.cancel();
-    await waitFor('nobody to watch', () => client.of('stream').at(-1)?.data['viewers'] === 0);
+    await waitFor('no viewer to remain', () => client.of('stream').at(-1)?.data['viewers'] === 0);
     expect(await harness.get(`/realtime/control-stream?${query}&ctrl_instruction=0`)).toMatchObject({ status: 200 });
     await client.next('stream', ({ status }) => status === 'stopped');
     expect(other.of('stream')).toEqual([]);
   }, 120_000);
 
-  it('tells after a death of platform-api what was missed, and goes on', async () => {
+  it('delivers missed notifications after a kill of platform-api, and continues', async () => {
     const client = await ours.connect();
     await client.next('snapshot', ({ final }) => final === true);
     terminal.raiseAlarm('fatigueDriving');
@@ -159,12 +160,12 @@ describe('the websocket', () => {
     terminal.raiseAlarm('collision');
     await waitForRestart(harness, 'platform-api', former);
     const back = await waitFor(
-      'a connection again',
+      'a new connection',
       async () => {
         const next = await ours.connect().catch(() => undefined);
         if (next === undefined) return undefined;
         await waitFor(
-          'it to stand or to end',
+          'the connection to open or close',
           () => next.ws.readyState === WebSocket.OPEN || next.code !== undefined,
           60_000,
         );

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from './start-error.ts';
 
-/** Readers see the old file or the new one, never half of one. */
+/** Replaces a file atomically: readers see either the old or the new content. */
 export function writeJsonAtomically(path: string, value: unknown, mode = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
@@ -10,7 +10,7 @@ export function writeJsonAtomically(path: string, value: unknown, mode = 0o644):
   renameSync(temporary, path);
 }
 
-/** What the file holds; undefined when there is none, or when it is not JSON. */
+/** Returns the content of the file; undefined if it does not exist or is not JSON. */
 export function readJsonIfExists(path: string): unknown {
   let text: string;
   try {

@@ -27,26 +27,26 @@ const runtime: Runtime = {
   ],
 };
 
-describe('what a start prints', () => {
-  it('asks for the state of every simulated terminal', () => {
+describe('the output of a start', () => {
+  it('contains a health request for every simulated terminal', () => {
     const state = exampleCommands(runtime).find(({ title }) => title.includes('connected'));
     expect(state?.command).toContain("'http://127.0.0.1:8180/api/v1/health/device?imei=013800000001'");
     expect(state?.command).toContain('imei=00000000013800000002');
   });
 
-  it('quotes every URL, as & would end the command', () => {
+  it('quotes every URL, because & would end the command', () => {
     for (const { command } of exampleCommands(runtime)) {
       expect(command.replaceAll(/'[^']*'/g, '')).not.toContain('&');
     }
   });
 
-  it('sends the key only where it is asked for', () => {
+  it('sends the key only where it is required', () => {
     expect(exampleCommands(runtime).some(({ command }) => command.includes('x-api-key'))).toBe(false);
     const locked: Runtime = { ...runtime, device_api: { ...runtime.device_api, auth: 'key' } };
     expect(exampleCommands(locked).every(({ command }) => command.includes("-H 'x-api-key: fk_abc'"))).toBe(true);
   });
 
-  it('names the addresses, the key and the terminals', () => {
+  it('contains the addresses, the key and the terminals', () => {
     const text = banner(runtime);
     for (const part of [
       'http://127.0.0.1:8180/api/v1',

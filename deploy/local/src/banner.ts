@@ -1,6 +1,6 @@
 import type { Runtime } from './runtime-file.ts';
 
-/** Commands that work as they stand, for the product that `runtime` describes. */
+/** Returns commands that can be run unchanged for the product that `runtime` describes. */
 export function exampleCommands(runtime: Runtime): { title: string; command: string }[] {
   const api = `${runtime.base_url}/api/v1`;
   const key = runtime.device_api.auth === 'key' ? `-H 'x-api-key: ${runtime.device_api.api_key}' ` : '';
@@ -17,7 +17,7 @@ export function exampleCommands(runtime: Runtime): { title: string; command: str
     { title: 'Start live video of a camera', command: get(`/realtime/start-stream?${camera}`) },
     {
       title: 'Save five seconds of it',
-      // Quiet, as curl calls the intended end after five seconds a time-out.
+      // Silent, because curl reports the intended end after five seconds as a time-out.
       command: `curl -s --max-time 5 -o live.flv ${key}'${api}/realtime/stream.flv?${camera}'; ls -l live.flv`,
     },
     {
@@ -28,13 +28,15 @@ export function exampleCommands(runtime: Runtime): { title: string; command: str
   ];
 }
 
-/** What a start prints when all is ready. */
+/** Returns the output of a start when everything is ready. */
 export function banner(runtime: Runtime): string {
   const fleet = runtime.simulated_terminals.map(
     ({ imei, edition, channels }) => `    ${imei}  JT/T 808-${edition}, ${channels} cameras`,
   );
   const auth =
-    runtime.device_api.auth === 'key' ? 'asked for on every call' : 'not asked for, as all is bound to loopback';
+    runtime.device_api.auth === 'key'
+      ? 'required for every call'
+      : 'not required, because everything is bound to loopback';
   const addresses = [
     ['Device API', `${runtime.base_url}/api/v1`],
     ['Platform API', runtime.base_url],
@@ -57,10 +59,10 @@ export function banner(runtime: Runtime): string {
     ...addresses.map(([name, value]) => `  ${name?.padEnd(20)} ${value}`),
     ...(fleet.length === 0 ? [] : ['', '  Simulated fleet', ...fleet]),
     '',
-    'To paste into another terminal:',
+    'Commands to paste into another terminal:',
     ...exampleCommands(runtime).flatMap(({ title, command }) => ['', `  # ${title}`, `  ${command}`]),
     '',
-    'Ctrl-C stops everything. The data stays; npm run reset empties it.',
+    'Ctrl-C stops everything. The data is retained; npm run reset deletes it.',
     '',
   ].join('\n');
 }

@@ -15,7 +15,7 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 const writeLock = (content: unknown): void => writeFileSync(join(dataDir, 'launcher.lock'), JSON.stringify(content));
 
 describe('the lock of a data folder', () => {
-  it('is held by one launcher at a time and given back', () => {
+  it('is held by one launcher at a time and can be released', () => {
     const mine = acquireLock(dataDir);
     expect(mine).toMatchObject({ kind: 'acquired', leftover: false });
     expect(runningLauncher(dataDir)).toBe(process.pid);
@@ -24,7 +24,7 @@ describe('the lock of a data folder', () => {
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
-  it('is taken over from a launcher that was killed', async () => {
+  it('is taken over from a killed launcher', async () => {
     const child = spawn(process.execPath, ['-e', '0']);
     await once(child, 'exit');
     writeLock({ pid: child.pid, startedTicks: '1' });
@@ -32,12 +32,12 @@ describe('the lock of a data folder', () => {
     expect(acquireLock(dataDir)).toMatchObject({ kind: 'acquired', leftover: true });
   });
 
-  it('is not fooled by another process that has got the dead one’s id', () => {
-    writeLock({ pid: process.pid, startedTicks: 'not when this one began' });
+  it("is not held by another process that has reused the dead launcher's id", () => {
+    writeLock({ pid: process.pid, startedTicks: 'a different start time' });
     expect(runningLauncher(dataDir)).toBeUndefined();
   });
 
-  it('survives a lock file that was cut off', () => {
+  it('recovers from a truncated lock file', () => {
     writeFileSync(join(dataDir, 'launcher.lock'), '{"pid":');
     expect(acquireLock(dataDir)).toMatchObject({ kind: 'acquired', leftover: true });
   });

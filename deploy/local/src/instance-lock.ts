@@ -5,7 +5,7 @@ import { errorCode } from './start-error.ts';
 
 interface LockContent {
   pid: number;
-  /** When that process began, in the kernel's clock ticks: a process id alone may be in its second use. */
+  /** Start time of the process in the kernel's clock ticks, because process ids are reused. */
   startedTicks: string | null;
 }
 
@@ -14,11 +14,11 @@ const lockPath = (dataDir: string): string => join(dataDir, 'launcher.lock');
 function processStartTicks(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the command in brackets, which may hold blanks; field 22 is the 20th after it.
+    // The second field is the command in parentheses, which may contain blanks; field 22 is the 20th after it.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
-    return null; // no such process, or a system without /proc
+    return null; // The process does not exist, or the system has no /proc.
   }
 }
 
@@ -39,7 +39,7 @@ function readLock(dataDir: string): LockContent | undefined {
   return { pid: value.pid, startedTicks: ticks };
 }
 
-/** The id of the launcher that works on this data folder now. */
+/** Returns the id of the launcher that uses this data folder. */
 export function runningLauncher(dataDir: string): number | undefined {
   const lock = readLock(dataDir);
   if (lock === undefined || !isAlive(lock.pid)) return undefined;
@@ -51,7 +51,7 @@ export type LockOutcome =
   | { kind: 'acquired'; leftover: boolean; release: () => void }
   | { kind: 'running'; pid: number };
 
-/** Takes the data folder for this process. `leftover`: the one before did not end properly. */
+/** Locks the data folder for this process. `leftover`: the previous launcher did not exit properly. */
 export function acquireLock(dataDir: string): LockOutcome {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = lockPath(dataDir);

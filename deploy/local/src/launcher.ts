@@ -29,7 +29,7 @@ export interface Product {
 }
 
 const portPollMs = 200;
-/** A launcher that was killed leaves its children for this long at most (reaper.mjs). */
+/** Maximum time until the reaper (reaper.mjs) has ended the children of a killed launcher. */
 const leftoverWaitMs = 12_000;
 const healthyWaitMs = 20_000;
 /** /health counts against the caller's limit. */
@@ -45,7 +45,7 @@ async function checkPorts(
   const claims = claimPorts(ports, options.host, listOwnServers(options.env));
   let taken = await findTakenPort(claims);
   if (taken !== undefined && leftover) {
-    await progress.step('Waiting for the processes of the start before, which was killed, to end', async () => {
+    await progress.step('Waiting for the processes of the previous start, which was killed, to end', async () => {
       const deadline = performance.now() + leftoverWaitMs;
       while (taken !== undefined && performance.now() < deadline) {
         await sleep(portPollMs, undefined, { signal: stopping });
@@ -93,14 +93,17 @@ async function waitUntilHealthy(baseUrl: string, progress: Progress, stopping: A
   const deadline = performance.now() + healthyWaitMs;
   while (!(await respondsOk(`${baseUrl}/api/v1/health`))) {
     if (performance.now() > deadline) {
-      progress.line(`  Not every component is healthy yet; ${baseUrl}/api/v1/health says which.`);
+      progress.line(`  Not every component is healthy yet; see ${baseUrl}/api/v1/health.`);
       return;
     }
     await sleep(healthPollMs, undefined, { signal: stopping });
   }
 }
 
-/** Everything between the lock and a product that answers; each part is told to the supervisor, which can stop it. */
+/**
+ * Starts everything after the lock until the product responds. Each process is registered with the supervisor, which
+ * can stop it.
+ */
 async function startEverything(
   options: LaunchOptions,
   supervisor: Supervisor,
@@ -125,18 +128,18 @@ async function startEverything(
     const spec = simulatedFleetSpec({ ...fleet, deviceApiUrl: baseUrl });
     await progress.step('Starting the simulated fleet', () => supervisor.start([spec]));
   }
-  await progress.step('Asking for the health of all components', () => waitUntilHealthy(baseUrl, progress, stopping));
+  await progress.step('Checking the health of all components', () => waitUntilHealthy(baseUrl, progress, stopping));
   stopping.throwIfAborted();
   return context;
 }
 
-/** Starts the whole product. When that fails, or `stopping` is raised on the way, nothing stays behind. */
+/** Starts the whole product. If that fails or `stopping` is aborted, everything that was started is stopped. */
 export async function launch(options: LaunchOptions, progress: Progress, stopping: AbortSignal): Promise<Product> {
   const { dataDir } = options;
   const lock = acquireLock(dataDir);
   if (lock.kind === 'running') {
     throw new StartError(
-      `It is already running (process ${lock.pid}) on ${dataDir}: see ${runtimePath(dataDir)}, or start a second one with another DATA_DIR and PORT_OFFSET.`,
+      `The product is already running (process ${lock.pid}) on ${dataDir}: see ${runtimePath(dataDir)}, or start a second one with another DATA_DIR and PORT_OFFSET.`,
     );
   }
   removeRuntime(dataDir);
@@ -160,7 +163,7 @@ export async function launch(options: LaunchOptions, progress: Progress, stoppin
     await reaper.close();
     lock.release();
   };
-  // Whatever the start waits for to become ready never will: the supervisor's own waits end with its processes.
+  // Nothing becomes ready after an abort: stopping the supervisor ends its processes and thus its own waits.
   const endWaiting = (): void => void supervisor.stop();
   try {
     const signal = AbortSignal.any([stopping, failing.signal]);

@@ -8,11 +8,11 @@ import { describeError } from './start-error.ts';
 const startedAt = performance.now();
 const progress = createProgress((text) => process.stdout.write(text));
 const stopping = new AbortController();
-// The console may go before we do (a closed terminal, a pipe's reader): that is no reason to leave processes behind.
+// The console may close first (a closed terminal, the reader of a pipe). The processes have to be stopped nevertheless.
 process.stdout.on('error', () => stopping.abort());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());
 
-// Started by hand in the background, outliving the shell is what is wanted; under npm it is not.
+// A start in the background by hand may outlive its shell; a start by npm may not.
 if (process.env['npm_lifecycle_event'] !== undefined) onParentExit(() => stopping.abort());
 
 const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
@@ -38,5 +38,5 @@ if (product !== undefined) {
   await stopped;
   await progress.step('Stopping everything', () => product.stop());
 }
-// stdin may still be open, and would keep the process.
+// stdin may still be open and would keep the process running.
 process.exit();

@@ -13,12 +13,12 @@ describe('readOptions', () => {
     expect(readOptions([], {}).dataDir).toMatch(/\.data$/);
   });
 
-  it('takes the switch, the offset and the folder', () => {
+  it('accepts the switch, the offset and the folder', () => {
     const options = readOptions(['--no-simulator'], { PORT_OFFSET: '100', DATA_DIR: '/elsewhere', HOST: '0.0.0.0' });
     expect(options).toMatchObject({ simulator: false, portOffset: 100, dataDir: '/elsewhere', host: '0.0.0.0' });
   });
 
-  it.each(['100', '1000', '35400'])('takes PORT_OFFSET=%s beside a start without one', (offset) => {
+  it.each(['100', '1000', '35400'])('accepts PORT_OFFSET=%s alongside a start without an offset', (offset) => {
     expect(readOptions([], { PORT_OFFSET: offset }).portOffset).toBe(Number(offset));
   });
 
@@ -45,13 +45,13 @@ describe('readOptions', () => {
 });
 
 describe('addresses', () => {
-  it('reaches a wildcard door over loopback, and tells terminals an address that is none', () => {
+  it('reaches a wildcard port over loopback, and gives terminals an address other than the wildcard', () => {
     expect(localAddress('0.0.0.0')).toBe('127.0.0.1');
     expect(publicAddress('0.0.0.0')).not.toBe('0.0.0.0');
     expect(publicAddress('192.0.2.7')).toBe('192.0.2.7');
   });
 
-  it('knows all of loopback', () => {
+  it('recognizes all of loopback', () => {
     expect(['127.0.0.1', '127.1.2.3', '::1'].every(isLoopback)).toBe(true);
     expect(['0.0.0.0', '10.0.0.1', '::'].some(isLoopback)).toBe(false);
   });

@@ -8,11 +8,11 @@ import { StartError } from './start-error.ts';
 export interface LaunchOptions {
   dataDir: string;
   cacheDir: string;
-  /** Where the doors for terminals and partners open. */
+  /** Address on which the ports for terminals and partners listen. */
   host: string;
   portOffset: number;
   simulator: boolean;
-  /** Stop when stdin closes: for programs that start the product and may be killed. */
+  /** Stops when stdin closes, for programs that start the product and may be killed. */
   stopWithStdin: boolean;
   env: NodeJS.ProcessEnv;
 }

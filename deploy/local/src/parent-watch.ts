@@ -1,6 +1,9 @@
 const pollMs = 500;
 
-/** Tells when the parent process has gone, however it went: npm, killed, cannot pass that on. */
+/**
+ * Calls `onEnd` when the parent process has exited, for whatever reason: npm cannot forward the signal when it is
+ * killed.
+ */
 export function onParentExit(onEnd: () => void, parentId: () => number = () => process.ppid): () => void {
   const parent = parentId();
   const timer = setInterval(() => {

@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 
 const at = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** The checkout's root; the same from src (tests) and from dist. */
+/** Root of the checkout, for src (tests) and dist alike. */
 export const repoRoot = at('../../..');
-/** Small data that comes with the product, to try it. */
+/** Sample data that comes with the product. */
 export const sampleDir = at('../../../services/platform-api/data');
 export const reaperScript = at('../reaper.mjs');
 export const backendsModule = at('../backends');
 export const testServersModule = at('../test-servers');
 export const launcherScript = at('../dist/main.js');
 export const proxyScript = at('../dist/proxy-main.js');
-/** Returns the program of a service, as scripts/bundle.mjs builds it. */
+/** Returns the program of a service, as built by scripts/bundle.mjs. */
 export const serviceScript = (service: string): string => at(`../../../services/${service}/dist/bundle/main.js`);

@@ -1,6 +1,6 @@
 import { type PortName, type Ports, planPorts } from './ports.ts';
 
-/** How each port is called where it is set. */
+/** Name of the setting of each port. */
 const settings: Readonly<Record<PortName, string>> = {
   proxy: 'HTTP_PORT of the reverse proxy',
   video: 'VIDEO_HTTP_PORT',
@@ -41,7 +41,7 @@ function portRanges(ports: Ports): PortRange[] {
 const firstShared = (a: PortRange, b: PortRange): number | null =>
   a.min <= b.max && b.min <= a.max ? Math.max(a.min, b.min) : null;
 
-/** Returns a sentence about two settings of one product that have the same port; undefined where all differ. */
+/** Describes two settings of one product that have the same port; returns undefined if all differ. */
 export function describeOwnClash(ports: Ports): string | undefined {
   const ranges = portRanges(ports);
   for (const [index, range] of ranges.entries()) {
@@ -53,7 +53,10 @@ export function describeOwnClash(ports: Ports): string | undefined {
   return undefined;
 }
 
-/** Returns a sentence about a port that is moved to one of another setting, which a product without an offset has; undefined where there is none. */
+/**
+ * Describes a port whose offset moves it to a port of another setting of a product without an offset; returns undefined
+ * if there is none.
+ */
 export function describeMovedClash(offset: number): string | undefined {
   if (offset === 0) return undefined;
   const unmoved = portRanges(planPorts(0));

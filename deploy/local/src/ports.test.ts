@@ -16,7 +16,7 @@ import {
 } from './ports.ts';
 
 describe('planPorts', () => {
-  it('gives the documented ports without an offset', () => {
+  it('returns the documented ports without an offset', () => {
     expect(planPorts(0)).toMatchObject({
       proxy: 8080,
       deviceApi: 8083,
@@ -28,7 +28,7 @@ describe('planPorts', () => {
     });
   });
 
-  it('moves every port by the offset, up to the last one that there is', () => {
+  it('moves every port by the offset, up to the last valid one', () => {
     const moved = planPorts(maxPortOffset);
     expect(moved.jt808).toBe(7808 + maxPortOffset);
     expect(Math.max(...Object.values(moved))).toBe(65_535);
@@ -36,7 +36,7 @@ describe('planPorts', () => {
 });
 
 describe('hitsBlockedPort', () => {
-  it('finds exactly the offsets whose HTTP doors fetch refuses', async () => {
+  it('finds exactly the offsets whose HTTP ports fetch refuses', async () => {
     for (const offset of [0, 100, 1991, 2001, 2500]) expect(hitsBlockedPort(offset)).toBe(false);
     for (const offset of [1992, 1993, 1996, 2000]) expect(hitsBlockedPort(offset)).toBe(true);
     await expect(fetch(`http://127.0.0.1:${blockedHttpPort}/`)).rejects.toMatchObject({
@@ -48,12 +48,12 @@ describe('hitsBlockedPort', () => {
 describe('claimPorts', () => {
   const claims = claimPorts(planPorts(0), '0.0.0.0', ['redis']);
 
-  it('keeps what only the proxy reaches, and the backends, on loopback', () => {
+  it('binds the ports behind the proxy, and the backends, to loopback', () => {
     const loopback = claims.filter(({ host }) => host === '127.0.0.1').map(({ port }) => port);
     expect(loopback.toSorted((a, b) => a - b)).toEqual([8082, 8087, 8088, 16_379]);
   });
 
-  it('claims the camera ports for TCP and UDP, that of attachments and every passive FTP port', () => {
+  it('claims the camera ports for TCP and UDP, the attachment port and every passive FTP port', () => {
     const of = (port: number): string[] =>
       claims.filter((claim) => claim.port === port).map(({ protocol }) => protocol);
     expect(of(7078).toSorted()).toEqual(['tcp', 'udp']);
@@ -68,7 +68,7 @@ describe('claimPorts', () => {
 });
 
 describe('findTakenPort', () => {
-  it('names the claim whose TCP port somebody else has', async () => {
+  it('returns the claim whose TCP port is in use by another process', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
@@ -81,8 +81,8 @@ describe('findTakenPort', () => {
     );
   });
 
-  it('sees a UDP port that is taken, though the same TCP port is free', async () => {
-    // One of this worker's own: of those that the system gives, a connection may have the same one for TCP.
+  it('detects a UDP port in use although the same TCP port is free', async () => {
+    // Uses a port of this worker: an ephemeral one may be in use for both TCP and UDP by the same connection.
     const port = await freePort();
     const holder = createSocket('udp4').bind(port, '127.0.0.1');
     await once(holder, 'listening');
@@ -92,7 +92,7 @@ describe('findTakenPort', () => {
     await new Promise<void>((resolve) => holder.close(() => resolve()));
   });
 
-  it('says that an address is not one of this machine', async () => {
+  it('reports an address that this machine does not have', async () => {
     const claim = { purpose: 'the reverse proxy', host: '192.0.2.1', port: 40_000, protocol: 'tcp' as const };
     const taken = await findTakenPort([claim]);
     expect(taken?.reason).toBe('EADDRNOTAVAIL');
@@ -110,15 +110,15 @@ describe('findFreeOffset', () => {
 });
 
 describe('claimFreeOffset', () => {
-  it('claims offsets for concurrent starts that share no port', async () => {
+  it('claims offsets without a common port for concurrent starts', async () => {
     const claims = await Promise.all([1, 2, 3, 4].map(() => claimFreeOffset()));
     const ports = claims.flatMap(({ offset }) => Object.values(planPorts(offset)));
     expect(new Set(ports).size).toBe(ports.length);
     await Promise.all(claims.map(({ release }) => release()));
   });
 
-  it('lets others claim after the release', async () => {
-    // More often than there are claims at a time.
+  it('allows further claims after the release', async () => {
+    // More often than the number of concurrent claims.
     for (let times = 0; times < 12; times += 1) {
       const { offset, release } = await claimFreeOffset();
       expect(offset).toBeGreaterThan(0);

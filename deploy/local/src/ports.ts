@@ -27,10 +27,10 @@ const defaults = {
 export type PortName = keyof typeof defaults;
 export type Ports = Record<PortName, number>;
 
-/** The highest offset with which every port still is one. */
+/** The highest offset with which every port is still valid. */
 export const maxPortOffset = 65_535 - defaults.ftpPasvMax;
 
-/** The default ports, all moved by one offset, so that several checkouts run side by side. */
+/** Returns the default ports, all moved by one offset, so that several checkouts run side by side. */
 export function planPorts(offset: number): Ports {
   const entries = Object.entries(defaults).map(([name, port]) => [name, port + offset]);
   return Object.fromEntries(entries) as Ports;
@@ -48,16 +48,19 @@ const httpPortNames: readonly PortName[] = [
   'platformTelemetry',
 ];
 
-/** Browsers and `fetch` open no such port (WHATWG Fetch, "port blocking"); the others of that list are below all of ours. */
+/**
+ * Port that browsers and `fetch` refuse (WHATWG Fetch, "port blocking"); the others of that list are below all ports of
+ * the product.
+ */
 export const blockedHttpPort = 10_080;
 
-/** Whether an offset moves one of the HTTP doors to a port that no browser opens. */
+/** Returns whether an offset moves one of the HTTP ports to a port that browsers refuse. */
 export function hitsBlockedPort(offset: number): boolean {
   const ports = planPorts(offset);
   return httpPortNames.some((name) => ports[name] === blockedHttpPort);
 }
 
-/** One port that a start needs for itself. */
+/** One port that a start needs exclusively. */
 export interface PortClaim {
   purpose: string;
   host: string;
@@ -85,7 +88,7 @@ const loopbackPorts: [PortName, string][] = [
   ['platformTelemetry', 'platform-telemetry (HTTP)'],
 ];
 
-/** Every port of a start: the doors on `host`, the rest and the embedded backends on loopback. */
+/** Returns every port of a start: the public ones on `host`, the others and the embedded backends on loopback. */
 export function claimPorts(
   ports: Ports,
   host: string,
@@ -130,7 +133,10 @@ function bindUdp(host: string, port: number): Promise<void> {
   });
 }
 
-/** The first claim that cannot be had, with the system's reason (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL` …). */
+/**
+ * Returns the first claim that cannot be bound, with the system's error code (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`
+ * …).
+ */
 export async function findTakenPort(
   claims: readonly PortClaim[],
 ): Promise<{ claim: PortClaim; reason: string } | undefined> {
@@ -144,7 +150,7 @@ export async function findTakenPort(
   return undefined;
 }
 
-/** One sentence about a port that cannot be had, and the way out. */
+/** Describes a port that cannot be bound, and a solution, in one sentence. */
 export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason: string }): string {
   const where = `${claim.protocol.toUpperCase()} port ${claim.port} on ${claim.host}`;
   if (reason === 'EADDRINUSE') {
@@ -155,7 +161,7 @@ export function describeTakenPort({ claim, reason }: { claim: PortClaim; reason:
   return `${where} (${claim.purpose}) cannot be opened (${reason}): choose other ports with PORT_OFFSET=100 npm start.`;
 }
 
-// Whole hundreds keep two products' passive FTP ranges apart, and stay below the system's ephemeral ports.
+// Multiples of 100 keep the passive FTP ranges of two products apart and stay below the system's ephemeral ports.
 const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).filter(
   (offset) => !hitsBlockedPort(offset),
 );
@@ -163,7 +169,7 @@ const candidateOffsets = Array.from({ length: 24 }, (_, i) => (i + 3) * 100).fil
 const isFree = async (offset: number): Promise<boolean> =>
   (await findTakenPort(claimPorts(planPorts(offset), '127.0.0.1', ['nats', 'redis', 'mongodb']))) === undefined;
 
-/** Returns the candidates in random order, so that starts beside each other seldom try the same one first. */
+/** Returns the candidates in random order, so that concurrent starts seldom try the same one first. */
 function shuffledOffsets(): number[] {
   return candidateOffsets
     .map((offset) => ({ offset, order: Math.random() }))
@@ -172,24 +178,27 @@ function shuffledOffsets(): number[] {
 }
 
 const noFreePortsError = (): Error =>
-  new Error(`No port offset from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has all its ports free`);
+  new Error(`No port offset from ${candidateOffsets[0]} to ${candidateOffsets.at(-1)} has only free ports`);
 
-/** Returns an offset whose ports are all free just now, for tests that run beside other checkouts. */
+/** Returns an offset whose ports are all free at present, for tests that run alongside other checkouts. */
 export async function findFreeOffset(): Promise<number> {
   for (const offset of shuffledOffsets()) if (await isFree(offset)) return offset;
   throw noFreePortsError();
 }
 
-/** An offset that no other start gets before `release`, which is to be called once its ports are bound. */
+/** An offset that no other start gets before `release`. Call it once the ports are bound. */
 export interface ClaimedOffset {
   readonly offset: number;
   readonly release: () => Promise<void>;
 }
 
-/** Returns a port from 7200 to 7209, where no product has one. Offsets that are 1000 apart share it. */
+/** Returns a port from 7200 to 7209, which no product uses. Offsets that are 1000 apart share it. */
 const getLockPort = (offset: number): number => 7_200 + ((offset / 100) % 10);
 
-/** Binds a port as a lock between processes, which the system releases when they die. Returns undefined where another process has it. */
+/**
+ * Binds a port as a lock between processes, which the system releases when they die. Returns undefined if another
+ * process has it.
+ */
 function bindLock(port: number): Promise<ClaimedOffset['release'] | undefined> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
@@ -200,7 +209,7 @@ function bindLock(port: number): Promise<ClaimedOffset['release'] | undefined> {
   });
 }
 
-/** Claims an offset whose ports are all free, so that products which start at the same time get different ones. */
+/** Claims an offset whose ports are all free, so that concurrent starts get different ones. */
 export async function claimFreeOffset(): Promise<ClaimedOffset> {
   for (const offset of shuffledOffsets()) {
     const release = await bindLock(getLockPort(offset));

@@ -11,13 +11,13 @@ export { findFreeOffset } from './ports.ts';
 export { type Runtime, readRuntime } from './runtime-file.ts';
 
 export interface StartProductOptions {
-  /** Default: a free one. */
+  /** Default: a free offset. */
   portOffset?: number;
-  /** Default: a temporary folder, removed at the stop. */
+  /** Default: a temporary folder, deleted at the stop. */
   dataDir?: string;
   /** Default: false. */
   simulator?: boolean;
-  /** Settings of the services, over this process's own environment. */
+  /** Settings of the services, which override this process's environment. */
   env?: NodeJS.ProcessEnv;
   /** Default: two minutes. */
   timeoutMs?: number;
@@ -25,13 +25,13 @@ export interface StartProductOptions {
 
 /** A running product. */
 export interface ProductView {
-  /** Read from its file at each access: process ids change with restarts. */
+  /** Read from the runtime file at each access, because process ids change with restarts. */
   readonly runtime: Runtime;
   readonly dataDir: string;
 }
 
 export interface RunningProduct extends ProductView {
-  /** What the launcher has printed so far. */
+  /** Output of the launcher so far. */
   output(): string;
   stop(): Promise<void>;
 }
@@ -48,13 +48,13 @@ async function stopLauncher(child: ChildProcess): Promise<void> {
   clearTimeout(killer);
 }
 
-/** A program that claims no ports may take one while the product starts. */
+/** A program that claims no ports may bind one while the product starts. */
 const maxStarts = 3;
 const portTaken = /is taken: stop the program that uses it|EADDRINUSE/;
 
-/** Starts a product of its own for tests or measurements; it also ends when the calling process does. */
+/** Starts a separate product for tests or measurements. It also stops when the calling process exits. */
 export async function startProduct(options: StartProductOptions = {}): Promise<RunningProduct> {
-  if (!existsSync(launcherScript)) throw new Error('The launcher is not built: run npm run build first');
+  if (!existsSync(launcherScript)) throw new Error('The launcher is not built. Run npm run build first.');
   if (options.portOffset !== undefined) return startOnce(options, options.portOffset);
   for (let starts = 1; ; starts += 1) {
     const { offset, release } = await claimFreeOffset();
@@ -106,10 +106,10 @@ async function startOnce(options: StartProductOptions, portOffset: number): Prom
   };
 }
 
-/** Returns a view of the product that keeps its data in a folder; throws where none has been started there. */
+/** Returns a view of the running product with this data folder; throws if there is none. */
 export function viewProduct(dataDir: string): ProductView {
   const first = readRuntime(dataDir);
-  if (first === undefined) throw new Error(`No product runs in ${dataDir}`);
+  if (first === undefined) throw new Error(`No product runs in ${dataDir}.`);
   let lastSeen: Runtime = first;
   return {
     get runtime() {

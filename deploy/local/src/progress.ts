@@ -1,11 +1,11 @@
-/** Says what goes on, so that nothing long is ever silent. */
+/** Reports the progress of steps, so that no long step is silent. */
 export interface Progress {
   line(text: string): void;
   step<T>(title: string, work: () => Promise<T>): Promise<T>;
 }
 
 const heartbeatMs = 5_000;
-/** Quicker steps are not worth a second line. */
+/** Faster steps get no second line. */
 const reportThresholdMs = 1_000;
 
 export function createProgress(write: (text: string) => void): Progress {
@@ -28,7 +28,7 @@ export function createProgress(write: (text: string) => void): Progress {
   };
 }
 
-/** For callers that print a report of their own. */
+/** For callers that print their own report. */
 export const silentProgress: Progress = {
   line: () => undefined,
   step: (_title, work) => work(),

@@ -61,7 +61,9 @@ const write = (socket: Socket, text: string): Promise<void> =>
     socket.write(text, (error) => (error ? reject(error) : resolve()));
   });
 
-/** Writes everything before it reads anything, as many clients do; returns what came until the connection ended. */
+/**
+ * Sends everything before it reads anything, as many clients do. Returns everything received until the connection ends.
+ */
 async function exchange(port: number, parts: readonly string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -75,7 +77,7 @@ const head = (...lines: string[]): string =>
   `${['POST /api/v1/send-text HTTP/1.1', 'Host: x', ...lines].join('\r\n')}\r\n\r\n`;
 const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? '');
 
-/** Sends one request over a kept connection; resolves with its status once the response is read. */
+/** Sends one request over a keep-alive connection; resolves with its status when the response is read. */
 function send(agent: Agent, port: number, options: { method: string; path: string; body?: string }): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'x-api-key': 'k', 'content-length': options.body?.length ?? 0 };
@@ -88,7 +90,7 @@ function send(agent: Agent, port: number, options: { method: string; path: strin
   });
 }
 
-describe('bodies that a service refuses', () => {
+describe('request bodies that a service refuses', () => {
   let service: Service;
   let proxy: Server;
   const reports: string[] = [];
@@ -108,19 +110,19 @@ describe('bodies that a service refuses', () => {
   const kinds: [string, string[], string[]][] = [
     ['with a length', ['413'], [head(key, withLength), ...inMegabytes]],
     ['in chunks', ['413'], [head(key, 'Transfer-Encoding: chunked'), ...inChunks]],
-    ['that wait for 100 Continue', ['100', '413'], [head(key, withLength, 'Expect: 100-continue'), ...inMegabytes]],
+    ['with Expect: 100-continue', ['100', '413'], [head(key, withLength, 'Expect: 100-continue'), ...inMegabytes]],
     ['without credentials', ['401'], [head(withLength), ...inMegabytes]],
     ['in chunks, without credentials', ['401'], [head('Transfer-Encoding: chunked'), ...inChunks]],
   ];
 
-  it.each(kinds)('are read to the end, and the response reaches their clients: %s', async (_what, expected, parts) => {
+  it.each(kinds)('are read to the end, and the clients receive the response: %s', async (_what, expected, parts) => {
     const text = await exchange(getPort(proxy), parts);
     expect(statuses(text)).toEqual(expected);
     expect(text).toMatch(/^connection: close\r$/im);
     expect(text).toMatch(/"status":4\d\d/);
   });
 
-  it('do not disturb the requests of other clients', async () => {
+  it('do not affect the requests of other clients', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 4 });
     const refused = kinds.map(([, expected, parts]) =>
       exchange(getPort(proxy), parts).then((text) => [statuses(text), expected]),
@@ -135,7 +137,7 @@ describe('bodies that a service refuses', () => {
   });
 });
 
-describe('a connection of the pool that the service closes', () => {
+describe('a pooled connection that the service closes', () => {
   const seen: string[] = [];
   const reports: string[] = [];
   let service: Server;
@@ -147,7 +149,7 @@ describe('a connection of the pool that the service closes', () => {
       req.on('data', (chunk: Buffer) => chunks.push(chunk));
       req.once('end', () => {
         seen.push(`${req.method} ${Buffer.concat(chunks).length}`);
-        // As where the service closes an idle connection while the next request is on its way.
+        // Simulates a service that closes an idle connection while the next request is in flight.
         if (isClosing) {
           isClosing = false;
           req.socket.destroy();
@@ -160,7 +162,7 @@ describe('a connection of the pool that the service closes', () => {
   });
   afterAll(() => Promise.all([stop(proxy), stop(service)]));
 
-  /** Sends a request that the service resets; the one before it has left a connection in the pool. */
+  /** Sends a request that the service resets; the previous request left a connection in the pool. */
   async function sendReset(method: string, body = ''): Promise<number> {
     const agent = new Agent({ keepAlive: true });
     await send(agent, getPort(proxy), { method: 'GET', path: '/' });
@@ -175,19 +177,19 @@ describe('a connection of the pool that the service closes', () => {
     ['GET', ''],
     ['DELETE', ''],
     ['PUT', 'x'.repeat(20_000)],
-  ])('is no failure for an idempotent request, which is sent once more: %s', async (method, body) => {
+  ])('is not an error for an idempotent request, which is retried once: %s', async (method, body) => {
     expect(await sendReset(method, body)).toBe(200);
     expect(seen).toEqual([`${method} ${body.length}`, `${method} ${body.length}`]);
     expect(reports).toEqual([]);
   });
 
-  it('is 502 for a request that may act twice', async () => {
+  it('is 502 for a request that is not idempotent', async () => {
     expect(await sendReset('POST', 'x')).toBe(502);
     expect(seen).toEqual(['POST 1']);
     expect(reports.splice(0)).toEqual(['POST /: ECONNRESET']);
   });
 
-  it('is 502 where the new connection is reset as well', async () => {
+  it('is 502 if the new connection is reset as well', async () => {
     const agent = new Agent({ keepAlive: true });
     await send(agent, getPort(proxy), { method: 'GET', path: '/' });
     const destroyAll = (req: IncomingMessage): void => void req.socket.destroy();

@@ -12,5 +12,5 @@ function setting(name: string): string {
 const targets = { deviceApi: setting('DEVICE_API_URL'), platformApi: setting('PLATFORM_API_URL') };
 const server = createReverseProxy(targets, (line) => console.log(`${new Date().toISOString()} ${line}`));
 server.listen(Number(setting('HTTP_PORT')), setting('HOST'));
-// Nothing here outlives its connections, and a stream would never let the server close by itself.
+// The process has no state beyond its connections, and open streams would delay a graceful close indefinitely.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0));

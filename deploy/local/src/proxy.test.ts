@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createReverseProxy, isDeviceApiPath, originForm } from './proxy.ts';
 
-// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+// Uses real processes and sockets on a machine that may be busy; no test depends on timing.
 jest.setTimeout(60_000);
 
 const servers: Server[] = [];
@@ -64,20 +64,20 @@ describe('path rules', () => {
     expect(isDeviceApiPath(url)).toBe(expected);
   });
 
-  it('reads a request target in absolute form', () => {
+  it('accepts a request target in absolute form', () => {
     expect(originForm('http://fleet.example/api/v1/health?x=1')).toBe('/api/v1/health?x=1');
     expect(originForm('http://fleet.example')).toBe('/');
     expect(originForm('/plain?u=http://x/')).toBe('/plain?u=http://x/');
   });
 
-  it('sends each request to its service', async () => {
+  it('forwards each request to its service', async () => {
     expect(await (await fetch(`${base}/api/v1/health`)).text()).toBe('device-api');
     expect(await (await fetch(`${base}/api/vehicles`)).text()).toBe('platform-api');
   });
 });
 
 describe('the reverse proxy', () => {
-  it('keeps idle connections for longer than its clients, whatever the service says of its own', async () => {
+  it("keeps idle connections open for longer than its clients, whatever the service's keep-alive hint", async () => {
     const hinting: RequestListener = (_req, res) => res.setHeader('keep-alive', 'timeout=600').end('x');
     onDeviceApi = hinting;
     const [proxy] = servers.slice(-1);
@@ -85,7 +85,7 @@ describe('the reverse proxy', () => {
     expect((await fetch(`${base}/api/v1/health`)).headers.get('keep-alive')).not.toBe('timeout=600');
   });
 
-  it('says where the client is, and not what the client claims', async () => {
+  it("forwards the client's address and drops what the client claims", async () => {
     let seen: IncomingMessage['headers'] = {};
     onDeviceApi = (req, res) => {
       seen = req.headers;
@@ -97,7 +97,7 @@ describe('the reverse proxy', () => {
     expect(seen['x-real-ip']).toBeUndefined();
   });
 
-  it('passes a stream on as it comes, not when it ends', async () => {
+  it('forwards a stream as it arrives, not when it ends', async () => {
     let push: (text: string) => void = () => undefined;
     onDeviceApi = (_req, res) => {
       res.writeHead(200, { 'content-type': 'video/x-flv' });
@@ -106,12 +106,12 @@ describe('the reverse proxy', () => {
     };
     const response = await open('/api/v1/realtime/stream.flv');
     expect(String((await once(response, 'data'))[0])).toBe('first');
-    push('second'); // only now, so the first has come through an answer that was still open
+    push('second'); // Only now, so that the first chunk arrived while the response was open.
     expect(String((await once(response, 'data'))[0])).toBe('second');
     response.destroy();
   });
 
-  it('ends the request to the service when the client goes', async () => {
+  it('ends the request to the service when the client disconnects', async () => {
     const disconnected = new Promise<void>((resolve) => {
       onDeviceApi = (_req, res) => {
         res.write('x');
@@ -124,7 +124,7 @@ describe('the reverse proxy', () => {
     expect(reports).toEqual([]);
   });
 
-  it('also when no answer has begun', async () => {
+  it('ends the request to the service when the client disconnects before a response', async () => {
     let arrived: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => {
       arrived = resolve;
@@ -143,7 +143,7 @@ describe('the reverse proxy', () => {
     expect(reports).toEqual([]);
   });
 
-  it('breaks the stream off when its service dies, instead of leaving the viewer waiting', async () => {
+  it('aborts the stream when its service dies, so that the viewer does not wait', async () => {
     onDeviceApi = (_req, res) => res.write('x');
     const response = await open('/api/v1/realtime/stream.flv');
     await once(response, 'data');
@@ -153,7 +153,7 @@ describe('the reverse proxy', () => {
     expect(response.complete).toBe(false);
   });
 
-  it('answers 502 with an ApiError when the service is down', async () => {
+  it('returns 502 with an ApiError when the service is down', async () => {
     await close(deviceApi);
     const response = await fetch(`${base}/api/v1/health`);
     expect(response.status).toBe(502);
@@ -162,7 +162,7 @@ describe('the reverse proxy', () => {
     expect(reports).toEqual(['GET /api/v1/health: ECONNREFUSED']);
   });
 
-  it('leaves it to the service to say that an address is too long, and answers what is no HTTP with an ApiError', async () => {
+  it('lets the service refuse a URL that is too long, and returns an ApiError for invalid HTTP', async () => {
     onDeviceApi = (_req, res) => res.end('not reached');
     const long = await fetch(`${base}/api/v1/${'x'.repeat(100_000)}`);
     expect(long.status).toBe(431);
@@ -175,7 +175,7 @@ describe('the reverse proxy', () => {
     expect(JSON.parse(body)).toEqual({ status: 400, error: 'The request is not valid HTTP, or too large.' });
   });
 
-  it('passes on an early refusal of a large body', async () => {
+  it('forwards an early refusal of a large body', async () => {
     onDeviceApi = (req, res) => {
       res.writeHead(413, { connection: 'close' }).end('too large');
       res.once('finish', () => req.socket.destroySoon());
@@ -189,11 +189,11 @@ describe('the reverse proxy', () => {
   });
 });
 
-describe('websockets', () => {
+describe('websocket upgrades', () => {
   const upgrade = (path: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n\r\n`;
 
-  /** All that comes on a connection until the proxy closes it. */
+  /** Returns everything received on a connection until the proxy closes it. */
   async function all(sent: string): Promise<string> {
     const socket = connect(Number(new URL(base).port), '127.0.0.1');
     let text = '';
@@ -228,7 +228,7 @@ describe('websockets', () => {
     };
   }
 
-  it('reach platform-api both ways, and end together', async () => {
+  it('reach platform-api in both directions, and both sides close together', async () => {
     const disconnected = new Promise<void>((resolve) => {
       platformApi.once('upgrade', (_req, socket) => {
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
@@ -249,7 +249,7 @@ describe('websockets', () => {
     expect(reports).toEqual([]);
   });
 
-  it('are all that is taken up of what clients offer: a request with an offer of HTTP/2 is any other', async () => {
+  it('are the only supported upgrade: a request that offers HTTP/2 is handled like any other', async () => {
     onDeviceApi = (req, res) => void req.pipe(res);
     const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' };
     const client = request(`${base}/api/v1/send-text`, { method: 'POST', headers });
@@ -262,9 +262,9 @@ describe('websockets', () => {
 
   it.each([
     ['an answer', '/api/v1/health', () => undefined, /^HTTP\/1\.1 200 .*device-api$/s],
-    ['an answer of the proxy’s own', '/api/v1/health', () => close(deviceApi), /^HTTP\/1\.1 502 .*does not answer/s],
+    ['a response of the proxy itself', '/api/v1/health', () => close(deviceApi), /^HTTP\/1\.1 502 .*did not respond/s],
   ])(
-    'end the connection with %s when they offer another, as what came behind is lost',
+    'close the connection with %s if they offer another protocol, because data after the offer is lost',
     async (_what, path, before, expected) => {
       await before();
       const plain = `GET ${path} HTTP/1.1\r\nHost: x\r\n`;
@@ -275,7 +275,7 @@ describe('websockets', () => {
     },
   );
 
-  it('are no tunnels: CONNECT ends the connection, and reaches no service', async () => {
+  it('are not tunnels: CONNECT closes the connection and reaches no service', async () => {
     const forwardedUrls: unknown[] = [];
     for (const server of [deviceApi, platformApi])
       for (const event of ['connect', 'request'])
@@ -284,7 +284,7 @@ describe('websockets', () => {
     expect([forwardedUrls, reports]).toEqual([[], []]);
   });
 
-  it('answers 502 with an ApiError when platform-api is down', async () => {
+  it('get 502 with an ApiError when platform-api is down', async () => {
     await close(platformApi);
     const client = dial('/ws');
     const responseText = await client.read(/\}$/);

@@ -11,36 +11,47 @@ export interface ProxyTargets {
   platformApi: string;
 }
 
-/** The vendor hub's command channel (docs/reference/partners.md), which partners' clients find at this path alone. */
+/**
+ * Command channel of the vendor's hub (docs/reference/partners.md), which partner clients expect at exactly this path.
+ */
 const partnerCommandPath = '/api/device/sendInstruct';
 
-/** The one path rule, which the Ingress has too: the Device API under /api/v1 and the partner command channel, everything else to platform-api. */
+/**
+ * Returns whether a path belongs to the Device API: /api/v1 and the partner command channel. Everything else goes to
+ * platform-api. The Ingress has the same rule.
+ */
 export function isDeviceApiPath(url: string): boolean {
   const path = url.split('?', 1)[0];
   return path === '/api/v1' || path?.startsWith('/api/v1/') === true || path === partnerCommandPath;
 }
 
-/** A request target in absolute form (RFC 9112 3.2.2) in the form that all others have. */
+/** Converts a request target in absolute form (RFC 9112 3.2.2) to origin form. */
 export function originForm(url: string): string {
   const rest = url.replace(/^https?:\/\/[^/?#]*/i, '');
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Above what the services take: they say in their own words what is too large. */
+/** Above the limits of the services, so that they respond with their own errors. */
 const maxHeaderSize = 128 * 1024;
 
-/** Longer than clients keep theirs: who closes an idle connection first must be the one that sends, else a request meets one that just ends. */
+/**
+ * Longer than the idle timeout of clients: the sending side has to close an idle connection first, otherwise a request
+ * may meet a closing one.
+ */
 const keepAliveTimeoutMs = 65_000;
-/** Shorter than the services keep theirs, for the same reason. */
+/** Shorter than the idle timeout of the services, for the same reason. */
 const idleUpstreamMs = 30_000;
 
 const badRequest = JSON.stringify({ status: 400, error: 'The request is not valid HTTP, or too large.' });
-const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address does not answer.' });
+const badGateway = JSON.stringify({ status: 502, error: 'The service behind this address did not respond. Retry.' });
 
 const offered = Symbol('offered');
 const hasOffered = Symbol('hasOffered');
 
-/** As in the services: of what clients offer to speak a websocket alone is taken up, and not HTTP/2 over plain text. Nobody makes tunnels: Node closes on CONNECT. */
+/**
+ * As in the services: only the upgrade to a websocket is supported, not HTTP/2 over plain text. There are no tunnels:
+ * Node closes on CONNECT.
+ */
 class UpgradableRequest extends IncomingMessage {
   [offered] = false;
   [hasOffered] = false;
@@ -55,12 +66,15 @@ class UpgradableRequest extends IncomingMessage {
   }
 }
 
-/** As in the services: what came behind an offer in one piece is lost to the parser, so the connection ends with the answer. */
+/**
+ * As in the services: the parser loses data that follows an upgrade offer in the same chunk, so the connection is
+ * closed after the response.
+ */
 const isLastOnConnection = (req: IncomingMessage): boolean => req instanceof UpgradableRequest && req[hasOffered];
 
 /**
- * Ends a connection that closes with this response after the rest of the request: many clients read only when they have sent everything. What follows the
- * response is not forwarded.
+ * Delays the end of a connection's last response until the rest of the request is read: many clients read only after
+ * they have sent everything. Data of the service after its response is not forwarded.
  */
 class DrainingResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
   override end(...args: unknown[]): this {
@@ -72,7 +86,7 @@ class DrainingResponse<R extends IncomingMessage = IncomingMessage> extends Serv
   }
 }
 
-/** This is the edge: what a client claims about its own way here is not passed on. */
+/** The proxy is the edge: forwarding headers of clients are not trusted. */
 function dropForwardedHeaders(req: IncomingMessage): void {
   for (const name of Object.keys(req.headers)) {
     if (name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip') delete req.headers[name];
@@ -81,7 +95,7 @@ function dropForwardedHeaders(req: IncomingMessage): void {
 
 function sendBadGateway(res: ServerResponse | Socket): void {
   if (res instanceof ServerResponse) {
-    // Half an answer cannot be taken back: the caller must see that it broke off.
+    // A partial response cannot be withdrawn: closing the connection lets the caller detect the failure.
     if (res.headersSent || res.destroyed) {
       res.destroy();
       return;
@@ -98,26 +112,29 @@ function sendBadGateway(res: ServerResponse | Socket): void {
 const createRawResponse = (status: string, body: string): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 
-/** The one address of the local start: streams are piped as they come, and an end on either side reaches the other. */
+/**
+ * Creates the reverse proxy of the local start. Streams are piped as they arrive, and a close on either side reaches
+ * the other.
+ */
 export function createReverseProxy(targets: ProxyTargets, report: (line: string) => void): Server {
   const proxy = createProxyServer({ xfwd: true });
-  // A connection for each request would cost more than the command that it carries.
+  // A new connection for each request would cost more than the command that it carries.
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: idleUpstreamMs });
   const repeatable = new RepeatableRequests();
   proxy.on('proxyReq', (proxyReq, req) => repeatable.onForwarded(req, proxyReq));
   proxy.on('error', (error, req, res) => {
-    if (res instanceof ServerResponse && res.destroyed) return; // the client went first
-    // The client has its response: the rest of its request is read, and goes nowhere.
+    if (res instanceof ServerResponse && res.destroyed) return; // The client disconnected first.
+    // The client has its response: the rest of its request is read and discarded.
     if (res instanceof ServerResponse && (res.writableEnded || isEnding(req.socket))) return void req.unpipe().resume();
-    // On a connection of its own, and so once at most.
+    // On a new connection, and therefore at most once.
     if (res instanceof ServerResponse && !res.headersSent && repeatable.isRepeated(req, error))
       return forward(req, res);
     report(`${req.method} ${req.url?.split('?', 1)[0]}: ${errorCode(error) ?? error.message}`);
     if (res instanceof ServerResponse || res instanceof Socket) sendBadGateway(res);
   });
-  // Without this a viewer would wait forever on the open half of a stream whose service has died.
+  // Without this a viewer would wait forever on the half-open stream of a killed service.
   proxy.on('proxyRes', (proxyRes, req, res) => {
-    // Is about the service's connection, not about the client's.
+    // Applies to the service's connection, not to the client's.
     delete proxyRes.headers['keep-alive'];
     if (isLastOnConnection(req)) proxyRes.headers.connection = 'close';
     proxyRes.once('error', () => res.destroy());
@@ -128,7 +145,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   const route = (req: IncomingMessage): { target: string } => {
     req.url = originForm(req.url ?? '/');
     dropForwardedHeaders(req);
-    // Node.js has sent 100 Continue.
+    // Node.js has already sent 100 Continue.
     delete req.headers.expect;
     return { target: isDeviceApiPath(req.url) ? targets.deviceApi : targets.platformApi };
   };
@@ -139,7 +156,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     proxy.web(req, res, { ...route(req), ...buffer, ...(pool === undefined ? {} : { agent: pool }) });
   };
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    // The connection has had its last response.
+    // The last response of the connection has been sent.
     if (isEnding(req.socket)) return;
     if (isLastOnConnection(req)) res.shouldKeepAlive = false;
     if (await repeatable.store(req)) forward(req, res, agent);
@@ -148,7 +165,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
   const server = createServer(options, (req, res) => void serve(req, res));
   server.on('close', () => agent.destroy());
   server.on('upgrade', (req, socket, head) => {
-    // A reset client needs no answer; without a listener it would end the process.
+    // A reset client needs no response; without a listener the error would end the process.
     socket.on('error', () => socket.destroy());
     if (socket instanceof Socket) proxy.ws(req, socket, head, route(req));
     else socket.destroy();
@@ -157,7 +174,7 @@ export function createReverseProxy(targets: ProxyTargets, report: (line: string)
     if (socket.writable && !isEnding(socket)) socket.end(createRawResponse('400 Bad Request', badRequest));
     else socket.destroy();
   });
-  // Neither uploads nor the 95 s of a command nor a stream that runs for days may be cut here.
+  // Uploads, commands of 95 s and streams that run for days must not be cut off.
   server.requestTimeout = 0;
   server.timeout = 0;
   server.keepAliveTimeout = keepAliveTimeoutMs;

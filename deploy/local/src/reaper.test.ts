@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { reaperScript } from './paths.ts';
 import { startReaper } from './reaper.ts';
 
-// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+// Uses real processes and sockets on a machine that may be busy; no test depends on timing.
 jest.setTimeout(60_000);
 
 let folder: string;
@@ -37,7 +37,7 @@ function startHelper(...files: string[]): ChildProcess {
 }
 
 describe('the reaper', () => {
-  it('ends the children of a launcher that has gone, spares those it was told to forget, and removes its files', async () => {
+  it('ends the children of a launcher that has exited, except for unwatched ones, and removes its files', async () => {
     const [mine, theirs] = [join(folder, 'mine.json'), join(folder, 'theirs.json')];
     writeFileSync(mine, JSON.stringify({ pid: launcherPid }));
     writeFileSync(theirs, JSON.stringify({ pid: launcherPid + 1 }));
@@ -52,7 +52,7 @@ describe('the reaper', () => {
     expect([spared.exitCode, spared.signalCode]).toEqual([null, null]);
   });
 
-  it('closes without harm when nothing is left to watch', async () => {
+  it('exits cleanly when no process is watched any more', async () => {
     const spared = sleeper();
     const reaper = startReaper([]);
     reaper.watch(spared.pid ?? 0);

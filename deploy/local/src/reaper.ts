@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { reaperScript } from './paths.ts';
 
-/** The launcher's side of reaper.mjs, which ends the children when the launcher is killed outright. */
+/** Launcher side of reaper.mjs, which ends the children when the launcher is killed. */
 export interface Reaper {
   watch(processGroup: number): void;
   unwatch(processGroup: number): void;
-  /** Lets the helper end; nothing may be watched any more. */
+  /** Lets the helper exit; no process group may be watched any more. */
   close(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function startReaper(filesToRemove: readonly string[]): Reaper {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
     });
-    // A broken pipe is followed by the exit below, which makes a new helper that learns everything again.
+    // A broken pipe is followed by the exit event below, which starts a new helper and sends it all groups.
     child.stdin?.on('error', () => child.kill('SIGKILL'));
     child.once('exit', () => {
       if (closing) return;

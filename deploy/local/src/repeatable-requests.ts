@@ -1,9 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { errorCode } from './start-error.ts';
 
-/** Methods of which a second request does no more than the first (RFC 9110, section 9.2.2). */
+/** Methods that can be repeated without further effect (RFC 9110, section 9.2.2). */
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
-/** Errors of a connection that the service closed while the request was on its way. */
+/** Errors of a connection that the service closed while the request was in flight. */
 const resetCodes = new Set(['ECONNRESET', 'EPIPE']);
 const maxStoredBytes = 64 * 1024;
 
@@ -14,12 +14,15 @@ const isRepeatable = (request: IncomingMessage): boolean =>
   idempotentMethods.has(request.method ?? '') &&
   (!hasBody(request) || Number(request.headers['content-length']) <= maxStoredBytes);
 
-/** Idempotent requests with their bodies, to be sent once more where a connection of the pool was closed under them. */
+/** Idempotent requests with their bodies, to be retried once if their pooled connection was closed. */
 export class RepeatableRequests {
   readonly #bodies = new WeakMap<IncomingMessage, Buffer | null>();
   readonly #sent = new WeakMap<IncomingMessage, ClientRequest>();
 
-  /** Stores the body of a request that may be repeated. Returns false where its client closed the connection meanwhile. */
+  /**
+   * Stores the body of a request that may be repeated. Returns false if the client closed the connection before its
+   * end.
+   */
   async store(request: IncomingMessage): Promise<boolean> {
     if (!isRepeatable(request)) return true;
     if (!hasBody(request)) {
@@ -30,7 +33,7 @@ export class RepeatableRequests {
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     } catch {
-      // The client is gone: nobody waits for a response.
+      // The client is disconnected, so no response is needed.
       return false;
     }
     this.#bodies.set(request, Buffer.concat(chunks));
@@ -42,12 +45,12 @@ export class RepeatableRequests {
     return this.#bodies.get(request) ?? null;
   }
 
-  /** Records with which request to the service a request was forwarded. */
+  /** Records the request to the service by which a request was forwarded. */
   onForwarded(request: IncomingMessage, sent: ClientRequest): void {
     this.#sent.set(request, sent);
   }
 
-  /** Returns true where the request failed because its reused connection was closed. */
+  /** Returns true if the request failed because its reused connection was closed. */
   isRepeated(request: IncomingMessage, error: Error): boolean {
     const wasReused = this.#sent.get(request)?.reusedSocket === true;
     return wasReused && this.#bodies.has(request) && resetCodes.has(errorCode(error) ?? '');

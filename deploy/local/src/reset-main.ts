@@ -4,13 +4,13 @@ import { runningLauncher } from './instance-lock.ts';
 import { readOptions } from './options.ts';
 import { describeError, StartError } from './start-error.ts';
 
-/** Empties the data folder of a product that does not run. */
+/** Deletes the content of the data folder of a product that does not run. */
 function reset(): string {
   const { dataDir } = readOptions([], process.env);
   const pid = runningLauncher(dataDir);
   if (pid !== undefined)
     throw new StartError(`The product is running (process ${pid}): stop it first (Ctrl-C, or kill ${pid}).`);
-  if (!existsSync(dataDir)) return `${dataDir} is empty already.`;
+  if (!existsSync(dataDir)) return `${dataDir} is already empty.`;
   for (const entry of readdirSync(dataDir)) rmSync(join(dataDir, entry), { recursive: true, force: true });
   return `${dataDir} is empty.`;
 }

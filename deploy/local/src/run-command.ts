@@ -9,7 +9,7 @@ export interface CommandOptions {
   signal?: AbortSignal;
 }
 
-/** Runs a program to its end with its output in a log; its exit code, or the reason why there is none. */
+/** Runs a program to its end with its output in a log. Resolves with its exit code, or the reason why there is none. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -30,7 +30,7 @@ export function runCommand(
   });
 }
 
-/** What a short program prints; undefined when it cannot be run or fails. */
+/** Returns the output of a program; undefined if it cannot be run or fails. */
 export function readOutput(command: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });

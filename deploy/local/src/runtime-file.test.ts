@@ -34,7 +34,7 @@ const createRuntime = (processes: Record<string, number>): Runtime => ({
 });
 
 describe('runtime.json', () => {
-  it('is replaced as a whole, leaves no temporary file, and is for its owner alone', () => {
+  it('is replaced atomically, leaves no temporary file, and is readable only by its owner', () => {
     writeRuntime(createRuntime({ gateway: 1 }));
     writeRuntime(createRuntime({ gateway: 2 }));
     expect(readRuntime(dataDir)?.processes).toEqual({ gateway: 2 });
@@ -42,7 +42,7 @@ describe('runtime.json', () => {
     expect(statSync(runtimePath(dataDir)).mode & 0o777).toBe(0o600);
   });
 
-  it('is absent before a start and after a stop', () => {
+  it('does not exist before a start and after a stop', () => {
     expect(readRuntime(dataDir)).toBeUndefined();
     writeRuntime(createRuntime({}));
     removeRuntime(dataDir);
@@ -54,7 +54,7 @@ describe('runtime.json', () => {
 describe('secrets.json', () => {
   const path = (): string => join(dataDir, 'secrets.json');
 
-  it('is made once, for its owner alone, and then stays', () => {
+  it('is created once, readable only by its owner, and does not change', () => {
     const first = loadSecrets(dataDir);
     expect(loadSecrets(dataDir)).toEqual(first);
     expect(first.demoApiKey).toMatch(/^fk_[A-Za-z0-9_-]{43}$/);
@@ -62,7 +62,7 @@ describe('secrets.json', () => {
     expect(statSync(path()).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps what it has when a later version needs one more', () => {
+  it('retains its values when a later version adds one', () => {
     const { demoPassword: _lost, ...older } = loadSecrets(dataDir);
     writeFileSync(path(), JSON.stringify(older));
     const completed = loadSecrets(dataDir);

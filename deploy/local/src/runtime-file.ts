@@ -8,9 +8,12 @@ export interface SimulatedTerminal {
   channels: number;
 }
 
-/** What was started, for scripts: `runtime.json` in the data folder, there from the moment all is ready until the stop. */
+/**
+ * Description of the running product for scripts: `runtime.json` in the data folder, which exists from the ready state
+ * until the stop.
+ */
 export interface Runtime {
-  /** The launcher itself: SIGTERM to it stops everything. */
+  /** Process id of the launcher: SIGTERM to it stops everything. */
   pid: number;
   started_at: string;
   data_dir: string;
@@ -25,7 +28,7 @@ export interface Runtime {
   ftp: { host: string; port: number };
   attachments: { host: string; port: number };
   demo: { email: string; password: string; api_key: string };
-  /** Of the provider `generic` of the SMS and voice receivers. */
+  /** Secret of the provider `generic` of the SMS and voice receivers. */
   chat: { generic_secret: string };
   backends: { nats_url: string; redis_url: string; mongodb_url: string; ffmpeg: string };
   /** HTTP base of each service's /livez, /readyz and /metrics. */
@@ -36,7 +39,7 @@ export interface Runtime {
 
 export const runtimePath = (dataDir: string): string => join(dataDir, 'runtime.json');
 
-// It holds the demo's password and key.
+// The file contains the demo password and key.
 export const writeRuntime = (runtime: Runtime): void =>
   writeJsonAtomically(runtimePath(runtime.data_dir), runtime, 0o600);
 

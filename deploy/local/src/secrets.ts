@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { readJsonIfExists, writeJsonAtomically } from './atomic-file.ts';
 
-/** What only this data folder knows: made at the first start, then kept, so that keys and device codes stay valid. */
+/** Secrets of this data folder: created at the first start and retained, so that keys and device codes stay valid. */
 export interface Secrets {
   gatewayAuthSecret: string;
   mediaSigningSecret: string;
   clipsSigningSecret: string;
-  /** Seals secrets that platform-api stores: lost, what it has sealed is lost. */
+  /** Encrypts secrets that platform-api stores. Without it they cannot be decrypted. */
   encryptionKey: string;
-  /** Of the generic receiver of SMS and voice. */
+  /** Secret of the generic receiver of SMS and voice. */
   chatGenericSecret: string;
   demoPassword: string;
   demoApiKey: string;
@@ -27,7 +27,7 @@ const generators: Record<keyof Secrets, () => string> = {
   demoApiKey: () => `fk_${random(32)}`,
 };
 
-/** Reads `secrets.json`, making whatever it lacks. */
+/** Reads `secrets.json` and creates missing secrets. */
 export function loadSecrets(dataDir: string): Secrets {
   const path = join(dataDir, 'secrets.json');
   const stored = readJsonIfExists(path);

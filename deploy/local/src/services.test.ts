@@ -31,8 +31,8 @@ function getEnv(name: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return serviceSpecs(createContext(env)).find((spec) => spec.name === name)?.env ?? {};
 }
 
-describe('what the services are started with', () => {
-  it('are six, one of them as two processes, each with the backends, a port of its own and no one else’s POD_ID', () => {
+describe('the services of a start', () => {
+  it('are six, one of them as two processes, each with the backends, its own port and its own POD_ID', () => {
     const specs = serviceSpecs(createContext({ POD_ID: 'shared', HTTP_PORT: '1' }));
     expect(new Set(specs.map(({ args }) => args.at(-1))).size).toBe(6);
     expect(new Set(specs.map(({ name }) => name)).size).toBe(7);
@@ -43,33 +43,33 @@ describe('what the services are started with', () => {
     }
   });
 
-  it('passes the settings of the environment on', () => {
+  it('receive the settings of the environment', () => {
     expect(getEnv('device-api', { DEVICE_REPLY_TIMEOUT_MS: '500' })['DEVICE_REPLY_TIMEOUT_MS']).toBe('500');
   });
 
-  it('leaves a gateway that is replaced its whole time for commands, and hurries it when everything stops', () => {
+  it('leave a gateway its full time for commands when it is replaced, and shorten it when everything stops', () => {
     const gateway = serviceSpecs(createContext({})).find(({ name }) => name === 'jt808-gateway');
     expect(gateway?.env['DRAIN_COMMANDS_MS']).toBeUndefined();
     expect(gateway?.forceStopAfterMs).toBeLessThan(10_000);
   });
 
-  it('gives secrets only to those that need them', () => {
+  it('receive only the secrets that they need', () => {
     expect(getEnv('jt808-gateway')['GATEWAY_AUTH_SECRET']).toBe('g');
     expect(getEnv('device-api')['GATEWAY_AUTH_SECRET']).toBeUndefined();
     expect(getEnv('jt1078-media')['MEDIA_SIGNING_SECRET']).toBe(getEnv('device-api')['MEDIA_SIGNING_SECRET']);
     expect(getEnv('platform-api')['BOOTSTRAP_API_KEY']).toBe('fk_k');
     expect(getEnv('upload-ftp')['BOOTSTRAP_API_KEY']).toBeUndefined();
     expect(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']).toBe(getEnv('device-api')['CLIPS_SIGNING_SECRET']);
-    // It asks for pictures and clips by URLs of its own.
+    // It requests pictures and clips by URLs that it signs.
     expect(getEnv('platform-api')['CLIPS_SIGNING_SECRET']).toBe(getEnv('upload-ftp')['CLIPS_SIGNING_SECRET']);
     expect(getEnv('jt808-gateway')['CLIPS_SIGNING_SECRET']).toBeUndefined();
     expect(getEnv('platform-api')).toMatchObject({ ENCRYPTION_KEY: 'e', CHAT_GENERIC_SECRET: 'g' });
-    // It opens the secrets that platform-api seals.
+    // It decrypts the secrets that platform-api encrypts.
     expect(getEnv('webhook-dispatcher')['ENCRYPTION_KEY']).toBe('e');
     expect(getEnv('device-api')['ENCRYPTION_KEY']).toBeUndefined();
   });
 
-  it('gives the Platform API the samples of roads and toll gates, unless others are named', () => {
+  it('include the sample roads and toll gates, unless other files are configured', () => {
     for (const name of ['ROAD_NETWORK_FILE', 'TOLL_GATES_FILE']) {
       expect(existsSync(getEnv('platform-api')[name] ?? '')).toBe(true);
       expect(getEnv('platform-api', { [name]: '/mnt/own' })[name]).toBe('/mnt/own');
@@ -78,7 +78,7 @@ describe('what the services are started with', () => {
     }
   });
 
-  it('asks for the key as soon as it listens on more than loopback, and keeps the inner services there', () => {
+  it('require the key when they listen on more than loopback, and keep internal services on loopback', () => {
     expect(getEnv('device-api')['DEVICE_API_AUTH']).toBe('off');
     const open = { HOST: '0.0.0.0' };
     expect(getEnv('device-api', open)).toMatchObject({ DEVICE_API_AUTH: 'key', HOST: '0.0.0.0' });
@@ -90,7 +90,7 @@ describe('what the services are started with', () => {
     });
   });
 
-  it('points the proxy at addresses that can be dialled', () => {
+  it('give the proxy addresses that it can connect to', () => {
     const context = createContext({ HOST: '0.0.0.0' });
     expect(serviceUrls(context)['device-api']).toBe('http://127.0.0.1:8083');
     expect(proxySpec(context).env).toMatchObject({

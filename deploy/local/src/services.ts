@@ -22,26 +22,29 @@ export interface ServicesContext {
 
 interface ServicePlan {
   name: string;
-  /** Which service it is, where one service runs as several processes. */
+  /** Name of the service, if one service runs as several processes. */
   service?: string;
   httpPort: number;
-  /** Whether partners or terminals reach it by themselves; the others stay on loopback behind the proxy. */
+  /** Whether partners or terminals connect to it directly; the others stay on loopback behind the proxy. */
   isPublic: boolean;
   env: Record<string, string>;
   forceStopAfterMs?: number;
 }
 
-/** Somebody waits for Ctrl-C: a device that sleeps does not hold it up for as long as a gateway that is replaced waits for it. */
+/** A user waits after Ctrl-C: the gateway does not wait for sleeping devices as long as when it is replaced. */
 const gatewayForceStopAfterMs = 3_000;
 
-/** Whether the Device API asks for a key: off on loopback, as the services decide for themselves when nothing is set. */
+/** Returns whether the Device API requires a key: off on loopback, which is also the services' default. */
 export function deviceApiAuth({ env, host }: LaunchOptions): 'off' | 'key' {
   const given = env['DEVICE_API_AUTH'];
   if (given === 'off' || given === 'key') return given;
   return isLoopback(host) ? 'off' : 'key';
 }
 
-/** The six services, one of them as two processes, with what is particular to each; all else comes from `serviceSpecs`. */
+/**
+ * Returns the six services, one of them as two processes, with their specific settings. `serviceSpecs` adds the common
+ * ones.
+ */
 export function planServices({ options, ports, secrets }: ServicesContext): ServicePlan[] {
   const getPublicHost = (variable: string): string => options.env[variable] ?? publicAddress(options.host);
   const media = { MEDIA_LIVE_PORT: String(ports.mediaLive), MEDIA_HISTORY_PORT: String(ports.mediaHistory) };
@@ -55,7 +58,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
     ENCRYPTION_KEY: options.env['ENCRYPTION_KEY'] ?? secrets.encryptionKey,
     CHAT_GENERIC_SECRET: options.env['CHAT_GENERIC_SECRET'] ?? secrets.chatGenericSecret,
     CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
-    // Samples, so that the demo answers for real; an empty value goes without.
+    // Samples, so that the demo returns real data; an empty value disables them.
     ROAD_NETWORK_FILE: options.env['ROAD_NETWORK_FILE'] ?? join(sampleDir, 'sample-roads.geojson'),
     TOLL_GATES_FILE: options.env['TOLL_GATES_FILE'] ?? join(sampleDir, 'sample-toll-gates.csv'),
     PUBLIC_BASE_URL: options.env['PUBLIC_BASE_URL'] ?? `http://${inUrl(publicAddress(options.host))}:${ports.proxy}`,
@@ -102,7 +105,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
       service: 'platform-api',
       httpPort: ports.platformTelemetry,
       isPublic: false,
-      // The name stays: after a crash the next process takes over the partitions of telemetry at once.
+      // A fixed name: after a crash the next process takes over the telemetry partitions immediately.
       env: { ...platform, POD_ID: 'platform-telemetry', PLATFORM_ROLES: 'telemetry' },
     },
     {
@@ -118,7 +121,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
         CLIPS_DIR: join(options.dataDir, 'clips'),
         CLIPS_SIGNING_SECRET: secrets.clipsSigningSecret,
         UPLOAD_HTTP_URL: `http://${reached}:${ports.ftpHttp}`,
-        // The name belongs to the directory: after a restart its clips are still this pod's.
+        // The name belongs to the directory: after a restart its clips still belong to this pod.
         POD_ID: 'upload-ftp',
       },
     },
@@ -131,7 +134,7 @@ export function planServices({ options, ports, secrets }: ServicesContext): Serv
   ];
 }
 
-/** The status that a look finds; undefined when nobody answers. */
+/** Returns the status of a URL; undefined if there is no response. */
 async function fetchStatus(url: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
@@ -151,7 +154,7 @@ const readyTimeoutMs = 120_000;
 
 const bindHost = (plan: ServicePlan, options: LaunchOptions): string => (plan.isPublic ? options.host : '127.0.0.1');
 
-/** HTTP base of each service, for health, readiness and metrics. */
+/** Returns the HTTP base of each service, for health, readiness and metrics. */
 export function serviceUrls(context: ServicesContext): Record<string, string> {
   return Object.fromEntries(
     planServices(context).map((plan) => {
@@ -163,7 +166,7 @@ export function serviceUrls(context: ServicesContext): Record<string, string> {
 
 export function serviceSpecs(context: ServicesContext): ProcessSpec[] {
   const { options, urls, logDir } = context;
-  // A POD_ID or port meant for one process must not reach all of them.
+  // A POD_ID or port intended for one process must not reach all of them.
   const { POD_ID: _podId, HTTP_PORT: _httpPort, ...inherited } = options.env;
   const bases = serviceUrls(context);
   return planServices(context).map((plan) => ({
@@ -204,7 +207,7 @@ export function proxySpec({ options, ports, logDir, ...rest }: ServicesContext):
       PLATFORM_API_URL: bases['platform-api'],
     },
     logFile: join(logDir, 'reverse-proxy.log'),
-    // Any answer that comes from behind it, from a path that counts against no caller's limit.
+    // Any response from a service behind the proxy, on a path that does not count against the caller's limit.
     isReady: async () => ![undefined, 502].includes(await fetchStatus(`${base}/livez`)),
     readyTimeoutMs,
   };

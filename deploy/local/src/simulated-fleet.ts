@@ -14,7 +14,7 @@ export interface FleetContext {
   ffmpeg: string;
   host: string;
   jt808Port: number;
-  /** Base of the Device API, which knows when a terminal has come up. */
+  /** Base of the Device API, which reports whether a terminal is connected. */
   deviceApiUrl: string;
 }
 
@@ -25,13 +25,16 @@ const script = join(repoRoot, 'libs', 'terminal-simulator', 'dist', 'cli.js');
 
 const reportPath = (dataDir: string): string => join(dataDir, 'simulated-fleet.json');
 
-/** The terminals that the simulator says it runs; undefined before it has said so. */
+/** Returns the terminals that the simulator runs; undefined until it has published them. */
 export function readFleet(dataDir: string): SimulatedTerminal[] | undefined {
   const value = readJsonIfExists(reportPath(dataDir));
   return Array.isArray(value) ? (value as SimulatedTerminal[]) : undefined;
 }
 
-/** Asks for each terminal until it is connected, and no more often than a second: these looks count against the caller's limit. */
+/**
+ * Polls each terminal until it is connected, at most once per second, because the requests count against the caller's
+ * limit.
+ */
 function createFleetProbe(context: FleetContext): () => Promise<boolean> {
   const connected = new Set<string>();
   let nextPollAt = 0;
@@ -47,7 +50,10 @@ function createFleetProbe(context: FleetContext): () => Promise<boolean> {
   };
 }
 
-/** Three vehicles with two cameras each, ready when the Device API sees all of them connected. */
+/**
+ * Returns the specification of three vehicles with two cameras each, ready when the Device API reports all of them as
+ * connected.
+ */
 export function simulatedFleetSpec(context: FleetContext): ProcessSpec {
   if (!existsSync(script)) {
     throw new StartError(

@@ -4,26 +4,26 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode, StartError } from './start-error.ts';
 
-/** One program that is to run until it is told to stop. */
+/** A program that runs until it is stopped. */
 export interface ProcessSpec {
   name: string;
-  /** Started in rising order, stopped in falling order; equals start and stop together. */
+  /** Processes start in ascending order and stop in descending order; equal tiers start and stop together. */
   tier: number;
   command: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
   logFile: string;
-  /** Asked again and again after the start, until true. */
+  /** Polled after the start until it returns true. */
   isReady: () => Promise<boolean>;
   readyTimeoutMs: number;
-  /** At the stop, the time after which a second SIGTERM asks it to wait for nothing more. */
+  /** Time after the stop until a second SIGTERM, which requests an exit without further waiting. */
   forceStopAfterMs?: number;
 }
 
 export interface ProcessHooks {
-  /** The delay before the nth restart in a row, n from 0. */
+  /** Returns the delay before the nth restart in a row, n from 0. */
   backoffMs: (failures: number) => number;
-  /** A process that lived this long has come up well: its next death is a first one. */
+  /** A process that ran for this time is stable: its next failure counts as the first. */
   stableAfterMs: number;
   onSpawn: (processGroup: number) => void;
   onExit: (processGroup: number) => void;
@@ -34,7 +34,7 @@ const logRotateBytes = 10 * 1024 * 1024;
 const readyPollMs = 50;
 const tailLines = 8;
 
-/** Signals a process group; nothing happens when it is gone. */
+/** Signals a process group; does nothing if it does not exist. */
 export function signalGroup(processGroup: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-processGroup, signal);
@@ -43,7 +43,7 @@ export function signalGroup(processGroup: number, signal: NodeJS.Signals): void 
   }
 }
 
-/** The last lines of a log, indented, for the one who has to find out why. */
+/** Returns the last lines of a log, indented, for the diagnosis of a failure. */
 export function logTail(logFile: string): string {
   if (!existsSync(logFile)) return '';
   const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n');
@@ -59,7 +59,7 @@ function openLog(logFile: string): number {
   return openSync(logFile, 'a');
 }
 
-/** Keeps one child alive: starts it in a process group of its own, restarts it with back-off, stops it for good. */
+/** Keeps one child running: starts it in its own process group, restarts it with backoff, and stops it permanently. */
 export class SupervisedProcess {
   readonly spec: ProcessSpec;
   readonly #hooks: ProcessHooks;
@@ -79,7 +79,7 @@ export class SupervisedProcess {
     return this.#child?.pid;
   }
 
-  /** Starts it and waits until it is ready; a StartError when it ends before, or takes too long. */
+  /** Starts the child and waits until it is ready. Throws a StartError if it exits or takes too long. */
   async start(): Promise<void> {
     this.#spawn();
     const { name, logFile, readyTimeoutMs } = this.spec;
@@ -97,11 +97,14 @@ export class SupervisedProcess {
     }
     if (this.#phase !== 'starting') return;
     this.#phase = 'running';
-    // It may have died between its last answer and now; nobody was in charge of restarting it yet.
+    // The process may have exited since its last response, when no restart was scheduled yet.
     if (this.#endReason !== undefined) this.#scheduleRestart(this.#endReason);
   }
 
-  /** Ends it and everything it has started: SIGTERM, a second one where the program takes it, then SIGKILL after the grace. */
+  /**
+   * Stops the child and everything that it started: SIGTERM, a second one if the program supports it, then SIGKILL
+   * after the grace period.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'stopping';
     clearTimeout(this.#restartTimer);
@@ -132,7 +135,7 @@ export class SupervisedProcess {
     child.once('error', (error) => this.#ended(child, error.message));
     child.once('exit', (code, signal) => {
       if (processGroup !== undefined) {
-        signalGroup(processGroup, 'SIGKILL'); // whatever it left behind: an ffmpeg, say
+        signalGroup(processGroup, 'SIGKILL'); // Ends what it left running, such as an ffmpeg.
         this.#hooks.onExit(processGroup);
       }
       this.#ended(child, signal === null ? `exit code ${code}` : `signal ${signal}`);

@@ -7,7 +7,7 @@ import { StartError } from './start-error.ts';
 import type { ProcessSpec } from './supervised-process.ts';
 import { defaultBackoffMs, Supervisor, type SupervisorOptions } from './supervisor.ts';
 
-// Real processes and sockets on a machine that may be busy; nothing here waits for a time.
+// Uses real processes and sockets on a machine that may be busy; no test depends on timing.
 jest.setTimeout(60_000);
 
 let folder: string;
@@ -30,7 +30,7 @@ function create(options: Partial<SupervisorOptions> = {}): Supervisor {
   return supervisor;
 }
 
-/** A child that makes `<name>.up` when it runs and notes its end in `order`. */
+/** Creates a child that writes `<name>.up` when it runs and appends its end to `order`. */
 function child(name: string, tier: number, body = 'setInterval(() => {}, 1000)'): ProcessSpec {
   const script = `
     import { appendFileSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Ended, whether anybody has asked for how it did or not. */
+/** Returns whether a process has exited, collected or not. */
 function isExited(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
@@ -73,7 +73,7 @@ function isExited(pid: number): boolean {
 }
 
 describe('Supervisor', () => {
-  it('stops in reverse order and leaves no process', async () => {
+  it('stops in reverse order and leaves no process running', async () => {
     const running = create();
     await running.start([child('backend', 0)]);
     await running.start([child('service', 1)]);
@@ -85,7 +85,7 @@ describe('Supervisor', () => {
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
-  it('starts again what dies, says so in one line, and knows the new id', async () => {
+  it('restarts a failed process, reports it in one line, and updates its id', async () => {
     let changes = 0;
     const running = create({ onChange: () => changes++ });
     await running.start([child('service', 1)]);
@@ -93,11 +93,11 @@ describe('Supervisor', () => {
     changes = 0;
     process.kill(before, 'SIGKILL');
     await waitFor(() => ![undefined, before].includes(running.pids()['service']));
-    expect(reports).toEqual([expect.stringMatching(/^service ended \(signal SIGKILL\); starting it again in 0.01 s/)]);
+    expect(reports).toEqual([expect.stringMatching(/^service ended \(signal SIGKILL\); restarting it in 0.01 s/)]);
     expect(changes).toBeGreaterThanOrEqual(2);
   });
 
-  it('waits longer with each death in a row, and forgets them after a stable time', async () => {
+  it('waits longer after each failure in a row, and resets the count after a stable time', async () => {
     const backoffCalls: number[] = [];
     const delays = { backoffMs: (failures: number) => (backoffCalls.push(failures), 5) };
     const crashing = `
@@ -124,12 +124,12 @@ describe('Supervisor', () => {
     expect(backoffCalls.slice(0, 3)).toEqual([0, 0, 0]);
   });
 
-  it('restarts at once after a first failure, then doubles the back-off up to half a minute', () => {
+  it('restarts immediately after a first failure, then doubles the backoff up to half a minute', () => {
     expect([0, 1, 2, 3].map(defaultBackoffMs)).toEqual([0, 500, 1000, 2000]);
     expect(defaultBackoffMs(50)).toBe(30_000);
   });
 
-  it('kills a straggler after the grace', async () => {
+  it('kills a process that is still running after the grace period', async () => {
     const running = create({ graceMs: 50 });
     const deaf = child(
       'deaf',
@@ -142,7 +142,7 @@ describe('Supervisor', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('sends a second SIGTERM to a child that takes it, long before the grace is over', async () => {
+  it('sends a second SIGTERM to a child that supports it, long before the grace period ends', async () => {
     const waiting = child('waiting', 1);
     const body = `
       import { writeFileSync } from 'node:fs';
@@ -157,7 +157,7 @@ describe('Supervisor', () => {
     expect(existsSync(at('hurried'))).toBe(true);
   });
 
-  it('ends what a child has started itself, also when the child is killed', async () => {
+  it('ends what a child has started, even if the child is killed', async () => {
     const running = create();
     const body = `
       const { spawn } = await import('node:child_process');
@@ -174,7 +174,7 @@ describe('Supervisor', () => {
     expect(reports).toHaveLength(1);
   });
 
-  it('fails with the end of the log when a child ends before it is ready', async () => {
+  it('fails with the end of the log when a child exits before it is ready', async () => {
     const running = create();
     const broken = child('broken', 1, "console.error('no such setting'); process.exit(2)");
     const failure = running.start([{ ...broken, isReady: async () => false }]);
@@ -193,7 +193,7 @@ describe('Supervisor', () => {
     await expect(running.start([slow])).rejects.toThrow(/slow is not ready after 0 s/);
   });
 
-  it('can be stopped while something still starts', async () => {
+  it('can be stopped during a start', async () => {
     const running = create();
     const starting = running.start([{ ...child('slow', 1), isReady: async () => false }]);
     await waitFor(() => existsSync(at('slow.up')));

@@ -2,9 +2,9 @@ import type { Reaper } from './reaper.ts';
 import { type ProcessHooks, type ProcessSpec, SupervisedProcess } from './supervised-process.ts';
 
 export interface SupervisorOptions {
-  /** One line for the console, about a restart. */
+  /** Receives one line about each restart, for the console. */
   report: (line: string) => void;
-  /** The ids have changed: `pids()` has the new ones. */
+  /** Called when the ids have changed: `pids()` returns the new ones. */
   onChange?: () => void;
   reaper?: Reaper;
   graceMs?: number;
@@ -14,14 +14,16 @@ export interface SupervisorOptions {
 
 const maxBackoffMs = 30_000;
 
-/** Returns the delay before a restart: none after the first failure, then doubled up to half a minute, as in Kubernetes. */
+/**
+ * Returns the delay before a restart: none after the first failure, then doubled up to half a minute, as in Kubernetes.
+ */
 export const defaultBackoffMs = (failures: number): number =>
   failures === 0 ? 0 : Math.min(250 * 2 ** failures, maxBackoffMs);
 
 const restartTime = (delayMs: number): string =>
-  delayMs === 0 ? 'starting it again' : `starting it again in ${delayMs / 1000} s`;
+  delayMs === 0 ? 'restarting it' : `restarting it in ${delayMs / 1000} s`;
 
-/** Runs programs in tiers, keeps them alive, and stops them in reverse order. */
+/** Runs programs in tiers, keeps them running, and stops them in reverse order. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #processes: SupervisedProcess[] = [];
@@ -31,7 +33,7 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** Starts these together and waits until every one is ready. */
+  /** Starts the programs together and waits until all are ready. */
   async start(specs: readonly ProcessSpec[]): Promise<void> {
     if (this.#stopped) return;
     const added = specs.map((spec) => new SupervisedProcess(spec, this.#hooks(spec)));
@@ -41,7 +43,7 @@ export class Supervisor {
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** Process ids by name, in starting order; a process that waits for its restart is left out. */
+  /** Returns the process ids by name, in starting order; a process that waits for its restart is omitted. */
   pids(): Record<string, number> {
     const pairs = this.#processes.flatMap(({ spec, pid }) => (pid === undefined ? [] : [[spec.name, pid] as const]));
     return Object.fromEntries(pairs);

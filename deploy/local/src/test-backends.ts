@@ -12,7 +12,7 @@ import type { Progress } from './progress.ts';
 import { startReaper } from './reaper.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** Programs for tests that need a server of their own to kill. */
+/** Programs for tests that need their own server to kill. */
 export interface TestPrograms {
   NATS_SERVER_BIN: string;
   REDIS_SERVER_BIN: string;
@@ -21,17 +21,17 @@ export interface TestPrograms {
 }
 
 export interface TestBackends {
-  /** Environment of the tests: where the servers are, and programs for more of them. */
+  /** Environment of the tests: URLs of the servers, and programs to start more of them. */
   env: BackendUrls & TestPrograms;
   stop(): Promise<void>;
 }
 
 function getProgram(resolved: Resolved): string {
-  if (resolved.from === 'url') throw new Error('the environment named a server where a program is needed');
+  if (resolved.from === 'url') throw new Error('the environment names a server where a program is needed');
   return resolved.program;
 }
 
-/** Builds or finds the backends of a product, so that several that start at the same time do not each build them. */
+/** Builds or finds the backends of a product, so that several concurrent starts do not each build them. */
 export async function prepareProductBackends(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const cacheDir = join(repoRoot, '.cache');
   await prepareBackends({ cacheDir, logDir: join(cacheDir, 'logs'), progress, env });
@@ -40,18 +40,18 @@ export async function prepareProductBackends(progress: Progress, env: NodeJS.Pro
 export interface TestBackendsOptions {
   /** Default: that of this process. */
   env?: NodeJS.ProcessEnv;
-  /** Where the folder of their data is created. Default: the system's folder for temporary files. */
+  /** Parent of the data folder. Default: the system's folder for temporary files. */
   parentFolder?: string;
 }
 
-/** Starts backends on ports and in a folder of their own, for unit tests that need real servers. */
+/** Starts backends on separate ports and in a separate folder, for unit tests that need real servers. */
 export async function startTestBackends(
   progress: Progress,
   { env = process.env, parentFolder = tmpdir() }: TestBackendsOptions = {},
 ): Promise<TestBackends> {
   const cacheDir = join(repoRoot, '.cache');
   const context = { cacheDir, logDir: join(cacheDir, 'logs'), progress };
-  // Tests kill servers, so NATS and Redis are never somebody else's; a real MongoDB may be given.
+  // Tests kill servers, so NATS and Redis are never external ones; an external MongoDB is allowed.
   const prepared = await prepareBackends({ ...context, env: { ...env, NATS_URL: undefined, REDIS_URL: undefined } });
   const programs: TestPrograms = {
     NATS_SERVER_BIN: getProgram(prepared.nats),

@@ -11,7 +11,7 @@ const chromium: PackageRequest = {
   advice: 'Install Chromium (Debian: sudo apt-get install chromium) or set CHROMIUM_PATH to a Chromium or Chrome.',
 };
 
-/** The browser of the end-to-end tests: CHROMIUM_PATH, else one on the PATH, else Debian's. */
+/** Returns the browser of the end-to-end tests: CHROMIUM_PATH, one on the PATH, or Debian's. */
 export async function prepareChromium(progress: Progress, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const installed = env['CHROMIUM_PATH'] || findOnPath('chromium') || findOnPath('google-chrome');
   if (installed !== undefined) return installed;

@@ -15,7 +15,7 @@ describe('isPythonRecentEnough', () => {
   });
 });
 
-describe('requirements of the contract fuzzer', () => {
+describe('the requirements of the contract fuzzer', () => {
   it('pin every package by version and hash, and name no registry', () => {
     const text = readFileSync(requirementsFile, 'utf8');
     const packages = text.replaceAll('\\\n', ' ').split('\n');

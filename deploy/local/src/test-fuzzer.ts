@@ -9,19 +9,22 @@ import { readOutput, runCommand } from './run-command.ts';
 import { StartError } from './start-error.ts';
 import { logTail } from './supervised-process.ts';
 
-/** A Python and the folder of packages that it runs schemathesis from: `PYTHONPATH=<home> <python> -m schemathesis.cli`. */
+/**
+ * A Python and the folder of packages from which it runs schemathesis: `PYTHONPATH=<home> <python> -m
+ * schemathesis.cli`.
+ */
 export interface Fuzzer {
   python: string;
   home: string;
 }
 
-/** What schemathesis itself asks for. */
+/** Minimum version required by schemathesis. */
 const neededPython = [3, 11] as const;
 const advice =
   'The contract fuzzer (schemathesis) needs Python 3.11 or later with pip: install it (Debian 12, Ubuntu 24.04 or later: sudo apt-get install python3-pip; elsewhere https://www.python.org/downloads) so that python3 is on the PATH.';
 const debianPython: PackageRequest = { packageName: 'python3-pip', program: 'python3', advice };
 
-/** Whether `python3 --version` names one that can run schemathesis. */
+/** Returns whether `python3 --version` names a version that can run schemathesis. */
 export function isPythonRecentEnough(versionLine: string): boolean {
   const match = /^Python (\d+)\.(\d+)/.exec(versionLine);
   if (match === null) return false;
@@ -44,7 +47,7 @@ interface Context {
   logDir: string;
 }
 
-/** A Python with pip: its own, that of a virtual environment where it can make one, else Debian's. */
+/** Returns a Python with pip: its own, that of a virtual environment if it can create one, or Debian's. */
 async function pythonWithPip(context: Context): Promise<{ python: string; installer: string }> {
   const hasPip = async (python: string): Promise<boolean> =>
     (await readOutput(python, ['-m', 'pip', '--version'])) !== undefined;
@@ -65,7 +68,7 @@ async function pythonWithPip(context: Context): Promise<{ python: string; instal
 /** The pinned packages, with their hashes. */
 export const requirementsFile = join(repoRoot, 'test-e2e', 'contract-fuzz', 'requirements.txt');
 
-/** Schemathesis for the end-to-end tests: in the cache already, else from PyPI. */
+/** Returns schemathesis for the end-to-end tests: from the cache or from PyPI. */
 export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot, '.cache')): Promise<Fuzzer> {
   const home = join(cacheDir, 'schemathesis');
   const stamp = join(cacheDir, 'schemathesis.installed-from');
@@ -90,12 +93,12 @@ export async function prepareFuzzer(progress: Progress, cacheDir = join(repoRoot
   const logFile = join(logDir, 'schemathesis.log');
   for (const old of [stamp, home]) rmSync(old, { recursive: true, force: true });
   const pip = ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];
-  const outcome = await progress.step('Getting the contract fuzzer (PyPI package schemathesis)', () =>
+  const outcome = await progress.step('Installing the contract fuzzer (PyPI package schemathesis)', () =>
     runCommand(installer, [...pip, '--target', home, '-r', requirementsFile], { logFile }),
   );
   if (outcome !== 0)
     throw new StartError(
-      'pip could not install schemathesis: check the network or the package index of pip. pip said:',
+      'pip could not install schemathesis: check the network or the package index of pip. Output of pip:',
       logTail(logFile),
     );
   writeFileSync(stamp, await computeFingerprint(python));

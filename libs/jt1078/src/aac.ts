@@ -3,10 +3,10 @@ export const aacSampleRates = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
 ] as const;
 
-/** Samples of one AAC frame. */
+/** Samples per AAC frame. */
 export const aacFrameSamples = 1024;
 
-/** What an AAC decoder must know before the first frame. */
+/** Configuration that an AAC decoder needs before the first frame. */
 export interface AacConfig {
   /** Audio object type: 2 is AAC-LC. */
   objectType: number;
@@ -14,15 +14,15 @@ export interface AacConfig {
   channels: number;
 }
 
-/** One ADTS frame's header. */
+/** Header of one ADTS frame. */
 export interface AdtsHeader extends AacConfig {
   headerBytes: number;
-  /** Header included. */
+  /** Length including the header. */
   frameBytes: number;
   samples: number;
 }
 
-/** Parses the ADTS header at `at`, or gives null when none stands there. */
+/** Parses the ADTS header at `at`. Returns null when there is none. */
 export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
   const byte = (i: number): number => data[at + i] ?? 0;
   if (data.length - at < 7 || byte(0) !== 0xff || (byte(1) & 0xf6) !== 0xf0) return null;
@@ -40,10 +40,10 @@ export function parseAdts(data: Uint8Array, at = 0): AdtsHeader | null {
   };
 }
 
-/** The 7-byte ADTS header for a raw AAC frame. */
+/** Encodes the 7-byte ADTS header of a raw AAC frame. */
 export function encodeAdtsHeader(config: AacConfig, rawBytes: number): Buffer {
   const rate = aacSampleRates.findIndex((known) => known === config.sampleRate);
-  if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
+  if (rate < 0) throw new RangeError(`AAC does not support sample rate ${config.sampleRate}`);
   const length = rawBytes + 7;
   return Buffer.from([
     0xff,
@@ -56,14 +56,14 @@ export function encodeAdtsHeader(config: AacConfig, rawBytes: number): Buffer {
   ]);
 }
 
-/** AudioSpecificConfig of ISO/IEC 14496-3, 1.6.2.1, 2 bytes. */
+/** Encodes the 2-byte AudioSpecificConfig of ISO/IEC 14496-3, 1.6.2.1. */
 export function encodeAudioSpecificConfig(config: AacConfig): Buffer {
   const rate = aacSampleRates.findIndex((known) => known === config.sampleRate);
-  if (rate < 0) throw new RangeError(`AAC has no sample rate ${config.sampleRate}`);
+  if (rate < 0) throw new RangeError(`AAC does not support sample rate ${config.sampleRate}`);
   return Buffer.from([(config.objectType << 3) | (rate >> 1), ((rate & 1) << 7) | (config.channels << 3)]);
 }
 
-/** Reads an AudioSpecificConfig, or gives null when it is none of the plain kind. */
+/** Parses a plain AudioSpecificConfig. Returns null for any other form. */
 export function parseAudioSpecificConfig(data: Uint8Array): AacConfig | null {
   const [first = 0, second = 0] = data;
   const sampleRate = aacSampleRates[((first & 7) << 1) | (second >> 7)];
@@ -71,10 +71,10 @@ export function parseAudioSpecificConfig(data: Uint8Array): AacConfig | null {
   return { objectType: first >> 3, sampleRate, channels: (second >> 3) & 0x0f };
 }
 
-/** ADTS has no frame longer than its 13-bit length. */
+/** Maximum frame length, given by the 13-bit length field of ADTS. */
 const maxAdtsBytes = 8191;
 
-/** Cuts an ADTS byte stream (ffmpeg's `-f adts`) into frames, header included; bytes between frames are skipped. */
+/** Splits an ADTS byte stream (ffmpeg's `-f adts`) into frames including headers. Skips bytes between frames. */
 export class AdtsSplitter {
   skippedBytes = 0;
   readonly #onFrame: (frame: Buffer) => void;
@@ -84,7 +84,7 @@ export class AdtsSplitter {
     this.#onFrame = onFrame;
   }
 
-  /** Takes the next bytes; frames handed out share them, or a copy of what was carried over. */
+  /** Parses the next bytes. Emitted frames are views of them, or of a copy of carried-over bytes. */
   push(chunk: Buffer): void {
     const data = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     let at = 0;

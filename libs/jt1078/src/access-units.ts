@@ -1,16 +1,16 @@
 import { NalIndex } from './nal-units.ts';
 import { getUnitRole, isFirstSlice, isRandomAccess, type VideoCodec } from './video-codec.ts';
 
-/** One picture of an elementary stream with the parameter sets before it: what a terminal sends as one frame. */
+/** One picture of an elementary stream with the preceding parameter sets, which a terminal sends as one frame. */
 export interface AccessUnit {
-  /** A view of the stream, start codes included. */
+  /** View of the stream, including start codes. */
   data: Buffer;
   isKeyFrame: boolean;
-  /** NAL units in it. */
+  /** Number of NAL units. */
   units: number;
 }
 
-/** Cuts an Annex B elementary stream into access units. */
+/** Splits an Annex B elementary stream into access units. */
 export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[] {
   const result: AccessUnit[] = [];
   const index = new NalIndex();
@@ -27,7 +27,7 @@ export function splitAccessUnits(stream: Buffer, codec: VideoCodec): AccessUnit[
   };
   let scanned = 0;
   while (scanned < stream.length) {
-    // The index is bounded, so a long stream is scanned in pieces, each from the last unit of the one before.
+    // The index is bounded, so a long stream is scanned in pieces. Each begins with the last unit of the previous one.
     index.scan(stream.subarray(scanned));
     const offset = scanned;
     for (let i = 0; i < index.count; i++) {

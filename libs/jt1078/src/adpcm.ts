@@ -10,13 +10,13 @@ const stepSizes = [
 const indexChanges = [-1, -1, -1, -1, 2, 4, 6, 8];
 const stateBytes = 4;
 
-/** IMA state: what stands in the 4 bytes before the codes. */
+/** IMA state, stored in the 4 bytes before the codes. */
 export interface AdpcmState {
   predictor: number;
   index: number;
 }
 
-/** Applies one 4-bit code to the state; the new predictor is the sample. */
+/** Applies one 4-bit code to the state. The new predictor is the sample. */
 function step(state: AdpcmState, code: number): void {
   const size = stepSizes[state.index] ?? 7;
   let change = size >> 3;
@@ -44,7 +44,7 @@ export function decodeAdpcm(frame: Buffer): Int16Array {
   return pcm;
 }
 
-/** Encodes PT 26 frames; each carries the state that the frame before left, so keep one encoder for a stream. */
+/** Encoder of PT 26 frames. Each frame carries the state after the previous one, so use one encoder per stream. */
 export class AdpcmEncoder {
   readonly #state: AdpcmState = { predictor: 0, index: 0 };
   readonly #hasHeader: boolean;
@@ -53,9 +53,9 @@ export class AdpcmEncoder {
     this.#hasHeader = options.hisiliconHeader ?? true;
   }
 
-  /** One frame of an even number of samples (320 for 40 ms). */
+  /** Encodes one frame of an even number of samples (320 for 40 ms). */
   encode(pcm: Int16Array): Buffer {
-    if (pcm.length % 2 !== 0) throw new RangeError('an ADPCM frame has an even number of samples');
+    if (pcm.length % 2 !== 0) throw new RangeError('an ADPCM frame must have an even number of samples');
     const frame = Buffer.alloc(stateBytes + pcm.length / 2);
     frame.writeInt16LE(this.#state.predictor, 0);
     frame[2] = this.#state.index;

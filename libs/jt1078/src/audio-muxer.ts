@@ -10,59 +10,59 @@ import { parseMp3 } from './mp3.ts';
 import type { StreamTimeline } from './stream-timeline.ts';
 import { getPayloadTypeName, PayloadType } from './tables.ts';
 
-/** Audio that browsers do not play: what to tell ffmpeg about its raw input, and the bytes to feed. */
+/** Audio that browsers cannot play: the input parameters of ffmpeg and the raw bytes. */
 export interface TranscodeInput {
-  /** ffmpeg's `-f`. */
+  /** Value of ffmpeg's `-f`. */
   format: 'alaw' | 'mulaw' | 'g726le' | 's16le' | 's16be' | 'g722' | 'amrnb';
-  /** Bits per code of G.726 (`-code_size`), else null. */
+  /** Bits per code of G.726 (`-code_size`), otherwise null. */
   codeSize: number | null;
   sampleRate: number;
   channels: number;
   /** Owned by the receiver. */
   data: Buffer;
-  /** Stream clock of its first sample. */
+  /** Time of the first sample on the stream's clock. */
   timestampMs: number;
   durationMs: number;
 }
 
-/** The camera's audio as it comes. */
+/** Audio as sent by the camera. */
 export interface AudioInfo {
   /** Name of the payload type. */
   codec: string;
   sampleRate: number;
   channels: number;
   needsTranscoding: boolean;
-  /** `audio=copy` can be served: FLV has a form for it. */
+  /** True if FLV supports the codec, as `audio=copy` requires. */
   canCopy: boolean;
 }
 
-/** What the audio half of a stream has seen. */
+/** Counters of a stream's audio. */
 export interface AudioCounters {
   audioFrames: number;
-  /** Unknown codec or unreadable. */
+  /** Frames of an unknown codec or with invalid content. */
   droppedAudioFrames: number;
 }
 
-/** Settings of the audio half. */
+/** Options of the audio muxer. */
 export interface AudioMuxerOptions {
   onTag: (tag: FlvTag) => void;
   onTranscode: (input: TranscodeInput) => void;
   /** Form of AAC without ADTS; null while it is unknown. */
   aac: AacConfig | null;
-  /** The first AAC frame without ADTS has come and `aac` is unknown. Such frames are dropped until `setAac`. */
+  /** Called on the first AAC frame without ADTS while `aac` is unknown. Such frames are dropped until `setAac`. */
   onAacUnknown: () => void;
   g726CodeSize: number | null;
 }
 
 const defaultSampleRate = 8000;
 const g722SampleRate = 16_000;
-/** Bytes of an AMR-NB frame of 20 ms by mode, header byte included. */
+/** Bytes of a 20 ms AMR-NB frame by mode, including the header byte. */
 const amrFrameBytes = [13, 14, 16, 18, 20, 21, 27, 32, 6];
 
 type TranscodeRequest = Pick<TranscodeInput, 'format' | 'data' | 'durationMs'> &
   Partial<Pick<TranscodeInput, 'codeSize' | 'sampleRate' | 'channels'>>;
 
-/** Audio frames to FLV tags where FLV and browsers know the codec, and to transcoder input where they do not. */
+/** Converts audio frames to FLV tags where FLV and browsers support the codec, otherwise to transcoder input. */
 export class AudioMuxer {
   readonly counters: AudioCounters = { audioFrames: 0, droppedAudioFrames: 0 };
   info: AudioInfo | null = null;
@@ -87,7 +87,7 @@ export class AudioMuxer {
     else this.counters.droppedAudioFrames++;
   }
 
-  /** True from the first frame whose form has to be found out until `setAac`. */
+  /** True from the first frame of unknown form until `setAac`. */
   get isAacAwaited(): boolean {
     return this.#isAacRequested && this.#sourceConfig === null;
   }
@@ -97,7 +97,7 @@ export class AudioMuxer {
     this.#sourceConfig ??= config;
   }
 
-  /** A frame of the transcoder, ADTS header included. */
+  /** Emits a frame of the transcoder, which includes its ADTS header. */
   pushTranscoded(adts: Buffer, timestampMs: number): void {
     const header = parseAdts(adts);
     if (header) this.#emitAac(header, adts.subarray(header.headerBytes, header.frameBytes), timestampMs);
@@ -177,7 +177,9 @@ export class AudioMuxer {
     }
   }
 
-  /** AAC, normally with ADTS headers (several frames are possible); without, by what is known about the device. */
+  /**
+   * Handles AAC, normally with ADTS headers (one or more frames). Without them the known form of the device applies.
+   */
   #handleAac(frame: MediaFrame, data: Buffer): boolean {
     let at = 0;
     let frames = 0;
@@ -261,7 +263,7 @@ export class AudioMuxer {
   }
 }
 
-/** Whole AMR-NB frames in a body, 0 when it does not divide into such. */
+/** Counts the AMR-NB frames in a body. Returns 0 when it does not consist of whole frames. */
 function countAmrFrames(data: Buffer): number {
   let frames = 0;
   let at = 0;

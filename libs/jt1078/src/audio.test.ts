@@ -23,22 +23,22 @@ describe('G.711 (payload types 6 and 7)', () => {
   it.each([
     ['A-law', 'alaw', decodeG711A, encodeG711A],
     ['mu-law', 'mulaw', decodeG711U, encodeG711U],
-  ] as const)('%s: decodes as ffmpeg does, and encodes every code to itself', (_case, format, decode, encode) => {
+  ] as const)('%s: decodes like ffmpeg, and encodes every decoded code to itself', (_case, format, decode, encode) => {
     const pcm = ffmpeg(['-f', format, '-ar', '8000', '-ac', '1', '-i', 'pipe:0', '-f', 's16le', 'pipe:1'], every);
     expect(toS16le(decode(every)).equals(pcm)).toBe(true);
     const again = encode(decode(every));
-    // mu-law has two zeros: 7f comes back as ff.
+    // mu-law has two zeros: 7f is encoded as ff.
     expect([...again].map((code, i) => (format === 'mulaw' && i === 0x7f ? 0x7f : code))).toEqual([...every]);
   });
 
-  it('knows the golden values', () => {
+  it('decodes and encodes reference values', () => {
     expect([...decodeG711A(Buffer.from('d5552aaa', 'hex'))]).toEqual([8, -8, -32_256, 32_256]);
     expect([...decodeG711U(Buffer.from('ff7f0080', 'hex'))]).toEqual([0, 0, -32_124, 32_124].map((v) => v + 0));
     expect(encodeG711A(Int16Array.of(0, 32_767, -32_768)).toString('hex')).toBe('d5aa2a');
     expect(encodeG711U(Int16Array.of(0, 32_767, -32_768)).toString('hex')).toBe('ff8000');
   });
 
-  it('keeps any sample within the step of its segment', () => {
+  it('preserves every sample within the step of its segment', () => {
     fc.assert(
       fc.property(fc.integer({ min: -32_768, max: 32_767 }), (sample) => {
         for (const back of [
@@ -53,7 +53,7 @@ describe('G.711 (payload types 6 and 7)', () => {
 });
 
 describe('Hisilicon header', () => {
-  it('is told by its length byte, for any codec', () => {
+  it('is detected by its length byte, for any codec', () => {
     const g711 = addHisiliconHeader(Buffer.alloc(320, 0xd5));
     expect(g711.subarray(0, 4).toString('hex')).toBe('0001a000');
     expect(addHisiliconHeader(Buffer.alloc(164)).subarray(0, 4).toString('hex')).toBe('00015200');
@@ -68,7 +68,7 @@ describe('IMA ADPCM (payload type 26)', () => {
   const tone = fromS16le(encodeAudio(['-f', 's16le'], 0.4));
 
   it.each([true, false])(
-    'decodes what it encodes, each frame by its own state (Hisilicon header: %s)',
+    'decodes its own encoding, each frame from its own state (Hisilicon header: %s)',
     (hisiliconHeader) => {
       const encoder = new AdpcmEncoder({ hisiliconHeader });
       const frames = Array.from({ length: 10 }, (_, i) => encoder.encode(tone.subarray(i * 320, (i + 1) * 320)));
@@ -76,17 +76,17 @@ describe('IMA ADPCM (payload type 26)', () => {
       const pcm = frames.slice(1).flatMap((frame) => [...decodeAdpcm(frame)]);
       const error = Math.max(...pcm.map((sample, i) => Math.abs(sample - (tone[i + 320] ?? 0))));
       expect(error).toBeLessThan(600);
-      // The state after a frame stands in the next frame's header.
+      // The state after a frame is in the header of the next frame.
       const state = decodeAdpcm(frames[3] ?? Buffer.alloc(0)).at(-1);
       expect(frames[4]?.readInt16LE(hisiliconHeader ? 4 : 0)).toBe(state);
     },
   );
 
-  it('takes the high nibble first', () => {
+  it('decodes the high nibble first', () => {
     expect([...decodeAdpcm(Buffer.from('0000000070', 'hex'))]).toEqual([11, 13]);
   });
 
-  it('never throws on other bytes', () => {
+  it('never throws on arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (data) =>
         expect(decodeAdpcm(Buffer.from(data))).toBeInstanceOf(Int16Array),
@@ -99,7 +99,7 @@ describe('IMA ADPCM (payload type 26)', () => {
 describe('AAC', () => {
   const adts = encodeAudio(['-c:a', 'aac', '-f', 'adts'], 1, 16_000);
 
-  it('cuts an ADTS stream into frames whatever the chunks, and skips what stands between', () => {
+  it('splits an ADTS stream into frames regardless of chunk sizes, skipping bytes in between', () => {
     const noisy = Buffer.concat([Buffer.from('xx'), adts]);
     const cut = (size: number): string[] => {
       const frames: string[] = [];
@@ -112,7 +112,7 @@ describe('AAC', () => {
     for (const size of [1, 5, 64]) expect(cut(size)).toEqual(whole);
   });
 
-  it('reads rate and channels from ADTS and writes the same header', () => {
+  it('reads rate and channels from ADTS and writes an equal header', () => {
     const header = parseAdts(adts);
     expect(header).toMatchObject({ objectType: 2, sampleRate: 16_000, channels: 1, headerBytes: 7 });
     if (!header) throw new Error('no header');
@@ -126,19 +126,19 @@ describe('AAC', () => {
     [16_000, 1, '1408'],
     [44_100, 1, '1208'],
     [44_100, 2, '1210'],
-  ])('AudioSpecificConfig of %i Hz, %i channels is %s', (sampleRate, channels, hex) => {
+  ])('encodes and parses AudioSpecificConfig of %i Hz, %i channels as %s', (sampleRate, channels, hex) => {
     const config = { objectType: 2, sampleRate, channels };
     expect(encodeAudioSpecificConfig(config).toString('hex')).toBe(hex);
     expect(parseAudioSpecificConfig(Buffer.from(hex, 'hex'))).toEqual(config);
   });
 });
 
-describe('others', () => {
-  it('tells the G.726 rate by the frame length', () => {
+describe('G.726 and MPEG audio', () => {
+  it('derives the G.726 rate from the frame length', () => {
     expect([80, 120, 160, 200, 40, 33].map(getG726CodeSize)).toEqual([2, 3, 4, 5, 2, null]);
   });
 
-  it('reads MPEG audio headers', () => {
+  it('parses MPEG audio headers', () => {
     const mp3 = encodeAudio(
       ['-c:a', 'libmp3lame', '-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'],
       0.2,

@@ -25,26 +25,26 @@ function read(datagrams: readonly Buffer[]): { reader: DatagramReader; packets: 
 }
 
 describe('DatagramReader', () => {
-  it('reads one packet a datagram, and several in one', () => {
+  it('reads one or several packets per datagram', () => {
     const { packets, reader } = read([datagram(1), Buffer.concat([datagram(2), datagram(3)])]);
     expect(packets.map((packet) => packet.sequence)).toEqual([1, 2, 3]);
     expect(reader.counters).toEqual({ datagrams: 2, packets: 3, droppedDatagrams: 0 });
   });
 
-  it('tells the SIM width by the end of the datagram, from the first one on', () => {
+  it('detects the SIM width from the end of the first datagram', () => {
     const sim = '00000013800138000123';
     const { packets, reader } = read([datagram(1, { simBytes: 10, sim })]);
     expect(packets.map((packet) => packet.sim)).toEqual([sim]);
     expect(reader.simBytes).toBe(10);
   });
 
-  it('drops truncated, empty and foreign datagrams, and is not misled about the SIM width by them', () => {
+  it('drops truncated, empty and foreign datagrams without misdetecting the SIM width', () => {
     const sim = '00000013800138000123';
     const whole = datagram(1, { simBytes: 10, sim });
     const cut = Array.from({ length: whole.length }, (_, length) => whole.subarray(0, length));
     const { packets, reader } = read([...cut, Buffer.from('hello'), whole]);
     expect(packets.at(-1)?.sim).toBe(sim);
-    // Cut after 30 bytes it reads as an empty packet with a 6-byte SIM; nothing in it tells otherwise.
+    // Cut after 30 bytes it is a valid empty packet with a 6-byte SIM; nothing in it shows the truncation.
     expect(packets.length).toBe(2);
     expect(reader.counters.droppedDatagrams).toBe(cut.length);
   });
@@ -66,7 +66,7 @@ describe('ReorderWindow', () => {
     for (const sequence of sequences) window.push(createPacket({ sequence }), nowMs);
   };
 
-  it('puts packets in order across the wrap, the first ones too, and drops duplicates', () => {
+  it('reorders packets across the wrap and at the start, and drops duplicates', () => {
     const first = createWindow();
     push(first.window, [1, 0, 2, 2, 4, 4, 3, 0]);
     expect(first.sequences).toEqual([0, 1, 2, 3, 4]);
@@ -76,7 +76,7 @@ describe('ReorderWindow', () => {
     expect(wrapping.sequences).toEqual([65_533, 65_534, 65_535, 0, 1, 2]);
   });
 
-  it('declares loss after the time limit, which it announces', () => {
+  it('declares a loss at the reported deadline', () => {
     const { window, sequences } = createWindow();
     push(window, [100, 102, 103], 1000);
     expect(sequences).toEqual([100]);
@@ -92,14 +92,14 @@ describe('ReorderWindow', () => {
     expect(sequences).toEqual([100, 102, 103]);
   });
 
-  it('declares loss when the window is full', () => {
+  it('declares a loss when the window is full', () => {
     const { window, sequences } = createWindow(4);
     push(window, [100, 102, 103, 104, 105, 106]);
     expect(sequences).toEqual([100, 102, 103, 104, 105, 106]);
     expect(window.counters.lost).toBe(1);
   });
 
-  it('follows a terminal that starts its counter again', () => {
+  it('follows a terminal that restarts its counter', () => {
     const far = createWindow();
     push(far.window, [30_000, 30_001, 0, 1, 2]);
     expect(far.sequences).toEqual([30_000, 30_001, 0, 1, 2]);
@@ -110,7 +110,7 @@ describe('ReorderWindow', () => {
     expect(near.window.counters.restarts).toBe(1);
   });
 
-  it('gives whole frames from a reordered and doubled stream, and counts what a lossy one loses', () => {
+  it('delivers whole frames from a reordered stream with duplicates, and counts losses of a lossy one', () => {
     const frames = Array.from({ length: 120 }, (_, i) => ({
       data: Buffer.concat([
         Buffer.from([0, 0, 0, 1, i % 10 === 0 ? 0x65 : 0x61, 0x80]),

@@ -2,22 +2,25 @@ import { getPacketLength, isMagic, type MediaPacket, minPacketBytes, readPacket 
 import { SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
-/** What a datagram reader has seen. */
+/** Counters of a datagram reader. */
 export interface DatagramCounters {
   datagrams: number;
   packets: number;
-  /** Datagrams of which a part (or all) was no whole packet. */
+  /** Datagrams that were not completely made up of whole packets. */
   droppedDatagrams: number;
 }
 
-/** Settings of a datagram reader. */
+/** Options of a datagram reader. */
 export interface DatagramReaderOptions {
-  /** The body shares the datagram's bytes. */
+  /** Called for each packet, whose body is a view of the datagram. */
   onPacket: (packet: MediaPacket) => void;
   simBytes?: SimBytes | undefined;
 }
 
-/** Packets of one UDP peer: usually one a datagram; several in one are read too, truncated ones are dropped. */
+/**
+ * Reader of the packets of one UDP peer: usually one per datagram, but several are supported. Truncated ones are
+ * dropped.
+ */
 export class DatagramReader {
   readonly counters: DatagramCounters = { datagrams: 0, packets: 0, droppedDatagrams: 0 };
   readonly #onPacket: (packet: MediaPacket) => void;
@@ -28,19 +31,19 @@ export class DatagramReader {
     this.#simLength = new SimLengthDetector(options.simBytes);
   }
 
-  /** Width of the SIM field, null until it is known. */
+  /** Width of the SIM field; null until it is known. */
   get simBytes(): SimBytes | null {
     return this.#simLength.simBytes;
   }
 
-  /** Takes one datagram. */
+  /** Reads one datagram. */
   push(datagram: Buffer): void {
     this.counters.datagrams++;
     const end = datagram.length;
     let at = 0;
     while (at < end) {
       if (end - at < minPacketBytes || !isMagic(datagram, at)) break;
-      // A truncated datagram fits neither width to its end; it must not fix one.
+      // A truncated datagram matches neither width up to its end, and must not determine one.
       const simBytes = this.#simLength.detect(datagram, at, end, true);
       if (typeof simBytes !== 'number') break;
       const length = getPacketLength(datagram, at, end, simBytes);

@@ -1,11 +1,11 @@
-/** No device reorders deeper. */
+/** Maximum reorder depth of real devices. */
 const maxReorderDepth = 4;
-/** Frames without a step back after which timestamps are taken for decoding times. */
+/** Number of frames without a backward step after which timestamps are treated as decoding times. */
 const risingFramesLimit = 24;
 
 /**
- * Decoding times from presentation times. Without B frames they are equal. With them the i-th frame gets the
- * (i - depth)-th smallest presentation time, so that times rise and composition times are never negative.
+ * Estimates decoding times from presentation times. Without B frames they are equal. Otherwise the i-th frame gets the
+ * (i - depth)-th smallest presentation time, so times increase and composition times are never negative.
  */
 export class DtsEstimator {
   #declaredDepth = 0;
@@ -15,7 +15,7 @@ export class DtsEstimator {
   #risingRun = 0;
   #lastDts = -1;
 
-  /** Reorder depth as the stream states it. */
+  /** Sets the reorder depth declared by the stream. */
   setReorderDepth(depth: number): void {
     const limitedDepth = Math.min(maxReorderDepth, depth);
     if (limitedDepth === this.#declaredDepth) return;
@@ -23,13 +23,13 @@ export class DtsEstimator {
     this.#applyDepth(limitedDepth);
   }
 
-  /** The stream's order starts again; the output does not go back. */
+  /** Restarts the order of the stream; output times do not go back. */
   restart(): void {
     this.#applyDepth(this.#declaredDepth);
     this.#recent = [];
   }
 
-  /** The decoding time of the next frame in coded order, in whole ms, above that of the frame before. */
+  /** Returns the decoding time of the next frame in coded order, in whole ms, always above the previous one. */
   nextDts(pts: number, frameMs: number): number {
     this.#observe(pts);
     let dts = pts;

@@ -13,9 +13,11 @@ export interface DemuxedTag {
 const fileHeaderBytes = 13;
 const startCode = Buffer.from([0, 0, 0, 1]);
 
-/** FLV bytes to tags, for tests and tools. Throws when the bytes are no FLV or a previous tag size is wrong. */
+/**
+ * Parses FLV bytes into tags, for tests and tools. Throws when the bytes are not FLV or a previous tag size is wrong.
+ */
 export class FlvDemuxer {
-  /** The tracks announced by the file header, null before it. */
+  /** Tracks declared by the file header; null before it was read. */
   header: { video: boolean; audio: boolean } | null = null;
   readonly #onTag: (tag: DemuxedTag) => void;
   #pending: Buffer = Buffer.alloc(0);
@@ -32,7 +34,8 @@ export class FlvDemuxer {
         this.#pending = data;
         return;
       }
-      if (data.toString('latin1', 0, 3) !== 'FLV' || data.readUInt32BE(9) !== 0) throw new TypeError('no FLV header');
+      if (data.toString('latin1', 0, 3) !== 'FLV' || data.readUInt32BE(9) !== 0)
+        throw new TypeError('missing FLV header');
       const flags = data[4] ?? 0;
       this.header = { video: (flags & 1) !== 0, audio: (flags & 4) !== 0 };
       at = fileHeaderBytes;
@@ -53,24 +56,24 @@ export class FlvDemuxer {
   }
 }
 
-/** All tags of FLV bytes. */
+/** Returns all tags of FLV bytes. */
 export function demuxFlv(flv: Buffer): DemuxedTag[] {
   const tags: DemuxedTag[] = [];
   new FlvDemuxer((tag) => tags.push(tag)).push(flv);
   return tags;
 }
 
-/** A video tag's body taken apart. */
+/** Parsed body of a video tag. */
 export interface DemuxedVideo {
   codec: VideoCodec;
   isKeyFrame: boolean;
   isSequenceHeader: boolean;
   compositionMs: number;
-  /** The record, or length-prefixed NAL units. */
+  /** The decoder configuration record, or length-prefixed NAL units. */
   data: Buffer;
 }
 
-/** Reads a video tag: AVC, codec id 12, or enhanced FLV with hvc1; null for anything else. */
+/** Parses a video tag: AVC, codec id 12, or enhanced FLV with hvc1. Returns null for anything else. */
 export function readVideoTag(body: Buffer): DemuxedVideo | null {
   const first = body[0] ?? 0;
   const isKeyFrame = ((first >> 4) & 7) === 1;
@@ -92,7 +95,7 @@ export function readVideoTag(body: Buffer): DemuxedVideo | null {
   };
 }
 
-/** The parameter sets of an AVC or HEVC decoder configuration record. */
+/** Returns the parameter sets of an AVC or HEVC decoder configuration record. */
 export function readParameterSets(codec: VideoCodec, record: Buffer): Buffer[] {
   const units: Buffer[] = [];
   let at = codec === 'h264' ? 5 : 23;
@@ -123,7 +126,7 @@ function appendUnits(parts: Buffer[], data: Buffer): void {
   }
 }
 
-/** The video of an FLV stream as an Annex B elementary stream, for tools that read no H.265 in FLV. */
+/** Extracts the video of an FLV stream as an Annex B elementary stream, for tools without support for H.265 in FLV. */
 export function flvToAnnexB(flv: Buffer): { codec: VideoCodec | null; data: Buffer; timestampsMs: number[] } {
   const parts: Buffer[] = [];
   const timestampsMs: number[] = [];
@@ -142,7 +145,7 @@ export function flvToAnnexB(flv: Buffer): { codec: VideoCodec | null; data: Buff
   return { codec, data: Buffer.concat(parts), timestampsMs };
 }
 
-/** The AAC of an FLV stream as ADTS. */
+/** Extracts the AAC of an FLV stream as ADTS. */
 export function flvToAdts(flv: Buffer): Buffer {
   const parts: Buffer[] = [];
   let config: AacConfig | null = null;

@@ -1,6 +1,6 @@
 import { createTag, type FlvTag } from './flv-tag.ts';
 
-/** A value of onMetaData. */
+/** Value in onMetaData. */
 export type AmfValue = number | boolean | string;
 
 const encodeText = (value: string): Buffer => {
@@ -16,7 +16,7 @@ function encodeAmf(value: AmfValue): Buffer {
   return bytes;
 }
 
-/** The script tag `onMetaData` with an AMF0 ECMA array; undefined values are left out. */
+/** Creates the script tag `onMetaData` with an AMF0 ECMA array. Omits undefined values. */
 export function createScriptTag(values: Readonly<Record<string, AmfValue | undefined>>, timestampMs = 0): FlvTag {
   const entries = Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
   const count = Buffer.alloc(5);

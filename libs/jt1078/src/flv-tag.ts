@@ -7,34 +7,34 @@ export const tagHeaderBytes = 11;
 export const tagTrailerBytes = 4;
 
 /**
- * Who gets a tag: `audio` is what browsers play (AAC or MP3, the camera's own or transcoded), `audioCopy` the camera's
- * G.711 for `audio=copy`. A camera that sends AAC or MP3 itself has only `audio` tags, good for both.
+ * Track of a tag. `audio` is playable in browsers (AAC or MP3, from the camera or transcoded), `audioCopy` is the
+ * camera's G.711 for `audio=copy`. A camera that sends AAC or MP3 has only `audio` tags, which serve both.
  */
 export type FlvTrack = 'script' | 'video' | 'audio' | 'audioCopy';
 
-/** What is known about a tag besides its bytes. */
+/** Properties of a tag besides its bytes. */
 export interface TagFlags {
   isKeyFrame?: boolean;
   isSequenceHeader?: boolean;
   isDisposable?: boolean;
 }
 
-/** One FLV tag, made once and written to every viewer. */
+/** One FLV tag, encoded once and written to every viewer. */
 export class FlvTag {
   readonly type: number;
   readonly track: FlvTrack;
-  /** On the stream's clock. */
+  /** Time on the stream's clock. */
   readonly timestampMs: number;
   readonly isKeyFrame: boolean;
   readonly isSequenceHeader: boolean;
-  /** A picture that no other refers to: may be left out for a slow viewer without harm to the rest. */
+  /** True for a picture that no other refers to, which may be dropped for a slow viewer. */
   readonly isDisposable: boolean;
-  /** Header with `timestampMs`, body, previous tag size: the whole tag for a viewer on the stream's own clock. */
+  /** The whole tag for a viewer on the stream's own clock: header with `timestampMs`, body, previous tag size. */
   readonly wire: Buffer;
   #bodyAndTrailer: Buffer | null = null;
   #legacy: FlvTag | null = null;
 
-  /** A tag whose body of `bodyLength` bytes is still to be written, at `TAG_HEADER_BYTES` of `wire`. */
+  /** Creates a tag whose body of `bodyLength` bytes is yet to be written, at `tagHeaderBytes` of `wire`. */
   constructor(track: FlvTrack, timestampMs: number, bodyLength: number, flags: TagFlags = {}) {
     this.track = track;
     this.type = track === 'video' ? FlvTagType.VIDEO : track === 'script' ? FlvTagType.SCRIPT : FlvTagType.AUDIO;
@@ -56,20 +56,20 @@ export class FlvTag {
     return this.wire.subarray(tagHeaderBytes, this.wire.length - tagTrailerBytes);
   }
 
-  /** Body and previous tag size, a view of `wire`: follows a viewer's own 11-byte header (`writeTagHeader`). */
+  /** Body and previous tag size, a view of `wire`. Follows a viewer's own 11-byte header (`writeTagHeader`). */
   get bodyAndTrailer(): Buffer {
     this.#bodyAndTrailer ??= this.wire.subarray(tagHeaderBytes);
     return this.#bodyAndTrailer;
   }
 
-  /** The same tag in another form, made on first use and then shared. */
+  /** Returns the same tag in another form, created on first use and then shared. */
   getLegacyForm(create: () => FlvTag): FlvTag {
     this.#legacy ??= create();
     return this.#legacy;
   }
 }
 
-/** A tag with the given body. */
+/** Creates a tag with the given body. */
 export function createTag(track: FlvTrack, timestampMs: number, body: readonly Uint8Array[], flags?: TagFlags): FlvTag {
   const tag = new FlvTag(
     track,
@@ -86,8 +86,8 @@ export function createTag(track: FlvTrack, timestampMs: number, body: readonly U
 }
 
 /**
- * Writes the 11-byte header of a tag for a viewer whose clock says `timestampMs` (32 bits, the extension byte holds the
- * upper 8); `tag.rest` follows it. Gives the offset after it.
+ * Writes the 11-byte header of a tag for a viewer whose time is `timestampMs` (32 bits, the extension byte holds the
+ * upper 8). Write `bodyAndTrailer` after it. Returns the offset after the header.
  */
 export function writeTagHeader(
   target: Buffer,
@@ -103,6 +103,6 @@ export function writeTagHeader(
   return offset + tagHeaderBytes;
 }
 
-/** The first 13 bytes of an FLV stream. The flags are a promise: players wait for each announced track. */
+/** Creates the first 13 bytes of an FLV stream. The flags are binding: players wait for each declared track. */
 export const createFlvHeader = (tracks: { video: boolean; audio: boolean }): Buffer =>
   Buffer.from([0x46, 0x4c, 0x56, 1, (tracks.video ? 1 : 0) | (tracks.audio ? 4 : 0), 0, 0, 0, 9, 0, 0, 0, 0]);

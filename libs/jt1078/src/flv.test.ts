@@ -6,16 +6,16 @@ import { createScriptTag } from './flv-script.ts';
 import { createFlvHeader, createTag, tagHeaderBytes, writeTagHeader } from './flv-tag.ts';
 import { createVideoSequenceHeader, toLegacyHevcTag, writeFrameHeader } from './flv-video.ts';
 
-describe('FLV', () => {
+describe('FLV encoding', () => {
   it.each([
     [true, false, '01'],
     [false, true, '04'],
     [true, true, '05'],
-  ])('file header: video %s, audio %s', (video, audio, flags) => {
+  ])('encodes a file header with video %s, audio %s', (video, audio, flags) => {
     expect(createFlvHeader({ video, audio }).toString('hex')).toBe(`464c5601${flags}0000000900000000`);
   });
 
-  it('tag: header, body, previous tag size', () => {
+  it('encodes a tag as header, body and previous tag size', () => {
     const tag = createTag('video', 0x01020304, [Buffer.from('1700', 'hex'), Buffer.from('aa', 'hex')], {
       isKeyFrame: true,
     });
@@ -31,7 +31,7 @@ describe('FLV', () => {
     [16_777_216, '00000001'],
     [0x7fffffff, 'ffffff7f'],
     [0x80000000, '00000080'],
-  ])("a viewer's own header has 32-bit time: %i", (timestampMs, hex) => {
+  ])("writes a viewer's own tag header with 32-bit time %i", (timestampMs, hex) => {
     const tag = createTag('audio', 5, [Buffer.from('af01', 'hex')]);
     const target = Buffer.alloc(2 + tagHeaderBytes);
     expect(writeTagHeader(target, 2, tag, timestampMs)).toBe(2 + tagHeaderBytes);
@@ -42,7 +42,7 @@ describe('FLV', () => {
     expect(read).toMatchObject({ type: 8, timestampMs });
   });
 
-  it('script tag: golden bytes, undefined left out', () => {
+  it('encodes a script tag without undefined values', () => {
     const tag = createScriptTag({ duration: 0, hasAudio: false, framerate: undefined, encoder: 'x' });
     expect(tag.body.toString('hex')).toBe(
       '02000a' +
@@ -57,7 +57,7 @@ describe('FLV', () => {
     );
   });
 
-  it('audio tags: golden bytes', () => {
+  it('encodes audio tags', () => {
     expect(createAacSequenceHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 0).body.toString('hex')).toBe(
       'af001408',
     );
@@ -68,7 +68,7 @@ describe('FLV', () => {
     expect(createMp3Tag(Buffer.from('fffb', 'hex'), header, 0).body.toString('hex')).toBe('2ffffb');
   });
 
-  it('video tags: H.264, H.265 enhanced and as codec id 12', () => {
+  it('encodes video tags in H.264, enhanced H.265 and codec id 12', () => {
     const record = Buffer.from('01aabb', 'hex');
     expect(createVideoSequenceHeader('h264', record, 0).body.toString('hex')).toBe('170000000001aabb');
     const header = createVideoSequenceHeader('h265', record, 7);
@@ -89,7 +89,7 @@ describe('FLV', () => {
     expect(toLegacyHevcTag(avc)).toBe(avc);
   });
 
-  it('the demuxer reads tags from chunks of any size, and refuses what is no FLV', () => {
+  it('demuxes tags from chunks of any size and rejects bytes that are not FLV', () => {
     const bytes = Buffer.concat([
       createFlvHeader({ video: true, audio: true }),
       createScriptTag({ duration: 0 }).wire,
@@ -107,7 +107,7 @@ describe('FLV', () => {
     expect(() => demuxFlv(bytes)).toThrow(/previous tag size/);
   });
 
-  it('reads video tags back', () => {
+  it('parses encoded video tags', () => {
     expect(readVideoTag(Buffer.from('2701000028aa', 'hex'))).toMatchObject({
       codec: 'h264',
       isKeyFrame: false,

@@ -16,12 +16,12 @@ interface Row extends Partial<PacketFields> {
 
 interface AssembledFrames {
   assembler: FrameAssembler;
-  /** Body as hex, with `!` when pictures were lost before. */
+  /** Body as hex, prefixed with `!` after a loss of pictures. */
   frames: string[];
   push: (rows: readonly Row[]) => void;
 }
 
-/** Rows count up in sequence unless they say otherwise. */
+/** Pushes rows, whose sequence increments unless specified. */
 function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}): AssembledFrames {
   const frames: string[] = [];
   const assembler = new FrameAssembler({
@@ -42,7 +42,7 @@ function assemble(rows: readonly Row[], options: { maxFrameBytes?: number } = {}
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
 
 describe('FrameAssembler', () => {
-  it('joins first, middle and last; M is not looked at', () => {
+  it('joins first, middle and last packets, ignoring M', () => {
     const train = (marker: boolean): Row[] => [
       { subpackage: firstMark, marker, body: bytes('01') },
       { subpackage: middleMark, marker, body: bytes('02') },
@@ -52,7 +52,7 @@ describe('FrameAssembler', () => {
     expect(assemble(train(true)).frames).toEqual(['01020304']);
   });
 
-  it('keeps I, P and B in one slot: a new first ends the train before it', () => {
+  it('handles I, P and B as one kind: a new first packet ends the previous frame', () => {
     const { frames, assembler } = assemble([
       { dataType: 0, subpackage: firstMark, body: bytes('01') },
       { dataType: 1, subpackage: firstMark, body: bytes('02') },
@@ -62,7 +62,7 @@ describe('FrameAssembler', () => {
     expect(assembler.counters.brokenFrames).toBe(1);
   });
 
-  it('lets audio stand inside a train, with the common sequence counter', () => {
+  it('accepts audio between the packets of a frame, with a shared sequence counter', () => {
     const { frames } = assemble([
       { subpackage: firstMark, body: bytes('01') },
       { ...audioDataType, body: bytes('aa') },
@@ -71,7 +71,7 @@ describe('FrameAssembler', () => {
     expect(frames).toEqual(['aa', '0102']);
   });
 
-  it('accepts counters by kind and counters by frame too', () => {
+  it('accepts counters per kind and counters per frame', () => {
     const byKind = assemble([
       { sequence: 0, body: bytes('01') },
       { ...audioDataType, sequence: 0, body: bytes('aa') },
@@ -88,7 +88,7 @@ describe('FrameAssembler', () => {
     expect(byFrame.frames).toEqual(['010203', '04']);
   });
 
-  it('ignores a counter that says nothing, after a while', () => {
+  it('ignores an unusable counter after some packets', () => {
     const rows = Array.from({ length: 80 }, (): Row[] => [
       { sequence: 0, subpackage: firstMark, body: bytes('01') },
       { sequence: 0, subpackage: lastMark, body: bytes('02') },
@@ -97,7 +97,7 @@ describe('FrameAssembler', () => {
     expect(frames.slice(-20)).toEqual(Array.from({ length: 20 }, () => '0102'));
   });
 
-  it('drops a packet that comes twice, at once or after a few others', () => {
+  it('drops a packet repeated immediately or after a few others', () => {
     const train: Row[] = [
       { sequence: 8, subpackage: atomicMark, body: bytes('08'), timestamp: 0 },
       { sequence: 9, subpackage: firstMark, body: bytes('01') },
@@ -119,7 +119,7 @@ describe('FrameAssembler', () => {
     }
   });
 
-  it('takes the packets of a camera that restarts its counter', () => {
+  it('accepts the packets of a camera that restarts its counter', () => {
     const frame = (sequence: number, timestamp: number): Row => ({
       sequence,
       timestamp,
@@ -131,7 +131,7 @@ describe('FrameAssembler', () => {
     expect(assembler.counters.repeatedPackets).toBe(0);
   });
 
-  it('takes the same recording again after its counter has run on', () => {
+  it('accepts the same recording again after its counter has advanced', () => {
     const recording = Array.from({ length: 200 }, (_, sequence): Row => ({ sequence, body: Buffer.from([sequence]) }));
     expect(assemble([...recording, ...recording]).frames).toHaveLength(400);
   });
@@ -150,7 +150,7 @@ describe('FrameAssembler', () => {
     ['first', [1, 2, 3]],
     ['middle', [0, 2, 3]],
     ['last', [0, 1, 3]],
-  ])('drops a frame whose %s is lost, and says so on the next', (_case, present) => {
+  ])('drops a frame whose %s packet is lost, and marks the next one', (_case, present) => {
     const train: Row[] = [
       { sequence: 10, subpackage: firstMark, body: start(0x61, 0x9a) },
       { sequence: 11, subpackage: middleMark, body: bytes('02') },
@@ -166,7 +166,7 @@ describe('FrameAssembler', () => {
   it.each([
     ['H.264', 0x01],
     ['H.265', 0x00],
-  ])('goes on after a loss inside a frame that no other refers to (%s)', (_case, first) => {
+  ])('continues after a loss inside a non-reference frame (%s)', (_case, first) => {
     const { frames } = assemble([
       { sequence: 10, subpackage: firstMark, body: start(first, 0x9a) },
       { sequence: 12, subpackage: lastMark, body: bytes('03') },
@@ -175,7 +175,7 @@ describe('FrameAssembler', () => {
     expect(frames).toEqual(['04']);
   });
 
-  it('holds a loss between frames for a lost picture', () => {
+  it('treats a loss between frames as a lost picture', () => {
     expect(
       assemble([
         { sequence: 1, body: bytes('01') },
@@ -184,7 +184,7 @@ describe('FrameAssembler', () => {
     ).toEqual(['01', '!02']);
   });
 
-  it('drops a middle or last without a first, once for each train', () => {
+  it('drops middle and last packets without a first, counted once per frame', () => {
     const { frames, assembler } = assemble([
       { subpackage: middleMark, body: bytes('01') },
       { subpackage: middleMark, body: bytes('02') },
@@ -195,7 +195,7 @@ describe('FrameAssembler', () => {
     expect(assembler.counters.brokenFrames).toBe(1);
   });
 
-  it('keeps several channels and SIMs on one connection apart', () => {
+  it('separates channels and SIMs on one connection', () => {
     const { frames } = assemble([
       { channel: 1, subpackage: firstMark, body: bytes('01') },
       { channel: 2, subpackage: firstMark, body: bytes('11') },
@@ -207,7 +207,7 @@ describe('FrameAssembler', () => {
     expect(frames).toEqual(['1112', '0102', '2122']);
   });
 
-  it('takes a second channel that counts by itself for no gap of the first', () => {
+  it('does not count a gap for a second channel with its own counter', () => {
     const { frames, assembler } = assemble([
       { channel: 1, sequence: 500, subpackage: firstMark, body: bytes('01') },
       { channel: 2, sequence: 9, body: bytes('11') },
@@ -218,7 +218,7 @@ describe('FrameAssembler', () => {
     expect(assembler.counters.sequenceGaps).toBe(0);
   });
 
-  it('bounds a frame in size and age', () => {
+  it('limits a frame in size and age', () => {
     const part = { subpackage: middleMark, body: Buffer.alloc(400) };
     const large = assemble([{ ...part, subpackage: firstMark }, part, part, { body: bytes('01') }], {
       maxFrameBytes: 1000,
@@ -234,7 +234,7 @@ describe('FrameAssembler', () => {
     expect(expiring.assembler.counters.brokenFrames).toBe(1);
   });
 
-  it('groups by timestamp when all marks are 0 although frames are cut, from the first frame on', () => {
+  it('groups packets by timestamp from the first frame when frames are split with all marks 0', () => {
     const full = (first: Buffer): Buffer => Buffer.concat([first, Buffer.alloc(950 - first.length, 0x55)]);
     const frame = (timestamp: number): Row[] => [
       { timestamp, subpackage: atomicMark, body: full(start(0x65, 0x88)) },
@@ -251,7 +251,7 @@ describe('FrameAssembler', () => {
     expect(frames.map((hex) => hex.length / 2)).toEqual([1, 1907, 1907, 1907]);
   });
 
-  it('keeps slices of one picture together when it groups by timestamp', () => {
+  it('joins slices of one picture when it groups by timestamp', () => {
     const cut = [
       { body: Buffer.concat([start(0x65, 0x88), Buffer.alloc(944, 0x55)]) },
       { body: Buffer.alloc(9, 0x66) },
@@ -266,7 +266,7 @@ describe('FrameAssembler', () => {
     expect(frames.slice(1)).toEqual([removeSpaces('00000001619a01 00000001611a02'), '00000001619a03']);
   });
 
-  it('does not hold back large whole frames of a device that cuts nothing', () => {
+  it('does not delay large whole frames of a device that splits none', () => {
     const whole = (i: number): Row => ({
       timestamp: i * 40,
       body: Buffer.concat([start(0x61, 0x9a), Buffer.alloc(3000, i + 1)]),
@@ -275,7 +275,7 @@ describe('FrameAssembler', () => {
     expect(frames.length).toBe(20);
   });
 
-  it('emits a frame that only waits for its successor when none comes', () => {
+  it('emits a frame that waits for its successor after a timeout', () => {
     const { frames, assembler } = assemble([
       { body: Buffer.concat([start(0x65, 0x88), Buffer.alloc(900, 1)]), nowMs: 0 },
     ]);
@@ -284,7 +284,7 @@ describe('FrameAssembler', () => {
     expect(frames.length).toBe(1);
   });
 
-  it('takes frames from zero-length bodies and transparent data', () => {
+  it('emits frames from empty bodies and transparent data', () => {
     const { frames } = assemble([{ body: Buffer.alloc(0) }, { dataType: 4, payloadType: 91, body: bytes('7e') }]);
     expect(frames).toEqual(['', '7e']);
   });

@@ -7,7 +7,7 @@ import { SequenceTracker } from './sequence-tracker.ts';
 import { DataType, type MediaKind, SubpackageMark } from './tables.ts';
 import { hasSlice, startsAccessUnit } from './video-codec.ts';
 
-/** What an assembler has seen. */
+/** Counters of an assembler. */
 export interface AssemblerCounters {
   frames: number;
   brokenFrames: number;
@@ -16,14 +16,14 @@ export interface AssemblerCounters {
   repeatedPackets: number;
 }
 
-/** Settings of an assembler; only `onFrame` is needed. */
+/** Options of an assembler. Only `onFrame` is required. */
 export interface AssemblerOptions {
   onFrame: (frame: MediaFrame) => void;
   maxFrameBytes?: number | undefined;
   maxFrameAgeMs?: number | undefined;
 }
 
-/** One (SIM, channel). */
+/** State of one (SIM, channel). */
 interface Channel {
   sim: string;
   channel: number;
@@ -31,29 +31,29 @@ interface Channel {
   video: PendingFrame;
   audio: PendingFrame;
   transparent: PendingFrame;
-  /** Audio and video may have counters of their own. */
+  /** Recent packets by kind, as audio and video may have separate counters. */
   recent: Record<MediaKind, RecentPackets>;
-  /** `marks`: subpackage marks mean something. `timestamps`: all are 0 although frames are cut. */
+  /** `marks`: subpackage marks are valid. `timestamps`: all marks are 0 although frames are split. */
   markMode: 'unknown' | 'marks' | 'timestamps';
   wholeFrames: number;
   hasLostVideo: boolean;
-  /** The rest of a train whose beginning is gone. */
+  /** True while packets belong to a frame whose beginning was lost. */
   isOrphan: boolean;
 }
 
-/** Channels of one connection; more are not real. */
+/** Maximum number of channels of one connection; more are not plausible. */
 const maxChannels = 32;
-/** While marks are unknown, an atomic body from this size on may be the first part of a frame. */
+/** Size from which an atomic body may be the first part of a frame, while the validity of marks is unknown. */
 const minSplitBodyBytes = 500;
-/** So many large atomic bodies that turned out to be whole frames show that marks mean something. */
+/** Number of large atomic bodies that proved to be whole frames after which marks are considered valid. */
 const trustMarksAfterFrames = 8;
-/** A frame that only waits for its successor waits no longer. */
+/** Maximum wait of a frame that waits only for its successor. */
 const openEndedTimeoutMs = 300;
 
 /**
- * Joins the packets of one connection (or UDP peer) to frames, by (SIM, channel) and kind. Goes by the subpackage mark
- * and the common sequence counter; by timestamp only when all marks are 0 although frames are cut. M is not looked at.
- * Drops repeated packets, which some terminals send over TCP as well.
+ * Joins the packets of one connection (or UDP peer) into frames, by (SIM, channel) and kind. Uses the subpackage mark
+ * and the shared sequence counter, or the timestamp when frames are split with all marks 0. Ignores M. Drops repeated
+ * packets, which some terminals send even over TCP.
  */
 export class FrameAssembler {
   readonly #onFrame: (frame: MediaFrame) => void;
@@ -82,7 +82,7 @@ export class FrameAssembler {
     };
   }
 
-  /** Takes the next packet, in sequence order; `nowMs` is any steady clock. */
+  /** Handles the next packet in sequence order. `nowMs` is any monotonic clock. */
   push(packet: MediaPacket, nowMs: number): void {
     const channel = this.#getOrCreateChannel(packet);
     const kind = toMediaKind(packet.dataType);
@@ -107,7 +107,7 @@ export class FrameAssembler {
     else this.#pushNext(channel, kind, packet, nowMs);
   }
 
-  /** Drops what has been pending for too long, and emits what has waited long enough for a successor. */
+  /** Drops frames that have been pending too long, and emits those that have waited long enough for a successor. */
   expire(nowMs: number): void {
     for (const channel of this.#channels) {
       for (const kind of ['video', 'audio', 'transparent'] as const) {
@@ -119,7 +119,7 @@ export class FrameAssembler {
     }
   }
 
-  /** The connection has ended: emits what only waited for its successor, drops the rest. */
+  /** Handles the end of the connection: emits frames that waited only for a successor and drops the rest. */
   flush(): void {
     for (const channel of this.#channels) {
       for (const kind of ['video', 'audio', 'transparent'] as const) {
@@ -143,8 +143,8 @@ export class FrameAssembler {
   }
 
   /**
-   * Packets are missing. When the next one continues the same train, only that frame has lost a part; otherwise there is
-   * no telling what was lost.
+   * Handles missing packets. If the next packet continues the same frame, only that frame has lost a part. Otherwise it
+   * is unknown what was lost.
    */
   #onGap(channel: Channel, packet: MediaPacket, kind: MediaKind, isContinuation: boolean): void {
     const { video } = channel;
@@ -157,7 +157,7 @@ export class FrameAssembler {
     }
   }
 
-  /** Drops a frame of which a part is missing. */
+  /** Drops a frame with a missing part. */
   #dropBroken(channel: Channel, kind: MediaKind, isOnlyLoss: boolean): void {
     const pending = channel[kind];
     this.#broken++;
@@ -181,7 +181,7 @@ export class FrameAssembler {
 
   #pushNext(channel: Channel, kind: MediaKind, packet: MediaPacket, nowMs: number): void {
     const pending = channel[kind];
-    // Without a usable counter, a new timestamp is the only sign that a beginning was lost.
+    // Without a usable counter, only a new timestamp shows that a beginning was lost.
     if (pending.isActive && !this.#sequences.isUsable && !pending.hasSameTimestamp(packet)) {
       this.#dropBroken(channel, kind, false);
     }
@@ -209,7 +209,7 @@ export class FrameAssembler {
     if (channel.video.isActive) this.#finish(channel, 'video');
   }
 
-  /** Video with mark 0 from a device of which no other mark has been seen. */
+  /** Handles video with mark 0 of a device that has not sent any other mark. */
   #pushUnmarked(channel: Channel, packet: MediaPacket, nowMs: number): void {
     const { video } = channel;
     const startsUnit = startsWithStartCode(packet.body);
@@ -239,7 +239,7 @@ export class FrameAssembler {
     }
   }
 
-  /** True when an unmarked packet goes on with the pending frame. */
+  /** Returns true when an unmarked packet continues the pending frame. */
   #isContinuation(channel: Channel, packet: MediaPacket, startsUnit: boolean): boolean {
     if (!channel.video.hasSameTimestamp(packet)) return false;
     if (!startsUnit) return true;

@@ -15,14 +15,14 @@ const lengthPrefixBytes = 4;
 const sliceTypeB = 1;
 const sliceTypeI = 2;
 
-/** One frame taken apart without copying; reused from frame to frame. */
+/** Structure of one frame, scanned without copying. The object is reused from frame to frame. */
 export class FrameScan {
   slices = 0;
   parameterSets = 0;
   isRandomAccess = false;
-  /** The first slice is the first of a picture. */
+  /** True if the first slice is the first of a picture. */
   isPictureStart = false;
-  /** Parameter sets go into the output too. */
+  /** True if the output includes parameter sets. */
   includesParameterSets = false;
   readonly #index = new NalIndex();
   readonly #roles: UnitRole[] = [];
@@ -40,8 +40,8 @@ export class FrameScan {
   }
 
   /**
-   * Takes a frame apart; gives its codec, null when it has no NAL units or no known codec. Parameter sets tell the codec,
-   * whatever the payload type says; without them it is the one in use.
+   * Scans a frame and returns its codec, or null without NAL units or a known codec. Parameter sets determine the
+   * codec, whatever the payload type. Without them the current codec applies.
    */
   scan(data: Buffer, current: VideoCodec | null, declared: VideoCodec | null): VideoCodec | null {
     const index = this.#index;
@@ -69,7 +69,7 @@ export class FrameScan {
     return this.#data.subarray(this.#index.start(index), this.#index.end(index));
   }
 
-  /** Length of the frame as length-prefixed units, without what FLV does not want. */
+  /** Returns the length of the frame as length-prefixed units, without units that do not belong in FLV. */
   outputBytes(): number {
     let bytes = 0;
     for (let i = 0; i < this.count; i++) {
@@ -78,7 +78,7 @@ export class FrameScan {
     return bytes;
   }
 
-  /** Writes the length-prefixed units; gives the offset after them. */
+  /** Writes the length-prefixed units and returns the offset after them. */
   write(target: Buffer, offset: number): number {
     let at = offset;
     for (let i = 0; i < this.count; i++) {
@@ -92,7 +92,7 @@ export class FrameScan {
     return at;
   }
 
-  /** No other picture refers to this one. */
+  /** Returns true if no other picture refers to this one. */
   isDisposable(subLayers: number): boolean {
     for (let i = 0; i < this.count; i++) {
       const start = this.#index.start(i);
@@ -104,14 +104,17 @@ export class FrameScan {
     return true;
   }
 
-  /** The first slice is a B slice (H.264; H.265 states its reorder depth). */
+  /** Returns true if the first slice is a B slice (H.264 only, as H.265 declares its reorder depth). */
   isBSlice(): boolean {
     return (
       this.#codec === 'h264' && this.#firstSlice >= 0 && readH264SliceType(this.unit(this.#firstSlice)) === sliceTypeB
     );
   }
 
-  /** No IDR, but decoding may begin here: a recovery point, or intra slices in what the terminal calls an I frame. */
+  /**
+   * Returns true if decoding can begin here without an IDR: at a recovery point, or at intra slices in a frame that the
+   * terminal declares as I.
+   */
   canStartGop(dataType: number): boolean {
     if (this.#hasRecoveryPoint) return true;
     if (this.#codec !== 'h264' || dataType !== DataType.I || this.#firstSlice < 0) return false;

@@ -1,4 +1,4 @@
-/** ITU-T G.711 tables, made once. */
+/** Precomputed ITU-T G.711 tables. */
 const aLawTable = Int16Array.from({ length: 256 }, (_, code) => decodeALawCode(code));
 const muLawTable = Int16Array.from({ length: 256 }, (_, code) => decodeMuLawCode(code));
 
@@ -32,26 +32,26 @@ function encodeMuLawSample(sample: number): number {
   return ~(sign | (exponent << 4) | mantissa) & 0xff;
 }
 
-/** G.711 A-law (payload type 6) to 16-bit samples. */
+/** Decodes G.711 A-law (payload type 6) to 16-bit samples. */
 export const decodeG711A = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => aLawTable[code] ?? 0);
 
-/** G.711 mu-law (payload type 7) to 16-bit samples. */
+/** Decodes G.711 mu-law (payload type 7) to 16-bit samples. */
 export const decodeG711U = (data: Uint8Array): Int16Array => Int16Array.from(data, (code) => muLawTable[code] ?? 0);
 
-/** 16-bit samples to G.711 A-law (payload type 6). */
+/** Encodes 16-bit samples as G.711 A-law (payload type 6). */
 export const encodeG711A = (pcm: Int16Array): Buffer => Buffer.from(Uint8Array.from(pcm, encodeALawSample).buffer);
 
-/** 16-bit samples to G.711 mu-law (payload type 7). */
+/** Encodes 16-bit samples as G.711 mu-law (payload type 7). */
 export const encodeG711U = (pcm: Int16Array): Buffer => Buffer.from(Uint8Array.from(pcm, encodeMuLawSample).buffer);
 
-/** 16-bit samples as little-endian bytes, ffmpeg's `s16le`. */
+/** Converts 16-bit samples to little-endian bytes, ffmpeg's `s16le`. */
 export function toS16le(pcm: Int16Array): Buffer {
   const bytes = Buffer.allocUnsafe(pcm.length * 2);
   for (let i = 0; i < pcm.length; i++) bytes.writeInt16LE(pcm[i] ?? 0, i * 2);
   return bytes;
 }
 
-/** Little-endian bytes as 16-bit samples. */
+/** Converts little-endian bytes to 16-bit samples. */
 export function fromS16le(bytes: Buffer): Int16Array {
   const pcm = new Int16Array(bytes.length >> 1);
   for (let i = 0; i < pcm.length; i++) pcm[i] = bytes.readInt16LE(i * 2);

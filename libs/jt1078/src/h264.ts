@@ -1,6 +1,6 @@
 import { BitReader, unescapeNal } from './nal-units.ts';
 
-/** What a sequence parameter set says about the pictures. */
+/** Picture properties declared by a sequence parameter set. */
 export interface SpsInfo {
   profile: number;
   level: number;
@@ -9,11 +9,13 @@ export interface SpsInfo {
   chromaFormat: number;
   bitDepthLuma: number;
   bitDepthChroma: number;
-  /** Pictures that may precede another in coded order and follow it on screen; null when the stream does not say. */
+  /**
+   * Maximum number of pictures that precede another in coded order and follow it in display order; null if undeclared.
+   */
   reorderFrames: number | null;
-  /** Temporal sub-layers (H.265), 1 in H.264. */
+  /** Number of temporal sub-layers (H.265); 1 in H.264. */
   subLayers: number;
-  /** RFC 6381. */
+  /** Codec string of RFC 6381. */
   codecString: string;
 }
 
@@ -31,7 +33,7 @@ export const H264Nal = {
 } as const;
 
 const highProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
-/** No real picture is larger; protects arithmetic from hostile parameter sets. */
+/** Larger than any real picture; protects the arithmetic from hostile parameter sets. */
 const maxSidePixels = 16_384;
 
 function skipScalingLists(reader: BitReader, count: number): void {
@@ -107,7 +109,7 @@ function skipHrd(reader: BitReader): void {
   reader.skip(20);
 }
 
-/** max_num_reorder_frames of the VUI (annex E), or null. */
+/** Reads max_num_reorder_frames of the VUI (annex E). Returns null if it is absent or invalid. */
 function readReorderFrames(reader: BitReader): number | null {
   if (reader.bit() === 1 && reader.bits(8) === 255) reader.skip(32); // aspect ratio
   if (reader.bit() === 1) reader.skip(1); // overscan
@@ -133,7 +135,7 @@ function readReorderFrames(reader: BitReader): number | null {
   return reader.isOverrun || frames > 16 ? null : frames;
 }
 
-/** Parses an H.264 sequence parameter set (7.3.2.1.1), or gives null when it makes no sense. */
+/** Parses an H.264 sequence parameter set (7.3.2.1.1). Returns null when it is invalid. */
 export function parseH264Sps(nal: Uint8Array): SpsInfo | null {
   const rbsp = unescapeNal(nal);
   const [, profile = 0, constraints = 0, level = 0] = rbsp;
@@ -163,7 +165,7 @@ export function parseH264Sps(nal: Uint8Array): SpsInfo | null {
   };
 }
 
-/** slice_type of a slice: 0 P, 1 B, 2 I (modulo 5), or -1 when it cannot be read. */
+/** Returns the slice_type of a slice: 0 P, 1 B, 2 I (modulo 5), or -1 when it cannot be read. */
 export function readH264SliceType(nal: Uint8Array): number {
   const reader = new BitReader(unescapeNal(nal.subarray(0, 16)), 1);
   reader.unsigned();
@@ -171,7 +173,7 @@ export function readH264SliceType(nal: Uint8Array): number {
   return reader.isOverrun || type > 9 ? -1 : type % 5;
 }
 
-/** True when an SEI unit is (begins with) a recovery point message. */
+/** Returns true when an SEI unit begins with a recovery point message. */
 export function isRecoveryPoint(nal: Uint8Array): boolean {
   return nal[1] === 6;
 }
@@ -179,7 +181,7 @@ export function isRecoveryPoint(nal: Uint8Array): boolean {
 const encodeLengthPrefixed = (units: readonly Buffer[]): Buffer[] =>
   units.flatMap((unit) => [Buffer.from([unit.length >> 8, unit.length & 0xff]), unit]);
 
-/** AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1) of the parameter sets as received. */
+/** Encodes the AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3.1) of the parameter sets as received. */
 export function encodeAvcDecoderConfiguration(sps: readonly Buffer[], pps: readonly Buffer[], info: SpsInfo): Buffer {
   const [first = Buffer.alloc(4)] = sps;
   const parts = [

@@ -17,12 +17,12 @@ export const H265Nal = {
   SEI_SUFFIX: 40,
 } as const;
 
-/** NAL unit type of an H.265 unit from its first header byte. */
+/** Returns the NAL unit type from the first header byte of an H.265 unit. */
 export const getH265NalType = (headerByte: number): number => (headerByte >> 1) & 0x3f;
 
 const maxSidePixels = 16_384;
 
-/** The 12 bytes of general profile, tier and level: SPS bytes 3 to 14 without emulation bytes. */
+/** Returns the 12 bytes of general profile, tier and level: SPS bytes 3 to 14 without emulation bytes. */
 const profileBytes = (rbsp: Uint8Array): Uint8Array => rbsp.subarray(3, 15);
 
 function reverseBits(value: number): number {
@@ -31,7 +31,7 @@ function reverseBits(value: number): number {
   return reversed;
 }
 
-/** RFC 6381 string of ISO/IEC 14496-15 annex E.3. */
+/** Formats the RFC 6381 string of ISO/IEC 14496-15 annex E.3. */
 function formatCodecString(rbsp: Uint8Array): string {
   const bytes = Buffer.from(profileBytes(rbsp));
   const [first = 0] = bytes;
@@ -54,7 +54,7 @@ function skipSubLayerProfiles(reader: BitReader, subLayersMinus1: number): void 
   }
 }
 
-/** Parses an H.265 sequence parameter set (7.3.2.2), or gives null when it makes no sense. */
+/** Parses an H.265 sequence parameter set (7.3.2.2). Returns null when it is invalid. */
 export function parseH265Sps(nal: Uint8Array): SpsInfo | null {
   const rbsp = unescapeNal(nal);
   if (rbsp.length < 16) return null;
@@ -92,7 +92,7 @@ export function parseH265Sps(nal: Uint8Array): SpsInfo | null {
   };
 }
 
-/** sps_max_num_reorder_pics of the highest sub-layer. */
+/** Reads sps_max_num_reorder_pics of the highest sub-layer. */
 function readReorderPictures(reader: BitReader, subLayersMinus1: number): number | null {
   const first = reader.bit() === 1 ? 0 : subLayersMinus1;
   let reorder = 0;
@@ -104,7 +104,7 @@ function readReorderPictures(reader: BitReader, subLayersMinus1: number): number
   return reorder > 16 ? null : reorder;
 }
 
-/** HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) of the parameter sets as received. */
+/** Encodes the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) of the parameter sets as received. */
 export function encodeHevcDecoderConfiguration(
   vps: readonly Buffer[],
   sps: readonly Buffer[],

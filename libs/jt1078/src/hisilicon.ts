@@ -1,6 +1,8 @@
 const headerBytes = 4;
 
-/** True when a frame begins with `00 01 LL 00`, LL half of what follows; any codec may carry it. */
+/**
+ * Returns true when a frame begins with `00 01 LL 00`, where LL is half the length of the rest. Any codec may have it.
+ */
 export function hasHisiliconHeader(frame: Uint8Array): boolean {
   return (
     frame.length > headerBytes &&
@@ -11,13 +13,13 @@ export function hasHisiliconHeader(frame: Uint8Array): boolean {
   );
 }
 
-/** The frame without its Hisilicon header, as a view. */
+/** Returns the frame without its Hisilicon header, as a view. */
 export const stripHisiliconHeader = (frame: Buffer): Buffer =>
   hasHisiliconHeader(frame) ? frame.subarray(headerBytes) : frame;
 
-/** The frame with a Hisilicon header; its length byte holds even lengths below 512 only. */
+/** Adds a Hisilicon header to a frame. Its length byte supports only even lengths below 512. */
 export function addHisiliconHeader(frame: Uint8Array): Buffer {
   if (frame.length % 2 !== 0 || frame.length > 510)
-    throw new RangeError('a Hisilicon frame has an even length up to 510');
+    throw new RangeError('a Hisilicon frame must have an even length up to 510');
   return Buffer.concat([Buffer.from([0, 1, frame.length / 2, 0]), frame]);
 }

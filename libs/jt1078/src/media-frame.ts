@@ -1,24 +1,24 @@
 import type { MediaKind, SimBytes } from './tables.ts';
 
-/** A whole frame as the terminal sent it. `data` is valid only inside the callback that hands it out. */
+/** Complete frame as sent by the terminal. `data` is valid only inside the callback that receives the frame. */
 export interface MediaFrame {
   kind: MediaKind;
   sim: string;
   simBytes: SimBytes;
   channel: number;
   payloadType: number;
-  /** As in the packets; decide by NAL type instead, as the nibble may lie. */
+  /** Data type of the packets. It may be wrong, so decide by NAL type instead. */
   dataType: number;
   /** Device timestamp in two halves; 0 for transparent data. */
   timestampHigh: number;
   timestampLow: number;
   lastIFrameIntervalMs: number | null;
   lastFrameIntervalMs: number | null;
-  /** Packets the frame came in. */
+  /** Number of packets that carried the frame. */
   packets: number;
-  /** Arrival of the last packet, as handed to `push`. */
+  /** Arrival time of the last packet, as passed to `push`. */
   arrivalMs: number;
-  /** Video that later frames may refer to was lost before this frame: what follows decodes only from the next key frame. */
+  /** True if reference video was lost before this frame: decoding resumes only at the next key frame. */
   discontinuity: boolean;
   data: Buffer;
 }

@@ -1,4 +1,4 @@
-/** One MPEG audio frame's header (layer III and the others). */
+/** Header of one MPEG audio frame (layer III or another). */
 export interface Mp3Header {
   sampleRate: number;
   channels: number;
@@ -7,7 +7,7 @@ export interface Mp3Header {
 
 const sampleRates = [44_100, 48_000, 32_000];
 
-/** Parses an MPEG audio frame header, or gives null when none stands at the start. */
+/** Parses the MPEG audio frame header at the start. Returns null when there is none. */
 export function parseMp3(data: Uint8Array): Mp3Header | null {
   const [first = 0, second = 0, third = 0, fourth = 0] = data;
   if (data.length < 4 || first !== 0xff || (second & 0xe0) !== 0xe0) return null;

@@ -1,14 +1,14 @@
 const startCode = Buffer.from([0, 0, 1]);
-/** More units than this in one frame are no picture; keeps hostile frames cheap. */
+/** Maximum number of units in one frame. More are not plausible, and the limit bounds the cost of hostile frames. */
 const maxUnits = 1024;
 
 /**
- * NAL units of an Annex B frame as offsets: 3- and 4-byte start codes, trailing zeros (padding) left out. Reused from
- * frame to frame, so that scanning allocates nothing.
+ * Offsets of the NAL units of an Annex B frame: 3- and 4-byte start codes, without trailing zeros (padding). The object
+ * is reused from frame to frame, so scanning allocates nothing.
  */
 export class NalIndex {
   count = 0;
-  /** The frame had more units than any real one. */
+  /** True if the frame had more units than the maximum. */
   isOverfull = false;
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
@@ -42,14 +42,14 @@ export class NalIndex {
   }
 }
 
-/** NAL units of an Annex B frame, as views of it. */
+/** Returns the NAL units of an Annex B frame, as views. */
 export function splitNalUnits(data: Buffer): Buffer[] {
   const index = new NalIndex();
   index.scan(data);
   return Array.from({ length: index.count }, (_, i) => data.subarray(index.start(i), index.end(i)));
 }
 
-/** True when the bytes begin with a 3- or 4-byte start code (or more zeros before it). */
+/** Returns true when the bytes begin with a 3- or 4-byte start code, or with more zeros before it. */
 export function startsWithStartCode(data: Uint8Array): boolean {
   if (data[0] !== 0 || data[1] !== 0) return false;
   let at = 2;
@@ -73,7 +73,9 @@ export function unescapeNal(nal: Uint8Array): Uint8Array {
   return rbsp.subarray(0, length);
 }
 
-/** Reads bits and Exp-Golomb codes; past the end it gives 0 and sets `isOverrun`, so hostile bytes cannot throw. */
+/**
+ * Reader of bits and Exp-Golomb codes. Past the end it returns 0 and sets `isOverrun`, so hostile bytes cannot throw.
+ */
 export class BitReader {
   isOverrun = false;
   readonly #data: Uint8Array;
@@ -106,7 +108,7 @@ export class BitReader {
     if (this.#at > this.#data.length * 8) this.isOverrun = true;
   }
 
-  /** ue(v) */
+  /** Reads ue(v). */
   unsigned(): number {
     let zeros = 0;
     while (this.bit() === 0) {
@@ -119,7 +121,7 @@ export class BitReader {
     return 2 ** zeros - 1 + this.bits(zeros);
   }
 
-  /** se(v) */
+  /** Reads se(v). */
   signed(): number {
     const code = this.unsigned();
     return code % 2 === 0 ? -code / 2 : (code + 1) / 2;

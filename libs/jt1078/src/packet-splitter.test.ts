@@ -45,7 +45,7 @@ const inChunks = (bytes: Buffer, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
 
 describe('PacketSplitter', () => {
-  it('splits by the length field: a magic inside a body cuts nothing', () => {
+  it('splits by the length field, ignoring a magic inside a body', () => {
     const inner = packet({ sequence: 99 });
     const bytes = Buffer.concat([
       packet({ sequence: 1, body: Buffer.concat([slice(), inner]) }),
@@ -54,14 +54,14 @@ describe('PacketSplitter', () => {
     expect(split([bytes]).sequences).toEqual([1, 2]);
   });
 
-  it('hands out a packet as soon as it is complete, not with the next one', () => {
+  it('emits a packet as soon as it is complete, without waiting for the next one', () => {
     const { splitter, sequences } = split([packet({ sequence: 1 }), packet({ sequence: 2 })], false);
     splitter.push(packet({ sequence: 3 }));
     expect(sequences).toEqual([1, 2, 3]);
     expect(splitter.pendingBytes).toBe(0);
   });
 
-  it('does not wait for 30 bytes of a transparent packet, the shortest there is', () => {
+  it('does not wait for 30 bytes of a transparent packet, the shortest kind', () => {
     const transparent = { payloadType: 91, dataType: 4, body: Buffer.alloc(0) };
     const { sequences } = split(
       [packet({ sequence: 1 }), packet({ sequence: 2 }), packet({ ...transparent, sequence: 3 })],
@@ -70,7 +70,7 @@ describe('PacketSplitter', () => {
     expect(sequences).toEqual([1, 2, 3]);
   });
 
-  it('takes empty bodies and bodies up to the limit of the length field', () => {
+  it('accepts bodies from empty to the limit of the length field', () => {
     const bytes = Buffer.concat(
       [0, 1401, 65_535, 0].map((length, sequence) => packet({ sequence, body: Buffer.alloc(length) })),
     );
@@ -78,7 +78,7 @@ describe('PacketSplitter', () => {
       expect(split(inChunks(bytes, size)).sequences).toEqual([0, 1, 2, 3]);
   });
 
-  it('takes the magic with its top bit set', () => {
+  it('accepts the magic with its top bit set', () => {
     const odd = packet({ sequence: 2 });
     odd[0] = 0xb0;
     expect(split([Buffer.concat([packet({ sequence: 1 }), odd, packet({ sequence: 3 })])]).sequences).toEqual([
@@ -91,7 +91,7 @@ describe('PacketSplitter', () => {
     ['6 bytes that begin with two zero bytes', { sim: '1003' }, '000000001003'],
     ['10 bytes', ten, ten.sim],
     ['10 bytes with an IMEI', { simBytes: 10 as const, sim: '860112345678901' }, '00000860112345678901'],
-  ])('tells the SIM width: %s', (_case, fields, sim) => {
+  ])('detects a SIM width of %s', (_case, fields, sim) => {
     const audio = { dataType: 3, payloadType: 6, body: Buffer.alloc(320, 0xd5) };
     const bytes = Buffer.concat([
       packet({ ...fields, ...audio, sequence: 0 }),
@@ -113,8 +113,8 @@ describe('PacketSplitter', () => {
     }
   });
 
-  it('decides at once when one width is impossible, and by the end of the data when the connection falls silent', () => {
-    // Read with 6 bytes this has data type 5.
+  it('detects the width immediately if the other is impossible, or by the end of the data when the connection is quiet', () => {
+    // Read with a 6-byte SIM this has data type 5.
     const impossibleWithSix = Buffer.from(
       '3031636481e200760000086649607758216401100000018f000000000028002800050000000161',
       'hex',
@@ -124,12 +124,12 @@ describe('PacketSplitter', () => {
     expect(split([lone]).sequences).toEqual([5]);
   });
 
-  it('keeps the width for the connection', () => {
+  it('retains the width for the connection', () => {
     const { splitter } = split([packet({ ...ten }), packet({ ...ten, sequence: 1 })]);
     expect(splitter.simBytes).toBe(10);
   });
 
-  it('finds the next packet after garbage, with magics in the garbage, and counts what it skipped', () => {
+  it('finds the next packet after garbage that contains magics, and counts the skipped bytes', () => {
     const garbage = Buffer.concat([
       Buffer.from('garbage'),
       Buffer.from('30316364'),
@@ -151,9 +151,9 @@ describe('PacketSplitter', () => {
     }
   });
 
-  it('does not believe garbage that begins with the magic: its length would swallow the next packets', () => {
+  it('skips garbage that begins with the magic, whose length would swallow the next packets', () => {
     const garbage = packet({ sequence: 3, body: slice(...Buffer.alloc(600)) }).subarray(0, 200);
-    garbage[10] = 0xca; // no digit of a terminal number
+    garbage[10] = 0xca; // not a digit of a terminal number
     const bytes = Buffer.concat([
       packet({ sequence: 1 }),
       packet({ sequence: 2 }),
@@ -176,14 +176,14 @@ describe('PacketSplitter', () => {
     expect(split([bytes]).sequences).toEqual([2, 3]);
   });
 
-  it('survives one bad packet: a data type that does not exist costs that packet only', () => {
+  it('loses only the packet with an invalid data type', () => {
     const bad = packet({ sequence: 2 });
     bad[15] = 0x90;
     const bytes = Buffer.concat([packet({ sequence: 1 }), bad, packet({ sequence: 3 }), packet({ sequence: 4 })]);
     expect(split([bytes]).sequences).toEqual([1, 3, 4]);
   });
 
-  it('gives up on a peer that never sends a packet, and on garbage without end', () => {
+  it('gives up on a peer that never sends a packet, and on endless garbage', () => {
     const neverValid = split([Buffer.alloc(70_000, 0x41)]);
     expect(neverValid.splitter.giveUpReason).toBe('noPacket');
     const later = split([packet({ sequence: 1 }), packet({ sequence: 2 }), Buffer.alloc(1_100_000, 0x41)]);
@@ -193,7 +193,7 @@ describe('PacketSplitter', () => {
     expect(later.splitter.pendingBytes).toBe(0);
   });
 
-  it('hands out nothing after close, which may be called inside the callback', () => {
+  it('emits nothing after close, which may be called inside the callback', () => {
     const sequences: number[] = [];
     const splitter: PacketSplitter = new PacketSplitter({
       simBytes: 6,
@@ -207,7 +207,7 @@ describe('PacketSplitter', () => {
     expect(sequences).toEqual([1]);
   });
 
-  it('gives the same packets whatever the chunks', () => {
+  it('emits the same packets regardless of chunk sizes', () => {
     const random = seededRandom(7);
     const bytes = Buffer.concat(
       Array.from({ length: 60 }, (_, sequence) => {
@@ -221,7 +221,7 @@ describe('PacketSplitter', () => {
     for (let size = 1; size < 130; size++) expect(split(inChunks(bytes, size)).bodies).toEqual(whole.bodies);
   });
 
-  it('never throws and stays bounded on random and mutated bytes', () => {
+  it('neither throws nor buffers without limit on random and modified bytes', () => {
     const good = Buffer.concat(
       Array.from({ length: 20 }, (_, sequence) => packet({ sequence, body: Buffer.alloc(50, sequence) })),
     );
@@ -243,7 +243,7 @@ describe('PacketSplitter', () => {
     );
   });
 
-  it('runs random bytes through the whole way to tags without a throw', () => {
+  it('converts random bytes to tags without throwing', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(4), fc.nat(3), fc.nat(127), fc.uint8Array({ maxLength: 80 })), { maxLength: 40 }),
@@ -270,7 +270,7 @@ const describeShared = hasShared ? describe : describe.skip;
 describeShared('stream vectors', () => {
   const vectors = hasShared ? readVectors() : { packets: [], streams: [], byte_vectors: [] };
 
-  it('splits every stream vector as stated, whatever the chunks', () => {
+  it('splits every stream vector as specified, regardless of chunk sizes', () => {
     expect(vectors.streams.length).toBeGreaterThan(0);
     for (const { id, hex, expect: stated } of vectors.streams) {
       const bytes = Buffer.from(hex, 'hex');
@@ -283,7 +283,7 @@ describeShared('stream vectors', () => {
     }
   });
 
-  it('tells the SIM width of every packet vector when it comes twice on a connection', () => {
+  it('detects the SIM width of every packet vector that is sent twice on a connection', () => {
     for (const { id, hex, expect: stated } of vectors.packets) {
       const bytes = Buffer.from(hex, 'hex');
       const seen = split([bytes, bytes]);

@@ -2,10 +2,10 @@ import { getPacketLength, isMagic, type MediaPacket, minPacketBytes, readPacket 
 import { isBcd, matchPacket, SimLengthDetector } from './sim-length.ts';
 import type { SimBytes } from './tables.ts';
 
-/** Why a connection should be closed: never a valid packet, or too many bytes in a row that belong to none. */
+/** Reason to close a connection: no valid packet at the beginning, or too much consecutive garbage. */
 export type GiveUpReason = 'noPacket' | 'tooMuchGarbage';
 
-/** What a splitter has seen since its connection began. */
+/** Counters of a splitter since the beginning of its connection. */
 export interface SplitterCounters {
   packets: number;
   bytes: number;
@@ -13,15 +13,15 @@ export interface SplitterCounters {
   resyncs: number;
 }
 
-/** Settings of a splitter; only `onPacket` is needed. */
+/** Options of a splitter. Only `onPacket` is required. */
 export interface SplitterOptions {
-  /** The packet and its body are valid only inside the callback. */
+  /** Called for each packet. The packet and its body are valid only inside the callback. */
   onPacket: (packet: MediaPacket) => void;
-  /** Set when known; detected from the first packets otherwise. */
+  /** SIM width if known; otherwise it is detected from the first packets. */
   simBytes?: SimBytes | undefined;
-  /** Garbage before the first packet after which to give up. */
+  /** Limit of garbage before the first packet. */
   maxLeadingGarbageBytes?: number | undefined;
-  /** Garbage in a row after which to give up. */
+  /** Limit of consecutive garbage. */
   maxGarbageBytes?: number | undefined;
 }
 
@@ -29,8 +29,9 @@ const magicTail = Buffer.from([0x31, 0x63, 0x64]);
 const emptyBuffer = Buffer.alloc(0);
 
 /**
- * Splits the bytes of one TCP connection into packets by the length field (a body may contain the magic). Whole packets
- * are parsed in the chunk they came in; only one that is cut by a chunk's end is copied, so memory is bounded by it.
+ * Splits the bytes of one TCP connection into packets by the length field, as a body may contain the magic. Whole
+ * packets are parsed within their chunk. Only a packet that crosses the end of a chunk is copied, which bounds the
+ * memory.
  */
 export class PacketSplitter {
   readonly counters: SplitterCounters = { packets: 0, bytes: 0, skippedBytes: 0, resyncs: 0 };
@@ -45,7 +46,7 @@ export class PacketSplitter {
   #carry: Buffer = emptyBuffer;
   #carryStart = 0;
   #carryEnd = 0;
-  /** Bytes without which the carried ones say nothing new. */
+  /** Number of further bytes without which the carried-over ones cannot be parsed. */
   #neededBytes = minPacketBytes;
   readonly #simCopy = Buffer.alloc(10);
   #sim = '';
@@ -57,22 +58,22 @@ export class PacketSplitter {
     this.#maxGarbage = options.maxGarbageBytes ?? 1_048_576;
   }
 
-  /** Width of the SIM field, null until it is known. */
+  /** Width of the SIM field; null until it is known. */
   get simBytes(): SimBytes | null {
     return this.#simLength.simBytes;
   }
 
-  /** Set when the connection should be closed; later bytes are ignored. */
+  /** Set when the connection should be closed; further bytes are ignored. */
   get giveUpReason(): GiveUpReason | null {
     return this.#giveUpReason;
   }
 
-  /** Bytes kept for the next chunk. */
+  /** Number of bytes carried over to the next chunk. */
   get pendingBytes(): number {
     return this.#carryEnd - this.#carryStart;
   }
 
-  /** Takes the next bytes of the connection. */
+  /** Parses the next bytes of the connection. */
   push(chunk: Buffer): void {
     if (this.#isDone()) return;
     this.counters.bytes += chunk.length;
@@ -93,13 +94,13 @@ export class PacketSplitter {
     if (!this.#isDone() && parsedTo < chunk.length) this.#carryOver(chunk, parsedTo, chunk.length);
   }
 
-  /** The connection has ended or fallen silent: whole packets that only waited for the next magic come out. */
+  /** Emits complete packets that waited only for the next magic. Call it when the connection is quiet or has ended. */
   flush(): void {
     if (this.#isDone() || this.#carryEnd === this.#carryStart) return;
     this.#carryStart = this.#parse(this.#carry, this.#carryStart, this.#carryEnd, true);
   }
 
-  /** No packet comes out any more; may be called inside the callback. */
+  /** Stops emitting packets; may be called inside the callback. */
   close(): void {
     this.#isClosed = true;
     this.#carry = emptyBuffer;
@@ -116,7 +117,7 @@ export class PacketSplitter {
     if (this.#carryEnd + size > this.#carry.length) {
       const held = this.#carryEnd - this.#carryStart;
       const source = this.#carry;
-      // Twice the need, so that moving the rest to the front is rare.
+      // Twice the needed size, so that moving the rest to the front is rare.
       if (source.length < (held + size) * 2) this.#carry = Buffer.allocUnsafeSlow(Math.max(4096, (held + size) * 2));
       source.copy(this.#carry, 0, this.#carryStart, this.#carryEnd);
       this.#carryStart = 0;
@@ -126,7 +127,7 @@ export class PacketSplitter {
     this.#carryEnd += size;
   }
 
-  /** Emits every whole packet, gives the position of what is left, and sets how much is missing. */
+  /** Emits every complete packet, returns the position of the rest, and sets the number of missing bytes. */
   #parse(buffer: Buffer, from: number, end: number, isEnd: boolean): number {
     let at = from;
     while (!this.#isDone()) {
@@ -149,7 +150,7 @@ export class PacketSplitter {
         return at;
       }
       const length = getPacketLength(buffer, at, end, simBytes);
-      // Garbage may begin with the magic: its length would swallow packets that follow it.
+      // Garbage may begin with the magic, and its length would swallow the following packets.
       if (length === 0 || !this.#isSimNumber(buffer, at + 8, Math.min(at + 8 + simBytes, end))) {
         this.#resync();
         continue;
@@ -190,7 +191,7 @@ export class PacketSplitter {
     this.#simLength.reset();
   }
 
-  /** Looks for a magic that has another one where its packet ends; gives the position reached. */
+  /** Searches for a magic whose packet is followed by another magic. Returns the position reached. */
   #findNextPacket(buffer: Buffer, from: number, end: number, isEnd: boolean): number {
     let at = from;
     while (this.#giveUpReason === null) {
@@ -214,7 +215,7 @@ export class PacketSplitter {
     return at;
   }
 
-  /** Ends the search when a packet stands at `at`; gives the number of bytes missing to tell, 0 when it is clear. */
+  /** Ends the search when `at` is the start of a packet. Returns the number of bytes missing for a decision, or 0. */
   #verify(buffer: Buffer, at: number, end: number, isEnd: boolean): number {
     let missing = 0;
     const knownSimBytes = this.#simLength.simBytes;

@@ -8,7 +8,7 @@ import { DataType, getPayloadTypeName, SubpackageMark } from './tables.ts';
 
 fc.configureGlobal(propertySettings);
 
-// Written by hand from JT/T 1078-2016 table 19.
+// Encoded by hand from JT/T 1078-2016 table 19.
 const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
   [
     'video, I frame, 6-byte SIM',
@@ -40,7 +40,7 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
     removeSpaces('30316364 81 06 ffff 00000000014482607571 02 30 0000010000000001 0002 d5d5'),
   ],
   [
-    'transparent data has neither time nor intervals',
+    'transparent data without time and intervals',
     {
       sim: '1',
       channel: 0,
@@ -53,8 +53,8 @@ const golden: [string, Parameters<typeof encodePacket>[0], string][] = [
   ],
 ];
 
-describe('packet (JT/T 1078-2016 table 19)', () => {
-  it.each(golden)('%s: encodes to the golden bytes and back', (_case, fields, hex) => {
+describe('packet codec (JT/T 1078-2016 table 19)', () => {
+  it.each(golden)('encodes to the reference bytes and parses them: %s', (_case, fields, hex) => {
     const packet = encodePacket(fields);
     expect(packet.toString('hex')).toBe(hex);
     const parsed = parsePacket(packet, fields.sim.length > 12 ? 10 : 6);
@@ -84,7 +84,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
     expect(parsePacket(packet, 6)).toMatchObject({ flags: 0, channel: 1 });
   });
 
-  it('gives null for a packet that is cut, and for data types that do not exist', () => {
+  it('returns null for a truncated packet and for undefined data types', () => {
     const packet = encodePacket({
       sim: '1',
       channel: 1,
@@ -99,7 +99,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
     expect(parsePacket(packet, 6)).toBeNull();
   });
 
-  it('refuses what does not fit', () => {
+  it('rejects fields that do not fit', () => {
     const fields = { sim: '1', channel: 1, payloadType: 98, dataType: 1, sequence: 0, body: Buffer.alloc(0) };
     expect(() => encodePacket({ ...fields, dataType: 5 })).toThrow(/data type 5/);
     expect(() => encodePacket({ ...fields, sim: '12a' })).toThrow(/SIM/);
@@ -108,7 +108,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
     expect(() => packetizeFrame({ ...fields, data: Buffer.alloc(1), maxBody: 0 })).toThrow(/maxBody/);
   });
 
-  it('names payload types as table 12 does', () => {
+  it('names payload types as in table 12', () => {
     expect([6, 8, 19, 26, 98, 99, 91].map(getPayloadTypeName)).toEqual([
       'G711A',
       'G726',
@@ -121,7 +121,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
     expect(getPayloadTypeName(110)).toBe('PT110');
   });
 
-  it('cuts a frame into first, middle and last, and sets the marker on the last', () => {
+  it('splits a frame into first, middle and last packets, with the marker on the last', () => {
     const frame = { sim: '1', channel: 1, payloadType: 98, dataType: 0, sequence: 65_534, timestamp: 5 };
     const marks = (bytes: number): number[][] =>
       packetizeFrame({ ...frame, data: Buffer.alloc(bytes) }).map((bytes) => {
@@ -141,7 +141,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
     ]);
   });
 
-  it('is the identity for generated packets of both SIM widths', () => {
+  it('parses every encoded packet of both SIM widths to equal fields', () => {
     const fields = fc.record({
       simBytes: fc.constantFrom(6 as const, 10 as const),
       digits: fc.bigInt({ min: 0n, max: 10n ** 12n - 1n }),
@@ -161,7 +161,7 @@ describe('packet (JT/T 1078-2016 table 19)', () => {
       fc.property(fields, ({ digits, ...rest }) => {
         const sim = digits.toString().padStart(rest.simBytes * 2, '0');
         const parsed = parsePacket(encodePacket({ ...rest, sim }), rest.simBytes);
-        if (!parsed) throw new Error('does not parse');
+        if (!parsed) throw new Error('could not parse the packet');
         const isVideo = rest.dataType <= DataType.B;
         expect({ ...parsed, body: [...parsed.body], timestamp: getPacketTimestamp(parsed) }).toMatchObject({
           ...rest,
@@ -180,16 +180,16 @@ const describeShared = hasShared ? describe : describe.skip;
 describeShared('packet vectors', () => {
   const vectors = hasShared ? readVectors() : { packets: [], streams: [], byte_vectors: [] };
 
-  it('has vectors', () => {
+  it('exist', () => {
     expect(vectors.packets.length).toBeGreaterThan(20);
     expect(vectors.byte_vectors.length).toBeGreaterThan(0);
   });
 
-  it('reads every packet vector as stated, and encodes it to the same bytes', () => {
+  it('parses every packet vector as specified and encodes it to the same bytes', () => {
     for (const { id, hex, expect: stated } of vectors.packets) {
       const bytes = Buffer.from(hex, 'hex');
       const packet = parsePacket(bytes, stated.sim_bytes);
-      if (!packet) throw new Error(`${id} does not parse`);
+      if (!packet) throw new Error(`could not parse ${id}`);
       const read = {
         id,
         v: packet.flags >> 6,
@@ -218,7 +218,7 @@ describeShared('packet vectors', () => {
     }
   });
 
-  it('reads every single-byte vector as stated', () => {
+  it('parses every single-byte vector as specified', () => {
     for (const { field, byte, expect: stated } of vectors.byte_vectors) {
       const at = Number(/byte (\d+)/.exec(field)?.[1]);
       const bytes = encodePacket({
@@ -231,7 +231,7 @@ describeShared('packet vectors', () => {
       });
       bytes[at] = byte;
       const packet = parsePacket(bytes, 6);
-      if (!packet) throw new Error('does not parse');
+      if (!packet) throw new Error('could not parse the packet');
       const read: Record<string, number> = {
         v: packet.flags >> 6,
         p: (packet.flags >> 5) & 1,
@@ -246,7 +246,7 @@ describeShared('packet vectors', () => {
     }
   });
 
-  it('uses the order of subpackage marks of the standard: 2 is last, 3 is middle', () => {
+  it('use the subpackage marks of the standard: 2 is last, 3 is middle', () => {
     expect(SubpackageMark).toEqual({ ATOMIC: 0, FIRST: 1, LAST: 2, MIDDLE: 3 });
   });
 });

@@ -1,20 +1,20 @@
 import { DataType, type SimBytes, SubpackageMark } from './tables.ts';
 
-/** The longest header: video with a 10-byte SIM. */
+/** Length of the longest header: video with a 10-byte SIM. */
 export const maxHeaderBytes = 34;
-/** The shortest packet: transparent data with a 6-byte SIM and an empty body. */
+/** Length of the shortest packet: transparent data with a 6-byte SIM and an empty body. */
 export const minPacketBytes = 18;
-/** The longest packet that the 16-bit length field can state. */
+/** Length of the longest packet that the 16-bit length field allows. */
 export const maxPacketBytes = maxHeaderBytes + 0xffff;
 
-/** One packet of JT/T 1078-2016 table 19. `body` is a view of the bytes that were parsed. */
+/** One packet of JT/T 1078-2016 table 19. `body` is a view of the parsed bytes. */
 export interface MediaPacket {
-  /** Byte 4: V, P, X, CC; normally 0x81 and ignored. */
+  /** Byte 4: V, P, X, CC; normally 0x81, ignored by the parser. */
   flags: number;
   marker: boolean;
   payloadType: number;
   sequence: number;
-  /** All digits of the BCD field, leading zeros kept. */
+  /** All digits of the BCD field, including leading zeros. */
   sim: string;
   simBytes: SimBytes;
   channel: number;
@@ -23,14 +23,14 @@ export interface MediaPacket {
   /** Upper and lower 32 bits of the timestamp; both 0 when there is none (transparent data). */
   timestampHigh: number;
   timestampLow: number;
-  /** Video only, else null. Informative: devices write nonsense here. */
+  /** Intervals of video, otherwise null. Informative only, as devices write arbitrary values. */
   lastIFrameIntervalMs: number | null;
   lastFrameIntervalMs: number | null;
   headerBytes: number;
   body: Buffer;
 }
 
-/** True where a packet can begin; the top bit of the first byte is ignored, as some devices set it. */
+/** Returns true where a packet may begin. Ignores the top bit of the first byte, which some devices set. */
 export function isMagic(buffer: Buffer, at: number): boolean {
   return (
     buffer[at + 1] === 0x31 &&
@@ -40,7 +40,7 @@ export function isMagic(buffer: Buffer, at: number): boolean {
   );
 }
 
-/** Header length for a data type and SIM width, or 0 when the data type does not exist. */
+/** Returns the header length for a data type and SIM width, or 0 for an undefined data type. */
 export function getHeaderLength(dataType: number, simBytes: SimBytes): number {
   if (dataType <= DataType.B) return 24 + simBytes;
   if (dataType === DataType.AUDIO) return 20 + simBytes;
@@ -48,8 +48,9 @@ export function getHeaderLength(dataType: number, simBytes: SimBytes): number {
 }
 
 /**
- * Total length of the packet at `at`; 0 when its header is impossible; negative when that many bytes are missing to
- * tell. Waits for no more than the header of the data type, as a transparent packet is shorter than a video header.
+ * Returns the total length of the packet at `at`, 0 when its header is invalid, or minus the number of bytes missing
+ * for a decision. Requires no more than the header of the data type, as a transparent packet is shorter than a video
+ * header.
  */
 export function getPacketLength(buffer: Buffer, at: number, end: number, simBytes: SimBytes): number {
   const markAt = at + simBytes + 9;
@@ -62,7 +63,7 @@ export function getPacketLength(buffer: Buffer, at: number, end: number, simByte
   return header + (((buffer[bodyAt - 2] ?? 0) << 8) | (buffer[bodyAt - 1] ?? 0));
 }
 
-/** Parses the packet at `at`, which must be complete and of the given SIM width. `sim` may hand in the known digits. */
+/** Parses the packet at `at`, which must be complete and of the given SIM width. `sim` may supply the known digits. */
 export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?: string): MediaPacket {
   const afterSim = at + 8 + simBytes;
   const mark = buffer[afterSim + 1] ?? 0;
@@ -91,24 +92,24 @@ export function readPacket(buffer: Buffer, at: number, simBytes: SimBytes, sim?:
   };
 }
 
-/** Parses one packet at the start of `buffer`, or gives null when it is no complete packet of that SIM width. */
+/** Parses one packet at the start of `buffer`. Returns null unless it is a complete packet of that SIM width. */
 export function parsePacket(buffer: Buffer, simBytes: SimBytes): MediaPacket | null {
   if (buffer.length < minPacketBytes || !isMagic(buffer, 0)) return null;
   const length = getPacketLength(buffer, 0, buffer.length, simBytes);
   return length <= 0 || length > buffer.length ? null : readPacket(buffer, 0, simBytes);
 }
 
-/** The whole 64-bit timestamp of a packet, or null for transparent data, which has none. */
+/** Returns the 64-bit timestamp of a packet, or null for transparent data, which has none. */
 export function getPacketTimestamp(packet: MediaPacket): bigint | null {
   if (packet.dataType === DataType.TRANSPARENT) return null;
   return (BigInt(packet.timestampHigh) << 32n) | BigInt(packet.timestampLow);
 }
 
-/** Fields of a packet to be written; what is left out is 0, and the marker true. */
+/** Fields of a packet to encode. Omitted numbers are 0, and an omitted marker is true. */
 export interface PacketFields {
   /** Digits only; left-padded with zeros to the SIM width. */
   sim: string;
-  /** 6 unless the SIM has more than 12 digits. */
+  /** 6 by default, 10 if the SIM has more than 12 digits. */
   simBytes?: SimBytes | undefined;
   channel: number;
   payloadType: number;
@@ -130,7 +131,7 @@ const clampInterval = (ms: number | null | undefined): number => Math.min(0xffff
 export function encodePacket(fields: PacketFields): Buffer {
   const simBytes = fields.simBytes ?? (fields.sim.length > 12 ? 10 : 6);
   const header = getHeaderLength(fields.dataType, simBytes);
-  if (header === 0) throw new RangeError(`data type ${fields.dataType} does not exist`);
+  if (header === 0) throw new RangeError(`data type ${fields.dataType} is undefined`);
   if (!/^\d+$/.test(fields.sim) || fields.sim.length > simBytes * 2) {
     throw new RangeError(`SIM must be 1 to ${simBytes * 2} digits`);
   }
@@ -156,14 +157,14 @@ export function encodePacket(fields: PacketFields): Buffer {
   return packet;
 }
 
-/** A frame to be cut into packets. `sequence` is that of the first packet. */
+/** Frame to split into packets. `sequence` is that of the first packet. */
 export interface FrameFields extends Omit<PacketFields, 'subpackage' | 'marker' | 'body'> {
   data: Uint8Array;
-  /** Longest body of one packet, 950 by the standard. */
+  /** Maximum body length of one packet, 950 by the standard. */
   maxBody?: number | undefined;
 }
 
-/** Cuts one frame into packets; the next frame's sequence is `sequence + packets.length` (modulo 65536). */
+/** Splits one frame into packets. The sequence of the next frame is `sequence + packets.length` (modulo 65536). */
 export function packetizeFrame(frame: FrameFields): Buffer[] {
   const { data, maxBody = 950, ...fields } = frame;
   if (!Number.isInteger(maxBody) || maxBody < 1 || maxBody > 0xffff) throw new RangeError('maxBody must be 1 to 65535');

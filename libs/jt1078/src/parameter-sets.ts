@@ -3,16 +3,19 @@ import { encodeHevcDecoderConfiguration, getH265NalType, H265Nal, parseH265Sps }
 import { BitReader, unescapeNal } from './nal-units.ts';
 import type { VideoCodec } from './video-codec.ts';
 
-/** The records count sequence parameter sets in 5 bits, picture parameter sets in 8, and lengths in 16. */
+/**
+ * Limit of the configuration records, which count sequence parameter sets in 5 bits, picture parameter sets in 8, and
+ * lengths in 16.
+ */
 const maxSets = 31;
 const maxSetBytes = 4096;
 
 type ParameterSetKind = 'vps' | 'sps' | 'pps';
 
-/** The parameter sets in force, by kind and id, and whether they have changed since the last sequence header. */
+/** Current parameter sets by kind and id, with a flag for changes since the last sequence header. */
 export class ParameterSets {
   info: SpsInfo | null = null;
-  /** A set is new or other than before. */
+  /** True if a set was added or changed. */
   isChanged = false;
   readonly #codec: VideoCodec;
   readonly #sets: Record<ParameterSetKind, Map<number, Buffer>> = { vps: new Map(), sps: new Map(), pps: new Map() };
@@ -26,7 +29,7 @@ export class ParameterSets {
     return this.info !== null && sps.size > 0 && pps.size > 0 && (this.#codec === 'h264' || vps.size > 0);
   }
 
-  /** Takes a parameter set as received (a view; copied when it is kept). */
+  /** Adds a parameter set as received: a view, copied when stored. */
   add(unit: Buffer): void {
     const kind = this.#detectKind(unit);
     if (kind === null || unit.length > maxSetBytes) return;
@@ -37,7 +40,7 @@ export class ParameterSets {
       const info = this.#codec === 'h264' ? parseH264Sps(unit) : parseH265Sps(unit);
       if (info === null) return;
       this.info = info;
-      // Picture parameter sets belong to their sequence parameter set and come again after a new one.
+      // Picture parameter sets belong to their sequence parameter set and are sent again after a new one.
       this.#sets.pps.clear();
     }
     if (sets.size >= maxSets && !sets.has(id)) sets.clear();
@@ -45,7 +48,7 @@ export class ParameterSets {
     this.isChanged = true;
   }
 
-  /** The decoder configuration record. */
+  /** Encodes the decoder configuration record. */
   encodeConfiguration(info: SpsInfo): Buffer {
     const setsOfKind = (kind: ParameterSetKind): Buffer[] => [...this.#sets[kind].values()];
     return this.#codec === 'h264'
@@ -65,7 +68,7 @@ export class ParameterSets {
 
   #readId(kind: ParameterSetKind, unit: Buffer): number {
     if (kind === 'vps') return (unit[2] ?? 0) >> 4;
-    // An H.265 sequence parameter set has its id behind the profile; devices have only one.
+    // In H.265 the id of a sequence parameter set follows the profile; devices have only one set.
     if (kind === 'sps' && this.#codec === 'h265') return 0;
     const at = kind === 'sps' ? 4 : this.#codec === 'h264' ? 1 : 2;
     return new BitReader(unescapeNal(unit.subarray(0, at + 8)), at).unsigned();

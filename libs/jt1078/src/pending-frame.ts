@@ -6,10 +6,10 @@ import type { MediaKind } from './tables.ts';
 const initialBufferBytes = 16_384;
 const units = new NalIndex();
 
-/** The train of packets that is being joined to one frame; its buffer is reused from frame to frame. */
+/** Frame that is being joined from its packets. Its buffer is reused from frame to frame. */
 export class PendingFrame {
   isActive = false;
-  /** Joined by timestamp, as the marks say nothing: complete as soon as its successor begins. */
+  /** True if joined by timestamp because the marks are invalid: complete as soon as its successor begins. */
   isOpenEnded = false;
   sequence = -1;
   startedMs = 0;
@@ -57,7 +57,7 @@ export class PendingFrame {
     return this.#first?.timestampLow === packet.timestampLow && this.#first.timestampHigh === packet.timestampHigh;
   }
 
-  /** What has been joined so far. */
+  /** Returns the bytes joined so far. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.length);
   }
@@ -68,12 +68,12 @@ export class PendingFrame {
     return first && createMediaFrame(this.#kind, first, this.bytes(), this.packets, this.lastMs, discontinuity);
   }
 
-  /** No other picture refers to this one, so its loss harms nothing else. */
+  /** Returns true if no other picture refers to this one, so its loss affects nothing else. */
   isNonReference(): boolean {
     units.scan(this.bytes());
     for (let i = 0; i < units.count; i++) {
       const byte = this.#buffer[units.start(i)] ?? 0xff;
-      // 00: H.265 TRAIL_N; 01: H.264 slice with nal_ref_idc 0; neither value means anything else in the other codec.
+      // 00: H.265 TRAIL_N; 01: H.264 slice with nal_ref_idc 0. Neither value has another meaning in the other codec.
       if (byte === 0 || byte === 1) return true;
     }
     return false;

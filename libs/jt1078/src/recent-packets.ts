@@ -1,11 +1,11 @@
 import type { MediaPacket } from './packet.ts';
 
-/** A repetition this many packets later is none: the counter has started again. */
+/** Distance in packets beyond which an equal packet is no repetition, because the counter was restarted. */
 const windowSize = 64;
 
 /**
- * Recognises repeated packets of one channel and kind by sequence, header and a sample of the body.
- * The sequence alone is not enough, as terminals restart it and some count frames.
+ * Detects repeated packets of one channel and kind by sequence, header and a sample of the body. The sequence alone is
+ * not sufficient, as terminals restart it and some count frames.
  */
 export class RecentPackets {
   readonly #sequences = new Int32Array(windowSize).fill(-1);
@@ -13,7 +13,7 @@ export class RecentPackets {
   readonly #positions = new Float64Array(windowSize);
   #position = 0;
 
-  /** Returns true for a repeated packet; remembers every other one. */
+  /** Returns true for a repeated packet, and records any other. */
   isRepeated(packet: MediaPacket): boolean {
     const { sequence } = packet;
     const slot = sequence % windowSize;
@@ -30,7 +30,10 @@ export class RecentPackets {
 
 const mixDigest = (digest: number, value: number): number => Math.imul(digest ^ value, 0x01000193);
 
-/** Compressed media differ at both ends of a body, so that eight bytes of each end are sample enough. */
+/**
+ * Hashes header fields and eight bytes of each end of the body. That is sufficient, as compressed media differ at both
+ * ends.
+ */
 function packetDigest({ body, timestampHigh, timestampLow, payloadType, dataType, subpackage }: MediaPacket): number {
   let digest = mixDigest(mixDigest(0x811c9dc5, timestampHigh), timestampLow);
   digest = mixDigest(digest, (payloadType << 8) | (dataType << 4) | subpackage);

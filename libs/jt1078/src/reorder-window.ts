@@ -1,6 +1,6 @@
 import type { MediaPacket } from './packet.ts';
 
-/** What a reorder window has seen. */
+/** Counters of a reorder window. */
 export interface ReorderCounters {
   packets: number;
   lost: number;
@@ -9,12 +9,12 @@ export interface ReorderCounters {
   restarts: number;
 }
 
-/** Settings of a reorder window. */
+/** Options of a reorder window. */
 export interface ReorderOptions {
   onPacket: (packet: MediaPacket) => void;
-  /** Packets a gap may hold back; a power of two up to 1024. */
+  /** Maximum number of packets delayed by a gap; a power of two up to 1024. */
   size?: number | undefined;
-  /** How long a gap may hold packets back. */
+  /** Maximum time for which a gap delays packets. */
   maxDelayMs?: number | undefined;
 }
 
@@ -23,21 +23,21 @@ interface WaitingPacket {
   arrivedMs: number;
 }
 
-/** Late packets that follow each other mean that the terminal has started its counter again. */
+/** Number of consecutive late packets that indicate a restarted counter. */
 const restartRunLength = 16;
-/** A packet that far away is no straggler. */
+/** Distance from which a packet is not considered late. */
 const maxSequenceDistance = 1024;
 
 /**
- * Puts the packets of one UDP peer in order by their sequence (modulo 65536), drops duplicates, and after `size` packets
- * or `maxDelayMs` takes a gap for a loss. Packets must own their bytes or share the datagram's.
+ * Sorts the packets of one UDP peer by sequence (modulo 65536) and drops duplicates. Treats a gap as a loss after
+ * `size` packets or `maxDelayMs`. Packets must own their bytes or be views of the datagram.
  */
 export class ReorderWindow {
   readonly counters: ReorderCounters = { packets: 0, lost: 0, duplicates: 0, late: 0, restarts: 0 };
   readonly #onPacket: (packet: MediaPacket) => void;
   readonly #maxDelayMs: number;
   readonly #slots: (WaitingPacket | undefined)[];
-  /** The last sequence emitted from each slot, to tell a duplicate from a straggler. */
+  /** Last sequence emitted from each slot, which distinguishes a duplicate from a late packet. */
   readonly #emitted: number[];
   #next = -1;
   #hasEmitted = false;
@@ -56,16 +56,16 @@ export class ReorderWindow {
     this.#emitted = Array.from({ length: size }, () => -1);
   }
 
-  /** When `expire` is due, or null while nothing waits. */
+  /** Time at which `expire` is due; null while no packet waits. */
   get deadlineMs(): number | null {
     return this.#deadlineMs;
   }
 
-  /** Takes a packet; it and those it was blocking come out by the callback. */
+  /** Adds a packet. Emits it and the packets that waited for it through the callback. */
   push(packet: MediaPacket, nowMs: number): void {
     this.counters.packets++;
     const { sequence } = packet;
-    // A terminal counts from 0: leave room for first packets that were overtaken.
+    // A terminal counts from 0, so leave room for first packets that were overtaken.
     if (this.#next < 0) this.#next = sequence < this.#slots.length ? 0 : sequence;
     const ahead = ((sequence - this.#next) << 16) >> 16;
     if (ahead >= maxSequenceDistance || ahead < -maxSequenceDistance) return this.#restart(packet);
@@ -82,7 +82,7 @@ export class ReorderWindow {
     this.#setDeadline();
   }
 
-  /** Takes gaps that are older than the limit for losses. */
+  /** Treats gaps that have reached the time limit as losses. */
   expire(nowMs: number): void {
     while (this.#deadlineMs !== null && nowMs >= this.#deadlineMs) {
       this.#skipToWaiting();
@@ -90,7 +90,7 @@ export class ReorderWindow {
     }
   }
 
-  /** The peer is gone: emits all that waits. */
+  /** Handles the end of the peer: emits all waiting packets. */
   flush(): void {
     while (this.#waiting > 0) this.#skipToWaiting();
     this.#deadlineMs = null;

@@ -1,9 +1,9 @@
-/** So many gaps without two packets in order in between: the counter says nothing. */
+/** Number of consecutive gaps, without two packets in order in between, that makes the counter unusable. */
 const unusableAfterGaps = 32;
 
 /**
- * Watches the sequence of one connection. Audio and video share one counter; a device that counts by channel or by kind
- * instead is accepted too, and a counter that says nothing is ignored until it makes sense again.
+ * Tracks the sequence of one connection. Audio and video normally share one counter. Counters per channel or per kind
+ * are accepted, too. An unusable counter is ignored until packets are in order again.
  */
 export class SequenceTracker {
   gaps = 0;
@@ -14,19 +14,22 @@ export class SequenceTracker {
   #orderRun = 0;
   #hasCounted = false;
 
-  /** True once packets have come in order: from then on the counter identifies a packet. */
+  /** True once packets have arrived in order: from then on the counter identifies a packet. */
   get isCounting(): boolean {
     return this.isUsable && this.#hasCounted;
   }
 
-  /** True when no packet is missing before this one. `others` are the last sequences of its channel and kind. */
+  /**
+   * Returns true when no packet is missing before this one. `lastOfChannel` and `lastOfKind` are the last sequences of
+   * its channel and kind.
+   */
   isInOrder(sequence: number, lastOfChannel: number, lastOfKind: number, isContinuation: boolean): boolean {
     const last = this.#last;
     this.#last = sequence;
-    // The first packet of a channel that counts by itself: it says nothing of the others.
+    // The first packet of a channel with its own counter does not indicate a gap of the others.
     if (last < 0 || lastOfChannel < 0) return true;
     const isNext = (previous: number): boolean => previous >= 0 && sequence === ((previous + 1) & 0xffff);
-    // One number for a whole train: some count frames.
+    // Some devices count frames: all packets of a frame have the same number.
     if (isContinuation && sequence === lastOfKind) return true;
     if (isNext(last) || isNext(lastOfChannel) || isNext(lastOfKind)) {
       this.#gapRun = 0;

@@ -1,10 +1,13 @@
 import { getPacketLength, isMagic } from './packet.ts';
 import { DataType, PayloadType, type SimBytes, SubpackageMark } from './tables.ts';
 
-/** How well the bytes fit a packet of one SIM width. */
+/** Result of matching bytes against a packet of one SIM width. */
 export type MatchVerdict = 'impossible' | 'incomplete' | 'ends' | 'followed';
 
-/** `ends`: complete, but the next magic is not (wholly) there yet. `missingBytes`: how many would settle more. */
+/**
+ * Match of a packet. `ends`: complete, but the next magic is not (completely) available. `missingBytes`: number of
+ * bytes that would allow a better decision.
+ */
 export interface PacketMatch {
   verdict: MatchVerdict;
   missingBytes: number;
@@ -14,7 +17,7 @@ const impossibleMatch: PacketMatch = { verdict: 'impossible', missingBytes: 0 };
 const followedMatch: PacketMatch = { verdict: 'followed', missingBytes: 0 };
 const magicBytes = [0x30, 0x31, 0x63, 0x64];
 
-/** True when every half byte is a decimal digit, as in a SIM number. */
+/** Returns true when every half byte is a decimal digit, as in a SIM number. */
 export function isBcd(buffer: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) {
     const byte = buffer[i] ?? 0;
@@ -23,7 +26,10 @@ export function isBcd(buffer: Buffer, from: number, to: number): boolean {
   return true;
 }
 
-/** Reads the packet at `at` as one of the given width: digits, data type, mark, and the magic after the stated length. */
+/**
+ * Matches the bytes at `at` against a packet of the given width: digits, data type, mark, and the magic after its
+ * length.
+ */
 export function matchPacket(buffer: Buffer, at: number, end: number, simBytes: SimBytes): PacketMatch {
   if (!isBcd(buffer, at + 8, Math.min(at + 8 + simBytes, end))) return impossibleMatch;
   const length = getPacketLength(buffer, at, end, simBytes);
@@ -39,7 +45,10 @@ export function matchPacket(buffer: Buffer, at: number, end: number, simBytes: S
   return { verdict: 'ends', missingBytes: next + 4 - end };
 }
 
-/** True when the body begins as the data type and mark say: a start code in the first packet of a video frame. */
+/**
+ * Returns true when the body matches data type and mark: the first packet of a video frame must begin with a start
+ * code.
+ */
 function isBodyPlausible(buffer: Buffer, at: number, simBytes: SimBytes): boolean {
   const mark = buffer[at + simBytes + 9] ?? 0;
   const isVideo = mark >> 4 <= DataType.B;
@@ -51,8 +60,8 @@ function isBodyPlausible(buffer: Buffer, at: number, simBytes: SimBytes): boolea
 }
 
 /**
- * How much a reading makes sense beyond its lengths. Needed: an audio header with a 10-byte SIM is as long as a video
- * header with a 6-byte SIM, and its length field stands at the same place.
+ * Scores a match beyond its lengths. This is needed because an audio header with a 10-byte SIM is as long as a video
+ * header with a 6-byte SIM, with the length field at the same position.
  */
 function scoreMatch(buffer: Buffer, at: number, simBytes: SimBytes): number {
   const payloadType = (buffer[at + 5] ?? 0) & 0x7f;
@@ -67,22 +76,22 @@ function scoreMatch(buffer: Buffer, at: number, simBytes: SimBytes): number {
   return points;
 }
 
-/** Which width fits better when both do; 6 bytes is the standard's. */
+/** Selects the likelier width when both match; 6 bytes, the width of the standard, wins a tie. */
 function chooseLikelier(buffer: Buffer, at: number): SimLengthDecision {
   const score6 = scoreMatch(buffer, at, 6);
   const score10 = scoreMatch(buffer, at, 10);
   return { simBytes: score10 > score6 ? 10 : 6, certainty: score6 === score10 ? 'even' : 'likely' };
 }
 
-/** The outcome of looking at the first packet: a width, `none` when neither fits, or how many bytes to wait for. */
+/** Decision from the first packet: a width, `none` when neither matches, or the number of bytes to wait for. */
 export type SimLengthDecision =
   | { simBytes: SimBytes; certainty: 'certain' | 'likely' | 'incomplete' | 'even' }
   | { missingBytes: number }
   | 'none';
 
 /**
- * Tells the SIM width from the first packet. With `noMore`, the end of the data counts as what follows a packet: a
- * datagram, or a connection that has ended or fallen silent.
+ * Detects the SIM width from the first packet. With `isEnd` the end of the data counts like a following packet, as for
+ * a datagram or a connection that is quiet or has ended.
  */
 export function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: boolean): SimLengthDecision {
   const match6 = matchPacket(buffer, at, end, 6);
@@ -95,7 +104,7 @@ export function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: 
   if (isMatch(match6)) return { simBytes: 6, certainty: matchCertainty(match6) };
   if (isMatch(match10)) return { simBytes: 10, certainty: matchCertainty(match10) };
   if (match6.verdict === 'impossible' && match10.verdict === 'impossible') return 'none';
-  // A reading that is not even complete (a truncated datagram, say) proves nothing yet.
+  // An incomplete match, such as a truncated datagram, is no evidence.
   const partialCertainty = ({ verdict }: PacketMatch): 'incomplete' | 'likely' =>
     verdict === 'incomplete' ? verdict : 'likely';
   if (match10.verdict === 'impossible') return { simBytes: 6, certainty: partialCertainty(match6) };
@@ -103,10 +112,10 @@ export function detectSimLength(buffer: Buffer, at: number, end: number, isEnd: 
   return { missingBytes: Math.min(match6.missingBytes, match10.missingBytes) };
 }
 
-/** Likely decisions for one width in a row that make it certain. */
+/** Number of consecutive likely decisions for one width that make it certain. */
 const votesForCertainty = 4;
 
-/** The SIM width of one connection or UDP peer: detected again for each packet until it is certain, then kept. */
+/** SIM width of one connection or UDP peer. It is detected for each packet until it is certain, then retained. */
 export class SimLengthDetector {
   #simBytes: SimBytes | null;
   #isCertain: boolean;
@@ -121,7 +130,7 @@ export class SimLengthDetector {
     return this.#simBytes;
   }
 
-  /** The width of the packet at `at`, `none` when neither fits, or how many bytes to wait for. */
+  /** Returns the width of the packet at `at`, `none` when neither matches, or the number of bytes to wait for. */
   detect(buffer: Buffer, at: number, end: number, isEnd: boolean): SimBytes | { missingBytes: number } | 'none' {
     if (this.#isCertain && this.#simBytes !== null) return this.#simBytes;
     const decision = detectSimLength(buffer, at, end, isEnd);
@@ -135,7 +144,7 @@ export class SimLengthDetector {
     return decision.simBytes;
   }
 
-  /** What was not certain is forgotten. */
+  /** Resets a width that is not certain. */
   reset(): void {
     if (this.#isCertain) return;
     this.#simBytes = null;

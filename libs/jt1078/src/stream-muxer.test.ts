@@ -26,7 +26,7 @@ interface MuxerRun extends PipelineOutput {
   push: (frame: Partial<MediaFrame> & { data: Buffer }) => void;
 }
 
-/** Frames handed to the muxer directly, 40 ms apart unless they say otherwise. */
+/** Pushes frames directly to the muxer, 40 ms apart unless specified. */
 function mux(
   frames: readonly (Uint8Array | (Partial<SyntheticFrame> & { data: Buffer; discontinuity?: boolean }))[],
   options?: Partial<StreamMuxerOptions>,
@@ -59,7 +59,7 @@ function mux(
   return { ...output, push };
 }
 
-/** `H` sequence header, `K` key frame, `d` disposable, `p` other pictures. */
+/** Summarizes video tags: `H` sequence header, `K` key frame, `d` disposable, `p` other pictures. */
 const shape = (tags: readonly FlvTag[]): string =>
   tags
     .filter((tag) => tag.track === 'video')
@@ -68,8 +68,8 @@ const shape = (tags: readonly FlvTag[]): string =>
 
 const units = (tag: FlvTag | undefined): string => (tag ? (readVideoTag(tag.body)?.data.toString('hex') ?? '') : '');
 
-describe('StreamMuxer: video', () => {
-  it('sends nothing before parameter sets and a key frame', () => {
+describe('StreamMuxer video', () => {
+  it('emits nothing before parameter sets and a key frame', () => {
     const { tags, muxer } = mux([
       annexB(pSlice),
       annexB(pSlice),
@@ -90,7 +90,7 @@ describe('StreamMuxer: video', () => {
     });
   });
 
-  it('makes one tag of a picture with all its slices, lengths instead of start codes of 3 and 4 bytes, padding gone', () => {
+  it('emits one tag per picture with all slices, lengths instead of start codes, and no padding', () => {
     const data = Buffer.concat([key(), Buffer.from(removeSpaces('000001 6508dd 0000000000'), 'hex')]);
     const { tags } = mux([data]);
     expect(shape(tags)).toBe('HK');
@@ -98,12 +98,12 @@ describe('StreamMuxer: video', () => {
     expect(tags[1]?.body.subarray(0, 5).toString('hex')).toBe('1701000000');
   });
 
-  it('leaves out delimiters, filler and parameter sets, and keeps SEI', () => {
+  it('omits delimiters, filler and parameter sets, but not SEI', () => {
     const { tags } = mux([annexB('09f0', cifSps.sps, cifSps.pps, '06e5013280', idrSlice, '0cffff80', '0a', '0b')]);
     expect(units(tags[1])).toBe(removeSpaces(`00000005 06e5013280 00000003${idrSlice}`));
   });
 
-  it('tells key frames by NAL type: the data type nibble may lie', () => {
+  it('detects key frames by NAL type, not by the data type nibble', () => {
     const { tags } = mux([
       { data: key(), dataType: DataType.P },
       { data: annexB(pSlice), dataType: DataType.I },
@@ -112,7 +112,7 @@ describe('StreamMuxer: video', () => {
     expect(shape(tags)).toBe('HKpd');
   });
 
-  it('repeats the sequence header only when parameter sets change, before the key frame', () => {
+  it('repeats the sequence header before a key frame only if parameter sets have changed', () => {
     const { tags, muxer } = mux([
       key(),
       annexB(pSlice),
@@ -127,14 +127,14 @@ describe('StreamMuxer: video', () => {
     expect(muxer.videoSequenceHeader?.body.toString('hex')).toContain(palSps.sps);
   });
 
-  it('keeps a changed set in the stream until the key frame brings the sequence header', () => {
+  it('includes a changed set in the stream until the next key frame emits the sequence header', () => {
     const other = '68ee3c81';
     const { tags } = mux([key(), annexB(other, pSlice), annexB(pSlice), annexB(idrSlice)]);
     expect(shape(tags)).toBe('HKppHK');
     expect(units(tags[2])).toBe(removeSpaces(`00000004${other} 00000003${pSlice}`));
   });
 
-  it('takes parameter sets from frames of their own', () => {
+  it('accepts parameter sets in separate frames', () => {
     const sets = [
       { data: annexB(cifSps.sps), timestampMs: 0 },
       { data: annexB(cifSps.pps), timestampMs: 0 },
@@ -148,7 +148,7 @@ describe('StreamMuxer: video', () => {
     expect(shape(tags)).toBe('HKp');
   });
 
-  it('joins slices that come as frames of their own, from the first picture on', () => {
+  it('joins slices in separate frames from the first picture on', () => {
     const at = (timestampMs: number, unit: string): { data: Buffer; timestampMs: number } => ({
       data: annexB(unit),
       timestampMs,
@@ -169,7 +169,7 @@ describe('StreamMuxer: video', () => {
     expect(units(tags[2])).toBe(removeSpaces(`00000003${pSlice} 000000036108ee`));
   });
 
-  it('shows no torn picture when slices turn out to come apart later', () => {
+  it('emits no incomplete picture when slices in separate frames are detected later', () => {
     const slices = [
       { data: key(), timestampMs: 0 },
       { data: annexB('6508dd'), timestampMs: 0 },
@@ -206,7 +206,7 @@ describe('StreamMuxer: video', () => {
     expect(shape(withIdr.tags)).toBe('HKpp');
   });
 
-  it('trusts the bits, not the payload type, and counts the mismatch', () => {
+  it('determines the codec from the bits, not the payload type, and counts the mismatch', () => {
     const { tags, muxer } = mux([
       { data: key(), payloadType: PayloadType.H265 },
       { data: annexB(pSlice), payloadType: PayloadType.H265 },
@@ -230,7 +230,7 @@ describe('StreamMuxer: video', () => {
     expect(muxer.counters.keyFrames).toBe(1);
   });
 
-  it('goes on after a reconnect: header again, key frame first, time without hole', () => {
+  it('continues after a restart with a sequence header, a key frame and no time gap', () => {
     const { tags, muxer, push } = mux([key(), annexB(pSlice)]);
     muxer.restart();
     for (const data of [annexB(pSlice), key(), annexB(pSlice)])
@@ -241,7 +241,7 @@ describe('StreamMuxer: video', () => {
     expect(times.at(-1)).toBeLessThan(300);
   });
 
-  it('never lets tag times go back, whatever the device sends', () => {
+  it('never emits decreasing tag times, whatever the device sends', () => {
     const frame = fc.record({
       data: fc.constantFrom(key(), annexB(pSlice), annexB(nonReferenceSlice), annexB('41e0ff'), key(palSps)),
       timestampLow: fc.oneof(fc.nat(5000), fc.nat(0xffffffff)),
@@ -278,7 +278,7 @@ const audio = (payloadType: number, data: Buffer): Partial<MediaFrame> & { data:
   data,
 });
 
-describe('StreamMuxer: audio', () => {
+describe('StreamMuxer audio', () => {
   it.each([
     ['G.711A', PayloadType.G711A, Buffer.alloc(320, 0xd5), { format: 'alaw', durationMs: 40 }],
     [
@@ -298,7 +298,7 @@ describe('StreamMuxer: audio', () => {
       Buffer.concat([Buffer.from([0x3c]), Buffer.alloc(31)]),
       { format: 'amrnb', durationMs: 20 },
     ],
-  ])('%s is handed to the transcoder, without its header', (_case, payloadType, data, expected) => {
+  ])('passes %s to the transcoder without its header', (_case, payloadType, data, expected) => {
     const { transcode, muxer, push } = mux([]);
     push(audio(payloadType, data));
     expect(transcode).toMatchObject([{ channels: 1, timestampMs: 0, ...expected }]);
@@ -306,14 +306,14 @@ describe('StreamMuxer: audio', () => {
     expect(muxer.audio?.needsTranscoding).toBe(true);
   });
 
-  it('gives G.711 as tags of their own for audio=copy', () => {
+  it('emits G.711 in separate tags for audio=copy', () => {
     const { tags, push, muxer } = mux([]);
     push(audio(PayloadType.G711A, addHisiliconHeader(Buffer.alloc(160, 0xd5))));
     expect(tags.map((tag) => [tag.track, tag.body[0], tag.bodyLength])).toEqual([['audioCopy', 0x72, 161]]);
     expect(muxer.audio?.canCopy).toBe(true);
   });
 
-  it('counts unknown and unreadable audio, and video goes on', () => {
+  it('counts unknown and invalid audio, and continues with video', () => {
     const { tags, push, muxer } = mux([key()]);
     for (const payloadType of [PayloadType.G729, 110, 127, PayloadType.WMA9STD])
       push(audio(payloadType, Buffer.alloc(20)));
@@ -325,7 +325,7 @@ describe('StreamMuxer: audio', () => {
     expect(muxer.audio).toBeNull();
   });
 
-  it('takes AAC with ADTS, several frames in one too, and sends the config once and when it changes', () => {
+  it('accepts one or more AAC frames with ADTS, and emits the config initially and on changes', () => {
     const raw = Buffer.from('2110aabb', 'hex');
     const frame = (sampleRate: number): Buffer =>
       Buffer.concat([encodeAdtsHeader({ objectType: 2, sampleRate, channels: 1 }, raw.length), raw]);
@@ -346,7 +346,7 @@ describe('StreamMuxer: audio', () => {
     expect(muxer.audioSequenceHeader).toBe(tags[4]);
   });
 
-  it('takes AAC without ADTS by what is known about the device', () => {
+  it('applies the known form of the device to AAC without ADTS', () => {
     const data = Buffer.from('2110aabb', 'hex');
     const plain = mux([]);
     plain.push(audio(PayloadType.AAC, data));
@@ -356,7 +356,7 @@ describe('StreamMuxer: audio', () => {
     expect(configured.tags[0]?.body.toString('hex')).toBe('af001408');
   });
 
-  it('finds out the form of AAC without ADTS once, and begins the sound with it', () => {
+  it('requests the form of AAC without ADTS once, and starts the audio with it', () => {
     const data = Buffer.from('2110aabb', 'hex');
     let requests = 0;
     const { push, tags, muxer } = mux([], { onAacUnknown: () => (requests += 1) });
@@ -370,7 +370,7 @@ describe('StreamMuxer: audio', () => {
     expect([requests, muxer.isAacAwaited]).toEqual([1, false]);
   });
 
-  it('puts transcoded AAC back as audio tags, and never back in time', () => {
+  it('emits transcoded AAC as audio tags with non-decreasing times', () => {
     const raw = Buffer.from('2110', 'hex');
     const adts = Buffer.concat([encodeAdtsHeader({ objectType: 2, sampleRate: 16_000, channels: 1 }, 2), raw]);
     const { tags, muxer } = mux([]);
@@ -381,10 +381,10 @@ describe('StreamMuxer: audio', () => {
   });
 });
 
-describe('StreamMuxer: metadata', () => {
+describe('StreamMuxer metadata', () => {
   const has = (tag: FlvTag, text: string): boolean => tag.body.includes(text);
 
-  it('says what the viewer gets: no audio unless it is asked for and there', () => {
+  it("describes the viewer's tracks, with audio only if requested and present", () => {
     const { muxer, push } = mux([key()]);
     expect(has(muxer.createMetadata({ audio: 'aac' }), 'audiocodecid')).toBe(false);
     push(audio(PayloadType.G711A, Buffer.alloc(160)));

@@ -7,44 +7,44 @@ import type { MediaFrame } from './media-frame.ts';
 import { StreamTimeline, type TimestampSource } from './stream-timeline.ts';
 import { type VideoCounters, type VideoInfo, VideoMuxer } from './video-muxer.ts';
 
-/** Sample rate and channels of AAC-LC, which a frame without ADTS does not state. */
+/** Sample rate and channels of AAC-LC, which a frame without ADTS does not declare. */
 export interface AacFormat {
   readonly sampleRate: number;
   readonly channels: number;
 }
 
-/** Form of AAC without ADTS from a device of which nothing is known (JT/T 1078 cameras mostly have it). */
+/** Default form of AAC without ADTS, used by most JT/T 1078 cameras. */
 export const defaultAacFormat: AacFormat = { sampleRate: 8000, channels: 1 };
 
-/** Settings of a muxer; only `onTag` is needed. */
+/** Options of a muxer. Only `onTag` is required. */
 export interface StreamMuxerOptions {
-  /** Tags in the order in which viewers get them. */
+  /** Called for each tag, in the order for viewers. */
   onTag: (tag: FlvTag) => void;
-  /** Audio that browsers do not play; what comes back goes to `pushTranscodedAac`. */
+  /** Called with audio that browsers cannot play; pass the transcoded frames to `pushTranscodedAac`. */
   onTranscode?: ((input: TranscodeInput) => void) | undefined;
   timestampSource?: TimestampSource | undefined;
-  /** Form of AAC without ADTS; 8 kHz mono unless `onAacUnknown` finds it out. */
+  /** Form of AAC without ADTS; 8 kHz mono unless `onAacUnknown` is given. */
   aac?: AacFormat | undefined;
-  /** AAC without ADTS has come: the sound begins with `setAac`. */
+  /** Called on the first AAC without ADTS of unknown form; the audio starts after `setAac`. */
   onAacUnknown?: (() => void) | undefined;
-  /** G.726 bits per code for a device whose frame length does not tell. */
+  /** G.726 bits per code, for a device whose frame length is ambiguous. */
   g726CodeSize?: number | undefined;
 }
 
-/** What a viewer has asked for, as far as metadata says it. */
+/** Options of a viewer that affect the metadata. */
 export interface ViewerTracks {
   audio: 'none' | 'aac' | 'copy';
-  /** `hevc=legacy` */
+  /** True for `hevc=legacy`. */
   legacyHevc?: boolean | undefined;
-  /** AAC made from the camera's codec, when none has come out of the transcoder yet. */
+  /** Sample rate of the transcoded AAC, of which no frame may exist yet. */
   transcodedSampleRate?: number | undefined;
 }
 
 const aacLcObjectType = 2;
 
 /**
- * Frames of one (SIM, channel) to FLV tags. Keep one for a stream, over reconnects and seeks (`restart`): its clock starts at
- * 0 and never goes back.
+ * Converts frames of one (SIM, channel) to FLV tags. Use one instance per stream, across reconnects and seeks
+ * (`restart`): its clock starts at 0 and never goes back.
  */
 export class StreamMuxer {
   readonly #timeline: StreamTimeline;
@@ -65,27 +65,27 @@ export class StreamMuxer {
     });
   }
 
-  /** The pictures, null before the first key frame. */
+  /** Properties of the video; null before the first key frame. */
   get video(): VideoInfo | null {
     return this.#video.info;
   }
 
-  /** The camera's audio, null while there is none. */
+  /** Properties of the camera's audio; null while there is none. */
   get audio(): AudioInfo | null {
     return this.#audio.info;
   }
 
-  /** True while sound waits for `setAac`. */
+  /** True while audio waits for `setAac`. */
   get isAacAwaited(): boolean {
     return this.#audio.isAacAwaited;
   }
 
-  /** Sets the form of AAC without ADTS, unless frames with ADTS have stated it. */
+  /** Sets the form of AAC without ADTS, unless frames with ADTS have already declared it. */
   setAac(format: AacFormat): void {
     this.#audio.setAac({ objectType: aacLcObjectType, ...format });
   }
 
-  /** The latest sequence headers, for viewers that join. */
+  /** Latest sequence header, for joining viewers. */
   get videoSequenceHeader(): FlvTag | null {
     return this.#video.sequenceHeader;
   }
@@ -98,34 +98,37 @@ export class StreamMuxer {
     return { ...this.#video.counters, ...this.#audio.counters };
   }
 
-  /** Takes a frame; its bytes are not used after the call. Transparent data is ignored. */
+  /** Handles a frame, whose bytes are not used after the call. Ignores transparent data. */
   push(frame: MediaFrame): void {
     if (frame.kind === 'video') this.#video.push(frame);
     else if (frame.kind === 'audio') this.#audio.push(frame);
   }
 
-  /** The camera is gone or quiet: emits a picture that waits for further slices (few devices need that). */
+  /**
+   * Emits a picture that waits for further slices, as few devices require. Call it when the camera is quiet or
+   * disconnected.
+   */
   flush(): void {
     this.#video.flush();
   }
 
-  /** New connection, seek or other speed: the device's clock starts again, video waits for a key frame. */
+  /** Handles a new connection, seek or other speed: restarts the device clock and waits for a key frame. */
   restart(options: { timestampSource?: TimestampSource | undefined } = {}): void {
     this.#video.restart();
     this.#timeline.restart(options.timestampSource);
   }
 
-  /** Other speed at the same place: the device's clock starts again, pictures go on. */
+  /** Handles another speed at the same position: restarts the device clock and continues with the next picture. */
   setTimestampSource(timestampSource: TimestampSource): void {
     this.#timeline.restart(timestampSource);
   }
 
-  /** A frame from the transcoder, ADTS header included, at a time of `TranscodeClock`. */
+  /** Emits a frame of the transcoder, including its ADTS header, at a time of `TranscodeClock`. */
   pushTranscodedAac(adtsFrame: Buffer, timestampMs: number): void {
     this.#audio.pushTranscoded(adtsFrame, timestampMs);
   }
 
-  /** The onMetaData tag for a viewer. */
+  /** Creates the onMetaData tag of a viewer. */
   createMetadata(viewer: ViewerTracks): FlvTag {
     const { video, audio } = this;
     const hasAudio = viewer.audio !== 'none' && audio !== null;

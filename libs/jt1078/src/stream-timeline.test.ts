@@ -9,7 +9,7 @@ fc.configureGlobal(propertySettings);
 
 const low = (timestamp: number): number => timestamp >>> 0;
 
-/** Video timestamps in, arriving on time (40 ms apart) unless told otherwise. */
+/** Returns output times of video timestamps, which arrive 40 ms apart unless specified. */
 function video(
   timestamps: readonly number[],
   arrival = (i: number): number => i * 40,
@@ -24,17 +24,17 @@ describe('StreamTimeline', () => {
     ['ms since 2000', 630_671_952_942 % 2 ** 32],
     ['from 0', 0],
     ['uptime that wraps in its lower 32 bits', 2 ** 32 - 60],
-  ])('starts at 0 and takes differences: %s', (_case, base) => {
+  ])('starts at 0 and uses timestamp differences: %s', (_case, base) => {
     expect(video([0, 40, 120, 160, 400].map((ms) => base + ms))).toEqual([0, 40, 120, 160, 400]);
   });
 
-  it('replaces jumps, steps back and glitches by the usual step', () => {
+  it('replaces jumps, backward steps and glitches by the usual step', () => {
     expect(video([0, 40, 80, 900_040, 900_080])).toEqual([0, 40, 80, 120, 160]);
     expect(video([500_000, 500_040, 500_080, 10, 50])).toEqual([0, 40, 80, 120, 160]);
     expect(video([0, 40, 3_000_000_000, 120, 160])).toEqual([0, 40, 80, 120, 160]);
   });
 
-  it('keeps picture and sound together through a jump of both', () => {
+  it('synchronizes audio and video across a jump of both', () => {
     const timeline = new StreamTimeline();
     timeline.videoTime(1000, 0);
     expect(timeline.audioTime(1010, 5, 40)).toBe(10);
@@ -52,7 +52,7 @@ describe('StreamTimeline', () => {
     expect(out[59]).toBe(59 * 40);
   });
 
-  it('goes back to the device when its clock goes on', () => {
+  it('returns to the device clock when it advances again', () => {
     const timeline = new StreamTimeline();
     video(
       Array.from({ length: 50 }, () => 7),
@@ -68,7 +68,7 @@ describe('StreamTimeline', () => {
     expect(new Set(steps)).toEqual(new Set([40]));
   });
 
-  it('divides a 90 kHz clock', () => {
+  it('scales a 90 kHz clock', () => {
     for (const fps of [25, 30]) {
       const frameMs = 1000 / fps;
       const out = video(
@@ -80,18 +80,18 @@ describe('StreamTimeline', () => {
     }
   });
 
-  it('takes frame distances that vary, and a stream that arrives at once', () => {
+  it('accepts varying frame intervals and frames that arrive together', () => {
     const timestamps = [0, 80, 280, 320, 560, 800, 3000];
     expect(video(timestamps, () => 0)).toEqual(timestamps);
   });
 
-  it('places audio by its samples: bursts with one timestamp come out evenly', () => {
+  it('places audio by its samples, so bursts with one timestamp are spread evenly', () => {
     const timeline = new StreamTimeline();
     const out = Array.from({ length: 20 }, (_, i) => timeline.audioTime(1000 + Math.floor(i / 5) * 125, i * 25, 25));
     expect(out).toEqual(Array.from({ length: 20 }, (_, i) => i * 25));
   });
 
-  it('corrects audio when it drifts more than 200 ms from the device, and never goes back', () => {
+  it('corrects audio that drifts more than 200 ms from the device, without going back', () => {
     const timeline = new StreamTimeline();
     expect(timeline.audioTime(0, 0, 40)).toBe(0);
     expect(timeline.audioTime(150, 150, 40)).toBe(40);
@@ -102,7 +102,7 @@ describe('StreamTimeline', () => {
     expect((out[39] ?? 0) - 39 * 20).toBeLessThanOrEqual(240);
   });
 
-  it('goes on without a hole after a restart, whatever the device clock says', () => {
+  it('continues without a gap after a restart, whatever the device clock', () => {
     const timeline = new StreamTimeline();
     video([0, 40, 80], undefined, timeline);
     timeline.restart();
@@ -110,7 +110,7 @@ describe('StreamTimeline', () => {
     expect(timeline.audioTime(15, 60_010, 20)).toBe(130);
   });
 
-  it('paces by arrival in fast forward and rewind', () => {
+  it('follows arrival times in fast forward and rewind', () => {
     const timeline = new StreamTimeline();
     video([0, 40], undefined, timeline);
     timeline.restart('arrival');
@@ -119,7 +119,7 @@ describe('StreamTimeline', () => {
     expect(video([20_000, 20_100], (i) => 2000 + i * 5, timeline)).toEqual([200, 300]);
   });
 
-  it('never goes back, whatever comes in', () => {
+  it('never goes back, whatever the input', () => {
     const step = fc.tuple(fc.boolean(), fc.oneof(fc.nat(200), fc.nat(0xffffffff)), fc.nat(100));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -138,7 +138,7 @@ describe('StreamTimeline', () => {
   });
 });
 
-describe('DtsDeriver', () => {
+describe('DtsEstimator', () => {
   const derive = (pts: readonly number[], depth: number): { dts: number[]; composition: number[] } => {
     const deriver = new DtsEstimator();
     deriver.setReorderDepth(depth);
@@ -146,21 +146,21 @@ describe('DtsDeriver', () => {
     return { dts, composition: pts.map((at, i) => at - (dts[i] ?? 0)) };
   };
 
-  it('leaves times alone without B frames', () => {
+  it('returns presentation times without B frames', () => {
     expect(derive([0, 40, 80], 0).dts).toEqual([0, 40, 80]);
   });
 
   it.each([
     ['I P B B', [1000, 1120, 1040, 1080, 1240, 1160, 1200, 1360, 1280, 1320], 1],
     ['a pyramid', [1000, 1160, 1080, 1040, 1120, 1320, 1240, 1200, 1280], 2],
-  ])('gives rising times and composition times that are not negative: %s', (_case, pts, depth) => {
+  ])('returns increasing times with non-negative composition times: %s', (_case, pts, depth) => {
     const { dts, composition } = derive(pts, depth);
     expect(dts.every((at, i) => i === 0 || at > (dts[i - 1] ?? 0))).toBe(true);
     expect(Math.min(...composition)).toBeGreaterThanOrEqual(0);
     expect(dts.slice(depth)).toEqual([...pts].sort((a, b) => a - b).slice(0, pts.length - depth));
   });
 
-  it('leaves composition times 0 when timestamps rise although B frames were announced', () => {
+  it('returns composition times of 0 when timestamps increase although B frames were declared', () => {
     const { composition } = derive(
       Array.from({ length: 60 }, (_, i) => 1000 + i * 40),
       2,
@@ -170,7 +170,7 @@ describe('DtsDeriver', () => {
 });
 
 describe('TranscodeClock', () => {
-  it('counts output frames from the time of the first sample fed', () => {
+  it('counts output frames from the time of the first input sample', () => {
     const clock = new TranscodeClock();
     clock.recordInput(500, 1000);
     expect([clock.nextOutputTime(16_000), clock.nextOutputTime(16_000), clock.nextOutputTime(16_000)]).toEqual([
@@ -178,7 +178,7 @@ describe('TranscodeClock', () => {
     ]);
   });
 
-  it('anchors again after a gap in the input of more than 200 ms', () => {
+  it('starts a new segment after an input gap of more than 200 ms', () => {
     const clock = new TranscodeClock();
     clock.recordInput(0, 64);
     clock.recordInput(100, 64);

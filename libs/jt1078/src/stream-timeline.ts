@@ -1,25 +1,25 @@
-/** How device time becomes output time: by the device's clock, or by arrival (playback faster than 1x, rewind). */
+/** Source of the output time: the device's clock, or arrival (playback faster than 1x, rewind). */
 export type TimestampSource = 'device' | 'arrival';
 
-/** A step up to this long is taken as it is; a longer one, or one back, is a jump of the device's clock. */
+/** Maximum plausible step. A longer or backward one is a jump of the device's clock. */
 const maxStepMs = 3000;
-/** Presentation times of B frames go back by no more. */
+/** Maximum backward step of presentation times caused by B frames. */
 const maxReorderMs = 1000;
-/** Audio follows its samples until it has drifted this far from the device's clock. */
+/** Drift from the device's clock up to which audio follows its samples. */
 const maxAudioDriftMs = 200;
-/** A clock that has stood still this long is no clock. */
+/** Time without progress after which a clock is considered stuck. */
 const stuckClockMs = 1000;
-/** How long to compare the device's clock with arrival before its unit (ms or 90 kHz) is judged. */
+/** Time for which the device's clock is compared with arrival before its unit (ms or 90 kHz) is determined. */
 const rateWindowMs = 2000;
 
-/** The lower 32 bits are enough for differences, through wraps and garbage in the upper half. */
+/** Returns a timestamp difference. The lower 32 bits are sufficient, even with wraps and garbage in the upper half. */
 const timestampDifference = (later: number, earlier: number): number => (later - earlier) | 0;
 
-/** Device clock of one kind (video or audio). */
+/** Device clock of one kind of media (video or audio). */
 class DeviceClock {
   lastTimestamp: number | null = null;
   lastArrivalMs = 0;
-  /** Output time of the last packet; with B frames it may lie before `highest`. */
+  /** Output time of the last packet; with B frames it may be below `highestOutputMs`. */
   lastOutputMs = 0;
   highestOutputMs = 0;
   meanMs: number;
@@ -29,7 +29,7 @@ class DeviceClock {
   #stuckCount = 0;
   #stuckSinceMs = 0;
   #stuckAt = 0;
-  /** Where arrival time took over from a clock that stands still. */
+  /** Point at which arrival time replaced a stuck clock. */
   #arrival: { sinceMs: number; at: number } | null = null;
   #windowTicks = 0;
   #windowSinceMs = 0;
@@ -39,29 +39,32 @@ class DeviceClock {
     this.meanMs = meanMs;
   }
 
-  /** ms from the last packet to one with this timestamp, by the device. */
+  /** Returns the device time in ms from the last packet to one with this timestamp. */
   elapsedSince(timestamp: number): number {
     return timestampDifference(timestamp, this.lastTimestamp ?? timestamp) / this.scale;
   }
 
-  /** A step that is believed as it is. While little is known, one far ahead of arrival is not (90 kHz reads like that). */
+  /**
+   * Returns true for a step that is used as is. At first, a step far ahead of arrival is rejected, as 90 kHz looks like
+   * that.
+   */
   isPlausible(deltaMs: number, arrivalMs: number, mayGoBack: boolean): boolean {
     if (deltaMs < 0) return mayGoBack && deltaMs >= -maxReorderMs;
     if (deltaMs > maxStepMs) return false;
     return this.#plausibleSteps >= 10 || deltaMs <= 500 || arrivalMs < 5 || deltaMs <= 20 * arrivalMs;
   }
 
-  /** What to put in for a step that is not believed. */
+  /** Returns the replacement for an implausible step. */
   estimateStep(arrivalMs: number): number {
     return arrivalMs >= this.meanMs / 2 && arrivalMs <= this.meanMs * 3 ? arrivalMs : this.meanMs;
   }
 
-  /** Where arrival time puts a packet while the device's clock stands still, else null. */
+  /** Returns the output time by arrival while the device's clock is stuck, otherwise null. */
   timeByArrival(nowMs: number): number | null {
     return this.#arrival === null ? null : this.#arrival.at + (nowMs - this.#arrival.sinceMs);
   }
 
-  /** Watches for a clock that stands still, and for one that counts in 90 kHz. */
+  /** Detects a stuck clock and one that counts in 90 kHz. */
   observe(timestamp: number, nowMs: number): void {
     if (this.lastTimestamp === null) {
       this.#startWindow(nowMs);
@@ -84,7 +87,7 @@ class DeviceClock {
     this.#startWindow(nowMs);
   }
 
-  /** Notes where a packet was put. */
+  /** Records the output time of a packet. */
   record(timestamp: number, nowMs: number, outputMs: number, deltaMs: number | null): void {
     if (deltaMs !== null && deltaMs > 0) {
       if (deltaMs <= maxReorderMs) this.meanMs += (deltaMs - this.meanMs) / 8;
@@ -126,15 +129,16 @@ class DeviceClock {
 }
 
 /**
- * Output clock of one stream: from 0, in ms, never back. Takes only differences of the device's timestamps; jumps, wraps
- * and steps back are replaced by the usual step, and picture and sound stay together. Times handed in are any steady clock.
+ * Output clock of one stream, from 0, in ms, never going back. Uses only differences of the device's timestamps. Jumps,
+ * wraps and backward steps are replaced by the usual step, and audio and video stay in sync. Arrival times may come
+ * from any monotonic clock.
  */
 export class StreamTimeline {
   readonly #video = new DeviceClock(40);
   readonly #audio = new DeviceClock(20);
   #timestampSource: TimestampSource = 'device';
   #hasStarted = false;
-  /** Set by the first packet of either kind after a (re)start; pairs arrival with output time. */
+  /** Pair of arrival and output time, set by the first packet of either kind after a (re)start. */
   #anchor: { ms: number; at: number } | null = null;
   #nextAudio: number | null = null;
   #lastAudio = 0;
@@ -143,17 +147,17 @@ export class StreamTimeline {
     this.#timestampSource = timestampSource;
   }
 
-  /** Usual distance of two frames. */
+  /** Usual interval of two frames. */
   get frameMs(): number {
     return this.#video.meanMs;
   }
 
-  /** Presentation time of a video frame; may go back a little only when `mayGoBack` (B frames). */
+  /** Returns the presentation time of a video frame, which may go back slightly only with `mayGoBack` (B frames). */
   videoTime(timestampLow: number, nowMs: number, mayGoBack = false): number {
     return this.#assignTime(this.#video, this.#audio, timestampLow, nowMs, mayGoBack);
   }
 
-  /** Time of an audio frame: by its samples, corrected when they drift from the device's clock. */
+  /** Returns the time of an audio frame: by its samples, corrected when they drift from the device's clock. */
   audioTime(timestampLow: number, nowMs: number, durationMs: number): number {
     const deviceMs = this.#assignTime(this.#audio, this.#video, timestampLow, nowMs, false);
     const expectedMs = this.#nextAudio ?? deviceMs;
@@ -164,7 +168,9 @@ export class StreamTimeline {
     return outputMs;
   }
 
-  /** The device's clock starts again (new connection, seek, other speed); the output goes on without a hole. */
+  /**
+   * Handles a restart of the device's clock (new connection, seek, other speed). The output continues without a gap.
+   */
   restart(timestampSource: TimestampSource = this.#timestampSource): void {
     this.#timestampSource = timestampSource;
     this.#video.reset();
@@ -196,7 +202,7 @@ export class StreamTimeline {
     if (arrivalTime !== null) return Math.max(clock.highestOutputMs, arrivalTime);
     const arrivalMs = nowMs - clock.lastArrivalMs;
     if (delta !== null && clock.isPlausible(delta, arrivalMs, mayGoBack)) return clock.lastOutputMs + delta;
-    // After a jump (or at its first packet) a kind takes its place from the other kind, so that both stay together.
+    // After a jump, or at its first packet, one kind takes its position from the other, so that both stay in sync.
     if (other.lastTimestamp !== null) {
       const distanceMs = timestampDifference(timestamp, other.lastTimestamp) / other.scale;
       const outputMs = other.lastOutputMs + distanceMs;

@@ -14,7 +14,7 @@ import type { VideoCodec } from './video-codec.ts';
 const defaultFrameMs = 40;
 const ten = { sim: '00000000014482607571', simBytes: 10 as const };
 
-/** An encoder's stream as a camera's frames. */
+/** Converts an encoder's stream to the frames of a camera. */
 const videoFrames = (
   stream: Buffer,
   codec: VideoCodec,
@@ -47,12 +47,12 @@ const times = (flv: Buffer): number[] => flvToAnnexB(flv).timestampsMs;
 const noB = ['-bf', '0'];
 const noB265 = ['-x265-params', 'log-level=error:bframes=0'];
 
-describe('H.265', () => {
+describe('synthetic H.265', () => {
   it.each([
     ['PT 99, 6-byte SIM', 99, {}],
     ['PT 99, 10-byte SIM', 99, ten],
-    ['under PT 98', 98, {}],
-  ])('%s: plays in both FLV forms', (_case, payloadType, sim) => {
+    ['sent as PT 98', 98, {}],
+  ])('plays in both FLV forms: %s', (_case, payloadType, sim) => {
     const stream = encodeVideo('libx265', noB265, 30, '352x288');
     const output = runTcp(Buffer.concat(packetizeFrames(videoFrames(stream, 'h265', payloadType), sim)), 1000);
     expect(output.muxer.video).toMatchObject({ codec: 'h265', width: 352, height: 288 });
@@ -83,7 +83,7 @@ describe('H.265', () => {
     expect(first?.body.subarray(0, 2).toString('hex')).toBe('1c00');
   });
 
-  it('starts in the middle of a group, at the next key frame', () => {
+  it('plays from the next key frame when it starts in the middle of a group', () => {
     const stream = encodeVideo('libx265', noB265, 30);
     const output = runTcp(Buffer.concat(packetizeFrames(videoFrames(stream, 'h265').slice(4))));
     expect(output.muxer.counters).toMatchObject({ videoFrames: 20, droppedVideoFrames: 6 });
@@ -91,8 +91,8 @@ describe('H.265', () => {
   });
 });
 
-describe('H.264', () => {
-  it('10-byte SIM, M always 0, 3-byte start codes after 4-byte ones', () => {
+describe('synthetic H.264', () => {
+  it('plays with 10-byte SIM, M always 0, and mixed 3- and 4-byte start codes', () => {
     const stream = encodeVideo('libx264', ['-slices', '2', ...noB], 30, '352x288');
     expect(stream.toString('hex')).toContain('000001');
     const output = runTcp(Buffer.concat(withoutMarker(packetizeFrames(videoFrames(stream, 'h264'), ten))), 77);
@@ -103,9 +103,9 @@ describe('H.264', () => {
   });
 
   it.each([
-    ['as fragments of one train', false],
+    ['as fragments of one frame', false],
     ['each atomic', true],
-  ])('packets cut at each NAL unit: %s', (_case, isAtomic) => {
+  ])('plays when split into one packet per NAL unit: %s', (_case, isAtomic) => {
     const stream = encodeVideo('libx264', ['-slices', '3', ...noB], 30);
     let sequence = 0;
     const packets = videoFrames(stream, 'h264').flatMap((frame) => {
@@ -131,7 +131,7 @@ describe('H.264', () => {
     expect(times(flv)).toEqual(Array.from({ length: 30 }, (_, i) => i * defaultFrameMs));
   });
 
-  it('marks all 0 although frames are cut', () => {
+  it('plays when frames are split with all marks 0', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
     const packets = packetizeFrames(videoFrames(stream, 'h264')).map((packet) => {
       const copy = Buffer.from(packet);
@@ -142,14 +142,14 @@ describe('H.264', () => {
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264'));
   });
 
-  it('starts in the middle of a group and of a frame', () => {
+  it('plays from the next key frame when it starts in the middle of a frame', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
     const packets = packetizeFrames(videoFrames(stream, 'h264'));
     const flv = buildFlv(runTcp(Buffer.concat(packets.slice(1))));
     expect(frameHashes(flv, 'flv')).toEqual(frameHashes(stream, 'h264').slice(10));
   });
 
-  it('loses a packet: no broken picture is shown', () => {
+  it('emits no incomplete picture after a lost packet', () => {
     const stream = encodeVideo('libx264', noB, 30, '352x288');
     const packets = packetizeFrames(videoFrames(stream, 'h264'));
     const withoutLostPackets = packets.findIndex(
@@ -160,7 +160,7 @@ describe('H.264', () => {
     expect(frameHashes(flv, 'flv')).toEqual(whole.slice(10));
   });
 
-  it('changes its size in the middle', () => {
+  it('changes its size in mid-stream', () => {
     const small = encodeVideo('libx264', noB, 10, '176x144');
     const large = encodeVideo('libx264', noB, 10, '352x288');
     const frames = videoFrames(small, 'h264').concat(
@@ -173,11 +173,11 @@ describe('H.264', () => {
   });
 });
 
-describe('B frames: the timestamp is the presentation time, in coded order', () => {
+describe('synthetic B frames with presentation times in coded order', () => {
   it.each([
     ['libx264', ['-bf', '3', '-b_strategy', '0'], 'h264', 'h264'],
     ['libx265', ['-x265-params', 'log-level=error:bframes=3:b-adapt=0'], 'h265', 'hevc'],
-  ] as const)('%s', (encoder, options, codec, format) => {
+  ] as const)('play with increasing decoding times: %s', (encoder, options, codec, format) => {
     const { stream, ptsMs: pts } = encodeTimedVideo(encoder, [...options]);
     const frames = videoFrames(stream, codec).map((frame, i) => ({
       ...frame,
@@ -198,7 +198,7 @@ describe('B frames: the timestamp is the presentation time, in coded order', () 
   });
 });
 
-describe('audio', () => {
+describe('synthetic audio', () => {
   const extractAdts = (rate: number): Buffer[] => {
     const frames: Buffer[] = [];
     new AdtsSplitter((frame) => frames.push(frame)).push(encodeAudio(['-c:a', 'aac', '-f', 'adts'], 1, rate));
@@ -208,7 +208,7 @@ describe('audio', () => {
   it.each([
     ['with ADTS', false],
     ['without ADTS', true],
-  ])('AAC %s plays from FLV', (_case, isRaw) => {
+  ])('plays AAC %s from FLV', (_case, isRaw) => {
     const frames = extractAdts(16_000);
     const sent = isRaw ? frames.map((frame) => frame.subarray(7)) : frames;
     const output = runTcp(Buffer.concat(packetizeFrames(audioFrames(sent, PayloadType.AAC, 64))), 500, {
@@ -228,7 +228,7 @@ describe('audio', () => {
     ).toEqual(frames.map((_, i) => i * 64));
   });
 
-  it.each([2, 3, 4, 5])('G.726 with %i bits a code goes to ffmpeg in the order it wants', (codeSize) => {
+  it.each([2, 3, 4, 5])('passes G.726 with %i bits per code to ffmpeg in the expected bit order', (codeSize) => {
     const coded = encodeAudio(['-c:a', 'g726le', '-code_size', String(codeSize), '-f', 'g726le'], 1);
     const frameBytes = 40 * codeSize;
     const frames = Array.from({ length: Math.floor(coded.length / frameBytes) }, (_, i) =>
@@ -244,7 +244,7 @@ describe('audio', () => {
     expect(transcode.map((input) => input.timestampMs)).toEqual(frames.map((_, i) => i * 40));
   });
 
-  it('MP3 goes into FLV as it is', () => {
+  it('copies MP3 into FLV unchanged', () => {
     const mp3 = encodeAudio(
       ['-c:a', 'libmp3lame', '-b:a', '32k', '-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'],
       1,

@@ -35,19 +35,19 @@ export const PayloadType = {
   SVAC: 101,
 } as const;
 
-/** Data type nibble of byte 15, JT/T 1078-2016 table 19; it alone decides the header length. */
+/** Data type nibble of byte 15, JT/T 1078-2016 table 19. It alone determines the header length. */
 export const DataType = { I: 0, P: 1, B: 2, AUDIO: 3, TRANSPARENT: 4 } as const;
 
-/** Subpackage mark, JT/T 1078-2016 table 19. Mind the order: 2 is last, 3 is middle. */
+/** Subpackage mark, JT/T 1078-2016 table 19. Note the order: 2 is last, 3 is middle. */
 export const SubpackageMark = { ATOMIC: 0, FIRST: 1, LAST: 2, MIDDLE: 3 } as const;
 
 const payloadNames = new Map<number, string>(Object.entries(PayloadType).map(([name, value]) => [value, name]));
 
-/** Name of a payload type as in JT/T 1078-2016 table 12, or `PT<n>` for reserved and custom ones. */
+/** Returns the name of a payload type as in JT/T 1078-2016 table 12, or `PT<n>` for reserved and custom ones. */
 export const getPayloadTypeName = (payloadType: number): string => payloadNames.get(payloadType) ?? `PT${payloadType}`;
 
-/** Width of the SIM field: 6 bytes (JT/T 1078-2016) or 10 bytes (terminals that speak JT/T 808-2019). */
+/** Width of the SIM field: 6 bytes (JT/T 1078-2016) or 10 bytes (terminals with JT/T 808-2019). */
 export type SimBytes = 6 | 10;
 
-/** What a packet or frame carries; I, P and B frames are one kind, as fragments of one train are one frame. */
+/** Kind of media in a packet or frame. I, P and B are one kind, so that all fragments of a frame are joined. */
 export type MediaKind = 'video' | 'audio' | 'transparent';

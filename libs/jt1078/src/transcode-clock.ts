@@ -1,20 +1,23 @@
-/** Input that is this far from where it was expected begins a new stretch, so that picture and sound stay together. */
+/** Deviation of input from its expected time at which a new segment begins, so that audio and video stay in sync. */
 const gapMs = 200;
 
 interface ClockSegment {
-  /** Fed before it. */
+  /** Input duration before this segment. */
   fedMs: number;
   timestampMs: number;
 }
 
-/** Times of transcoded frames: anchored at the stream time of the first sample fed, again after a gap in the input. */
+/**
+ * Clock of transcoded frames. It starts at the stream time of the first input sample, and again after a gap in the
+ * input.
+ */
 export class TranscodeClock {
   readonly #segments: ClockSegment[] = [];
   #fedMs = 0;
   #emittedMs = 0;
   #last = 0;
 
-  /** Notes input handed to the transcoder. */
+  /** Records input passed to the transcoder. */
   recordInput(timestampMs: number, durationMs: number): void {
     const current = this.#segments.at(-1);
     const expected = current && current.timestampMs + this.#fedMs - current.fedMs;
@@ -24,7 +27,7 @@ export class TranscodeClock {
     this.#fedMs += durationMs;
   }
 
-  /** Stream time of the transcoder's next output frame; never goes back. */
+  /** Returns the stream time of the transcoder's next output frame; never goes back. */
   nextOutputTime(sampleRate: number, samples = 1024): number {
     while ((this.#segments[1]?.fedMs ?? Number.POSITIVE_INFINITY) <= this.#emittedMs) this.#segments.shift();
     const segment = this.#segments[0] ?? { fedMs: 0, timestampMs: 0 };

@@ -3,25 +3,25 @@ import { getH265NalType, H265Nal } from './h265.ts';
 import { NalIndex } from './nal-units.ts';
 import { PayloadType } from './tables.ts';
 
-/** Video codecs that become FLV. */
+/** Video codecs that can be muxed into FLV. */
 export type VideoCodec = 'h264' | 'h265';
 
-/** The codec a payload type states, or null. The bits of the parameter sets have the last word. */
+/** Returns the codec declared by a payload type, or null. The parameter sets take precedence. */
 export function getDeclaredCodec(payloadType: number): VideoCodec | null {
   if (payloadType === PayloadType.H264) return 'h264';
   return payloadType === PayloadType.H265 ? 'h265' : null;
 }
 
-/** The codec whose parameter set begins with these two bytes, or null when it is none. */
+/** Returns the codec whose parameter sets begin with these two bytes, or null. */
 export function detectParameterSetCodec(first: number, second: number): VideoCodec | null {
   if ((first & 0x9f) === H264Nal.SPS && first >= 0x20) return 'h264';
   return (first === 0x40 || first === 0x42 || first === 0x44) && second === 1 ? 'h265' : null;
 }
 
-/** What a NAL unit is for muxing. */
+/** Role of a NAL unit in muxing. */
 export type UnitRole = 'slice' | 'parameterSet' | 'sei' | 'drop' | 'other';
 
-/** Role of an H.264 unit by its first byte. */
+/** Returns the role of an H.264 unit by its first byte. */
 export function getH264UnitRole(first: number): UnitRole {
   const type = first & 0x1f;
   if (type >= 1 && type <= H264Nal.IDR) return 'slice';
@@ -30,7 +30,7 @@ export function getH264UnitRole(first: number): UnitRole {
   return type >= H264Nal.AUD && type <= H264Nal.FILLER ? 'drop' : 'other';
 }
 
-/** Role of an H.265 unit by its first byte. */
+/** Returns the role of an H.265 unit by its first byte. */
 export function getH265UnitRole(first: number): UnitRole {
   const type = getH265NalType(first);
   if (type <= H265Nal.LAST_IRAP) return 'slice';
@@ -39,31 +39,31 @@ export function getH265UnitRole(first: number): UnitRole {
   return type >= H265Nal.AUD && type <= H265Nal.FILLER ? 'drop' : 'other';
 }
 
-/** Role of a NAL unit. */
+/** Returns the role of a NAL unit by its first byte. */
 export const getUnitRole = (codec: VideoCodec, first: number): UnitRole =>
   codec === 'h264' ? getH264UnitRole(first) : getH265UnitRole(first);
 
-/** True for a slice at which decoding can begin: IDR, or H.265 types 16 to 21. */
+/** Returns true for a slice at which decoding can begin: IDR, or H.265 types 16 to 21. */
 export function isRandomAccess(codec: VideoCodec, first: number): boolean {
   if (codec === 'h264') return (first & 0x1f) === H264Nal.IDR;
   const type = getH265NalType(first);
   return type >= H265Nal.BLA_W_LP && type <= H265Nal.CRA;
 }
 
-/** True for a slice that no other picture refers to. `subLayers` is that of the SPS (H.265). */
+/** Returns true for a slice that no other picture refers to. `subLayers` is that of the SPS (H.265). */
 export function isNonReference(codec: VideoCodec, first: number, second: number, subLayers: number): boolean {
   if (codec === 'h264') return (first & 0x60) === 0;
   return getH265NalType(first) < 16 && (getH265NalType(first) & 1) === 0 && (second & 7) >= subLayers;
 }
 
-/** True for the first slice of a picture: first_mb_in_slice 0, first_slice_segment_in_pic_flag 1. */
+/** Returns true for the first slice of a picture: first_mb_in_slice 0, first_slice_segment_in_pic_flag 1. */
 export function isFirstSlice(codec: VideoCodec, data: Uint8Array, start: number): boolean {
   return ((data[start + (codec === 'h264' ? 1 : 2)] ?? 0) & 0x80) !== 0;
 }
 
 const units = new NalIndex();
 
-/** True when an Annex B frame holds picture data. */
+/** Returns true when an Annex B frame contains picture data. */
 export function hasSlice(data: Buffer, payloadType: number): boolean {
   const codec = getDeclaredCodec(payloadType) ?? 'h264';
   units.scan(data);
@@ -71,7 +71,7 @@ export function hasSlice(data: Buffer, payloadType: number): boolean {
   return false;
 }
 
-/** True when Annex B bytes open a new picture: parameter sets, SEI, a delimiter, or a first slice. */
+/** Returns true when Annex B bytes begin a new picture: parameter sets, SEI, a delimiter, or a first slice. */
 export function startsAccessUnit(data: Buffer, payloadType: number): boolean {
   const codec = getDeclaredCodec(payloadType) ?? 'h264';
   units.scan(data.subarray(0, 64));

@@ -8,23 +8,23 @@ import { ParameterSets } from './parameter-sets.ts';
 import type { StreamTimeline } from './stream-timeline.ts';
 import { getDeclaredCodec, type VideoCodec } from './video-codec.ts';
 
-/** What is known about the pictures. */
+/** Properties of the video. */
 export interface VideoInfo extends Pick<SpsInfo, 'width' | 'height' | 'profile' | 'level' | 'codecString'> {
   codec: VideoCodec;
 }
 
-/** What the video half of a stream has seen. */
+/** Counters of a stream's video. */
 export interface VideoCounters {
-  /** Pictures that became tags. */
+  /** Pictures emitted as tags. */
   videoFrames: number;
   keyFrames: number;
-  /** Before the first key frame, after a loss, or unreadable. */
+  /** Frames before the first key frame, after a loss, or with invalid content. */
   droppedVideoFrames: number;
-  /** Frames whose parameter sets say another codec than their payload type. */
+  /** Frames whose parameter sets belong to another codec than their payload type. */
   codecMismatches: number;
 }
 
-/** A picture whose further slices may come as frames of their own. */
+/** Picture whose further slices may arrive in separate frames. */
 interface HeldPicture {
   timestampLow: number;
   isKeyFrame: boolean;
@@ -35,13 +35,15 @@ interface HeldPicture {
   bytes: number;
 }
 
-/** Random access points without IDR that must pass before such a one is taken as key frame. */
+/** Number of random access points without IDR to skip before one is accepted as a key frame. */
 const openGopAfterCandidates = 2;
-/** Pictures without a second slice frame after which no more are expected. */
+/** Number of pictures without a second slice frame after which no more are expected. */
 const stopJoiningAfterPictures = 64;
 const maxHeldBytes = 2 * 1024 * 1024;
 
-/** Video frames to FLV tags: one tag for each picture, sequence headers before key frames, nothing before the first. */
+/**
+ * Converts video frames to FLV tags: one tag per picture, sequence headers before key frames, nothing before the first.
+ */
 export class VideoMuxer {
   readonly counters: VideoCounters = { videoFrames: 0, keyFrames: 0, droppedVideoFrames: 0, codecMismatches: 0 };
   sequenceHeader: FlvTag | null = null;
@@ -57,7 +59,7 @@ export class VideoMuxer {
   #openGopCandidates = 0;
   #isOpenGop = false;
   #held: HeldPicture | null = null;
-  /** `unknown`: nothing seen yet that tells whether slices of a picture come as frames of their own. */
+  /** Whether slices of a picture arrive in separate frames; `unknown` until the first evidence. */
   #sliceJoining: 'unknown' | 'on' | 'off' = 'unknown';
   #picturesSinceJoin = 0;
   #setsOnlyTimestamp: number | null = null;
@@ -114,7 +116,7 @@ export class VideoMuxer {
     this.#emit(tag);
   }
 
-  /** A new connection: wait for a key frame, and repeat the sequence header before it. */
+  /** Handles a new connection: waits for a key frame and repeats the sequence header before it. */
   restart(): void {
     this.flush();
     this.#awaitKeyFrame();
@@ -169,12 +171,12 @@ export class VideoMuxer {
     this.#emit(tag);
   }
 
-  /** Further slices of the picture before, in a frame of their own. */
+  /** Handles further slices of the previous picture in a separate frame. */
   #pushContinuation(frame: MediaFrame): void {
     const held = this.#held;
     this.#picturesSinceJoin = 0;
     if (this.#sliceJoining !== 'on') {
-      // The picture has gone out without them: what refers to it is torn until the next key frame.
+      // The picture was emitted without them, so pictures that refer to it are damaged until the next key frame.
       this.#sliceJoining = 'on';
       this.#isAwaitingKeyFrame = true;
     }
@@ -188,7 +190,10 @@ export class VideoMuxer {
     held.bytes += part.length;
   }
 
-  /** True when the picture has to wait for further slices. Parameter sets in frames of their own hint at such a device. */
+  /**
+   * Returns true when the picture must wait for further slices. Parameter sets in separate frames suggest such a
+   * device.
+   */
   #shouldJoinSlices(frame: MediaFrame, isKeyFrame: boolean): boolean {
     if (this.#sliceJoining === 'unknown' && isKeyFrame) {
       const hasOwnSets = this.#scan.parameterSets > 0;

@@ -21,14 +21,14 @@ describe('NAL units', () => {
     expect(splitNalUnits(Buffer.from('000001000001', 'hex'))).toEqual([]);
   });
 
-  it('are bounded in one frame', () => {
+  it('are limited in number per frame', () => {
     const index = new NalIndex();
     index.scan(Buffer.from('00000141'.repeat(5000), 'hex'));
     expect(index.isOverfull).toBe(true);
     expect(index.count).toBe(1024);
   });
 
-  it('start code and emulation prevention', () => {
+  it('are parsed with start codes and emulation prevention', () => {
     expect(
       ['000001', '00000001', '0000000001', '000002', '00'].map((code) => startsWithStartCode(Buffer.from(code, 'hex'))),
     ).toEqual([true, true, true, false, false]);
@@ -37,7 +37,7 @@ describe('NAL units', () => {
     );
   });
 
-  it('parameter sets tell the codec, others do not', () => {
+  it('determine the codec only if they are parameter sets', () => {
     const codes = [0x6742, 0x2742, 0x4742, 0x4001, 0x4201, 0x4401, 0x6501, 0x2601, 0x0201, 0x0742];
     expect(codes.map((code) => detectParameterSetCodec(code >> 8, code & 0xff))).toEqual([
       'h264',
@@ -53,7 +53,7 @@ describe('NAL units', () => {
     ]);
   });
 
-  it('key frames and non-reference pictures go by NAL type', () => {
+  it('determine key frames and non-reference pictures by their type', () => {
     expect([0x65, 0x25, 0x61, 0x41, 0x01].map((byte) => isRandomAccess('h264', byte))).toEqual([
       true,
       true,
@@ -79,18 +79,19 @@ describe('NAL units', () => {
       false,
       false,
     ]);
-    // A lower temporal sub-layer may be referred to by a higher one.
+    // A higher temporal sub-layer may refer to a lower one.
     expect(isNonReference('h265', h265(0), 1, 2)).toBe(false);
   });
 });
 
 describe('sequence parameter sets', () => {
-  // From the notes of the reference captures: CIF Main without VUI, and with timing; PAL High with cropping of nothing.
+  // From the documentation of the reference captures: CIF Main without VUI, and with timing; PAL High with zero
+  // cropping.
   it.each([
     ['674d001495a8582590', 77, 20, 352, 288],
     ['674d00149db85825a10000030001000003000884', 77, 20, 352, 288],
     ['6764001eacb2016824dff802000168800001f480005dc0078b1724', 100, 30, 720, 576],
-  ])('%s', (sps, profile, level, width, height) => {
+  ])('of H.264 are parsed: %s', (sps, profile, level, width, height) => {
     expect(parseH264Sps(Buffer.from(sps, 'hex'))).toMatchObject({ profile, level, width, height, subLayers: 1 });
   });
 
@@ -100,7 +101,7 @@ describe('sequence parameter sets', () => {
     ['libx264', '130x98', ['-profile:v', 'baseline'], 0],
     ['libx265', '1920x1080', ['-x265-params', 'log-level=error:bframes=0'], 0],
     ['libx265', '854x480', [], 2],
-  ] as const)('%s %s: width and height are cropped as ffprobe says', (codec, size, options, reorder) => {
+  ] as const)('of %s %s yield the cropped size reported by ffprobe', (codec, size, options, reorder) => {
     const stream = encodeVideo(codec, [...options], 3, size);
     const isH264 = codec === 'libx264';
     const probe = probeVideo(stream, isH264 ? 'h264' : 'hevc');
@@ -117,7 +118,7 @@ describe('sequence parameter sets', () => {
     expect(info?.codecString).toMatch(isH264 ? /^avc1\.[0-9a-f]{6}$/ : /^hvc1\.1\.6\.L\d+\.90$/);
   });
 
-  it('never throw on other bytes', () => {
+  it('never throw on arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (data) => {
         for (const info of [parseH264Sps(data), parseH265Sps(data)]) expect(info === null || info.width > 0).toBe(true);
@@ -129,7 +130,7 @@ describe('sequence parameter sets', () => {
 });
 
 describe('decoder configuration records', () => {
-  it('AVC Main: golden bytes', () => {
+  it('encode AVC Main to the reference bytes', () => {
     const sps = Buffer.from('674d001495a8582590', 'hex');
     const pps = Buffer.from('68ee3c80', 'hex');
     const info = parseH264Sps(sps);
@@ -139,7 +140,7 @@ describe('decoder configuration records', () => {
     );
   });
 
-  it('AVC High carries chroma format and bit depths', () => {
+  it('include chroma format and bit depths of AVC High', () => {
     const sps = Buffer.from('6764001eacb2016824dff802000168800001f480005dc0078b1724', 'hex');
     const info = parseH264Sps(sps);
     if (!info) throw new Error('no info');
@@ -148,7 +149,7 @@ describe('decoder configuration records', () => {
     );
   });
 
-  it('HEVC: profile bytes without emulation prevention, three arrays', () => {
+  it('include HEVC profile bytes without emulation prevention, and three arrays', () => {
     const units = splitNalUnits(encodeVideo('libx265', [], 1));
     const [vps, sps, pps] = [0x40, 0x42, 0x44].map((first) => units.filter((unit) => unit[0] === first));
     const info = sps?.[0] && parseH265Sps(sps[0]);
@@ -166,7 +167,7 @@ describe('splitAccessUnits', () => {
     ['libx264', 'h264', ['-slices', '3']],
     ['libx264', 'h264', ['-aud', '1', '-bf', '2']],
     ['libx265', 'h265', ['-x265-params', 'log-level=error:slices=2:aud=1']],
-  ] as const)('%s: one unit for each picture, all bytes kept', (encoder, codec, options) => {
+  ] as const)('%s: returns one unit per picture with all bytes', (encoder, codec, options) => {
     const stream = encodeVideo(encoder, [...options], 30);
     const units = splitAccessUnits(stream, codec);
     expect(units.length).toBe(30);
@@ -174,7 +175,7 @@ describe('splitAccessUnits', () => {
     expect(Buffer.concat(units.map((unit) => unit.data)).equals(stream)).toBe(true);
   });
 
-  it('cuts streams with more units than one scan takes', () => {
+  it('splits streams with more units than one scan covers', () => {
     const stream = Buffer.from(
       removeSpaces('00000001 6588').repeat(1500) + removeSpaces('00000001 4180').repeat(1500),
       'hex',

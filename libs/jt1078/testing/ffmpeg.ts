@@ -7,8 +7,8 @@ function findExecutable(name: string): string {
   const folders = [...(given ? [dirname(given)] : []), ...(process.env.PATH ?? '').split(delimiter)];
   if (name === 'ffmpeg' && given && existsSync(given)) return given;
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
-  // No silent skip: without a decoder these tests would prove nothing.
-  if (!found) throw new Error(`${name} is needed by this test: put it on the PATH or set FFMPEG_PATH`);
+  // Fails instead of skipping, as without a decoder these tests would prove nothing.
+  if (!found) throw new Error(`${name} is required by this test: add it to the PATH or set FFMPEG_PATH`);
   return found;
 }
 
@@ -20,7 +20,7 @@ function runTool(name: string, args: string[], input: Buffer): Buffer {
   return done.stdout;
 }
 
-/** Runs ffmpeg on `input`; anything it complains about is thrown. */
+/** Runs ffmpeg on `input`. Throws when it reports errors. */
 export const ffmpeg = (args: string[], input: Buffer = Buffer.alloc(0)): Buffer =>
   runTool('ffmpeg', ['-v', 'error', ...args], input);
 
@@ -46,7 +46,7 @@ interface ProbeJson {
   packets?: { pts_time?: string }[];
 }
 
-/** What ffprobe reads of the video (of one format, such as `flv` or `hevc`). */
+/** Reads the video of a format, such as `flv` or `hevc`, with ffprobe. */
 export function probeVideo(data: Buffer, format: string): Probe {
   const args = ['-v', 'error', '-f', format, '-select_streams', 'v', '-count_frames', '-show_packets', '-show_streams'];
   const json = JSON.parse(runTool('ffprobe', [...args, '-of', 'json', '-i', 'pipe:0'], data).toString()) as ProbeJson;
@@ -63,7 +63,7 @@ export function probeVideo(data: Buffer, format: string): Probe {
   };
 }
 
-/** Decodes to one hash for each picture. */
+/** Decodes to one hash per picture. */
 export const frameHashes = (data: Buffer, format: string): string[] =>
   ffmpeg(['-f', format, '-i', 'pipe:0', '-an', '-fps_mode', 'passthrough', '-f', 'framemd5', 'pipe:1'], data)
     .toString()
@@ -75,7 +75,7 @@ const annexBFormat = (codec: 'libx264' | 'libx265'): string => (codec === 'libx2
 
 const encodedStreams = new Map<string, Buffer>();
 
-/** Encoding is the slow part: what has been encoded once in a test file is used again. */
+/** Caches encoded streams within a test file, as encoding is slow. */
 function encodeOnce(
   format: string,
   codec: 'libx264' | 'libx265',
@@ -108,7 +108,7 @@ function encodeOnce(
   return made;
 }
 
-/** Encodes a moving test picture to an Annex B stream. */
+/** Encodes a moving test picture as an Annex B stream. */
 export const encodeVideo = (
   codec: 'libx264' | 'libx265',
   options: string[] = [],
@@ -116,7 +116,7 @@ export const encodeVideo = (
   size = '176x144',
 ): Buffer => encodeOnce(annexBFormat(codec), codec, options, frames, size);
 
-/** The same, with the presentation time of each frame in coded order. */
+/** Encodes like `encodeVideo` and returns the presentation time of each frame in coded order. */
 export function encodeTimedVideo(codec: 'libx264' | 'libx265', options: string[]): { stream: Buffer; ptsMs: number[] } {
   const muxed = encodeOnce('matroska', codec, options, 30, '176x144');
   const filter = codec === 'libx264' ? 'h264_mp4toannexb' : 'hevc_mp4toannexb';
@@ -128,7 +128,7 @@ export function encodeTimedVideo(codec: 'libx264' | 'libx265', options: string[]
   return { stream, ptsMs: probeVideo(muxed, 'matroska').ptsMs };
 }
 
-/** A tone, encoded; `args` choose codec and format. */
+/** Encodes a tone; `args` select codec and format. */
 export const encodeAudio = (args: string[], seconds = 1, rate = 8000): Buffer =>
   ffmpeg([
     '-f',

@@ -14,7 +14,7 @@ import {
   type TranscodeInput,
 } from '../src/index.ts';
 
-/** A packet with its own bytes, from fields. */
+/** Creates a packet with its own bytes from fields. */
 export const createPacket = (fields: Partial<PacketFields>): MediaPacket => {
   const all = {
     sim: '013800138000',
@@ -38,7 +38,7 @@ export interface PipelineOutput {
   assembler: FrameAssembler;
 }
 
-/** What is kept of a frame or packet beyond its callback. */
+/** Copies a frame or packet, so that it stays valid after its callback. */
 const copyOf = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
   const copy = { ...item };
   if ('data' in copy) copy.data = Buffer.from(copy.data);
@@ -46,7 +46,7 @@ const copyOf = <T extends { data: Buffer } | { body: Buffer }>(item: T): T => {
   return copy;
 };
 
-/** The whole way from TCP bytes to tags, with all that passes kept. */
+/** Creates the pipeline from TCP bytes to tags, recording every intermediate result. */
 export function createPipeline(options: Partial<StreamMuxerOptions> = {}, now: () => number = () => 0): PipelineOutput {
   const packets: MediaPacket[] = [];
   const frames: MediaFrame[] = [];
@@ -72,7 +72,7 @@ export function createPipeline(options: Partial<StreamMuxerOptions> = {}, now: (
   return { packets, frames, tags, transcode, muxer, splitter, assembler };
 }
 
-/** Runs bytes through the whole way, in chunks of `chunkBytes`. */
+/** Runs bytes through the pipeline, in chunks of `chunkBytes`. */
 export function runTcp(
   bytes: Buffer,
   chunkBytes = bytes.length,
@@ -80,7 +80,7 @@ export function runTcp(
 ): PipelineOutput {
   const output = createPipeline(options);
   for (let at = 0; at < bytes.length; at += chunkBytes) {
-    // A copy of its own, overwritten afterwards: nothing may be kept by reference.
+    // A copy that is overwritten afterwards, as nothing may be retained by reference.
     const chunk = Buffer.from(bytes.subarray(at, at + chunkBytes));
     output.splitter.push(chunk);
     chunk.fill(0xee);
@@ -91,7 +91,7 @@ export function runTcp(
   return output;
 }
 
-/** The FLV that a viewer of all tags of some tracks would get. */
+/** Builds the FLV that a viewer of some tracks would receive. */
 export function buildFlv(output: PipelineOutput, tracks: readonly string[] = ['video']): Buffer {
   const hasAudioTrack = tracks.some((track) => track.startsWith('audio'));
   const audio = tracks.includes('audioCopy') ? 'copy' : hasAudioTrack ? 'aac' : 'none';
@@ -109,7 +109,7 @@ export interface SyntheticFrame {
   timestampMs: number;
 }
 
-/** Frames as one TCP stream, with the common sequence counter. */
+/** Splits frames into the packets of one TCP stream, with a shared sequence counter. */
 export function packetizeFrames(
   frames: readonly SyntheticFrame[],
   options: { sim?: string; simBytes?: 6 | 10; channel?: number; maxBody?: number; sequence?: number } = {},
@@ -132,7 +132,7 @@ export function packetizeFrames(
   });
 }
 
-/** A small repeatable source of chance (mulberry32). */
+/** Returns a small reproducible random generator (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -143,5 +143,5 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Hex digits written in groups, without the spaces. */
+/** Removes spaces from hex digits written in groups. */
 export const removeSpaces = (text: string): string => text.replaceAll(' ', '');

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 
 const protocol = new URL('../../../../shared/protocol/', import.meta.url);
 
-/** The reference vectors and captures stand beside the checkout; a clone without them runs the tests that need none. */
+/** True if the reference vectors and captures exist beside the checkout. A clone without them skips their tests. */
 export const hasShared = existsSync(fileURLToPath(protocol));
-if (!hasShared) console.log('JT/T 1078 reference vectors and captures are not there: tests over them skipped');
+if (!hasShared) console.log('skipping tests without JT/T 1078 reference vectors and captures');
 
 export const readShared = (path: string): Buffer => readFileSync(fileURLToPath(new URL(path, protocol)));
 export const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');

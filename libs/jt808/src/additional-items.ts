@@ -26,18 +26,18 @@ import { tagField, tagSizes } from './fields/tag.ts';
 import type { Reader } from './reader.ts';
 import { Writer } from './writer.ts';
 
-/** Additional-information item of a location: id and raw value. `readExtra` gives the typed value. */
+/** Additional-information item of a location: id and raw value. `readAdditionalItem` returns the typed value. */
 export interface AdditionalItem {
   id: number;
   bytes: Buffer;
 }
 
-/** Item of JT/T 808 table 27, JT/T 1078 or T/JSATL 12 as a table of fields. */
+/** Definition of an item of JT/T 808 table 27, JT/T 1078 or T/JSATL 12 as a table of fields. */
 export interface AdditionalItemDefinition<F extends Fields = Fields> {
   readonly id: number;
   readonly name: string;
   readonly reference: string;
-  /** Lengths with this meaning; the ids are reused by vendors with other lengths. */
+  /** Lengths with this meaning. Vendors reuse the ids with other lengths. */
   readonly lengths: readonly number[] | ((length: number) => boolean);
   readonly fields: F;
 }
@@ -49,12 +49,12 @@ function defineAdditionalItem<F extends Fields>(definition: AdditionalItemDefini
 const table27 = 'JT/T 808-2013 table 27';
 const jt1078Table13 = 'JT/T 1078-2016 table 13';
 
-/** Byte of a wheel that has no tyre, or no sensor in it. */
+/** Value for a wheel that has no tyre, or whose tyre has no sensor. */
 const noTyreByte = 0xff;
 const wheelCount = 30;
 const wheelPressureShape = { kind: 'constant', values: [null, 0, 1, 127, 254] } as const;
 
-/** One byte for each wheel; null where there is no tyre. */
+/** Creates a field of one byte per wheel; null where there is no tyre. */
 function wheelPressures(): Field<(number | null)[]> {
   return {
     type: 'BYTE[30]',
@@ -71,7 +71,7 @@ function wheelPressures(): Field<(number | null)[]> {
   };
 }
 
-/** Where and when a driver-assistance alarm was raised; coordinates without a hemisphere. */
+/** Position and time of a driver-assistance alarm. The coordinates have no hemisphere. */
 const alarmPosition = {
   speedKmh: u8(),
   altitudeM: altitude(),
@@ -82,17 +82,19 @@ const alarmPosition = {
 };
 const tagAtEnd = { tag: tagField((reader) => reader.remaining) };
 
-/** Length of an alarm item whose fixed part has `fixed` bytes, with any province's tag. */
+/** Returns the lengths of an alarm item whose fixed part has `fixed` bytes, for the tags of all provinces. */
 const lengthsWithTag = (fixed: number): number[] => tagSizes.map((size) => fixed + size);
 
-/** TPMS tag and list: the tag whose size leaves whole wheels of 9 bytes (10 in Guangdong). */
+/**
+ * Returns the size of a TPMS alarm's tag: the size that leaves a whole number of wheels of 9 bytes (10 in Guangdong).
+ */
 function tpmsTagSize(reader: Reader): number {
   const fits = (size: number): boolean => {
     const wheels = reader.remaining - size - 1;
     return wheels >= 0 && tpmsWheelBytes(reader.bytes[reader.at + size] as number, wheels) !== undefined;
   };
   const size = tagSizes.find(fits);
-  if (size === undefined) throw new BodyError('no known tag fits');
+  if (size === undefined) throw new BodyError('no known tag size fits');
   return size;
 }
 
@@ -111,7 +113,10 @@ const wheel = {
 const wheel9 = struct(wheel);
 const wheel10 = struct({ ...wheel, position: u16() });
 
-/** Wheels of a TPMS alarm; Guangdong's two-byte positions are told by the length, and kept for positions above 255. */
+/**
+ * Creates the field for the wheels of a TPMS alarm. The length reveals Guangdong's two-byte positions; they are written
+ * for positions above 255.
+ */
 function wheels(): Field<ValuesOf<typeof wheel>[]> {
   return {
     type: 'BYTE n, n x (BYTE position, WORD type, WORD kPa, WORD degC, WORD %)',
@@ -135,7 +140,7 @@ function wheels(): Field<ValuesOf<typeof wheel>[]> {
 const alarmHeader = { alarmId: u32(), flag: u8() }; // flag 0 none, 1 start, 2 end
 const areaType = u8(); // 0 none, 1 circle, 2 rectangle, 3 polygon, 4 section or route
 
-/** Every additional-information item with a standard meaning, by name. */
+/** All additional-information items with a standard meaning, by name. */
 export const additionalItemDefinitions = {
   mileage: defineAdditionalItem({
     id: 0x01,
@@ -227,7 +232,7 @@ export const additionalItemDefinitions = {
     lengths: [2],
     fields: { storageFailure: u16() },
   }),
-  /** Type bits: 0 fatigue, 1 phone, 2 smoking. The text gives length 2, the structure has three bytes. */
+  /** Type bits: 0 fatigue, 1 phone, 2 smoking. The text states length 2, the structure has three bytes. */
   abnormalDriving: defineAdditionalItem({
     id: 0x18,
     name: 'abnormalDriving',
@@ -250,7 +255,7 @@ export const additionalItemDefinitions = {
     lengths: [2],
     fields: { ioStatus: u16() },
   }),
-  /** One DWORD with AD0 in its low half, so AD1 comes first on the wire. */
+  /** One DWORD with AD0 in its low half: AD1 comes first on the wire. */
   analog: defineAdditionalItem({
     id: 0x2b,
     name: 'analog',
@@ -322,7 +327,10 @@ export const additionalItemDefinitions = {
     lengths: lengthsWithTag(25),
     fields: { ...alarmHeader, type: u8(), ...alarmPosition, ...tagAtEnd },
   }),
-  /** Intense driving of other provinces: 1 harsh acceleration, 2 harsh braking, 3 harsh turn; what follows differs between them. */
+  /**
+   * Intense driving of other provinces: 1 harsh acceleration, 2 harsh braking, 3 harsh turn. The bytes that follow
+   * differ by province.
+   */
   intenseDriving: defineAdditionalItem({
     id: 0x70,
     name: 'intenseDriving',
@@ -339,19 +347,21 @@ const byId: ReadonlyMap<number, AdditionalItemDefinition> = new Map(
   ]),
 );
 
-const itemEdition: Edition = '2019'; // items are alike in all editions
+const itemEdition: Edition = '2019'; // items have the same layout in all editions
 
 function isStandardLength(definition: AdditionalItemDefinition, length: number): boolean {
   const { lengths } = definition;
   return typeof lengths === 'function' ? lengths(length) : lengths.includes(length);
 }
 
-/** Definition of an item id, if it is a standard one. */
+/** Returns the definition of an item id, or undefined if the id is not standard. */
 export function additionalItemById(id: number): AdditionalItemDefinition | undefined {
   return byId.get(id);
 }
 
-/** Typed value of an item; undefined for another id, or when the length is not the standard one (vendors reuse ids). */
+/**
+ * Returns the typed value of an item; undefined for another id, or if the length is not standard (vendors reuse ids).
+ */
 export function readAdditionalItem<F extends Fields>(
   definition: AdditionalItemDefinition<F>,
   item: AdditionalItem,
@@ -360,7 +370,7 @@ export function readAdditionalItem<F extends Fields>(
   return readExactly(definition.fields, item.bytes, itemEdition);
 }
 
-/** Typed value of the first item of its kind that has the standard form. */
+/** Returns the typed value of the first item of this kind that has the standard form. */
 export function findAdditionalItem<F extends Fields>(
   definition: AdditionalItemDefinition<F>,
   items: readonly AdditionalItem[],
@@ -372,7 +382,7 @@ export function findAdditionalItem<F extends Fields>(
   return undefined;
 }
 
-/** Item with a typed value, for sending. */
+/** Creates an item from a typed value, for sending. */
 export function createAdditionalItem<F extends Fields>(
   definition: AdditionalItemDefinition<F>,
   values: ValuesOf<F>,
@@ -383,7 +393,7 @@ export function createAdditionalItem<F extends Fields>(
   return { id: definition.id, bytes: writer.finish() };
 }
 
-/** Log form of an item: id, length, raw hex, and its named values when it is standard. */
+/** Returns the log form of an item: id, length, raw hex, and the named values if it is standard. */
 export function formatAdditionalItem(item: AdditionalItem): Record<string, unknown> {
   const raw = { id: hexId(item.id, 2), length: item.bytes.length, hex: item.bytes.toString('hex').toUpperCase() };
   const definition = byId.get(item.id);

@@ -11,14 +11,14 @@ const frame = (serial: number, body: Buffer = Buffer.alloc(0)): Buffer =>
   encodeFrame({ messageId: 0x1212, phone: '013912345678', serial, body });
 
 const fileName = '00_65_6502_0_0123456789abcdef0123456789abcdef.jpg';
-/** T/JSATL 12-2017 table 4-26, written down by hand: a name of 5 bytes, offset 0x10000, 3 bytes. */
+/** T/JSATL 12-2017 table 4-26, written by hand: a name of 5 bytes, offset 0x10000, 3 bytes. */
 const golden = hex(`30316364 612e6a7067 ${'00'.repeat(45)} 00010000 00000003 7e3031`);
 
 type SplitResult =
   | { kind: 'frame'; serial: number; body: string }
   | { kind: 'data'; name: string; offset: number; data: string };
 
-/** What some reads bring, with the pieces of a packet's data put together. */
+/** Splits the reads and joins the pieces of each packet's data. */
 function split(reads: readonly Uint8Array[], options: AttachmentSplitterOptions = {}) {
   const splitter = new AttachmentSplitter(options);
   const seen: SplitResult[] = [];
@@ -34,13 +34,14 @@ function split(reads: readonly Uint8Array[], options: AttachmentSplitterOptions 
       onData: (packet, offset, data) => {
         const last = seen.at(-1);
         if (latest === packet && last?.kind === 'data') {
-          if (offset !== last.offset + last.data.length / 2) throw new Error('a piece does not follow the one before');
+          if (offset !== last.offset + last.data.length / 2)
+            throw new Error('a piece does not follow the previous one');
           last.data += data.toString('hex');
           return;
         }
         latest = packet;
         packets.push(packet);
-        if (offset !== packet.offset) throw new Error('a packet does not begin where it says');
+        if (offset !== packet.offset) throw new Error('a packet does not begin at its stated offset');
         seen.push({ kind: 'data', name: packet.name, offset, data: data.toString('hex') });
       },
     });
@@ -55,7 +56,7 @@ const cut = (bytes: Buffer, borders: readonly number[]): Buffer[] => {
 };
 
 describe('raw data packet (T/JSATL 12-2017 table 4-26)', () => {
-  it('is read from the golden bytes and written as them', () => {
+  it('decodes the golden bytes and encodes to them', () => {
     const { seen, packets, splitter } = split([golden]);
     expect(seen).toEqual([{ kind: 'data', name: 'a.jpg', offset: 0x1_0000, data: '7e3031' }]);
     expect(packets).toEqual([{ name: 'a.jpg', isNameFull: false, offset: 0x1_0000, length: 3 }]);
@@ -66,18 +67,18 @@ describe('raw data packet (T/JSATL 12-2017 table 4-26)', () => {
   it.each([
     ['spaces', '20'],
     ['NULs', '00'],
-  ])('has a name that is filled with %s', (_name, filler) => {
+  ])('decodes a name padded with %s', (_name, filler) => {
     const packet = Buffer.concat([hex(`30316364 612e6a7067 ${filler.repeat(45)}`), hex('00000000 00000001 aa')]);
     expect(split([packet]).packets).toMatchObject([{ name: 'a.jpg', isNameFull: false }]);
   });
 
-  it('says that a name may go on which fills its field', () => {
+  it('marks a name that fills its field as possibly cut', () => {
     const long = `${'n'.repeat(60)}.jpg`;
     const { packets } = split([encodeAttachmentPacket(long, 0, hex('00'))]);
     expect(packets).toMatchObject([{ name: 'n'.repeat(50), isNameFull: true }]);
   });
 
-  it('may be empty, and announces no more than the limit', () => {
+  it('accepts an empty packet and rejects a packet above the size limit', () => {
     const empty = encodeAttachmentPacket(fileName, 5, Buffer.alloc(0));
     expect(split([empty, frame(1)]).seen).toMatchObject([{ kind: 'frame', serial: 1 }]);
     const large = encodeAttachmentPacket(fileName, 0, Buffer.alloc(101, 1));
@@ -90,7 +91,7 @@ describe('raw data packet (T/JSATL 12-2017 table 4-26)', () => {
 describe('AttachmentSplitter', () => {
   const alarmNo = hex('30316364303163643031636430316364');
 
-  it('takes flags and marks in data for data, and marks in a frame for its body', () => {
+  it('treats flags and marks inside data as data, and marks inside a frame as its body', () => {
     const data = Buffer.concat([frame(9), golden, hex('7e7e30316364')]);
     const stream = Buffer.concat([frame(1, alarmNo), encodeAttachmentPacket(fileName, 0, data), frame(2)]);
     expect(split([stream]).seen).toEqual([
@@ -100,7 +101,7 @@ describe('AttachmentSplitter', () => {
     ]);
   });
 
-  it('hands data over as views on the read', () => {
+  it('passes data as views on the read', () => {
     const stream = Buffer.concat([frame(1), encodeAttachmentPacket(fileName, 0, Buffer.alloc(70_000, 3))]);
     const memories = new Set<unknown>();
     new AttachmentSplitter().push(stream, {
@@ -110,7 +111,7 @@ describe('AttachmentSplitter', () => {
     expect([...memories]).toEqual([stream.buffer]);
   });
 
-  it('takes frames that share a flag, also before and behind packets', () => {
+  it('accepts frames that share a flag, also before and after packets', () => {
     const stream = Buffer.concat([frame(1), frame(2).subarray(1), golden, frame(3), frame(4).subarray(1), golden]);
     expect(split([stream]).seen.map((each) => (each.kind === 'frame' ? each.serial : each.name))).toEqual([
       1,
@@ -122,7 +123,7 @@ describe('AttachmentSplitter', () => {
     ]);
   });
 
-  it('takes a frame that begins like a mark', () => {
+  it('accepts a frame that begins like a mark', () => {
     const odd = encodeFrame({ messageId: 0x3031, phone: '013912345678', serial: 7 });
     for (let at = 0; at <= odd.length; at += 1)
       expect(split(cut(Buffer.concat([frame(1), odd.subarray(1)]), [at])).seen).toMatchObject([
@@ -131,7 +132,7 @@ describe('AttachmentSplitter', () => {
       ]);
   });
 
-  it('finds its way back behind bytes that are neither, and counts each stretch once', () => {
+  it('resynchronises after bytes that are neither frame nor packet, and counts each range once', () => {
     const noise = hex('0102 30 03 3031 04 303163 05 30');
     const stream = Buffer.concat([noise, frame(1), golden, noise, golden, noise, frame(2)]);
     const { seen, splitter } = split([stream]);
@@ -139,7 +140,7 @@ describe('AttachmentSplitter', () => {
     expect(splitter.dropped.garbage).toBe(3);
   });
 
-  it('holds no more than a frame or a head, whatever comes', () => {
+  it('never buffers more than one frame or one packet head', () => {
     const endless = encodeAttachmentPacket(fileName, 0, Buffer.alloc(1_000_000, 1));
     const noFlag = Buffer.concat([hex('7e'), Buffer.alloc(1_000_000, 0x31)]);
     for (const bytes of [endless, noFlag, Buffer.alloc(1_000_000, 0x30)]) {
@@ -148,7 +149,7 @@ describe('AttachmentSplitter', () => {
     }
   });
 
-  it('brings the same whatever the reads are', () => {
+  it('returns the same result however the stream is cut into reads', () => {
     const bytes = fc.uint8Array({ maxLength: 300 }).map((data) => Buffer.from(data));
     const streamUnit = fc.oneof(
       fc.record({ kind: fc.constant('frame' as const), serial: fc.nat(0xffff), body: bytes }),
@@ -182,7 +183,7 @@ describe('AttachmentSplitter', () => {
     );
   });
 
-  it('brings the same of damaged streams too, whatever the reads are', () => {
+  it('returns the same result for a damaged stream however it is cut into reads', () => {
     const streamPiece = fc.oneof(
       fc.constantFrom(frame(1), frame(2, alarmNo), golden, hex('7e'), hex('303163'), hex('30316364')),
       fc.uint8Array({ maxLength: 30 }).map((data) => Buffer.from(data)),

@@ -4,7 +4,7 @@ import { decodeGbk, encodeGbk } from './text.ts';
 
 /** First bytes of a raw data packet, 30 31 63 64 (T/JSATL 12-2017 table 4-26). */
 export const attachmentDataMark = 0x30316364;
-/** Bytes of a raw data packet in front of its data: mark, name, offset and length. */
+/** Bytes of a raw data packet before its data: mark, name, offset and length. */
 export const attachmentDataHeaderBytes = 62;
 
 const nameFieldBytes = 50;
@@ -13,49 +13,54 @@ const spaceByte = 0x20;
 
 /** Head of a raw data packet (T/JSATL 12-2017 table 4-26). */
 export interface AttachmentPacket {
-  /** Without filler; a longer name is cut after 50 bytes. */
+  /** Name without padding; a longer name is cut after 50 bytes. */
   readonly name: string;
-  /** Whether the name fills its field and may go on. */
+  /** True if the name fills its field, so that it may have been cut. */
   readonly isNameFull: boolean;
-  /** Where its data belong in the file. */
+  /** Offset of the data in the file. */
   readonly offset: number;
-  /** Bytes of data. */
+  /** Number of data bytes. */
   readonly length: number;
 }
 
-/** Receives what a connection brings, in order; must not throw, or the rest of the read is lost. */
+/** Receives the frames and data of a connection in order. Must not throw: the rest of the read would be lost. */
 export interface AttachmentHandler {
   onFrame(frame: Frame): void;
-  /** A piece of a packet's data at its place in the file: a view on the read. A packet comes in one piece or more, and an empty one in none. */
+  /**
+   * Receives a piece of a packet's data with its offset in the file, as a view on the read. A packet arrives in one or
+   * more pieces; an empty packet has none.
+   */
   onData(packet: AttachmentPacket, offset: number, data: Buffer): void;
 }
 
-/** Settings of an attachment splitter. */
+/** Options of an attachment splitter. */
 export interface AttachmentSplitterOptions extends SplitterOptions {
-  /** Packets that announce more are no packets. */
+  /** Largest packet; a head that states more is invalid. */
   maxPacketBytes?: number;
 }
 
 /**
- * `between`: where a frame or a packet begins. `frame`: inside a frame. `head`, `data`: inside a packet. `lost`: in bytes that are neither.
+ * `between`: a frame or packet begins next. `frame`: inside a frame. `head`, `data`: inside a packet. `lost`: in bytes
+ * that are neither.
  */
 type State = 'between' | 'frame' | 'head' | 'data' | 'lost';
 
 /**
- * Cuts the stream of an attachment connection, on which frames and raw data packets follow one another (T/JSATL 12-2017 chapter 4.5). Data
- * may hold any bytes, flags and marks too, and go through without a copy; what is held is one unfinished frame, or the head of a packet.
+ * Splits the stream of an attachment connection, which mixes frames and raw data packets (T/JSATL 12-2017 chapter 4.5).
+ * Data may contain any bytes, flags and marks included, and is passed on without a copy. The splitter buffers at most
+ * one unfinished frame or packet head.
  */
 export class AttachmentSplitter {
-  /** Packets whose head makes no sense. */
+  /** Packets with an invalid head. */
   invalidPackets = 0;
   readonly #frames: FrameSplitter;
   readonly #maxPacketBytes: number;
   readonly #header = Buffer.alloc(attachmentDataHeaderBytes);
   #headerLength = 0;
   #state: State = 'between';
-  /** A flag was last, so that a frame may go on without one of its own. */
+  /** The last byte was a flag, so a frame may follow without a flag of its own. */
   #isAfterFlag = false;
-  /** Nothing has begun since bytes that were neither frame nor packet. */
+  /** No frame or packet has begun since bytes that were neither. */
   #isOutOfSync = false;
   #packet: AttachmentPacket | null = null;
   #remainingBytes = 0;
@@ -65,17 +70,17 @@ export class AttachmentSplitter {
     this.#maxPacketBytes = options.maxPacketBytes ?? 0xffff_ffff;
   }
 
-  /** Frames that were dropped, by reason; `garbage` counts stretches that were neither. */
+  /** Dropped frames by reason; `garbage` counts ranges that were neither frame nor packet. */
   get dropped(): DroppedCounters {
     return this.#frames.dropped;
   }
 
-  /** Bytes that are held. */
+  /** Buffered bytes. */
   get pendingBytes(): number {
     return this.#frames.pendingBytes + this.#headerLength;
   }
 
-  /** Takes one read and hands over all that is in it. */
+  /** Processes one read and passes its frames and data to the handler. */
   push(chunk: Buffer, handler: AttachmentHandler): void {
     let at = 0;
     while (at < chunk.length) {
@@ -103,7 +108,7 @@ export class AttachmentSplitter {
     return at;
   }
 
-  /** Up to the next flag, which ends the frame or is the start of one. */
+  /** Reads up to the next flag, which ends the frame or starts one. */
   #readFrame(chunk: Buffer, at: number, handler: AttachmentHandler): number {
     const flag = chunk.indexOf(frameFlag, at);
     const end = flag === -1 ? chunk.length : flag + 1;
@@ -138,7 +143,10 @@ export class AttachmentSplitter {
     return end;
   }
 
-  /** What began like a mark is none: it belongs to a frame that shares the flag before it, or to nothing. */
+  /**
+   * Handles bytes that began like a mark but are not one: they belong to a frame that shares the preceding flag, or to
+   * nothing.
+   */
   #rejectMark(at: number, handler: AttachmentHandler): number {
     const held = this.#header.subarray(0, this.#headerLength);
     this.#headerLength = 0;
@@ -147,7 +155,7 @@ export class AttachmentSplitter {
       return at;
     }
     this.#state = 'frame';
-    // No flag is among them: they are kept.
+    // These bytes contain no flag, so the frame splitter buffers them.
     this.#frames.push(held, (frame) => handler.onFrame(frame));
     return at;
   }
@@ -172,7 +180,7 @@ export class AttachmentSplitter {
     this.#isOutOfSync = true;
   }
 
-  /** Goes to the next byte with which something may begin. */
+  /** Skips to the next byte that can begin a frame or a packet. */
   #resync(chunk: Buffer, start: number): number {
     for (let at = start; at < chunk.length; at += 1) {
       const byte = chunk[at];
@@ -196,7 +204,7 @@ function parseHeader(header: Buffer): AttachmentPacket {
   };
 }
 
-/** A raw data packet (T/JSATL 12-2017 table 4-26); the name is filled with NUL up to 50 bytes, or cut. */
+/** Encodes a raw data packet (T/JSATL 12-2017 table 4-26); the name is padded with NUL to 50 bytes, or cut. */
 export function encodeAttachmentPacket(name: string, offset: number, data: Uint8Array): Buffer {
   const packet = Buffer.alloc(attachmentDataHeaderBytes + data.length);
   packet.writeUInt32BE(attachmentDataMark, 0);

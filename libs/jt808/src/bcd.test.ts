@@ -10,7 +10,7 @@ import {
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 
-describe('camera time, BCD[6]', () => {
+describe('camera time (BCD[6])', () => {
   it.each([
     ['240229235959', '2024-02-29T23:59:59'],
     ['000101000000', '2000-01-01T00:00:00'],
@@ -21,13 +21,13 @@ describe('camera time, BCD[6]', () => {
     ['240101240000', { bcd: '240101240000' }],
     ['2401010A0000', { invalidBcd: '2401010A0000' }],
     ['FFFFFFFFFFFF', { invalidBcd: 'FFFFFFFFFFFF' }],
-  ])('%s', (wire, time) => {
+  ])('decodes and encodes %s', (wire, time) => {
     expect(readCameraTime(hex(wire))).toEqual(time);
     expect(writeCameraTime(time).toString('hex').toUpperCase()).toBe(wire);
   });
 
   it.each(['2024-02-29 23:59:59', '1999-01-01T00:00:00', '2100-01-01T00:00:00', '2024-02-29T23:59:59Z'])(
-    'does not write %s',
+    'rejects %s when encoding',
     (time) => expect(() => writeCameraTime(time)).toThrow(/YYYY/),
   );
 });
@@ -37,7 +37,7 @@ it.each([
   ['00000000', null],
   ['20190631', { bcd: '20190631' }],
   ['2019063A', { invalidBcd: '2019063A' }],
-])('reads and writes the date %s, BCD[4]', (wire, date) => {
+])('decodes and encodes the date %s (BCD[4])', (wire, date) => {
   expect(readCameraDate(hex(wire))).toEqual(date);
   expect(writeCameraDate(date).toString('hex').toUpperCase()).toBe(wire);
 });
@@ -46,7 +46,7 @@ it.each([
   ['0000235959', '00:00:23.5959'],
   ['2500000000', { bcd: '2500000000' }],
   ['00AA000000', { invalidBcd: '00AA000000' }],
-])('reads and writes the time of day %s, BCD[5]', (wire, time) => {
+])('decodes and encodes the time of day %s (BCD[5])', (wire, time) => {
   expect(readClockTime(hex(wire))).toEqual(time);
   expect(writeClockTime(time).toString('hex').toUpperCase()).toBe(wire);
 });

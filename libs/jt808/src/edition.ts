@@ -1,23 +1,26 @@
-/** Edition of JT/T 808 whose body layouts a terminal uses; remembered for each session. */
+/** Edition of JT/T 808 whose body layouts a terminal uses; stored per session. */
 export type Edition = '2011' | '2013' | '2019';
 
-/** Header layout on the wire: 2011 and 2013 share one, 2019 has a version byte and a longer number (JT/T 808-2019 table 2). */
+/**
+ * Header layout on the wire. 2011 and 2013 share one; 2019 has a version byte and a longer number (JT/T 808-2019 table
+ * 2).
+ */
 export type HeaderForm = '2013' | '2019';
 
 /** All editions, oldest first. */
 export const editions: readonly Edition[] = ['2011', '2013', '2019'];
 
-/** Header layout that belongs to an edition. */
+/** Returns the header layout of an edition. */
 export function toHeaderForm(edition: Edition): HeaderForm {
   return edition === '2019' ? '2019' : '2013';
 }
 
-/** A 0x0100 body below this size can only be the 2011 layout (25 bytes and the plate). */
+/** Smallest 0x0100 body of the 2013 layout. A smaller one has the 2011 layout (25 bytes and the plate). */
 const minRegistrationBytes2013 = 37;
 
 /**
- * Edition that a message from a terminal shows. Only 0x0100 and 0x0702 tell 2011 from 2013; every other message of the
- * short header answers '2013', so keep what registration has shown.
+ * Detects the edition from a message of a terminal. Only 0x0100 and 0x0702 distinguish 2011 from 2013; every other
+ * message with the short header returns '2013', so store the result of the registration.
  */
 export function detectEdition(message: { header: HeaderForm; messageId: number; body: Uint8Array }): Edition {
   if (message.header === '2019') return '2019';
@@ -26,14 +29,16 @@ export function detectEdition(message: { header: HeaderForm; messageId: number; 
   return '2013';
 }
 
-/** Layout of a 0x0100 body, given what the session is known to speak. */
+/** Returns the layout of a 0x0100 body, given the session's edition. */
 export function registrationEdition(body: Uint8Array, edition: Edition): Edition {
   if (edition === '2019' && body.length >= 76) return '2019';
   if (edition === '2011' || body.length < minRegistrationBytes2013) return '2011';
   return '2013';
 }
 
-/** Layout of a 0x0702 body: from 2013 on it starts with status 1 or 2, in 2011 with the length of the name. */
+/**
+ * Returns the layout of a 0x0702 body. Since 2013 it starts with status 1 or 2; in 2011 with the length of the name.
+ */
 export function driverReportEdition(body: Uint8Array, edition: Edition): Edition {
   if (edition === '2019') return '2019';
   if (edition === '2011') return '2011';

@@ -3,19 +3,22 @@ import { EncodeError } from './errors.ts';
 import { encodeFrame, maxFrameBodyBytes, type TerminalAddress } from './frame.ts';
 import { type BodyOf, encodeBody, type MessageDefinition } from './message.ts';
 
-/** Header of a message to send; parts of a long one take this serial and those behind it. */
+/** Header of a message to send. The parts of a long message use this serial and the following ones. */
 export interface MessageHeader {
   edition: Edition;
-  /** Digits, or the address of a received frame, which answers in the terminal's own digits and header form. */
+  /** Digits, or the address of a received frame, which responds in the terminal's own digits and header form. */
   phone: string | TerminalAddress;
   serial: number;
   protocolVersion?: number;
   encryption?: number;
-  /** Longest body of one part; 1023 by the standard, some terminals want less. */
+  /** Longest body of one part: 1023 by the standard; some terminals need less. */
   maxBodyBytes?: number;
 }
 
-/** Frames of a message: one, or the parts of a body above 1023 bytes. Keep them until answered: 0x0005 may ask for them again. */
+/**
+ * Encodes a message to one frame, or to several parts if the body exceeds 1023 bytes. Retain the frames until the
+ * response arrives: 0x0005 may request them again.
+ */
 export function encodeMessage<D extends MessageDefinition>(
   definition: D,
   body: BodyOf<D>,
@@ -24,7 +27,7 @@ export function encodeMessage<D extends MessageDefinition>(
   return encodeRawMessage(definition.id, encodeBody(definition, body, header.edition), header);
 }
 
-/** Frames of a message whose body is bytes already. */
+/** Encodes a message whose body is already in bytes. */
 export function encodeRawMessage(messageId: number, body: Uint8Array, header: MessageHeader): Buffer[] {
   const { edition, phone, serial, protocolVersion, encryption, maxBodyBytes = maxFrameBodyBytes } = header;
   const common = {
@@ -36,7 +39,7 @@ export function encodeRawMessage(messageId: number, body: Uint8Array, header: Me
   };
   if (body.length <= maxBodyBytes) return [encodeFrame({ ...common, serial, body })];
   const total = Math.ceil(body.length / maxBodyBytes);
-  if (total > 0xffff) throw new EncodeError(`${body.length} bytes exceed 65535 parts`, 'body');
+  if (total > 0xffff) throw new EncodeError(`${body.length} bytes need more than 65535 parts`, 'body');
   return Array.from({ length: total }, (_, index) =>
     encodeFrame({
       ...common,

@@ -1,10 +1,13 @@
-/** A body that does not fit its message's layout; `path` names the field at which it was noticed. Answer result 2. */
+/**
+ * A body that does not fit its message's layout; `path` names the field at which decoding failed. Respond with result
+ * 2.
+ */
 export class BodyError extends Error {
   readonly reason: string;
   path: string;
 
   constructor(reason: string, path = '') {
-    // Bad bodies are a device's doing and may come by the thousand: no stack is taken, the path says where.
+    // Devices may send thousands of invalid bodies, so no stack is captured; the path locates the error.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(reason);
@@ -14,7 +17,7 @@ export class BodyError extends Error {
     this.path = path;
   }
 
-  /** Puts the enclosing field in front of the path while the error travels outwards. */
+  /** Prepends the enclosing field to the path while the error propagates. */
   within(key: string): this {
     this.path = this.path === '' ? key : `${key}.${this.path}`;
     this.message = `${this.path}: ${this.reason}`;
@@ -22,7 +25,10 @@ export class BodyError extends Error {
   }
 }
 
-/** A value that the wire format cannot carry (number too long, text outside GBK, missing field); `path` names the field. */
+/**
+ * A value that the wire format cannot carry (number too large, text outside GBK, missing field); `path` names the
+ * field.
+ */
 export class EncodeError extends Error {
   readonly reason: string;
   path: string;
@@ -34,7 +40,7 @@ export class EncodeError extends Error {
     this.path = path;
   }
 
-  /** Puts the enclosing field in front of the path while the error travels outwards. */
+  /** Prepends the enclosing field to the path while the error propagates. */
   within(key: string): this {
     this.path = this.path === '' ? key : `${key}.${this.path}`;
     this.message = `${this.path}: ${this.reason}`;

@@ -4,7 +4,7 @@ import type { Frame } from './frame.ts';
 import { formatBody, tryDecodeBody } from './message.ts';
 import { messageById } from './registry.ts';
 
-/** Log form of a frame's header: the keys of the reference's vectors. */
+/** Returns the log form of a frame's header, with the keys of the reference's vectors. */
 export function formatHeader(frame: Frame): Record<string, unknown> {
   return {
     message_id: hexId(frame.messageId, 4),
@@ -18,7 +18,7 @@ export function formatHeader(frame: Frame): Record<string, unknown> {
   };
 }
 
-/** Log form of a whole body, known or not; a body that does not fit gives `error`. */
+/** Returns the log form of a whole body, known or unknown; a body that does not fit has an `error`. */
 export function formatMessageBody(messageId: number, body: Buffer, edition: Edition): Record<string, unknown> {
   const definition = messageById(messageId);
   if (definition === undefined) return { raw_hex: body.toString('hex').toUpperCase() };
@@ -27,14 +27,14 @@ export function formatMessageBody(messageId: number, body: Buffer, edition: Edit
   return { error: result.error.message, raw_hex: body.toString('hex').toUpperCase() };
 }
 
-/** Log form of a frame with its body; a part of a split message shows its length only. */
+/** Returns the log form of a frame with its body; for a part of a split message, only the part's length. */
 export function formatFrame(frame: Frame, edition: Edition = detectEdition(frame)): Record<string, unknown> {
   return { ...formatHeader(frame), body: formatFrameBody(frame, edition) };
 }
 
 function formatFrameBody(frame: Frame, edition: Edition): Record<string, unknown> {
   if (frame.subpackage !== null) return { part_length: frame.bodyLength };
-  // Nobody has the key: the bytes say nothing.
+  // The key is unknown, so the bytes cannot be interpreted.
   if (frame.encryption !== 0) return { raw_hex: frame.body.toString('hex').toUpperCase() };
   return formatMessageBody(frame.messageId, frame.body, edition);
 }

@@ -53,7 +53,7 @@ describeShared('jt808-malformed.json', () => {
 });
 
 describe('FrameSplitter', () => {
-  it('treats every flag as end and start, so that one lost flag costs one frame', () => {
+  it('treats every flag as an end and a start, so that one lost flag costs one frame', () => {
     const lostStart = Buffer.concat([heartbeat(1), heartbeat(2).subarray(1), heartbeat(3)]);
     expect(serials(split([lostStart]).frames)).toEqual([1, 2, 3]);
     const lostEnd = Buffer.concat([heartbeat(1).subarray(0, -1), heartbeat(2), heartbeat(3)]);
@@ -64,18 +64,18 @@ describe('FrameSplitter', () => {
     expect(splitter.droppedTotal).toBe(1);
   });
 
-  it('takes frames that share one flag between them', () => {
+  it('accepts frames that share one flag', () => {
     expect(serials(split([Buffer.concat([heartbeat(1), heartbeat(2).subarray(1)])]).frames)).toEqual([1, 2]);
   });
 
-  it('counts bytes before the first flag once, over however many reads they come', () => {
+  it('counts the bytes before the first flag once, regardless of the number of reads', () => {
     const { frames, splitter } = split([hex('0102'), hex('0304'), Buffer.concat([hex('05'), heartbeat(4)])]);
     expect(serials(frames)).toEqual([4]);
     expect(splitter.dropped).toMatchObject({ garbage: 1 });
     expect(splitter.droppedTotal).toBe(1);
   });
 
-  it('keeps the unescape state between reads, wherever the border is', () => {
+  it('preserves the unescape state between reads, wherever the boundary is', () => {
     const body = hex('7d7e7d7d7e7e00');
     const wire = encodeFrame({ messageId: 0x0900, phone: '123456789012', serial: 0x7e7d, body });
     for (let border = 0; border <= wire.length; border += 1) {
@@ -86,19 +86,19 @@ describe('FrameSplitter', () => {
     }
   });
 
-  it('accepts a check byte 7D that was not escaped (real terminals), also when the flag comes in the next read', () => {
+  it('accepts an unescaped check byte 7D (real terminals), also if the flag arrives in the next read', () => {
     const frame = hex('7e0002000000000000067900007d7e');
     expect(onlyFrame(frame.toString('hex')).phone).toBe('000000000679');
     expect(split([frame.subarray(0, -1), frame.subarray(-1)]).frames).toHaveLength(1);
   });
 
-  it('refuses 7D before anything but 01 and 02', () => {
+  it('rejects 7D before any byte other than 01 and 02', () => {
     const { frames, splitter } = split([hex('7e000200000139123456780000 7d03 7e'), heartbeat(5)]);
     expect(serials(frames)).toEqual([5]);
     expect(splitter.dropped).toMatchObject({ badEscape: 1 });
   });
 
-  it('takes the longest frame there can be, all of it escaped, and drops one byte more', () => {
+  it('accepts the longest possible frame with every byte escaped, and drops one more byte', () => {
     const body = Buffer.alloc(1023, 0x7e);
     const wire = encodeFrame({
       messageId: 0x7e7e,
@@ -118,7 +118,7 @@ describe('FrameSplitter', () => {
     }
   });
 
-  it('holds no more than one frame, however much comes without a flag', () => {
+  it('never buffers more than one frame while no flag arrives', () => {
     const splitter = new FrameSplitter();
     splitter.push(hex('7e'), () => undefined);
     for (let i = 0; i < 100; i += 1) {
@@ -132,12 +132,12 @@ describe('FrameSplitter', () => {
     ['part 0', { total: 2, no: 0 }],
     ['part 3 of 2', { total: 2, no: 3 }],
     ['a total of 0', { total: 0, no: 0 }],
-  ])('refuses %s', (_name, subpackage) => {
+  ])('rejects %s', (_name, subpackage) => {
     const { splitter } = split([encodeFrame({ messageId: 0x0801, phone: '1', serial: 1, subpackage })]);
     expect(splitter.dropped).toMatchObject({ badSubpackage: 1 });
   });
 
-  it('takes a 2013 header with bit 14 and bit 15 set, and says so', () => {
+  it('accepts a 2013 header with bits 14 and 15 set, and reports the quirk', () => {
     const plain = hex('0102c00c 010030000681 0902 4a3130303330303030363831');
     const check = plain.reduce((sum, byte) => sum ^ byte, 0);
     const frame = onlyFrame(`7e${plain.toString('hex')}${check.toString(16).padStart(2, '0')}7e`);
@@ -145,7 +145,7 @@ describe('FrameSplitter', () => {
     expect(frame.body.toString()).toBe('J10030000681');
   });
 
-  it('trusts the actual size, and ignores the check byte, only when told to', () => {
+  it('trusts the actual size and ignores the check byte only when configured to', () => {
     const wrongLength = hex('7e 0002 0005 013912345678 0001 aabb 00 7e');
     wrongLength[wrongLength.length - 2] = wrongLength.subarray(1, -2).reduce((sum, byte) => sum ^ byte, 0);
     expect(split([wrongLength]).splitter.dropped).toMatchObject({ lengthMismatch: 1 });
@@ -156,7 +156,7 @@ describe('FrameSplitter', () => {
     expect(serials(split([wrongCheck], { ignoreChecksum: true }).frames)).toEqual([7]);
   });
 
-  it('takes whole frames from a datagram and carries nothing over', () => {
+  it('reads whole frames from a datagram and carries nothing over', () => {
     const frames: Frame[] = [];
     const datagram = Buffer.concat([heartbeat(1), heartbeat(2), heartbeat(3).subarray(0, -3)]);
     const dropped = splitDatagram(datagram, (frame) => frames.push(frame));
@@ -164,7 +164,7 @@ describe('FrameSplitter', () => {
     expect(dropped).toMatchObject({ shortFrame: 1 });
   });
 
-  it('finds the frames that the plain path finds, however the stream is damaged and cut', () => {
+  it('finds the same frames as the reference splitter, however the stream is damaged and cut', () => {
     const frame = fc
       .record({
         messageId: fc.integer({ min: 0, max: 0xffff }),
@@ -210,7 +210,7 @@ describe('Frame', () => {
     expect(frame.phone).toBe('013912345678');
   });
 
-  it('answers in the header form and the digits of the terminal', () => {
+  it('responds in the header form and the digits of the terminal', () => {
     const request = onlyFrame(
       encodeFrame({
         messageId: 0x0200,
@@ -226,7 +226,7 @@ describe('Frame', () => {
     expect([response.header, response.protocolVersion, response.phone]).toEqual(['2019', 2, '000000004F07788EF676']);
   });
 
-  it('does not send a body that one frame cannot hold', () => {
+  it('rejects a body that does not fit in one frame', () => {
     expect(() => encodeFrame({ messageId: 1, phone: '1', serial: 0, body: Buffer.alloc(1024) })).toThrow(/body/);
   });
 });

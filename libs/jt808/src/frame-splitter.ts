@@ -1,6 +1,6 @@
 import { escapeByte, Frame, frameFlag, maxWireBytes } from './frame.ts';
 
-/** Why bytes of a connection gave no frame. `badBody` is for the caller, who decodes bodies. */
+/** Reason why bytes of a connection yielded no frame. `badBody` is for the caller, which decodes bodies. */
 export type DropReason =
   | 'garbage'
   | 'shortFrame'
@@ -14,7 +14,7 @@ export type DropReason =
 /** Drops of one connection by reason. */
 export type DroppedCounters = Record<DropReason, number>;
 
-/** New counters, all zero. */
+/** Creates counters, all zero. */
 export function createDroppedCounters(): DroppedCounters {
   return {
     garbage: 0,
@@ -28,30 +28,31 @@ export function createDroppedCounters(): DroppedCounters {
   };
 }
 
-/** Leniency of a splitter; both switches are off by default, and a frame that needs them is dropped and counted. */
+/** Leniency of a splitter. Both switches are off by default: a frame that needs them is dropped and counted. */
 export interface SplitterOptions {
-  /** Take frames whose check byte is wrong. */
+  /** Accept frames whose check byte is wrong. */
   ignoreChecksum?: boolean;
-  /** Take the actual body size where the declared one disagrees and the check byte is right. */
+  /** Accept the actual body size if the declared one differs and the check byte is right. */
   trustActualLength?: boolean;
 }
 
-/** Receives each good frame; must not throw, or the rest of the read is lost. */
+/** Receives each valid frame. Must not throw: the rest of the read would be lost. */
 export type FrameHandler = (frame: Frame) => void;
 
 const minFrameBytes = 13;
 
-/** `hunting`: no flag seen yet. `inside`: after a flag. `skipping`: the span grew too long, wait for a flag. */
+/** `hunting`: no flag received yet. `inside`: after a flag. `skipping`: the span grew too long, wait for a flag. */
 type State = 'hunting' | 'inside' | 'skipping';
 
 /**
- * Cuts a TCP stream into frames. Every 0x7E both ends a frame and starts one, so a lost flag costs one frame only; a bad frame is
- * dropped and counted, never an exception. Holds at most one unfinished frame.
+ * Splits a TCP stream into frames. Every 0x7E both ends a frame and starts one, so a lost flag costs only one frame. An
+ * invalid frame is dropped and counted; it never causes an exception. Buffers at most one unfinished frame.
  *
- * One loop finds the end flag, sums the check byte and notices escapes; a frame without escapes is a view on the read itself.
+ * One loop finds the end flag, computes the check byte and counts escapes. A frame without escapes is a view on the
+ * read itself.
  */
 export class FrameSplitter {
-  /** Dropped spans by reason; `badBody` is left to the owner. */
+  /** Dropped spans by reason; the owner counts `badBody`. */
   readonly dropped: DroppedCounters = createDroppedCounters();
   readonly #ignoreChecksum: boolean;
   readonly #trustActualLength: boolean;
@@ -64,17 +65,17 @@ export class FrameSplitter {
     this.#trustActualLength = options.trustActualLength ?? false;
   }
 
-  /** All drops so far. */
+  /** Total number of drops. */
   get droppedTotal(): number {
     return Object.values(this.dropped).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Bytes of an unfinished frame that are held. */
+  /** Buffered bytes of an unfinished frame. */
   get pendingBytes(): number {
     return this.#pendingLength;
   }
 
-  /** Takes one read and hands over each whole frame in order. */
+  /** Processes one read and passes each whole frame to `onFrame` in order. */
   push(chunk: Buffer, onFrame: FrameHandler): void {
     const end = chunk.length;
     let at = this.#resume(chunk, onFrame);
@@ -99,7 +100,7 @@ export class FrameSplitter {
     }
   }
 
-  /** Finishes what an earlier read left open; returns where the plain loop goes on. */
+  /** Completes what an earlier read left unfinished; returns the offset at which the plain loop continues. */
   #resume(chunk: Buffer, onFrame: FrameHandler): number {
     if (this.#state === 'inside' && this.#pendingLength === 0) return 0;
     const flag = chunk.indexOf(frameFlag);
@@ -125,7 +126,7 @@ export class FrameSplitter {
     return pending;
   }
 
-  /** Keeps the start of an unfinished frame in memory of its own, up to the wire limit. */
+  /** Copies the start of an unfinished frame into its own memory, up to the wire limit. */
   #appendPending(chunk: Buffer, start: number, end: number): void {
     if (end === start) return;
     const length = this.#pendingLength + (end - start);
@@ -136,7 +137,7 @@ export class FrameSplitter {
       return;
     }
     if (this.#pending === null || this.#pending.length < length) {
-      // Doubling keeps a peer that sends single bytes from costing quadratic copies.
+      // Doubling avoids quadratic copies for a peer that sends single bytes.
       const grown = Buffer.allocUnsafe(Math.min(maxWireBytes, Math.max(64, length * 2)));
       if (this.#pending !== null) this.#pending.copy(grown, 0, 0, this.#pendingLength);
       this.#pending = grown;
@@ -216,7 +217,10 @@ function isValidSubpackage(data: Buffer, at: number): boolean {
   return no >= 1 && no <= total;
 }
 
-/** Undoes the escapes; null when 7D is followed by anything but 01 or 02. A lone 7D at the very end is an unescaped check byte. */
+/**
+ * Removes the escapes; returns null if 7D is followed by anything but 01 or 02. A lone 7D at the very end is an
+ * unescaped check byte.
+ */
 function unescape(raw: Buffer, start: number, end: number, escapes: number): Buffer | null {
   const loneEscapes = raw[end - 1] === escapeByte ? 1 : 0;
   const plain = Buffer.allocUnsafe(end - start - escapes + loneEscapes);
@@ -234,7 +238,9 @@ function unescape(raw: Buffer, start: number, end: number, escapes: number): Buf
   return plain;
 }
 
-/** Frames of one UDP datagram: whole frames only, nothing is carried over to the next. */
+/**
+ * Passes the frames of one UDP datagram to `onFrame`: whole frames only, nothing is carried over to the next datagram.
+ */
 export function splitDatagram(datagram: Buffer, onFrame: FrameHandler, options: SplitterOptions = {}): DroppedCounters {
   const splitter = new FrameSplitter(options);
   splitter.push(datagram, onFrame);

@@ -2,7 +2,7 @@ import { type Edition, type HeaderForm, toHeaderForm } from './edition.ts';
 import { EncodeError } from './errors.ts';
 import { packPhone, phoneBytesByHeader, unpackDigits } from './terminal-number.ts';
 
-/** Delimits frames: both the end of one and the start of the next. */
+/** Delimits frames: the end of one and the start of the next. */
 export const frameFlag = 0x7e;
 /** Starts an escape: 7D 01 is 7D, 7D 02 is 7E. */
 export const escapeByte = 0x7d;
@@ -11,13 +11,13 @@ export const maxFrameBodyBytes = 1023;
 /** Longest frame between its flags: 21 + 1023 + 1 bytes, each of them escaped. */
 export const maxWireBytes = 2 * (21 + maxFrameBodyBytes + 1);
 
-/** Part of a message that was split over several frames: numbered from 1. */
+/** Part of a message that was split over several frames; numbered from 1. */
 export interface Subpackage {
   total: number;
   no: number;
 }
 
-/** Where an answer goes: the number in the terminal's own digits and the header form it speaks. */
+/** Address of a response: the number in the terminal's own digits, and the header form that the terminal uses. */
 export interface TerminalAddress {
   readonly header: HeaderForm;
   readonly protocolVersion: number | null;
@@ -25,8 +25,8 @@ export interface TerminalAddress {
 }
 
 /**
- * One frame as it came (JT/T 808-2019 table 2): a view on the unescaped bytes from header to check byte, decoded only as far
- * as it is asked for. It shares memory with the read it came from; copy what outlives the callback by much.
+ * One received frame (JT/T 808-2019 table 2): a view on the unescaped bytes from the header to the check byte, decoded
+ * on demand. It shares memory with the read; copy data that is retained after the callback.
  */
 export class Frame {
   readonly data: Buffer;
@@ -34,7 +34,7 @@ export class Frame {
   readonly header: HeaderForm;
   readonly properties: number;
   readonly bodyStart: number;
-  /** Tolerated oddity: bit 14 was set although the header is the short one. */
+  /** Tolerated deviation: bit 14 is set although the header is the short one. */
   readonly quirk: '2013_header_with_version_bit' | undefined;
   #phone: string | undefined;
 
@@ -48,7 +48,7 @@ export class Frame {
     this.#phone = undefined;
   }
 
-  /** Version byte of a 2019 header, else null. */
+  /** Version byte of a 2019 header; otherwise null. */
   get protocolVersion(): number | null {
     return this.header === '2019' ? (this.data[4] ?? 0) : null;
   }
@@ -69,7 +69,7 @@ export class Frame {
     return this.#phone;
   }
 
-  /** Header serial: what an answer must repeat. */
+  /** Header serial, which a response must repeat. */
   get serial(): number {
     const at = this.phoneStart + this.phoneLength;
     return ((this.data[at] ?? 0) << 8) | (this.data[at + 1] ?? 0);
@@ -80,14 +80,14 @@ export class Frame {
     return (this.properties >> 10) & 7;
   }
 
-  /** Part number and total, when the message was split. */
+  /** Part number and total if the message was split. */
   get subpackage(): Subpackage | null {
     if ((this.properties & 0x2000) === 0) return null;
     const at = this.phoneStart + this.phoneLength + 2;
     return { total: this.data.readUInt16BE(at), no: this.data.readUInt16BE(at + 2) };
   }
 
-  /** Body length as it really is (equal to the declared one unless the splitter trusts the actual size). */
+  /** Actual body length (equal to the declared one unless the splitter trusts the actual size). */
   get bodyLength(): number {
     return this.data.length - 1 - this.bodyStart;
   }
@@ -97,7 +97,7 @@ export class Frame {
     return this.data.subarray(this.bodyStart, this.data.length - 1);
   }
 
-  /** True when the frame carries this packed number; for sessions that keep the bytes of their first frame. */
+  /** Returns true if the frame carries this packed number; for sessions that store the number of their first frame. */
   hasPhone(phoneBytes: Uint8Array): boolean {
     if (phoneBytes.length !== this.phoneLength) return false;
     const { data, phoneStart } = this;
@@ -107,14 +107,14 @@ export class Frame {
     return true;
   }
 
-  /** Address for answers, with its own copy of the number. */
+  /** Returns the address for responses, with its own copy of the number. */
   toAddress(): TerminalAddress {
     const phoneBytes = Buffer.from(this.data.subarray(this.phoneStart, this.phoneStart + this.phoneLength));
     return { header: this.header, protocolVersion: this.protocolVersion, phoneBytes };
   }
 }
 
-/** Address from a terminal number, for a terminal that has no frame at hand. */
+/** Creates an address from a terminal number, for use without a received frame. */
 export function createTerminalAddress(phone: string, edition: Edition, protocolVersion = 1): TerminalAddress {
   const header = toHeaderForm(edition);
   return {
@@ -124,24 +124,27 @@ export function createTerminalAddress(phone: string, edition: Edition, protocolV
   };
 }
 
-/** What one frame is made of; `phone` may be digits or an address taken from a received frame. */
+/** Content of one frame; `phone` may be digits or an address taken from a received frame. */
 export interface FrameInput {
   messageId: number;
-  /** Header form; ignored when `phone` is an address, which has its own. */
+  /** Header form; ignored if `phone` is an address, which has its own. */
   edition?: Edition;
   phone: string | TerminalAddress;
   serial: number;
   body?: Uint8Array;
   encryption?: number;
   subpackage?: Subpackage | null;
-  /** Version byte of the 2019 header; 1 when absent. */
+  /** Version byte of the 2019 header; defaults to 1. */
   protocolVersion?: number;
 }
 
 const scratch = Buffer.allocUnsafeSlow(21 + maxFrameBodyBytes + 1);
 const emptyBuffer = Buffer.alloc(0);
 
-/** Frame with flags, check byte and escapes, ready for the wire. Bodies above 1023 bytes go through `encodeMessage`. */
+/**
+ * Encodes a frame with flags, check byte and escapes, ready for the wire. Use `encodeMessage` for bodies above 1023
+ * bytes.
+ */
 export function encodeFrame(input: FrameInput): Buffer {
   const length = writePlain(input);
   let escapes = 0;
@@ -160,7 +163,7 @@ export function encodeFrame(input: FrameInput): Buffer {
 /** Fills the scratch buffer with header, body and check byte; returns their length. */
 function writePlain(input: FrameInput): number {
   const body = input.body ?? emptyBuffer;
-  if (body.length > maxFrameBodyBytes) throw new EncodeError(`${body.length} bytes exceed one frame`, 'body');
+  if (body.length > maxFrameBodyBytes) throw new EncodeError(`${body.length} bytes do not fit in one frame`, 'body');
   const edition = input.edition ?? '2013';
   const address =
     typeof input.phone === 'string'

@@ -17,10 +17,10 @@ import { elementAt } from './testing/shared.ts';
 
 const inputCount = campaignSize({ what: 'random and damaged inputs', normal: 1_000_000 });
 
-// Global look-ups are slow inside jest's contexts, and this one is needed for every random byte.
+// Global lookups are slow inside jest's contexts, and this one is needed for every random byte.
 const { imul } = Math;
 
-/** Small seeded generator (mulberry32): a failing run is repeated by its seed. */
+/** Creates a small seeded generator (mulberry32); its seed repeats a failing run. */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -38,7 +38,7 @@ interface Sample {
   frames: Buffer[];
 }
 
-/** A few good bodies of every message in every edition, and their frames. */
+/** Returns a few valid bodies of every message in every edition, and their frames. */
 function samples(): Sample[] {
   return allMessages.flatMap((definition) =>
     editions.flatMap((edition) => {
@@ -94,7 +94,7 @@ class Fuzzer {
     return bytes;
   }
 
-  /** One input: a body, a frame whole or damaged, a part, or noise. */
+  /** Processes one input: a body, a whole or damaged frame, a part, or noise. */
   step(): void {
     const sample = elementAt(this.#samples, this.random(this.#samples.length));
     const frame = elementAt(sample.frames, this.random(sample.frames.length));
@@ -120,7 +120,7 @@ class Fuzzer {
         break;
       }
       default:
-        // Right frame and check byte around a damaged body: this is what reaches the body decoders.
+        // A valid frame and check byte around a damaged body, so that the input reaches the body decoders.
         this.splitter.push(
           encodeFrame({
             messageId: sample.definition.id,
@@ -135,7 +135,7 @@ class Fuzzer {
     }
   }
 
-  /** After any input, a flag and a good frame always give that frame. */
+  /** Returns true if a flag and a valid frame after any input yield that frame. */
   doesResynchronise(serial: number): boolean {
     let found = false;
     const heartbeat = encodeFrame({ messageId: 0x0002, phone: '123456789012', serial });
@@ -155,7 +155,7 @@ function usedBytes(): number {
 }
 
 it(
-  `takes a million random and damaged inputs (PROPERTY_SEED=${propertySeed} repeats this run)`,
+  `handles a million random and damaged inputs (PROPERTY_SEED=${propertySeed} repeats this run)`,
   () => {
     const fuzzer = new Fuzzer();
     for (let i = 0; i < inputCount / 10; i += 1) fuzzer.step();
@@ -163,8 +163,9 @@ it(
     for (let i = inputCount / 10; i < inputCount; i += 1) {
       fuzzer.step();
       if (i % 100 === 0) {
-        if (!fuzzer.doesResynchronise(i & 0xffff)) throw new Error(`the frame after input ${i} is lost`);
-        if (fuzzer.splitter.pendingBytes > maxWireBytes) throw new Error(`input ${i} is held without bound`);
+        if (!fuzzer.doesResynchronise(i & 0xffff)) throw new Error(`the frame after input ${i} was lost`);
+        if (fuzzer.splitter.pendingBytes > maxWireBytes)
+          throw new Error(`the splitter buffers input ${i} beyond the limit`);
         fuzzer.nowMs += 10;
       }
       if (i % 10_000 === 0) fuzzer.reassembler.poll();
@@ -172,9 +173,9 @@ it(
     fuzzer.nowMs += 1_000_000;
     fuzzer.reassembler.poll();
     expect([fuzzer.reassembler.bufferedBytes, fuzzer.reassembler.openTransfers]).toEqual([0, 0]);
-    // Fifty bytes kept for each input would show.
+    // A leak of fifty bytes per input would exceed this.
     expect(usedBytes() - before).toBeLessThan(48 * 1024 * 1024);
-    // The inputs really got as far as they should.
+    // Asserts that the inputs reached the decoders.
     expect(fuzzer.frames).toBeGreaterThan(inputCount / 5);
     expect(fuzzer.reassembled).toBeGreaterThan(1_000);
     expect(fuzzer.invalidBodies).toBeGreaterThan(10_000);

@@ -12,7 +12,7 @@ fc.configureGlobal(propertySettings);
 const word = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0x7e7e, 0x7d7e, 0x7d7d, 0x007d));
 const digits = fc.array(fc.constantFrom('7E', '7D', '00', '13', 'FF'), { minLength: 6, maxLength: 6 });
 
-it('writes the very bytes of the declared message, for every header and value', () => {
+it('writes the same bytes as the encoded message for every header and value', () => {
   const target = Buffer.alloc(3 + generalReplyMaxBytes);
   fc.assert(
     fc.property(
@@ -38,7 +38,7 @@ it('writes the very bytes of the declared message, for every header and value', 
   );
 });
 
-it('puts many answers into one write', () => {
+it('writes many replies into one buffer', () => {
   const target = Buffer.alloc(100 * generalReplyMaxBytes);
   const address = createTerminalAddress('013912345678', '2013');
   let end = 0;
@@ -49,7 +49,7 @@ it('puts many answers into one write', () => {
   expect(splitter.droppedTotal).toBe(0);
 });
 
-it('never needs more room than it says', () => {
+it('never exceeds the stated maximum size', () => {
   const target = Buffer.alloc(generalReplyMaxBytes + 10);
   const end = writeGeneralReply(
     target,

@@ -10,12 +10,12 @@ export const ReplyResult = {
   alarmConfirmed: 4,
 } as const;
 
-/** Room that one general reply may need at most: a 2019 header and the body, each byte escaped. */
+/** Maximum size of one general reply: a 2019 header and the body, with each byte escaped. */
 export const generalReplyMaxBytes = 2 + 2 * (17 + 5 + 1);
 
 /**
- * Writes a whole 0x8001 frame at `offset` and returns the offset behind it, so that the acknowledgements of one read go out in one
- * write. Nothing is allocated; the caller keeps GENERAL_REPLY_MAX_BYTES free.
+ * Writes a whole 0x8001 frame at `offset` and returns the offset after it, so that the acknowledgements of one read are
+ * sent in one write. Allocates nothing; the caller must leave `generalReplyMaxBytes` free.
  */
 export function writeGeneralReply(
   target: Uint8Array,

@@ -6,7 +6,7 @@ import { Reassembler } from './reassembler.ts';
 
 const usage = 'usage: jt808-decode [--edition 2011|2013|2019] HEX...   (or hex on standard input)\n';
 
-/** Prints every frame in some hex as one JSON line, parts joined, and what was dropped. */
+/** Prints every frame in the given hex as one JSON line, with parts joined, and the drop counters. */
 function decode(hex: string, explicitEdition: Edition | undefined): string[] {
   const lines: string[] = [];
   const splitter = new FrameSplitter();

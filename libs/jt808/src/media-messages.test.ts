@@ -23,7 +23,7 @@ const tagHex = `${textHex('T000001')}${timeHex}010200`;
 
 const golden: GoldenRow[] = [
   [
-    'a photo',
+    'photo',
     jt.multimediaData,
     '2013',
     {
@@ -38,7 +38,7 @@ const golden: GoldenRow[] = [
     `00000001 00 00 00 01 ${locationHex} ffd8`,
   ],
   [
-    'a photo 2011',
+    'photo 2011',
     jt.multimediaData,
     '2011',
     {
@@ -53,31 +53,31 @@ const golden: GoldenRow[] = [
     },
     '00000001 00 00 00 01 00000002 00000001 ffd8',
   ],
-  ['a photo received', jt.multimediaUploadResponse, '2013', { multimediaId: 1, retransmitIds: [] }, '00000001'],
+  ['photo received', jt.multimediaUploadResponse, '2013', { multimediaId: 1, retransmitIds: [] }, '00000001'],
   [
-    'a photo in part',
+    'photo received in part',
     jt.multimediaUploadResponse,
     '2013',
     { multimediaId: 1, countPresent: true, retransmitIds: [3] },
     '00000001 01 0003',
   ],
-  ['a photo refused', jt.cameraShootResponse, '2013', { replySerial: 5, result: 2 }, '0005 02'],
+  ['photo refused', jt.cameraShootResponse, '2013', { replySerial: 5, result: 2 }, '0005 02'],
   [
-    'a live stream',
+    'live stream started',
     jt.liveStreamRequest,
     '2013',
     { serverIp: '127.0.0.1', tcpPort: 7078, udpPort: 0, channel: 1, dataType: 0, streamType: 1 },
     `09 ${textHex('127.0.0.1')} 1ba6 0000 01 00 01`,
   ],
   [
-    'a live stream stopped',
+    'live stream stopped',
     jt.liveStreamControl,
     '2013',
     { channel: 1, control: 0, closeType: 0, streamType: 0 },
     '01 00 00 00',
   ],
   [
-    'one hour of channel 1',
+    'recordings of one hour of channel 1',
     jt.queryResourceList,
     '2013',
     {
@@ -92,7 +92,7 @@ const golden: GoldenRow[] = [
     `01 ${timeHex} 260801110000 0000000000000000 03 00 00`,
   ],
   [
-    'an open search by alarm',
+    'recordings by alarm without time bounds',
     jt.queryResourceList,
     '2019',
     {
@@ -107,7 +107,7 @@ const golden: GoldenRow[] = [
     '00 000000000000 000000000000 8000000000000001 00 01 02',
   ],
   [
-    'a recording',
+    'recording',
     jt.resourceList,
     '2013',
     {
@@ -130,7 +130,7 @@ const golden: GoldenRow[] = [
   ],
   ['no recording', jt.resourceList, '2013', { replySerial: 9, total: 0, items: [] }, '0009 00000000'],
   [
-    'a playback',
+    'playback',
     jt.playbackRequest,
     '2019',
     {
@@ -148,9 +148,15 @@ const golden: GoldenRow[] = [
     },
     `01 68 1ba7 1ba7 01 00 00 01 01 03 ${timeHex} 000000000000`,
   ],
-  ['a seek', jt.playbackControl, '2019', { channel: 1, control: 5, speed: 0, seekTime: time }, `01 05 00 ${timeHex}`],
   [
-    'an upload',
+    'playback seek',
+    jt.playbackControl,
+    '2019',
+    { channel: 1, control: 5, speed: 0, seekTime: time },
+    `01 05 00 ${timeHex}`,
+  ],
+  [
+    'recording upload',
     jt.fileUploadRequest,
     '2013',
     {
@@ -170,10 +176,10 @@ const golden: GoldenRow[] = [
     },
     `01 68 0849 01 75 01 70 02 2f61 01 ${timeHex} ${timeHex} 0000000000000000 00 01 01 07`,
   ],
-  ['an upload cancelled', jt.fileUploadControl, '2013', { replySerial: 0x1234, control: 2 }, '1234 02'],
-  ['the camera turned', jt.ptzRotate, '2013', { channel: 1, direction: 3, speed: 255 }, '01 03 ff'],
+  ['upload cancelled', jt.fileUploadControl, '2013', { replySerial: 0x1234, control: 2 }, '1234 02'],
+  ['camera rotation', jt.ptzRotate, '2013', { channel: 1, direction: 3, speed: 255 }, '01 03 ff'],
   [
-    'attachments asked for',
+    'attachments requested',
     jt.alarmAttachmentUpload,
     '2013',
     { serverIp: 'h', tcpPort: 7081, udpPort: 0, tag, alarmNo: 'N1', reserved: Buffer.alloc(16) },
@@ -194,13 +200,13 @@ const golden: GoldenRow[] = [
     `${textHex('T000001')} ${tagHex} ${nulPaddedHex('N1', 32)} 00 01 05 ${textHex('a.jpg')} 0000000a`,
   ],
   [
-    'an attachment in part',
+    'attachment received in part',
     jt.attachmentUploadCompleteResponse,
     '2013',
     { name: 'a', type: 0, result: 1, retransmit: [{ offset: 16, length: 8 }] },
     '01 61 00 01 01 00000010 00000008',
   ],
-  ['an RSA key', jt.platformRsaKey, '2013', { e: 65_537, n: Buffer.alloc(128, 0xab) }, `00010001 ${'ab'.repeat(128)}`],
+  ['RSA key', jt.platformRsaKey, '2013', { e: 65_537, n: Buffer.alloc(128, 0xab) }, `00010001 ${'ab'.repeat(128)}`],
   [
     'passthrough 2011',
     jt.uplinkPassthrough,
@@ -210,8 +216,8 @@ const golden: GoldenRow[] = [
   ],
 ];
 
-describe('golden bodies of media, video and attachments', () => {
-  it.each(golden)('%s: encodes to the bytes and back', (_name, definition, edition, body, hex) => {
+describe('golden bodies of media, video and attachment messages', () => {
+  it.each(golden)('%s: encodes to the bytes and decodes from them', (_name, definition, edition, body, hex) => {
     const { encoded, bytes, decoded } = roundTrip(definition, edition, body, hex);
     expect(encoded).toBe(bytes);
     expect(decoded).toEqual(body);

@@ -4,32 +4,32 @@ import { type Field, type Fields, formatFields, readFields, type ValuesOf, write
 import { Reader } from './reader.ts';
 import { Writer } from './writer.ts';
 
-/** Who sends a message. */
+/** Sender of a message. */
 export type Sender = 'terminal' | 'platform';
 
-/** What a message definition states; the body's fields stand in wire order. */
+/** Specification of a message; the body's fields are in wire order. */
 export interface MessageSpec<N extends string, F extends Fields> {
   id: number;
   name: N;
   from: Sender;
-  /** Where the standard defines it. */
+  /** Section of the standard that defines the message. */
   reference: string;
-  /** Editions that have the message; all of them when absent. */
+  /** Editions that have the message; all editions if absent. */
   editions?: readonly Edition[];
-  /** Ids of the answers, the specific one first. */
+  /** Ids of the responses, the specific one first. */
   answeredBy?: readonly number[];
   body: F;
-  /** Whole other field order of an edition, where names alone cannot tell it. */
+  /** Complete field order of an edition, where conditional fields cannot express it. */
   layouts?: Partial<Record<Edition, Fields>>;
-  /** Edition whose layout a received body really has. */
+  /** Returns the edition whose layout a received body actually has. */
   layoutOf?: (body: Buffer, edition: Edition) => Edition;
-  /** Adds what only the whole body shows to the log form. */
+  /** Adds information that depends on the whole body to the log form. */
   format?: (out: Record<string, unknown>, body: Readonly<Record<string, unknown>>) => void;
 }
 
 type Entries = readonly (readonly [string, Field<unknown>])[];
 
-/** One message as a table of typed fields, from which reader, writer, type and manual follow. */
+/** One message as a table of typed fields, from which reader, writer, type and documentation are derived. */
 export interface MessageDefinition<N extends string = string, F extends Fields = Fields> extends MessageSpec<N, F> {
   readonly entries: Readonly<Record<Edition, Entries>>;
   /** Every field of every layout, for the log form. */
@@ -37,12 +37,12 @@ export interface MessageDefinition<N extends string = string, F extends Fields =
 }
 
 /**
- * Body of a message. `trailing` holds bytes behind the last known field (a vendor's, or of a later revision), so that they survive
- * decoding and encoding.
+ * Body of a message. `trailing` contains the bytes after the last known field (a vendor's, or of a later revision), so
+ * that they survive decoding and encoding.
  */
 export type BodyOf<D> = D extends { body: infer F } ? ValuesOf<F> & { trailing?: Buffer | undefined } : never;
 
-/** Checks and completes a definition. */
+/** Validates and completes a specification. */
 export function defineMessage<const N extends string, F extends Fields>(
   spec: MessageSpec<N, F>,
 ): MessageDefinition<N, F> {
@@ -52,7 +52,7 @@ export function defineMessage<const N extends string, F extends Fields>(
   return { ...spec, entries, loggedEntries: Object.entries(Object.assign({}, ...layouts, spec.body) as Fields) };
 }
 
-/** Decodes a whole (joined) body; throws BodyError naming the field at which it does not fit. */
+/** Decodes a whole (joined) body; throws BodyError that names the field at which decoding failed. */
 export function decodeBody<D extends MessageDefinition>(
   definition: D,
   body: Buffer,
@@ -65,10 +65,10 @@ export function decodeBody<D extends MessageDefinition>(
   return values as BodyOf<D>;
 }
 
-/** Outcome of decoding what a device sent: a bad body is a value, not an exception. */
+/** Result of decoding a received body: an invalid body is a value, not an exception. */
 export type BodyResult<T> = { ok: true; body: T } | { ok: false; error: BodyError };
 
-/** Like `decodeBody`, without throwing. */
+/** Decodes like `decodeBody`, without throwing BodyError. */
 export function tryDecodeBody<D extends MessageDefinition>(
   definition: D,
   body: Buffer,
@@ -82,7 +82,7 @@ export function tryDecodeBody<D extends MessageDefinition>(
   }
 }
 
-/** Encodes a body; throws EncodeError naming the field whose value does not fit. */
+/** Encodes a body; throws EncodeError that names the field whose value does not fit. */
 export function encodeBody<D extends MessageDefinition>(
   definition: D,
   body: BodyOf<D>,
@@ -95,7 +95,7 @@ export function encodeBody<D extends MessageDefinition>(
   return writer.finish();
 }
 
-/** Log form of a decoded body: snake_case names, ISO times, hex ids and bytes. */
+/** Returns the log form of a decoded body: snake_case names, ISO times, hex ids and bytes. */
 export function formatBody<D extends MessageDefinition>(definition: D, body: BodyOf<D>): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = body;
   const out = formatFields(definition.loggedEntries, values);

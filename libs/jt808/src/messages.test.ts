@@ -13,34 +13,34 @@ import {
 
 const golden: GoldenRow[] = [
   [
-    'a terminal answers',
+    'terminal general response',
     jt.terminalGeneralResponse,
     '2013',
     { replySerial: 0x102, replyId: 0x9101, result: 3 },
     '0102 9101 03',
   ],
   [
-    'the platform confirms an alarm',
+    'alarm confirmed by the platform',
     jt.platformGeneralResponse,
     '2019',
     { replySerial: 1, replyId: 0x200, result: 4 },
     '0001 0200 04',
   ],
   [
-    'retransmission, count in a byte',
+    'retransmission with a byte count',
     jt.platformRetransmitRequest,
     '2013',
     { originalSerial: 300, packageIds: [2, 4] },
     '012c 02 0002 0004',
   ],
   [
-    'retransmission, count in a word',
+    'retransmission with a word count',
     jt.platformRetransmitRequest,
     '2019',
     { originalSerial: 300, packageIds: [2, 4] },
     '012c 0002 0002 0004',
   ],
-  ['the time in UTC', jt.serverTimeResponse, '2019', { timeUtc: time }, timeHex],
+  ['server time in UTC', jt.serverTimeResponse, '2019', { timeUtc: time }, timeHex],
   [
     'registration 2011',
     jt.terminalRegistration,
@@ -72,7 +72,7 @@ const golden: GoldenRow[] = [
     `001f 0073 ${textHex('MAKER')} ${nulPaddedHex('MODEL-1', 20)} ${textHex('ID00001')} 02 bea9413132333435`,
   ],
   [
-    'registration 2019, model filled in front',
+    'registration 2019, model padded in front',
     jt.terminalRegistration,
     '2019',
     {
@@ -90,13 +90,13 @@ const golden: GoldenRow[] = [
     ),
   ],
   [
-    'registered',
+    'registration accepted',
     jt.registrationResponse,
     '2013',
     { replySerial: 7, result: 0, authCode: 'code' },
     `0007 00 ${textHex('code')}`,
   ],
-  ['not registered', jt.registrationResponse, '2013', { replySerial: 7, result: 4 }, '0007 04'],
+  ['registration rejected', jt.registrationResponse, '2013', { replySerial: 7, result: 4 }, '0007 04'],
   ['authentication 2013', jt.terminalAuthentication, '2013', { authCode: 'code' }, textHex('code')],
   [
     'authentication 2019',
@@ -119,17 +119,17 @@ const golden: GoldenRow[] = [
     { count: 1, packageCount: 1, params: [jt.createParameter(0x83, '京A')] },
     '01 01 00000083 03 bea941',
   ],
-  ['a query of some parameters', jt.queryParametersByIds, '2019', { paramIds: [1, 0xf364] }, '02 00000001 0000f364'],
-  ['a reset', jt.terminalControl, '2013', { command: jt.TerminalControlCommand.reset, parameters: '' }, '04'],
+  ['query of some parameters', jt.queryParametersByIds, '2019', { paramIds: [1, 0xf364] }, '02 00000001 0000f364'],
+  ['terminal reset', jt.terminalControl, '2013', { command: jt.TerminalControlCommand.reset, parameters: '' }, '04'],
   [
-    'another server',
+    'server change',
     jt.terminalControl,
     '2019',
     { command: 2, parameters: jt.joinControlParameters([0, 'code', 'apn', null, null, 'host', 7808, 0, 60]) },
     `02 ${textHex('0;code;apn;;;host;7808;0;60')}`,
   ],
   [
-    'attributes 2019 with a short maker',
+    'attributes 2019 with a short manufacturer id',
     jt.queryAttributesResponse,
     '2019',
     {
@@ -147,7 +147,7 @@ const golden: GoldenRow[] = [
     `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} 8986001234567890123f 01 48 02 4657 03 20`,
   ],
   [
-    'attributes 2019 with a long maker',
+    'attributes 2019 with a long manufacturer id',
     jt.queryAttributesResponse,
     '2019',
     {
@@ -165,7 +165,7 @@ const golden: GoldenRow[] = [
     `0001 ${textHex('31011500001')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} 89860012345678901234 00 00 03 20`,
   ],
   [
-    'an upgrade',
+    'upgrade package',
     jt.upgradePackage,
     '2013',
     {
@@ -178,23 +178,23 @@ const golden: GoldenRow[] = [
     },
     `34 ${textHex('MAKER')} 02 5632 00000003 010203`,
   ],
-  ['a location in the north-east', jt.locationReport, '2013', location, locationHex],
+  ['location in the north-east', jt.locationReport, '2013', location, locationHex],
   [
-    'a location in the south-west, below the sea',
+    'location in the south-west, below sea level',
     jt.locationReport,
     '2013',
     { ...location, status: 0x0c, latitudeDeg: -31.5, longitudeDeg: -121.25, altitudeM: -2 },
     `00100001 0000000c 01e0a6e0 073a20d0 fffe 025d 005a ${timeHex}`,
   ],
   [
-    'a negative latitude without its status bit',
+    'negative latitude without its status bit',
     jt.locationReport,
     '2013',
     { ...location, latitudeDeg: -31.5 },
     locationHex.replace('01e0a6e0', 'fe1f5920'),
   ],
   [
-    'items and what is behind them',
+    'additional items and trailing bytes',
     jt.locationReport,
     '2019',
     {
@@ -207,17 +207,17 @@ const golden: GoldenRow[] = [
     },
     `${locationHex} 01 04 00003039 eb 02 0001 0109`,
   ],
-  ['a location on request 2011', jt.queryLocationResponse, '2011', location, locationHex],
+  ['location on request 2011', jt.queryLocationResponse, '2011', location, locationHex],
   [
-    'a location on request 2013',
+    'location on request 2013',
     jt.queryLocationResponse,
     '2013',
     { replySerial: 9, ...location },
     `0009 ${locationHex}`,
   ],
-  ['no more tracking', jt.trackControl, '2013', { intervalS: 0 }, '0000'],
+  ['tracking stopped', jt.trackControl, '2013', { intervalS: 0 }, '0000'],
   [
-    'a batch',
+    'location batch',
     jt.locationBatch,
     '2013',
     { count: 2, locationType: 1, items: [location, { ...location, extras: [{ id: 0x30, bytes: Buffer.from([9]) }] }] },
@@ -225,13 +225,13 @@ const golden: GoldenRow[] = [
   ],
   ['doors 2013', jt.vehicleControl, '2013', { controlFlags: 1 }, '01'],
   ['doors 2019', jt.vehicleControl, '2019', { items: [{ id: 1, parameter: Buffer.from([0]) }] }, '0001 0001 00'],
-  ['a text 2013', jt.textMessage, '2013', { flags: 0x0d, text: '停车' }, '0d cda3b3b5'],
-  ['a text 2019', jt.textMessage, '2019', { flags: 0x0e, textType: 1, text: '停车' }, '0e 01 cda3b3b5'],
+  ['text message 2013', jt.textMessage, '2013', { flags: 0x0d, text: '停车' }, '0d cda3b3b5'],
+  ['text message 2019', jt.textMessage, '2019', { flags: 0x0e, textType: 1, text: '停车' }, '0e 01 cda3b3b5'],
   ['events 2013', jt.setEvents, '2013', { setType: 1, events: [{ id: 1, content: 'ok' }] }, '01 01 01 02 6f6b'],
   ['events 2011', jt.setEvents, '2011', { setType: 1, events: [{ id: 1, content: 'ok' }] }, '01 01 01 01 02 6f6b'],
   ['no events', jt.setEvents, '2013', { setType: 0, events: [] }, '00'],
   [
-    'a question',
+    'question to the driver',
     jt.sendQuestion,
     '2013',
     { flags: 8, question: 'ok?', answers: [{ id: 1, content: 'y' }] },
@@ -239,7 +239,7 @@ const golden: GoldenRow[] = [
   ],
   ['information 2011', jt.infoService, '2011', { infoType: 1, totalLength: 2, content: 'ok' }, '01 0002 0002 6f6b'],
   [
-    'a circle 2013',
+    'circle area 2013',
     jt.setCircleAreas,
     '2013',
     {
@@ -259,7 +259,7 @@ const golden: GoldenRow[] = [
     '01 01 00000005 003e 01e0a6e0 073a20d0 000001f4 003c 0a',
   ],
   [
-    'a polygon 2019 by day',
+    'polygon area 2019 with daily times',
     jt.setPolygonArea,
     '2019',
     {
@@ -280,14 +280,14 @@ const golden: GoldenRow[] = [
     '00000006 0003 000000080000 000000180000 003c 0a 0003 000f4240 001e8480 002dc6c0 003d0900 004c4b40 005b8d80 0028 0001 41',
   ],
   [
-    'a polygon 2011',
+    'polygon area 2011',
     jt.setPolygonArea,
     '2011',
     { areaId: 6, attributes: 0, vertices: [[1, 2]] },
     '00000006 0000 0001 01 000f4240 001e8480',
   ],
   [
-    'a route',
+    'route',
     jt.setRoute,
     '2013',
     {
@@ -310,9 +310,9 @@ const golden: GoldenRow[] = [
     },
     '00000001 0000 0001 00000001 00000002 000f4240 001e8480 14 03 0258 003c 0032 05',
   ],
-  ['every circle deleted', jt.deleteCircleAreas, '2013', { ids: [] }, '00'],
+  ['all circle areas deleted', jt.deleteCircleAreas, '2013', { ids: [] }, '00'],
   [
-    'a card put in',
+    'driver card inserted',
     jt.driverReport,
     '2013',
     {
@@ -326,16 +326,16 @@ const golden: GoldenRow[] = [
     },
     `01 ${timeHex} 00 04 d5c5c8fd ${nulPaddedHex('123', 20)} 01 58 20340409`,
   ],
-  ['a card taken out', jt.driverReport, '2013', { status: 2, time }, `02 ${timeHex}`],
+  ['driver card removed', jt.driverReport, '2013', { status: 2, time }, `02 ${timeHex}`],
   [
-    'a driver 2011',
+    'driver report 2011',
     jt.driverReport,
     '2011',
     { driverName: '张三', idCardNo: '1', certificateNo: '2', issuer: 'X' },
     `04 d5c5c8fd ${nulPaddedHex('1', 20)} ${nulPaddedHex('2', 40)} 01 58`,
   ],
   [
-    'a CAN frame',
+    'CAN frame',
     jt.canData,
     '2013',
     {
@@ -356,7 +356,7 @@ const golden: GoldenRow[] = [
 ];
 
 describe('golden bodies', () => {
-  it.each(golden)('%s: encodes to the bytes and back', (_name, definition, edition, body, hex) => {
+  it.each(golden)('%s: encodes to the bytes and decodes from them', (_name, definition, edition, body, hex) => {
     const { encoded, bytes, decoded } = roundTrip(definition, edition, body, hex);
     expect(encoded).toBe(bytes);
     expect(decoded).toEqual(body);
@@ -373,13 +373,13 @@ describe('golden frames', () => {
       '7e000200000139123456780001337e',
     ],
     [
-      'answer 2019',
+      'general response 2019',
       jt.platformGeneralResponse,
       { replySerial: 0x102, replyId: 0x200, result: 0 },
       { edition: '2019' as const, phone: '13912345678', serial: 10 },
       '7e80014005010000000001391234567800 0a0102020000fe7e'.replace(' ', ''),
     ],
-  ])('%s', (_name, definition, body, header, hex) => {
+  ])('encodes the frame of %s', (_name, definition, body, header, hex) => {
     expect(jt.encodeMessage(definition, body as never, header).map((frame) => frame.toString('hex'))).toEqual([hex]);
   });
 });

@@ -16,7 +16,7 @@ import {
 import { decodeGbk, encodeGbk } from './text.ts';
 import { Writer } from './writer.ts';
 
-/** Parameter of 0x8103 and 0x0104 as on the wire; `parameterValue` gives the typed value. */
+/** Parameter of 0x8103 and 0x0104 as on the wire; `readParameterValue` returns the typed value. */
 export interface ParameterItem {
   id: number;
   bytes: Buffer;
@@ -25,7 +25,7 @@ export interface ParameterItem {
 /** Wire type of a parameter's value. */
 export type ParameterType = 'BYTE' | 'WORD' | 'DWORD' | 'STRING' | 'BYTES';
 
-/** What a parameter id means (JT/T 808-2013 table 12, JT/T 1078-2016 table 2). */
+/** Meaning of a parameter id (JT/T 808-2013 table 12, JT/T 1078-2016 table 2). */
 export interface ParameterDefinition {
   readonly id: number;
   readonly name: string;
@@ -134,14 +134,20 @@ export const parameterDefinitions: ReadonlyMap<number, ParameterDefinition> = ne
   parameterTable.map(([id, type, name]): [number, ParameterDefinition] => [id, { id, type, name }]),
 );
 
-/** Definition of a parameter id; 0x0110-0x01FF are settings of one CAN id each, 0xF000 and above a vendor's. */
+/**
+ * Returns the definition of a parameter id. 0x0110-0x01FF are settings of one CAN id each; 0xF000 and above belong to
+ * vendors.
+ */
 export function parameterById(id: number): ParameterDefinition | undefined {
   const definition = parameterDefinitions.get(id);
   if (definition !== undefined || id < 0x0110 || id > 0x01ff) return definition;
   return { id, type: 'BYTES', name: 'canIdCollection' };
 }
 
-/** Number or text of a parameter; undefined for structures and unknown ids. The item's length decides the width, not the type table. */
+/**
+ * Returns the number or text of a parameter; undefined for structures and unknown ids. The item's length determines the
+ * width, not the type table.
+ */
 export function readParameterValue(item: ParameterItem): number | string | undefined {
   const type = parameterById(item.id)?.type;
   if (type === undefined || type === 'BYTES') return undefined;
@@ -150,16 +156,16 @@ export function readParameterValue(item: ParameterItem): number | string | undef
   return length === 1 || length === 2 || length === 4 ? item.bytes.readUIntBE(0, length) : undefined;
 }
 
-/** Parameter for 0x8103 from its typed value; ids without a type take bytes. */
+/** Creates a parameter for 0x8103 from its typed value; ids without a type require bytes. */
 export function createParameter(id: number, value: number | string | Uint8Array): ParameterItem {
   if (typeof value === 'object') return { id, bytes: Buffer.from(value) };
   const type = parameterById(id)?.type;
-  if (type === undefined || type === 'BYTES') throw new EncodeError(`parameter ${hexId(id, 4)} takes bytes`);
+  if (type === undefined || type === 'BYTES') throw new EncodeError(`parameter ${hexId(id, 4)} requires bytes`);
   if (typeof value === 'string') {
-    if (type !== 'STRING') throw new EncodeError(`parameter ${hexId(id, 4)} is a ${type}`);
+    if (type !== 'STRING') throw new EncodeError(`parameter ${hexId(id, 4)} must be a ${type}`);
     return { id, bytes: encodeGbk(value) };
   }
-  if (type === 'STRING') throw new EncodeError(`parameter ${hexId(id, 4)} is a STRING`);
+  if (type === 'STRING') throw new EncodeError(`parameter ${hexId(id, 4)} must be a STRING`);
   const writer = new Writer(4);
   writer.uint(value, typeSizes[type]);
   return { id, bytes: writer.finish() };
@@ -180,7 +186,7 @@ const stream = {
 };
 const streams = { live: struct(stream), stored: struct(stream), osd: u16() };
 
-/** Structures among the parameters, by name. */
+/** Parameters with structured values, by name. */
 export const parameterStructures = {
   avSettings: defineStructure({ id: 0x0075, fields: { ...streams, audioOutput: u8() } }),
   channelList: defineStructure({ id: 0x0076, fields: { channels: channelList() } }),
@@ -206,7 +212,7 @@ function defineStructure<F extends Fields>(structure: ParameterStructure<F>): Pa
   return structure;
 }
 
-/** Channels of 0x0076 with the three counts that stand in front of them. */
+/** Creates the field for the channels of 0x0076 with the three counts before them. */
 function channelList() {
   const channelType: Field<number> = { ...u8(), shape: { kind: 'integer', min: 0, max: 2 } };
   const channel = struct({
@@ -224,7 +230,7 @@ function channelList() {
       return Array.from({ length: count }, () => channel.read(reader, scope));
     },
     write(writer, value, scope) {
-      if (value.some((item) => item.type > 2)) throw new EncodeError('a channel is AV, audio or video');
+      if (value.some((item) => item.type > 2)) throw new EncodeError('a channel must be AV, audio or video');
       for (const type of [0, 1, 2]) writer.uint(value.filter((item) => item.type === type).length, 1);
       for (const item of value) channel.write(writer, item, scope);
     },
@@ -234,7 +240,7 @@ function channelList() {
   } satisfies Field<Channel[]> as Field<Channel[]>;
 }
 
-/** Camera channel as 0x0076 lists it. */
+/** Camera channel as listed in 0x0076. */
 export interface Channel {
   physicalNo: number;
   logicalNo: number;
@@ -242,7 +248,7 @@ export interface Channel {
   ptz: number;
 }
 
-/** Value of a structured parameter; undefined for another id or another length. */
+/** Returns the value of a structured parameter; undefined for another id or length. */
 export function readStructuredParameter<F extends Fields>(
   structure: ParameterStructure<F>,
   item: ParameterItem,
@@ -251,7 +257,7 @@ export function readStructuredParameter<F extends Fields>(
   return readExactly(structure.fields, item.bytes, '2019');
 }
 
-/** Structured parameter for 0x8103. */
+/** Creates a structured parameter for 0x8103. */
 export function createStructuredParameter<F extends Fields>(
   structure: ParameterStructure<F>,
   values: ValuesOf<F>,
@@ -261,7 +267,7 @@ export function createStructuredParameter<F extends Fields>(
   return { id: structure.id, bytes: writer.finish() };
 }
 
-/** Items DWORD id, BYTE length, value to the end of the body. */
+/** Creates the field for items of DWORD id, BYTE length and value, to the end of the body. */
 export function parameterItems(): Field<ParameterItem[]> {
   return {
     type: 'n x (DWORD id, BYTE length, value)',
@@ -297,14 +303,14 @@ export function parameterItems(): Field<ParameterItem[]> {
   };
 }
 
-/** Log form of a parameter: id, length, raw hex, and its value when it is a number or a text. */
+/** Returns the log form of a parameter: id, length, raw hex, and its value if it is a number or a text. */
 export function formatParameter(item: ParameterItem): Record<string, unknown> {
   const raw = { id: hexId(item.id, 4), length: item.bytes.length, hex: item.bytes.toString('hex').toUpperCase() };
   const value = readParameterValue(item);
   return value === undefined ? raw : { ...raw, value };
 }
 
-/** True when whole items fill the body exactly from an offset on; tells the second count byte of 2011. */
+/** Returns true if whole items fill the body exactly from an offset on; this detects the second count byte of 2011. */
 export function doItemsFit(body: Buffer, start: number): boolean {
   let at = start;
   while (at + 5 <= body.length) at += 5 + (body[at + 4] as number);

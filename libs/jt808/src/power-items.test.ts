@@ -7,21 +7,21 @@ import { onlyFrame, readSharedFile, type Vector } from './testing/shared.ts';
 const item = (id: number, hex: string) => ({ id, bytes: Buffer.from(hex, 'hex') });
 const none = { batteryPercent: null, externalVoltage: null };
 
-describe('power of a terminal', () => {
+describe('readPower', () => {
   it.each<[string, number, string, Partial<typeof none> | { [key: string]: number }]>([
-    ['percent in one byte', 0xfe, '45', { batteryPercent: 69 }],
+    ['a percentage in one byte', 0xfe, '45', { batteryPercent: 69 }],
     ['an empty battery', 0xd4, '00', { batteryPercent: 0 }],
-    ['tenths of the charge', 0x56, '0900', { batteryPercent: 90 }],
-    ['hundredths of a percent', 0x68, '1d4c', { batteryPercent: 75 }],
-    ['hundredths of a volt', 0x61, '055f', { externalVoltage: 13.75 }],
-    ['tenths of a volt', 0xd3, '00f5', { externalVoltage: 24.5 }],
+    ['the charge in tenths', 0x56, '0900', { batteryPercent: 90 }],
+    ['the charge in hundredths of a percent', 0x68, '1d4c', { batteryPercent: 75 }],
+    ['the voltage in hundredths of a volt', 0x61, '055f', { externalVoltage: 13.75 }],
+    ['the voltage in tenths of a volt', 0xd3, '00f5', { externalVoltage: 24.5 }],
     [
-      'charge and voltage among packed items',
+      'charge and voltage in packed items',
       0xeb,
       '000400ce0a57000300a84c',
       { batteryPercent: 76, externalVoltage: 26.47 },
     ],
-  ])('is read from %s', (_form, id, hex, expected) => {
+  ])('reads %s', (_form, id, hex, expected) => {
     expect(readPower([item(id, hex)])).toEqual({ ...none, ...expected });
   });
 
@@ -31,16 +31,16 @@ describe('power of a terminal', () => {
     ['satellites', 0x31, '0b'],
     ["the standard's carriage temperature", 0x06, '0014'],
     ["another vendor's length", 0xe1, '00735443'],
-    ['a level above ten tenths', 0x56, '5a00'],
+    ['a charge above ten tenths', 0x56, '5a00'],
     ['a voltage that no vehicle has', 0x61, 'ffff'],
     ['radio cells in 0xEB', 0xeb, '01cc0000000c40f89f27b0'],
     ['packed items that overrun', 0xeb, '000300a8'],
     ['an empty item', 0xfe, ''],
-  ])('is unknown from %s', (_form, id, hex) => {
+  ])('returns null for %s', (_form, id, hex) => {
     expect(readPower([item(id, hex)])).toEqual(none);
   });
 
-  it('comes from the first item that reports it', () => {
+  it('uses the first item that reports a value', () => {
     const items = [item(0xfe, '001e'), item(0xfe, '2d'), item(0xe1, '09'), item(0x61, '04d2')];
     expect(readPower(items)).toEqual({ batteryPercent: 45, externalVoltage: 12.34 });
   });
@@ -53,7 +53,7 @@ const levelVectors = vectors.flatMap((vector): [string, Vector, number][] => {
 });
 
 (levelVectors.length > 0 ? describe : describe.skip)('captured reports', () => {
-  it.each(levelVectors)('%s have the charge that their project reads', (frame, vector, level) => {
+  it.each(levelVectors)("%s has the charge that the project's decoder reads", (frame, vector, level) => {
     const { extras } = decodeBody(locationReport, onlyFrame(frame).body, vector.edition);
     expect(readPower(extras).batteryPercent).toBe(level);
   });

@@ -1,11 +1,11 @@
 import type { AdditionalItem } from './additional-items.ts';
 import { hexId } from './fields/index.ts';
 
-/** Power of a terminal, as far as its additional items report it. */
+/** Power of a terminal, as reported by its additional items. */
 export interface PowerReading {
-  /** Charge of the terminal's own battery; null when no item reports it. */
+  /** Charge of the terminal's own battery; null if no item reports it. */
   readonly batteryPercent: number | null;
-  /** Supply voltage of the vehicle; null when no item reports it. */
+  /** Supply voltage of the vehicle; null if no item reports it. */
   readonly externalVoltage: number | null;
 }
 
@@ -19,12 +19,15 @@ interface PowerItem {
   readonly unit: number;
 }
 
-/** No vehicle has a higher supply voltage: a larger value is another vendor's item. Percents end at 100 as well. */
+/**
+ * Upper limit: no vehicle has a higher supply voltage, so a larger value is another vendor's item. Percentages end at
+ * 100 as well.
+ */
 const maxValue = 100;
 
 /**
- * Vendor items that have one meaning among all known vendors when they have this length.
- * The standard has no such item, and vendors reuse the ids with other lengths.
+ * Vendor items that have a single meaning among all known vendors at this length. The standard has no such item, and
+ * vendors reuse the ids with other lengths.
  */
 const powerItemDefinitions: readonly PowerItem[] = [
   ...[0x06, 0xd4, 0xe1, 0xe9, 0xfe].map((id): PowerItem => ({ id, field: 'batteryPercent', bytes: 1, unit: 1 })),
@@ -73,11 +76,11 @@ function readChargeLevel(bytes: Buffer): number | null {
   return bytes.length === 2 && bytes[1] === 0 ? limitToMax(bytes.readUInt8(0) * 10) : null;
 }
 
-/** Divides, as a product such as 1375 * 0.01 is not exact. */
+/** Divides, because a product such as 1375 * 0.01 is not exact. */
 const readValue = ({ bytes: length, unit }: PowerItem, bytes: Buffer): number | null =>
   limitToMax(bytes.readUIntBE(0, length) / Math.round(1 / unit));
 
-/** Returns the items inside 0xEB, or none when its content has another form, such as a list of radio cells. */
+/** Returns the items inside 0xEB, or none if its content has another form, such as a list of radio cells. */
 function unpack(bytes: Buffer): AdditionalItem[] {
   const packed: AdditionalItem[] = [];
   let at = 0;

@@ -31,7 +31,7 @@ const cases = allMessages.flatMap((definition) =>
 );
 
 describe('every message in every edition', () => {
-  it.each(cases)('%s %s: decoding what was encoded gives the same body', (_name, edition, definition) => {
+  it.each(cases)('%s %s: decodes to the encoded body', (_name, edition, definition) => {
     const fields = definition.layouts?.[edition] ?? definition.body;
     fc.assert(
       fc.property(bodyArbitrary(fields, edition), (body) => {
@@ -61,7 +61,7 @@ describe('every message in every edition', () => {
 });
 
 it.each(Object.entries<AdditionalItemDefinition>(additionalItemDefinitions))(
-  'the item %s reads back as it was made',
+  'the item %s decodes to the encoded value',
   (_name, definition) => {
     fc.assert(
       fc.property(bodyArbitrary(definition.fields, '2019'), (values) => {
@@ -79,7 +79,7 @@ it.each(Object.entries<AdditionalItemDefinition>(additionalItemDefinitions))(
 
 it.each(
   [...parameterDefinitions.values()].filter(({ type }) => type !== 'BYTES').map((row) => [row.name, row] as const),
-)('the parameter %s reads back as it was made', (_name, { id, type }) => {
+)('the parameter %s decodes to the encoded value', (_name, { id, type }) => {
   const max = type === 'BYTE' ? 0xff : type === 'WORD' ? 0xffff : 0xffff_ffff;
   const value = type === 'STRING' ? fc.constantFrom('', 'host:7808;b:1', '京A12345') : fc.integer({ min: 0, max });
   fc.assert(
@@ -91,7 +91,7 @@ it.each(
 });
 
 it.each(Object.entries<ParameterStructure>(parameterStructures))(
-  'the structure %s reads back as it was made',
+  'the structure %s decodes to the encoded value',
   (_name, structure) => {
     fc.assert(
       fc.property(bodyArbitrary(structure.fields, '2019'), (values) => {

@@ -1,6 +1,6 @@
 import { BodyError } from './errors.ts';
 
-/** Cursor over a body; running past the end is a BodyError, never undefined data. */
+/** Cursor over a body. Reading past the end throws BodyError; it never returns undefined data. */
 export class Reader {
   readonly bytes: Buffer;
   readonly end: number;
@@ -16,7 +16,7 @@ export class Reader {
     return this.end - this.at;
   }
 
-  /** Offset of the next `size` bytes, which are then passed. */
+  /** Returns the offset of the next `size` bytes and skips them. */
   advance(size: number): number {
     const { at } = this;
     if (size > this.end - at) throw new BodyError(`${size} bytes needed, ${this.end - at} left`);
@@ -41,7 +41,7 @@ export class Reader {
     return this.bytes.readBigUInt64BE(this.advance(8));
   }
 
-  /** Next bytes without a copy. */
+  /** Returns the next bytes without a copy. */
   take(size: number): Buffer {
     const at = this.advance(size);
     return this.bytes.subarray(at, at + size);
@@ -51,7 +51,7 @@ export class Reader {
     return this.take(this.remaining);
   }
 
-  /** Reader over the next `size` bytes only. */
+  /** Returns a reader over only the next `size` bytes. */
   takeReader(size: number): Reader {
     const at = this.advance(size);
     return new Reader(this.bytes, at, at + size);

@@ -6,7 +6,7 @@ import * as jt808 from './index.ts';
 const readme = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8');
 const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
 
-it('the example of the README runs and prints what it says', () => {
+it('the example of the README runs and prints the stated output', () => {
   const [code = '', ...comments] = example.split('\n// prints:\n');
   const printed: string[] = [];
   const names =
@@ -16,7 +16,7 @@ it('the example of the README runs and prints what it says', () => {
       .map((name) => name.trim())
       .filter(Boolean) ?? [];
   const available = jt808 as unknown as Readonly<Record<string, unknown>>;
-  // The README's own text, with what it imports handed in.
+  // The text of the README, with its imports passed in.
   const body = code.replace(/import [^;]*;/, '');
   const run = Reflect.construct(Function, [...names, 'console', body]) as (...values: unknown[]) => void;
   run(...names.map((name) => available[name]), { log: (value: unknown) => printed.push(JSON.stringify(value)) });

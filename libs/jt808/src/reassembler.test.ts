@@ -25,7 +25,7 @@ function setUp(options: Partial<ReassemblerOptions> = {}) {
   return { clock, reassembler: new Reassembler({ now: () => clock.ms, ...options }) };
 }
 
-/** Outcomes as short words; a joined message as its text. */
+/** Returns the outcomes as short words, and a joined message as its text. */
 function push(reassembler: Reassembler, frames: readonly Frame[], terminal = 't'): string[] {
   return frames.map((frame) => {
     const outcome = reassembler.push(terminal, frame);
@@ -38,7 +38,7 @@ describe('Reassembler', () => {
     ['in order', [0, 1, 2]],
     ['backwards', [2, 1, 0]],
     ['with duplicates', [0, 0, 1, 1, 0, 2]],
-  ])('joins parts that come %s', (_name, order) => {
+  ])('joins parts that arrive %s', (_name, order) => {
     const { reassembler } = setUp();
     const frames = parts(photo);
     const outcomes = order.map((index) => reassembler.push('t', elementAt(frames, index)));
@@ -48,7 +48,7 @@ describe('Reassembler', () => {
     expect(reassembler.bufferedBytes).toBe(0);
   });
 
-  it('keeps transfers of terminals, ids and totals apart, whatever serials they take', () => {
+  it('separates transfers by terminal, message id and total, whatever their serials', () => {
     const { reassembler } = setUp();
     const a = parts(photo, 7);
     const b = parts(photo.subarray(0, 1500), 7, 0x0104);
@@ -62,27 +62,27 @@ describe('Reassembler', () => {
     expect(reassembler.push('t', elementAt(a, 2)).kind).toBe('complete');
   });
 
-  it('starts over when part 1 comes again with another serial', () => {
+  it('starts over if part 1 arrives again with another serial', () => {
     const { reassembler } = setUp();
     const old = [part(3, 1, 10, 'a'), part(3, 2, 11, 'b')];
     const restarted = [part(3, 1, 20, 'A'), part(3, 2, 21, 'B'), part(3, 3, 22, 'C')];
     expect(push(reassembler, [...old, ...restarted])).toEqual(['stored', 'stored', 'stored', 'stored', 'ABC']);
   });
 
-  it('starts over for the same content too, once the serial is another', () => {
+  it('starts over for the same content with another serial', () => {
     const { reassembler } = setUp();
     const frames = [part(2, 1, 10, 'a'), part(2, 1, 11, 'a'), part(2, 2, 12, 'b')];
     expect(push(reassembler, frames)).toEqual(['stored', 'stored', 'ab']);
   });
 
-  it('knows late duplicates of a finished transfer, but takes a new one with a terminal that repeats its serials', () => {
+  it('recognises late duplicates of a finished transfer, and accepts a new transfer of a terminal that repeats its serials', () => {
     const { reassembler } = setUp();
     const first = [part(2, 1, 0, 'a'), part(2, 2, 0, 'b')];
     expect(push(reassembler, [...first, ...first])).toEqual(['stored', 'ab', 'duplicate', 'duplicate']);
     expect(push(reassembler, [part(2, 1, 0, 'c'), part(2, 2, 0, 'd')])).toEqual(['stored', 'cd']);
   });
 
-  it('begins again with parts of a message that was joined and could not be stored', () => {
+  it('starts over with parts of a joined message that could not be stored', () => {
     const { reassembler } = setUp();
     const parts = [part(2, 1, 10, 'a'), part(2, 2, 11, 'b')] as const;
     expect(push(reassembler, [...parts, parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
@@ -91,14 +91,14 @@ describe('Reassembler', () => {
     expect(push(reassembler, [parts[1], parts[0], parts[1]])).toEqual(['stored', 'ab', 'duplicate']);
   });
 
-  it('takes a message in one part, and refuses what is no part', () => {
+  it('accepts a message in one part, and rejects a frame that is not a part', () => {
     const { reassembler } = setUp();
     expect(push(reassembler, [part(1, 1, 5, 'x')])).toEqual(['x']);
     const whole = onlyFrame(encodeFrame({ messageId: 2, phone: '1', serial: 1 }).toString('hex'));
     expect(reassembler.push('t', whole)).toEqual({ kind: 'refused', reason: 'notAPart' });
   });
 
-  it('asks for missing parts after silence, again after more, and gives up in the end', () => {
+  it('requests missing parts after each silence, and expires the transfer in the end', () => {
     const { clock, reassembler } = setUp({ requestAfterMs: 5_000, timeoutMs: 60_000 });
     push(reassembler, [part(4, 1, 300, 'a'), part(4, 3, 302, 'c')]);
     clock.ms = 4_999;
@@ -116,14 +116,14 @@ describe('Reassembler', () => {
     expect([reassembler.bufferedBytes, reassembler.openTransfers]).toEqual([0, 0]);
   });
 
-  it('guesses the serial of a missing part 1 from the lowest that came, over the wrap too', () => {
+  it('derives the serial of a missing part 1 from the lowest received part, also across the wrap', () => {
     const { clock, reassembler } = setUp();
     push(reassembler, [part(3, 3, 1, 'c'), part(3, 2, 0, 'b')]);
     clock.ms = 5_000;
     expect(reassembler.poll()).toMatchObject([{ originalSerial: 0xffff, packageIds: [1] }]);
   });
 
-  it('asks for no more parts than 0x8003 and 0x8800 can list', () => {
+  it('requests no more parts than 0x8003 and 0x8800 can list', () => {
     const { clock, reassembler } = setUp();
     push(reassembler, [part(65_535, 1, 0, 'a')]);
     clock.ms = 5_000;
@@ -131,13 +131,13 @@ describe('Reassembler', () => {
     expect(event?.kind === 'missing' ? event.packageIds.length : 0).toBe(125);
   });
 
-  it('allocates by what came, not by the total that a header announces', () => {
+  it('allocates by the received bytes, not by the total in the header', () => {
     const { reassembler } = setUp();
     push(reassembler, [part(65_535, 1, 0, 'a')]);
     expect(reassembler.bufferedBytes).toBeLessThan(100);
   });
 
-  it('bounds the bytes of a terminal: older transfers go first, then the transfer itself', () => {
+  it('limits the bytes of a terminal by dropping older transfers, then the transfer itself', () => {
     const { clock, reassembler } = setUp({ maxBytesPerTerminal: 3_000 });
     push(reassembler, [part(9, 1, 0, 'x'.repeat(900)), part(9, 2, 1, 'x'.repeat(900))]);
     clock.ms = 1;
@@ -148,14 +148,14 @@ describe('Reassembler', () => {
     expect([reassembler.bufferedBytes, reassembler.openTransfers]).toEqual([0, 0]);
   });
 
-  it('bounds the transfers of a terminal and the bytes of all', () => {
+  it('limits the transfers of a terminal and the bytes of all terminals', () => {
     const { reassembler } = setUp({ maxTransfersPerTerminal: 2, maxBytes: 500 });
     push(reassembler, [part(5, 1, 0, 'a'), part(6, 1, 0, 'a'), part(7, 1, 0, 'a')]);
     expect(reassembler.openTransfers).toBe(2);
     expect(push(reassembler, [part(5, 1, 0, 'b'.repeat(400))], 'other')).toEqual(['refused']);
   });
 
-  it('forgets a terminal whose session ended', () => {
+  it('deletes the transfers of a terminal whose session ended', () => {
     const { clock, reassembler } = setUp();
     push(reassembler, [part(2, 1, 0, 'a')]);
     reassembler.deleteTerminal('t');
@@ -164,7 +164,7 @@ describe('Reassembler', () => {
     expect([reassembler.bufferedBytes, reassembler.openTransfers, reassembler.poll()]).toEqual([0, 0, []]);
   });
 
-  it('keeps its own copy of a part, since reads are reused memory', () => {
+  it('copies a part, since the memory of reads is reused', () => {
     const { reassembler } = setUp();
     const first = part(2, 1, 0, 'a');
     push(reassembler, [first]);

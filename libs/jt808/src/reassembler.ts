@@ -4,18 +4,18 @@ import type { Frame } from './frame.ts';
 export interface ReassemblerOptions {
   /** Monotonic clock in milliseconds. */
   now: () => number;
-  /** Silence after which missing parts are asked for, and between two requests. */
+  /** Silence after which missing parts are requested; also the time between two requests. */
   requestAfterMs?: number;
-  /** Silence after which a transfer is given up. */
+  /** Silence after which a transfer expires. */
   timeoutMs?: number;
-  /** Bytes held for one terminal, and transfers open at a time. */
+  /** Limits of one terminal: bytes, and transfers open at a time. */
   maxBytesPerTerminal?: number;
   maxTransfersPerTerminal?: number;
-  /** Bytes held in all. */
+  /** Limit of the bytes of all terminals. */
   maxBytes?: number;
 }
 
-/** Joined message; the serials are those of part 1 and of the part that completed it. */
+/** Joined message. The serials are those of part 1 and of the part that completed it. */
 export interface ReassembledMessage {
   messageId: number;
   body: Buffer;
@@ -24,14 +24,17 @@ export interface ReassembledMessage {
   lastSerial: number;
 }
 
-/** What became of a part. Every part but a refused one is to be acknowledged, duplicates too. */
+/** Outcome of a part. Acknowledge every part except a refused one, duplicates included. */
 export type PartOutcome =
   | { kind: 'stored' }
   | { kind: 'duplicate' }
   | { kind: 'complete'; message: ReassembledMessage }
   | { kind: 'refused'; reason: 'notAPart' | 'tooLarge' };
 
-/** What the clock brings: parts to ask for (the body of 0x8003, or 0x0005 on a terminal's side), or an end without success. */
+/**
+ * Event due by the clock: parts to request (the body of 0x8003, or of 0x0005 on a terminal's side), or an expired
+ * transfer.
+ */
 export type TransferEvent =
   | { kind: 'missing'; terminal: string; messageId: number; originalSerial: number; packageIds: number[] }
   | { kind: 'expired'; terminal: string; messageId: number; total: number; received: number };
@@ -53,21 +56,22 @@ interface Transfer {
 
 interface TerminalState {
   transfers: Map<number, Transfer>;
-  /** Transfers just completed: their late duplicates are no new transfer. */
+  /** Transfers just completed, so that their late duplicates do not start a new transfer. */
   completed: Map<number, { fingerprints: Float64Array; completedAtMs: number }>;
   bytes: number;
 }
 
-/** Cost of one part besides its bytes, so that a flood of empty parts is bounded too. */
+/** Cost of one part beside its bytes, so that a flood of empty parts is bounded too. */
 const partOverheadBytes = 64;
-/** Longer transfers leave no marks for late duplicates. */
+/** Longer transfers store no fingerprints of late duplicates. */
 const maxFingerprints = 1024;
-/** Parts asked for at once: the list of 0x8800 ends at 125, that of 0x8003 at one count byte. */
+/** Parts of one request: the list of 0x8800 ends at 125, that of 0x8003 at one count byte. */
 const maxRequestedParts = 125;
 
 /**
- * Joins subpackaged messages by terminal, message id, total and part number, never by serial arithmetic, since other messages may
- * take serials in between. Memory follows what arrived, never what a header announces; each terminal and the whole are bounded.
+ * Joins subpackaged messages by terminal, message id, total and part number. It never uses serial arithmetic, since
+ * other messages may take serials in between. Memory follows the received bytes, never the total in a header; each
+ * terminal and the whole are bounded.
  */
 export class Reassembler {
   readonly #now: () => number;
@@ -88,7 +92,7 @@ export class Reassembler {
     this.#maxBytes = options.maxBytes ?? 128 * 1024 * 1024;
   }
 
-  /** Bytes held, overhead included. */
+  /** Buffered bytes, overhead included. */
   get bufferedBytes(): number {
     return this.#bytes;
   }
@@ -100,7 +104,7 @@ export class Reassembler {
     return count;
   }
 
-  /** Takes one part. The key is the terminal's canonical number, or anything that names the session. */
+  /** Adds one part. The key is the terminal's canonical number, or anything that identifies the session. */
   push(terminalKey: string, frame: Frame): PartOutcome {
     const { subpackage } = frame;
     if (subpackage === null) return { kind: 'refused', reason: 'notAPart' };
@@ -116,7 +120,7 @@ export class Reassembler {
     if (transfer !== undefined && existing !== undefined) {
       const isSameContent = existing.bytes.equals(body);
       if (isSameContent && (no !== 1 || existing.serial === serial)) return this.#handleDuplicate(transfer);
-      // Part 1 once more, or other content under a number that is taken: the terminal has started over.
+      // Part 1 again, or other content under a stored part number: the terminal has started over.
       this.#drop(terminal, id, transfer);
       transfer = undefined;
     }
@@ -129,7 +133,10 @@ export class Reassembler {
     return this.#store(terminal, id, transfer, no, { serial, bytes: Buffer.from(body) });
   }
 
-  /** Forgets that a message was joined, as it could not be stored: parts of it that are sent again begin it again, and are no late duplicates. */
+  /**
+   * Removes the record of a joined message that could not be stored. Parts that are sent again then start a new
+   * transfer and are not late duplicates.
+   */
   allowRetransmission(
     terminalKey: string,
     { messageId, total }: Pick<ReassembledMessage, 'messageId' | 'total'>,
@@ -140,7 +147,7 @@ export class Reassembler {
     this.#deleteIfIdle(terminalKey, terminal);
   }
 
-  /** What is due now: requests for missing parts and transfers given up. Call it about once a second. */
+  /** Returns the due events: requests for missing parts and expired transfers. Call it about once a second. */
   poll(): TransferEvent[] {
     const now = this.#now();
     const events: TransferEvent[] = [];
@@ -162,7 +169,7 @@ export class Reassembler {
     return events;
   }
 
-  /** Drops all that is held for a terminal whose session has ended. */
+  /** Drops all data of a terminal whose session has ended. */
   deleteTerminal(terminalKey: string): void {
     const terminal = this.#terminals.get(terminalKey);
     if (terminal === undefined) return;
@@ -228,7 +235,10 @@ export class Reassembler {
     terminal.completed.set(id, { fingerprints, completedAtMs: this.#now() });
   }
 
-  /** Frees memory for `cost` more bytes: old transfers of the same terminal first; false when that is not enough. */
+  /**
+   * Frees memory for `cost` more bytes by dropping old transfers of the same terminal; returns false if that is not
+   * enough.
+   */
   #freeMemory(terminal: TerminalState, cost: number, current: Transfer | undefined): boolean {
     while (terminal.bytes + cost > this.#maxBytesPerTerminal) {
       if (!this.#dropStalest(terminal, current)) return false;
@@ -254,7 +264,10 @@ export class Reassembler {
   }
 }
 
-/** Serial and content in one number: the serial alone would not do, as some terminals always send the same one. */
+/**
+ * Combines serial and content in one number. The serial alone is not sufficient, as some terminals always send the same
+ * one.
+ */
 function partFingerprint(serial: number, bytes: Buffer): number {
   const { imul } = Math;
   let hash = 0x811c9dc5; // FNV-1a
@@ -279,7 +292,10 @@ function missingPartsEvent(transfer: Transfer): TransferEvent {
   return { kind: 'missing', terminal, messageId, originalSerial: originalSerial(transfer), packageIds };
 }
 
-/** Serial of part 1; while that is missing, the best guess is that of the lowest part k minus (k - 1). */
+/**
+ * Returns the serial of part 1. While that part is missing, the best estimate is the serial of the lowest part k minus
+ * (k - 1).
+ */
 function originalSerial(transfer: Transfer): number {
   let lowest = Number.POSITIVE_INFINITY;
   for (const no of transfer.parts.keys()) lowest = Math.min(lowest, no);

@@ -14,7 +14,7 @@ const modules = [session, parameters, location, information, vehicle, areas, med
 const isMessageDefinition = (value: unknown): value is MessageDefinition =>
   typeof value === 'object' && value !== null && 'id' in value && 'entries' in value;
 
-/** Every message definition, by rising id. */
+/** All message definitions, by ascending id. */
 export const allMessages: readonly MessageDefinition[] = modules
   .flatMap((module) => Object.values(module).filter(isMessageDefinition))
   .sort((a, b) => a.id - b.id);
@@ -22,18 +22,20 @@ export const allMessages: readonly MessageDefinition[] = modules
 const byId = new Map(allMessages.map((definition): [number, MessageDefinition] => [definition.id, definition]));
 const byName = new Map(allMessages.map((definition): [string, MessageDefinition] => [definition.name, definition]));
 
-/** Who sends an id: 0x0000-0x7FFF and vendors' 0xE000-0xEFFF come from the terminal, the rest goes to it. */
+/**
+ * Returns the sender of an id: 0x0000-0x7FFF and vendors' 0xE000-0xEFFF come from the terminal, all others go to it.
+ */
 export function getSender(messageId: number): Sender {
   return messageId < 0x8000 || (messageId >= 0xe000 && messageId <= 0xefff) ? 'terminal' : 'platform';
 }
 
-/** Definition of an id, or undefined for ids the standards do not have. */
+/** Returns the definition of an id, or undefined for an id that the standards do not have. */
 export function messageById(id: number, from?: Sender): MessageDefinition | undefined {
   const definition = byId.get(id);
   return from === undefined || definition?.from === from ? definition : undefined;
 }
 
-/** Definition by its name, for tools; code imports the definition itself. */
+/** Returns a definition by its name, for tools. Code imports the definition itself. */
 export function messageByName(name: string): MessageDefinition | undefined {
   return byName.get(name);
 }

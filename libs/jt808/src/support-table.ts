@@ -13,7 +13,7 @@ function formatFieldNames(fields: Fields): string {
   return names.length === 0 ? '(empty)' : names.join(', ');
 }
 
-/** Markdown table with aligned columns, as the repository's formatter wants it. */
+/** Formats a Markdown table with aligned columns, as the repository's formatter requires. */
 function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
     Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0), title.length),
@@ -64,7 +64,7 @@ function formatParameterTable(): string {
   return formatTable(['Id', 'Name', 'Type'], rows);
 }
 
-/** Text of docs/protocol-support.md: every message, item and parameter that the definitions know. */
+/** Returns the text of docs/protocol-support.md: all defined messages, items and parameters. */
 export function formatSupportTable(): string {
   return `# Protocol support
 

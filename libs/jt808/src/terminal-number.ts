@@ -7,9 +7,10 @@ const hexDigits = '0123456789ABCDEF';
 export const phoneBytesByHeader: Readonly<Record<HeaderForm, 6 | 10>> = { '2013': 6, '2019': 10 };
 
 /**
- * Canonical number of a terminal: the key for every look-up, subject and record. Leading zeros go, because one unit shows up
- * as 013800138000 and as 00000000013800138000. A number with nibbles A-F is a 15-digit IMEI sent as a 48-bit integer
- * without its check digit, and gives that IMEI. Null for all zeros and for what is no terminal number.
+ * Returns the canonical number of a terminal: the key for every lookup, subject and record. Leading zeros are removed,
+ * because one unit appears as 013800138000 and as 00000000013800138000. A number with nibbles A-F is a 15-digit IMEI
+ * sent as a 48-bit integer without its check digit, and returns that IMEI. Returns null for all zeros and for text that
+ * is not a terminal number.
  */
 export function terminalKey(number: string): string | null {
   if (!/^[0-9A-Fa-f]+$/.test(number)) return null;
@@ -31,7 +32,7 @@ function luhnCheckDigit(digits: string): string {
   return String((10 - (sum % 10)) % 10);
 }
 
-/** Digits of packed BCD exactly as on the wire; nibbles above 9 show as A-F. */
+/** Returns the digits of packed BCD exactly as on the wire; nibbles above 9 appear as A-F. */
 export function unpackDigits(bytes: Uint8Array, start: number, length: number): string {
   let digits = '';
   for (let i = start; i < start + length; i += 1) {
@@ -41,12 +42,12 @@ export function unpackDigits(bytes: Uint8Array, start: number, length: number): 
   return digits;
 }
 
-/** Packs a terminal number for a header form: zeros in front up to the width, digits otherwise untouched. */
+/** Packs a terminal number for a header form: padded with zeros in front, digits otherwise unchanged. */
 export function packPhone(phone: string, header: HeaderForm): Buffer {
   const width = phoneBytesByHeader[header] * 2;
   const digits = phone.length > width ? phone.replace(/^0+/, '') : phone;
   if (!/^[0-9A-Fa-f]*$/.test(digits) || digits.length > width) {
-    throw new EncodeError(`terminal number does not fit ${width} digits`, 'phone');
+    throw new EncodeError(`terminal number does not fit in ${width} digits`, 'phone');
   }
   return Buffer.from(digits.padStart(width, '0'), 'hex');
 }

@@ -1,18 +1,21 @@
 import iconv from 'iconv-lite';
 import { EncodeError } from './errors.ts';
 
-/** Of what GBK has, all but the euro is the same in both: that is a single 0x80 in Microsoft's GBK alone, and two bytes like any other sign here. */
+/**
+ * Charset for encoding. For the characters of GBK it differs only in the euro sign: one byte, 0x80, in Microsoft's GBK;
+ * two bytes here, like every other non-ASCII character.
+ */
 const wireCharset = 'gb18030';
 
-/** GBK bytes of a text; throws EncodeError naming the characters that GBK lacks. */
+/** Encodes a text to GBK; throws EncodeError that names the characters that GBK lacks. */
 export function encodeGbk(text: string): Buffer {
   if (isAscii(text)) return Buffer.from(text, 'latin1');
   const missing = findUnencodableInGbk(text);
-  if (missing.length > 0) throw new EncodeError(`GBK has no ${missing.join(' ')}`);
+  if (missing.length > 0) throw new EncodeError(`GBK cannot encode ${missing.join(' ')}`);
   return iconv.encode(text, wireCharset);
 }
 
-/** Text of GBK bytes, read as GB18030, its superset; NULs at both ends are filler and go, spaces stay. */
+/** Decodes GBK as GB18030, its superset. NULs at both ends are padding and are removed; spaces stay. */
 export function decodeGbk(bytes: Buffer): string {
   let start = 0;
   let end = bytes.length;
@@ -24,12 +27,12 @@ export function decodeGbk(bytes: Buffer): string {
   return bytes.toString('latin1', start, end);
 }
 
-/** Size of a text on the wire in bytes: one for an ASCII character, two for any other that GBK has. */
+/** Returns the size of a text on the wire in bytes: one for an ASCII character, two for any other character of GBK. */
 export function gbkLength(text: string): number {
   return isAscii(text) ? text.length : iconv.encode(text, wireCharset).length;
 }
 
-/** Characters of a text that GBK lacks, each once, in order; empty when the text can be sent. */
+/** Returns the characters of a text that GBK lacks, each once, in order; empty if the text can be sent. */
 export function findUnencodableInGbk(text: string): string[] {
   if (isAscii(text)) return [];
   const missing = new Set<string>();

@@ -9,21 +9,21 @@ const nulPaddedHex = (value: string, size: number): string => textHex(value).pad
 
 const locationHex = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${timeHex}`;
 
-describe('leniency of the reference', () => {
+describe('tolerant decoding', () => {
   const decode = (
     definition: jt.MessageDefinition,
     hex: string,
     edition: jt.Edition = '2013',
   ): Record<string, unknown> => jt.decodeBody(definition, Buffer.from(hex.replaceAll(' ', ''), 'hex'), edition);
 
-  it('keeps bytes behind the last field, and sends them again', () => {
+  it('preserves bytes after the last field and encodes them again', () => {
     const body = decode(jt.terminalGeneralResponse, '0001 8103 00 aabb');
     expect(body).toMatchObject({ result: 0, trailing: Buffer.from('aabb', 'hex') });
     expect(jt.encodeBody(jt.terminalGeneralResponse, body as never).toString('hex')).toBe('0001810300aabb');
     expect(formatBody(jt.terminalHeartbeat, decode(jt.terminalHeartbeat, '5d10'))).toEqual({ vendor_hex: '5D10' });
   });
 
-  it('reads a short registration as 2011 whatever header it came with', () => {
+  it('reads a short registration as 2011 regardless of its header', () => {
     const hex = `0000 0000 ${'00'.repeat(13)} 30303030303031 00`;
     for (const edition of ['2013', '2019'] as const) {
       expect(decode(jt.terminalRegistration, hex, edition)).toMatchObject({ terminalId: '0000001', plateNo: '' });
@@ -34,18 +34,18 @@ describe('leniency of the reference', () => {
     expect(decode(jt.terminalAuthentication, textHex('code-of-2013'), '2019')).toEqual({ authCode: 'code-of-2013' });
   });
 
-  it('reads strings of 2011 with their NUL', () => {
+  it('reads 2011 strings with their NUL', () => {
     expect(decode(jt.registrationResponse, `0001 00 ${textHex('code')} 00`, '2011')).toMatchObject({
       authCode: 'code',
     });
   });
 
-  it('finds the second count of 2011 in parameters of a terminal that is taken for 2013', () => {
+  it('detects the second count of 2011 in parameters of a terminal treated as 2013', () => {
     const body = decode(jt.queryParametersResponse, '0001 02 02 00000001 04 0000001e 00000013 01 68');
     expect(body).toMatchObject({ count: 2, packageCount: 2, params: [{ id: 1 }, { id: 0x13 }] });
   });
 
-  it('reads parameters to the end whatever the count says, by their own lengths', () => {
+  it('reads parameters to the end by their own lengths, regardless of the count', () => {
     const body = decode(jt.queryParametersResponse, '0001 09 00000090 04 00000003');
     expect(formatBody(jt.queryParametersResponse, body as never)).toEqual({
       reply_serial: 1,
@@ -55,12 +55,12 @@ describe('leniency of the reference', () => {
     });
   });
 
-  it('passes over a broken item of a batch', () => {
+  it('skips an invalid item of a batch', () => {
     const body = decode(jt.locationBatch, `0003 00 0002 ffff 001c ${locationHex} 0004 00000000`);
     expect(body).toMatchObject({ count: 3, items: [{ speedKmh: 60.5 }] });
   });
 
-  it('keeps the base of a location whose item overruns, and knows no item by its id alone', () => {
+  it('preserves the base of a location whose item overruns, and does not identify an item by its id alone', () => {
     const body = decode(jt.locationReport, `${locationHex} 64 04 00000001 65 01 00 01 08 00`);
     const formatted = formatBody(jt.locationReport, body as never);
     expect(formatted['extras']).toEqual([
@@ -89,13 +89,13 @@ describe('leniency of the reference', () => {
     expect(decode(jt.setPhoneBook, '00')).toEqual({ setType: 0, contacts: [] });
   });
 
-  it('sees that an older unit sends no location with its photo', () => {
+  it('detects that an older unit sends no location with its photo', () => {
     const body = decode(jt.multimediaData, `00000001 00 00 00 01 ffd8 ${'11'.repeat(40)}`);
     expect(body).not.toHaveProperty('location');
     expect(decode(jt.multimediaData, '00000001 00 00 00 01 ffd8')).toMatchObject({ data: Buffer.from('ffd8', 'hex') });
   });
 
-  it('reads long alarm tags by what is left', () => {
+  it('reads long alarm tags by the remaining length', () => {
     const long = (reserved: string): string => `${nulPaddedHex('T', 30)} ${timeHex} 01 02 ${reserved}`;
     for (const [reserved, size] of [
       ['', 0],
@@ -126,7 +126,7 @@ describe('leniency of the reference', () => {
     [30, 'aa'],
     [30, 'aabb'],
   ])(
-    'reads an attachment list with an id of %d bytes and tag reserve "%s", whose names have as many characters as their first one says',
+    'reads an attachment list with an id of %d bytes and tag reserve "%s" whose names also parse at a wrong offset',
     (idLength, reserved) => {
       const names = [
         `00_65_6502_0_${'0123456789abcdef'.repeat(2)}.jpg`,
@@ -140,7 +140,7 @@ describe('leniency of the reference', () => {
     },
   );
 
-  it('reads the attributes of 2019 behind a short header, and those of 2013 behind a long one', () => {
+  it('reads 2019 attributes after a short header, and 2013 attributes after a long one', () => {
     const ends = '89860012345678901234 01 48 01 46 03 20';
     const wide = `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 30)} ${nulPaddedHex('I', 30)} ${ends}`;
     const narrow = `0001 ${textHex('MAKER')} ${nulPaddedHex('M', 20)} ${nulPaddedHex('I', 7)} ${ends}`;
@@ -160,15 +160,15 @@ describe('leniency of the reference', () => {
   });
 });
 
-describe('errors', () => {
-  it('name the field where a cut body ends', () => {
+describe('errors of decodeBody and encodeBody', () => {
+  it('decodeBody names the field where a truncated body ends', () => {
     expect(() => jt.decodeBody(jt.queryResourceList, Buffer.from('0126', 'hex'))).toThrow(/startTime/);
     expect(() => jt.decodeBody(jt.setPhoneBook, Buffer.from('0102010131', 'hex'))).toThrow(/contacts.0.name/);
     const cut = jt.tryDecodeBody(jt.locationReport, Buffer.alloc(20));
     expect(cut.ok ? '' : cut.error.path).toBe('directionDeg');
   });
 
-  it('name the field whose value does not fit', () => {
+  it('encodeBody names the field whose value does not fit', () => {
     expect(() => jt.encodeBody(jt.textMessage, { flags: 256, text: '' })).toThrow(/flags/);
     expect(() => jt.encodeBody(jt.textMessage, { flags: 0, text: 'halt 😀' })).toThrow(/text.*😀/);
     expect(() => jt.encodeBody(jt.registrationResponse, { replySerial: 1, result: 0 })).toThrow(/authCode/);
@@ -178,7 +178,7 @@ describe('errors', () => {
 });
 
 describe('registry', () => {
-  it('knows every message by id and name, once, from the side that sends it', () => {
+  it('contains every message once by id and name, with its sender', () => {
     const ids = jt.allMessages.map((definition) => definition.id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const definition of jt.allMessages) {
@@ -191,7 +191,7 @@ describe('registry', () => {
     expect([0x0fff, 0xe001, 0xf001].map(jt.getSender)).toEqual(['terminal', 'terminal', 'platform']);
   });
 
-  it('sends an unknown message on as it came', () => {
+  it('preserves the bytes of an unknown message', () => {
     const body = Buffer.from('017e7d02', 'hex');
     const wires = jt.encodeRawMessage(0x0f01, body, { edition: '2013', phone: '1', serial: 1 });
     const seen: string[] = [];

@@ -15,14 +15,15 @@ const namedVectors = vectors.map((vector, index): [string, Vector] => [
 
 /** Vectors whose body does not encode to the same bytes, with the reason. */
 const lossyReasons: Readonly<Record<string, string>> = {
-  '12 0x0100 2013': 'pads the manufacturer in front; the text fixes no side, and every other vector pads behind',
-  '17 0x0100 2019': 'pads the model behind, the text says in front',
-  '18 0x0100 2019': 'pads the model behind, the text says in front',
-  '87 0x0702 2013': 'starts the certificate number with a NUL, where text has its filler behind',
-  '191 0x8400 2019': 'pads the phone number with NULs, though a STRING has no filler',
+  '12 0x0100 2013':
+    'pads the manufacturer in front; the text specifies no side, and every other vector pads at the end',
+  '17 0x0100 2019': 'pads the model at the end; the text specifies the front',
+  '18 0x0100 2019': 'pads the model at the end; the text specifies the front',
+  '87 0x0702 2013': 'starts the certificate number with a NUL; text is padded at the end',
+  '191 0x8400 2019': 'pads the phone number with NULs, though a STRING has no padding',
 };
 
-/** Wire bytes of a frame that is built again from its parts. */
+/** Returns the wire bytes of a frame encoded again from its parts. */
 const encodeAgain = (frame: Frame): string =>
   encodeFrame({
     messageId: frame.messageId,
@@ -36,7 +37,7 @@ const encodeAgain = (frame: Frame): string =>
     .toUpperCase();
 
 describeShared('jt808-vectors.json', () => {
-  it.each(namedVectors)('%s decodes to the stated values', (_name, vector) => {
+  it.each(namedVectors)('%s decodes to the expected values', (_name, vector) => {
     const { message_id, quirk, ...formatted } = formatFrame(onlyFrame(vector.frame), vector.edition);
     const { reassembled_length: _length, reassembled_body: _body, ...expected } = vector.expect;
     expect(message_id).toBe(vector.message_id);
@@ -44,15 +45,15 @@ describeShared('jt808-vectors.json', () => {
     expect(quirk === undefined || vector.source.includes('Demo14')).toBe(true);
   });
 
-  it.each(namedVectors)('%s is framed again to the same bytes', (_name, vector) => {
+  it.each(namedVectors)('%s encodes to the same frame', (_name, vector) => {
     const frame = onlyFrame(vector.frame);
-    // The version bit that a short header must not have is not sent again.
+    // The version bit, which a short header must not have, is not encoded.
     const { properties } = onlyFrame(encodeAgain(frame));
     expect(properties).toBe(frame.quirk === undefined ? frame.properties : frame.properties & ~0x4000);
     expect([vector.frame, undefined]).toContain(frame.quirk === undefined ? encodeAgain(frame) : undefined);
   });
 
-  it('joins every group to the stated body, in order and backwards', () => {
+  it('joins every group to the expected body, in order and backwards', () => {
     const groups = new Set(vectors.flatMap((vector) => vector.group ?? []));
     for (const group of groups) {
       const parts = vectors.filter((vector) => vector.group === group);
@@ -61,7 +62,7 @@ describeShared('jt808-vectors.json', () => {
         const reassembler = new Reassembler({ now: () => 0 });
         const outcomes = order.map((part) => reassembler.push('1', onlyFrame(part.frame)));
         const reassembled = outcomes.at(-1);
-        if (reassembled?.kind !== 'complete' || last === undefined) throw new Error(`group ${group} is not joined`);
+        if (reassembled?.kind !== 'complete' || last === undefined) throw new Error(`group ${group} was not joined`);
         expect(reassembled.message.body.length).toBe(last.expect.reassembled_length);
         expect(formatMessageBody(reassembled.message.messageId, reassembled.message.body, last.edition)).toEqual(
           last.expect.reassembled_body,

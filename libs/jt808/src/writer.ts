@@ -1,6 +1,6 @@
 import { EncodeError } from './errors.ts';
 
-/** Growing output for one body; a value that does not fit its width is an EncodeError, never cut off. */
+/** Growing output for one body. A value that does not fit its width throws EncodeError; it is never truncated. */
 export class Writer {
   #bytes: Buffer;
   #length = 0;
@@ -24,17 +24,17 @@ export class Writer {
     return at;
   }
 
-  /** Unsigned big-endian integer of 1, 2 or 4 bytes. */
+  /** Writes an unsigned big-endian integer of 1, 2 or 4 bytes. */
   uint(value: number, size: 1 | 2 | 4): void {
     if (!Number.isInteger(value) || value < 0 || value >= 2 ** (8 * size)) {
-      throw new EncodeError(`${value} does not fit ${size} unsigned byte${size === 1 ? '' : 's'}`);
+      throw new EncodeError(`${value} does not fit in ${size} unsigned byte${size === 1 ? '' : 's'}`);
     }
-    const at = this.#grow(size); // may replace the buffer, so it comes first
+    const at = this.#grow(size); // may replace the buffer, so call it first
     this.#bytes.writeUIntBE(value, at, size);
   }
 
   u64(value: bigint): void {
-    if (value < 0n || value >= 1n << 64n) throw new EncodeError(`${value} does not fit 8 unsigned bytes`);
+    if (value < 0n || value >= 1n << 64n) throw new EncodeError(`${value} does not fit in 8 unsigned bytes`);
     const at = this.#grow(8);
     this.#bytes.writeBigUInt64BE(value, at);
   }
@@ -49,13 +49,13 @@ export class Writer {
     this.#bytes.fill(byte, at, at + size);
   }
 
-  /** Overwrites an earlier integer, for lengths known only afterwards. */
+  /** Overwrites an earlier integer, for lengths that are known only afterwards. */
   patch(at: number, value: number, size: 1 | 2 | 4): void {
-    if (value >= 2 ** (8 * size)) throw new EncodeError(`${value} does not fit ${size} unsigned bytes`);
+    if (value >= 2 ** (8 * size)) throw new EncodeError(`${value} does not fit in ${size} unsigned bytes`);
     this.#bytes.writeUIntBE(value, at, size);
   }
 
-  /** What was written, in memory of its own. */
+  /** Returns the written bytes, in memory that belongs to this writer. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }

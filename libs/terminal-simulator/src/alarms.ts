@@ -40,18 +40,18 @@ export type AlarmName = keyof typeof alarmBits;
 /** Bits that a terminal clears itself once the platform has acknowledged them; the others stay until the condition ends. */
 const clearedByAcknowledgement = [0, 3, 20, 21, 22, 27, 28].reduce((mask, bit) => (mask | (1 << bit)) >>> 0, 0);
 
-/** Bit number of an alarm given by name or number. */
+/** Returns the bit number of an alarm given by name or number. */
 export function toAlarmBit(alarm: AlarmName | number): number {
   const bit = typeof alarm === 'number' ? alarm : alarmBits[alarm];
-  if (!Number.isInteger(bit) || bit < 0 || bit > 31) throw new RangeError('an alarm bit is 0 to 31');
+  if (!Number.isInteger(bit) || bit < 0 || bit > 31) throw new RangeError('an alarm bit must be 0 to 31');
   return bit;
 }
 
-/** Alarms that stand at a terminal. */
+/** Active alarms of a terminal. */
 export class AlarmState {
   #bits = 0;
 
-  /** As the alarm field of 0x0200. */
+  /** Value of the alarm field of 0x0200. */
   get bits(): number {
     return this.#bits;
   }
@@ -64,7 +64,7 @@ export class AlarmState {
     this.#bits = (this.#bits & ~(1 << toAlarmBit(alarm))) >>> 0;
   }
 
-  /** The platform has acknowledged a report with these bits. */
+  /** Clears the bits that end once the platform has acknowledged a report with them. */
   acknowledge(bits: number): void {
     this.#bits = (this.#bits & ~(bits & clearedByAcknowledgement)) >>> 0;
   }

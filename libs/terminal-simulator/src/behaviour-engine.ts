@@ -13,10 +13,10 @@ import type { OutgoingFrame } from './message-encoder.ts';
 import type { TerminalMessage } from './terminal-options.ts';
 import { Timers } from './timers.ts';
 
-/** Messages that the modem of a sleeping terminal has room for. */
+/** Capacity of a sleeping terminal's modem, in messages. */
 const maxMissedMessages = 50;
 
-/** Ways a commander reaches the connection. */
+/** Access of the engine to the connection. */
 export interface BehaviourEngineDeps {
   encode(message: TerminalMessage): OutgoingFrame[];
   transmit(frames: readonly OutgoingFrame[]): void;
@@ -27,14 +27,14 @@ export interface BehaviourEngineDeps {
   log(line: string): void;
 }
 
-/** Answers the platform's messages, well or badly, as the behaviours say. */
+/** Responds to the platform's messages according to the configured behaviours. */
 export class BehaviourEngine {
   readonly #terminal: HandlerContext;
   readonly #behaviours: BehaviourTable;
   readonly #deps: BehaviourEngineDeps;
   readonly #timers = new Timers();
   #sleep: Sleep | null = null;
-  /** What came while the terminal slept, if it catches up. */
+  /** Messages received during sleep, if the terminal catches up. */
   #missedMessages: PlatformMessage[] = [];
 
   constructor(terminal: HandlerContext, behaviours: BehaviourTable, deps: BehaviourEngineDeps) {
@@ -43,19 +43,19 @@ export class BehaviourEngine {
     this.#deps = deps;
   }
 
-  /** The whole terminal behaves in another way from now on. */
+  /** Applies a changed behaviour of the whole terminal. */
   onBehaviourChanged(): void {
     const { general } = this.#behaviours;
     this.#sleep = general.kind === 'sleeping' ? new Sleep(general) : null;
     this.#missedMessages = [];
   }
 
-  /** Forgets answers that were not sent yet. */
+  /** Discards responses that were not sent yet. */
   stop(): void {
     this.#timers.clear();
   }
 
-  /** Takes one message from the platform. */
+  /** Handles one message from the platform. */
   handle(message: PlatformMessage): void {
     if (this.#sleep !== null && !this.#isWokenBy(message, this.#sleep)) return;
     this.#handleAwake(message);
@@ -76,7 +76,7 @@ export class BehaviourEngine {
     return false;
   }
 
-  /** Its time has come, unless it was woken before. */
+  /** Wakes the terminal after its sleep time, unless it has woken before. */
   #wake(sleep: Sleep): void {
     if (this.#sleep !== sleep) return;
     const missedMessages = this.#missedMessages;
@@ -145,7 +145,7 @@ export class BehaviourEngine {
   #respondWithGarbage(form: Extract<Behaviour, { kind: 'garbage' }>['form'], message: PlatformMessage): void {
     for (const { messageId, body } of this.#runHandler(message).responses) {
       if (form === 'cutBody') {
-        // Less than its fixed part is left: no reader can make sense of it.
+        // Less than the fixed part remains, so no reader can interpret it.
         this.#send({ messageId, body: body.subarray(0, Math.min(3, Math.floor(body.length / 2))) });
         continue;
       }
@@ -159,7 +159,7 @@ export class BehaviourEngine {
 
   #disconnect(when: 'before' | 'after' | 'midFrame', message: PlatformMessage): void {
     if (when === 'before') {
-      this.#deps.drop('disconnects before the answer');
+      this.#deps.drop('disconnecting before the response');
       return;
     }
     const result = this.#runHandler(message);
@@ -180,7 +180,7 @@ export class BehaviourEngine {
     this.#deps.transmit(frames.filter((frame) => !lostParts.includes(frame.subpackage?.no ?? 0)));
   }
 
-  /** Runs the deed that follows an answer; what goes wrong with it shows in the log and in stream and upload records. */
+  /** Runs the action that follows a response. Errors appear in the log and in the stream and upload records. */
   #runAfterSend(result: HandlerResult): void {
     const logFailure = (error: unknown): void =>
       this.#deps.log(`command failed: ${error instanceof Error ? error.message : String(error)}`);

@@ -40,7 +40,9 @@ async function startWithBehaviour(behaviour: Behaviour): Promise<number> {
   return platform.sendCommand(terminalPhone, textMessage, textBody);
 }
 
-/** A message behind the one in question: once it is answered, the other would have been too. */
+/**
+ * Sends a later message and waits for its response. By then, the terminal would have responded to the earlier one too.
+ */
 async function waitForFence(): Promise<void> {
   const from = platform.received.length;
   terminal.resetBehaviour();
@@ -54,27 +56,27 @@ const parseReplies = (): { serial: number; id: number; result: number | undefine
     .map(({ body }) => ({ serial: body.readUInt16BE(0), id: body.readUInt16BE(2), result: body[4] }));
 
 describe('behaviours', () => {
-  it('silent: says nothing', async () => {
+  it('silent: sends no response', async () => {
     await startWithBehaviour({ kind: 'silent' });
     await terminal.waitForCommand(0x8300);
     await waitForFence();
     expect(parseReplies()).toEqual([]);
   });
 
-  it.each([1, 2, 3] as const)('refusing: answers result %i', async (result) => {
+  it.each([1, 2, 3] as const)('refusing: responds with result %i', async (result) => {
     const serial = await startWithBehaviour({ kind: 'refusing', result });
     await platform.waitForFrame(0x0001);
     expect(parseReplies()).toEqual([{ serial, id: 0x8300, result }]);
   });
 
-  it('slow: answers after the delay', async () => {
+  it('slow: responds after the delay', async () => {
     const startedAt = performance.now();
     await startWithBehaviour({ kind: 'slow', delayMs: 150 });
     await platform.waitForFrame(0x0001);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(145);
   });
 
-  it('twice: gives the same answer again', async () => {
+  it('twice: sends the same response again', async () => {
     const serial = await startWithBehaviour({ kind: 'twice', gapMs: 5 });
     await waitFor('two answers', () => parseReplies().length === 2);
     expect(parseReplies()).toEqual([
@@ -83,7 +85,7 @@ describe('behaviours', () => {
     ]);
   });
 
-  it('wrongSerial: answers somebody else', async () => {
+  it('wrongSerial: responds with another serial', async () => {
     const serial = await startWithBehaviour({ kind: 'wrongSerial' });
     await platform.waitForFrame(0x0001);
     expect(parseReplies()).toEqual([{ serial: serial + 1000, id: 0x8300, result: 0 }]);
@@ -93,7 +95,7 @@ describe('behaviours', () => {
     ['badChecksum', 1],
     ['noise', 0],
     ['halfGlued', 1],
-  ] as const)('garbage %s: no answer can be read', async (form, dropped) => {
+  ] as const)('garbage %s: sends no readable response', async (form, dropped) => {
     await startWithBehaviour({ kind: 'garbage', form });
     await terminal.waitForCommand(0x8300);
     await waitForFence();
@@ -102,7 +104,7 @@ describe('behaviours', () => {
     expect(platform.splitters[0]?.droppedTotal).toBeGreaterThanOrEqual(dropped);
   });
 
-  it('garbage cutBody: a right frame with too short a body', async () => {
+  it('garbage cutBody: sends a valid frame whose body is too short', async () => {
     await startWithBehaviour({ kind: 'garbage', form: 'cutBody' });
     const frame = await platform.waitForFrame(0x0001);
     expect(frame.body).toHaveLength(2);
@@ -112,14 +114,14 @@ describe('behaviours', () => {
     ['before', 0],
     ['after', 1],
     ['midFrame', 0],
-  ] as const)('disconnecting %s the answer: leaves and comes back', async (when, responses) => {
+  ] as const)('disconnecting %s the response: drops the connection and reconnects', async (when, responses) => {
     await startWithBehaviour({ kind: 'disconnecting', when });
     await waitFor('second connection', () => platform.connections === 2);
     await terminal.waitUntilOnline();
     expect(parseReplies()).toHaveLength(responses);
   });
 
-  it('holds for one message id only, when told so', async () => {
+  it('applies to one message id only if an id is given', async () => {
     await startOnline();
     terminal.setBehaviour({ kind: 'silent' }, 0x8300);
     platform.sendCommand(terminalPhone, textMessage, textBody);
@@ -131,7 +133,7 @@ describe('behaviours', () => {
     await waitFor('answer', () => parseReplies().length === 2);
   });
 
-  it('neverReading: takes nothing out of the socket until it behaves', async () => {
+  it('neverReading: reads nothing from the socket until the behaviour is reset', async () => {
     await startWithBehaviour({ kind: 'neverReading' });
     expect(terminal.receivedFrames(0x8300)).toEqual([]);
     await waitForFence();
@@ -139,7 +141,7 @@ describe('behaviours', () => {
     expect(parseReplies()).toHaveLength(1);
   });
 
-  it('halfOpen: keeps the dead connection and comes back on a new one', async () => {
+  it('halfOpen: stops using the dead connection and reconnects after the reset', async () => {
     await startWithBehaviour({ kind: 'halfOpen' });
     const report = terminal.report();
     expect(report.sends).toEqual([]);
@@ -150,7 +152,7 @@ describe('behaviours', () => {
     expect(platform.framesWithId(0x0200)).toEqual([]);
   });
 
-  it('sleeping: wakes at the third knock, which it answers', async () => {
+  it('sleeping: wakes at the third attempt and responds to it', async () => {
     await startWithBehaviour({ kind: 'sleeping', wakeAfterTries: 3 });
     const wakeResults = [1, 2, 3].map(() => platform.sendCommand(terminalPhone, queryLocation, {}));
     const response = await platform.waitForFrame(0x0201);
@@ -162,8 +164,8 @@ describe('behaviours', () => {
   });
 });
 
-describe('a terminal that wakes late', () => {
-  it('is deaf for a while after the first knock, and has lost what came meanwhile', async () => {
+describe('terminal that wakes after a delay', () => {
+  it('ignores messages until the delay has passed, and loses those received before', async () => {
     await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100 });
     platform.sendCommand(terminalPhone, queryLocation, {});
     await waitFor('awake', () => terminal.behaviours.general.kind === 'normal');
@@ -173,7 +175,7 @@ describe('a terminal that wakes late', () => {
     expect(platform.framesWithId(0x0201)).toEqual([]);
   });
 
-  it('answers what came meanwhile when its modem keeps that', async () => {
+  it('responds to earlier messages if its modem queues them', async () => {
     await startWithBehaviour({ kind: 'sleeping', wakeAfterMs: 100, catchesUp: true });
     const serial = platform.sendCommand(terminalPhone, queryLocation, {});
     const answer = await platform.waitForFrame(0x0201);
@@ -182,8 +184,8 @@ describe('a terminal that wakes late', () => {
   });
 });
 
-describe('a terminal in deep sleep', () => {
-  it('is away until an SMS comes', async () => {
+describe('terminal in deep sleep', () => {
+  it('is offline until an SMS arrives', async () => {
     await startOnline();
     terminal.hibernate();
     await waitFor('gone', () => platform.openConnections === 0);
@@ -194,7 +196,7 @@ describe('a terminal in deep sleep', () => {
     expect(terminal.shortMessages.map((sms) => sms.text)).toEqual(['WAKEUP#']);
   });
 
-  it('may be so from the beginning, and takes a while to come', async () => {
+  it('can start in deep sleep, and connects some time after the SMS', async () => {
     terminal = new SimulatedTerminal({
       host: '127.0.0.1',
       port: platform.port,
@@ -209,7 +211,7 @@ describe('a terminal in deep sleep', () => {
     expect(platform.connections).toBe(1);
   });
 
-  it('is woken by an SMS also while it only slumbers on its connection', async () => {
+  it('wakes on an SMS even if it sleeps with an open connection', async () => {
     await startOnline();
     terminal.setBehaviour({ kind: 'sleeping' });
     terminal.receiveSms('WAKEUP#');
@@ -219,7 +221,7 @@ describe('a terminal in deep sleep', () => {
 });
 
 describe('respond hook', () => {
-  it('has full control, and may leave a message to the good terminal', async () => {
+  it('replaces the response, or leaves a message to the normal handlers', async () => {
     const own = { messageId: 0x0001, body: Buffer.from('0102030405', 'hex') };
     await startOnline({ respond: ({ messageId }) => (messageId === 0x8300 ? [own] : undefined) });
     platform.sendCommand(terminalPhone, textMessage, textBody);
@@ -230,26 +232,26 @@ describe('respond hook', () => {
 });
 
 describe('Sleep', () => {
-  it('counts waking messages only', () => {
+  it('counts only waking messages', () => {
     const sleep = new Sleep({ wakeAfterTries: 3 });
     const knocks = [0x8300, 0x8204, 0x8300, 0x8201, 0x8201].map((messageId) => sleep.tryWake(messageId));
     expect(knocks).toEqual(['asleep', 'firstTry', 'asleep', 'asleep', 'awake']);
   });
 
-  it('is not ended by knocks when it has a time', () => {
+  it('ignores the number of attempts if a wake time is set', () => {
     const sleep = new Sleep({ wakeAfterMs: 1000 });
     expect(Array.from({ length: 10 }, () => sleep.tryWake(0x8201)).includes('awake')).toBe(false);
   });
 });
 
 describe('BehaviourTable', () => {
-  it('refuses for one message what only a whole terminal can do', () => {
+  it('rejects a behaviour of the whole terminal for a single message', () => {
     expect(() => new BehaviourTable().set({ kind: 'halfOpen' }, 0x8300)).toThrow(/whole terminal/);
   });
 });
 
-describe('spoiled frames', () => {
-  it('never pass as frames, whatever the check byte is', () => {
+describe('corrupted frames', () => {
+  it('never pass as valid frames, whatever the check byte', () => {
     const splitter = new FrameSplitter();
     for (let serial = 0; serial < 2000; serial += 1) {
       const frame = encodeFrame({ messageId: 2, phone: '013800138001', serial });
@@ -260,7 +262,7 @@ describe('spoiled frames', () => {
     expect(splitter.dropped.badChecksum).toBe(2000);
   });
 
-  it('halfGlued costs the half frame, and at most the other', () => {
+  it('halfGlued loses only the half frame', () => {
     const frame = encodeFrame({ messageId: 0x0001, phone: '013800138001', serial: 1, body: Buffer.alloc(5) });
     const other = encodeFrame({ messageId: 0x0002, phone: '013800138001', serial: 2 });
     const ids: number[] = [];

@@ -1,6 +1,6 @@
 import { createLoopTrack, type Track, type Waypoint } from './track.ts';
 
-/** Latitude, longitude and, where given, seconds to wait and speed to the next point. */
+/** Latitude, longitude and, optionally, seconds to wait and speed to the next point. */
 type Row = readonly [latitudeDeg: number, longitudeDeg: number, stopS?: number, cruiseKmh?: number];
 
 function defineLoop(name: string, altitudeM: number, rows: readonly Row[]): Track {
@@ -73,7 +73,7 @@ const chengdu: readonly Row[] = [
   [30.6574, 104.0862, 20, 50],
 ];
 
-/** Loops that come with the simulator, by name. */
+/** Built-in loops, by name. */
 export const builtInTracks: Readonly<Record<string, Track>> = {
   shenzhen: defineLoop('shenzhen', 18, shenzhen),
   shanghai: defineLoop('shanghai', 6, shanghai),
@@ -83,7 +83,7 @@ export const builtInTracks: Readonly<Record<string, Track>> = {
 
 const names = Object.keys(builtInTracks);
 
-/** Track for the n-th vehicle of a fleet. */
+/** Returns the track for the n-th vehicle of a fleet. */
 export function trackForVehicle(index: number): Track {
   const track = builtInTracks[names[index % names.length] ?? 'shenzhen'];
   if (track === undefined) throw new RangeError('no built-in track');

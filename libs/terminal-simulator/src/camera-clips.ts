@@ -2,7 +2,7 @@ import { type Clip, type ClipOptions, createClip } from './media/clip.ts';
 import type { ClipSpec } from './media/clip-spec.ts';
 import type { ClipProvider } from './terminal-options.ts';
 
-/** What the cameras of a terminal show, apart from number and channel. */
+/** Content of a terminal's cameras, apart from number and channel. */
 export interface CameraClipSpecs {
   /** Main stream. */
   main?: Partial<ClipSpec>;
@@ -16,7 +16,10 @@ function getOverlayText(phone: string, channel: number): string {
   return `${phone.slice(-12)}-${channel}`;
 }
 
-/** Clips of a terminal's cameras, each with its number and channel in the picture and a tone of its own; made when first needed. */
+/**
+ * Creates the clips of a terminal's cameras when first needed. Each has its number and channel in the picture and its
+ * own tone.
+ */
 export function createCameraClips(phone: string, options: ClipOptions, specs: CameraClipSpecs = {}): ClipProvider {
   return (channel, stream) => {
     const stamp = getOverlayText(phone, channel);
@@ -29,7 +32,7 @@ export function createCameraClips(phone: string, options: ClipOptions, specs: Ca
   };
 }
 
-/** Makes all clips of a terminal beforehand, channel by channel, so that the first request is answered at once. */
+/** Creates all clips of a terminal in advance, channel by channel, so that the first request is served immediately. */
 export async function prepareClips(clips: ClipProvider, channels: number): Promise<Clip[]> {
   const prepared: Clip[] = [];
   for (let channel = 1; channel <= channels; channel += 1) {

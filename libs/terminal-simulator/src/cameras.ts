@@ -7,7 +7,7 @@ import { pushBounded, type StreamKind, type StreamRecord } from './media/stream-
 import type { RecordingSegment } from './recordings.ts';
 import type { ClipProvider, ResolvedOptions } from './terminal-options.ts';
 
-/** 0x9101 as far as the camera needs it. */
+/** The fields of 0x9101 that the camera needs. */
 export interface LiveRequest {
   channel: number;
   target: MediaTarget;
@@ -16,7 +16,7 @@ export interface LiveRequest {
   stream: 'main' | 'sub';
 }
 
-/** 0x9201 as far as the camera needs it. */
+/** The fields of 0x9201 that the camera needs. */
 export interface PlaybackRequest {
   channel: number;
   target: MediaTarget;
@@ -27,12 +27,12 @@ export interface PlaybackRequest {
   mediaType: number;
 }
 
-/** Streams that are remembered after their end. */
+/** Number of stream records to retain. */
 const streamLogLimit = 200;
 
-/** Cameras of one terminal: at most one live stream and one playback on each channel at a time. */
+/** Cameras of one terminal. Each channel has at most one live stream and one playback at a time. */
 export class Cameras {
-  /** Every stream so far, oldest first. */
+  /** All streams, oldest first. */
   readonly records: StreamRecord[] = [];
   readonly #options: ResolvedOptions;
   readonly #runningStreams = new Map<string, MediaStream>();
@@ -41,22 +41,22 @@ export class Cameras {
     this.#options = options;
   }
 
-  /** True when the terminal has a camera on the channel. */
+  /** Returns true if the terminal has a camera on the channel. */
   hasChannel(channel: number): boolean {
     return this.#options.clips !== undefined && channel >= 1 && channel <= this.#options.channels;
   }
 
-  /** The clip that a channel shows. */
+  /** Returns the clip of a channel. */
   clip(channel: number, stream: 'main' | 'sub'): Promise<Clip> {
     return this.#requireClips()(channel, stream);
   }
 
-  /** The stream that runs on a channel. */
+  /** Returns the running stream of a channel. */
   findRunning(kind: StreamKind, channel: number): MediaStream | undefined {
     return this.#runningStreams.get(`${kind}:${channel}`);
   }
 
-  /** Runs a live stream; one that was running on the channel is closed. */
+  /** Starts a live stream; closes the running one of the channel. */
   async startLive(request: LiveRequest): Promise<void> {
     const [main, sub] = await Promise.all([this.clip(request.channel, 'main'), this.clip(request.channel, 'sub')]);
     const { dataType } = request;
@@ -70,7 +70,7 @@ export class Cameras {
     await this.#startStream('live', request.channel, stream);
   }
 
-  /** 0x9102; false when nothing runs there. */
+  /** Handles 0x9102; returns false if no stream is running. */
   controlLive(channel: number, control: number, closeType: number, streamType: number): boolean {
     const stream = this.findRunning('live', channel);
     if (!(stream instanceof LiveStream)) return false;
@@ -83,7 +83,7 @@ export class Cameras {
     return true;
   }
 
-  /** Runs a playback; one that was running on the channel is closed. */
+  /** Starts a playback; closes the running one of the channel. */
   async startPlayback(request: PlaybackRequest): Promise<void> {
     const { segments, mode, speed, mediaType } = request;
     const stream = new PlaybackStream({
@@ -99,7 +99,10 @@ export class Cameras {
     await this.#startStream('history', request.channel, stream);
   }
 
-  /** 0x9202; false when nothing runs there. `seekMs` is the place for control 5, in milliseconds since 1970. */
+  /**
+   * Handles 0x9202; returns false if no playback is running. `seekMs` is the position of control 5, in milliseconds
+   * since 1970.
+   */
   controlPlayback(channel: number, control: number, speed: number, seekMs: number | null): boolean {
     const stream = this.findRunning('history', channel);
     if (!(stream instanceof PlaybackStream)) return false;
@@ -114,14 +117,14 @@ export class Cameras {
     return true;
   }
 
-  /** Ends all streams. */
+  /** Closes all streams. */
   closeAll(reason: string): void {
     for (const stream of Array.from(this.#runningStreams.values())) stream.close(reason);
   }
 
   #requireClips(): ClipProvider {
     const { clips } = this.#options;
-    if (clips === undefined) throw new Error('this terminal has no cameras: give it clips');
+    if (clips === undefined) throw new Error('this terminal has no cameras: set the option clips');
     return clips;
   }
 

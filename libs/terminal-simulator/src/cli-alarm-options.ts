@@ -2,7 +2,7 @@ import type { AttachmentFault, AttachmentOptions } from './attachments/attachmen
 import type { SafetyAlarm } from './attachments/safety-alarms.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the command line about alarms of active safety and their files, as `parseArgs` wants them. */
+/** Command-line options for active-safety alarms and their files, in the form that `parseArgs` requires. */
 export const alarmOptionDefinitions = {
   alarm: { type: 'string' },
   'alarm-every': { type: 'string' },
@@ -13,18 +13,18 @@ export const alarmOptionDefinitions = {
   'attachment-break': { type: 'string' },
 } as const;
 
-/** Part of --help about alarms. */
+/** Section of --help about alarms. */
 export const alarmHelp = `alarms (fleet and terminal):
-  --alarm K:TYPE      raises an alarm of T/JSATL 12 with a picture and a film: dsm:2, adas:1, bsd:3
-  --alarm-every T     and again after this (60s)              --attachment-speed N   bytes a second (no limit)
-  --attachment-lost   chunks that are lost, such as 0,2       --attachment-order     inOrder, reversed or twice
-  --attachment-break H@B  accident after B bytes of a connection, H: reset or finish; H@BxN hits N of them
-  --attachment-resume rest or fromZero, after an accident`;
+  --alarm K:TYPE      raise an alarm of T/JSATL 12 with a picture and a video: dsm:2, adas:1, bsd:3
+  --alarm-every T     interval of the alarms (60s)            --attachment-speed N   bytes per second (no limit)
+  --attachment-lost   chunks to lose, such as 0,2             --attachment-order     inOrder, reversed or twice
+  --attachment-break H@B  fault after B bytes of a connection, H: reset or finish; H@BxN affects N connections
+  --attachment-resume rest or fromZero, after a fault`;
 
-/** Values of these options as they were given. */
+/** Values of these options as given on the command line. */
 export type AlarmValues = { [K in keyof typeof alarmOptionDefinitions]?: string | undefined };
 
-/** An alarm that comes again and again. */
+/** An alarm that is raised periodically. */
 export type RepeatedAlarm = Pick<SafetyAlarm, 'kind' | 'type'> & { everyMs: number };
 
 function parseChoice<T extends string>(
@@ -35,13 +35,13 @@ function parseChoice<T extends string>(
   const text = values[name];
   const value = allowed.find((candidate) => candidate === text);
   if (text !== undefined && value === undefined)
-    throw new UsageError(`--${name} "${text}" is none of ${allowed.join(', ')}`);
+    throw new UsageError(`--${name} "${text}" is not one of ${allowed.join(', ')}`);
   return value;
 }
 
 function parseNumber(name: keyof AlarmValues, text: string, min: number): number {
   if (!/^\d{1,9}$/.test(text) || Number(text) < min)
-    throw new UsageError(`--${name} "${text}" is no whole number from ${min} on`);
+    throw new UsageError(`--${name} "${text}" is not an integer of at least ${min}`);
   return Number(text);
 }
 
@@ -49,12 +49,12 @@ function parseFaults(text: string | undefined): AttachmentFault[] {
   if (text === undefined) return [];
   const match = /^(reset|finish)@(\d{1,9})(?:x(\d{1,4}))?$/.exec(text);
   if (match === null)
-    throw new UsageError(`--attachment-break "${text}" is no accident such as reset@100000 or finish@5000x3`);
+    throw new UsageError(`--attachment-break "${text}" is not a fault such as reset@100000 or finish@5000x3`);
   const [, how, afterBytes, times = '1'] = match;
   return [{ how: how as AttachmentFault['how'], afterBytes: Number(afterBytes), times: Number(times) }];
 }
 
-/** How the terminals send attachments. Throws UsageError. */
+/** Returns the options for sending attachments. Throws UsageError. */
 export function parseAttachmentOptions(values: AlarmValues): AttachmentOptions {
   const { 'attachment-speed': speed, 'attachment-lost': lost } = values;
   return {
@@ -66,12 +66,12 @@ export function parseAttachmentOptions(values: AlarmValues): AttachmentOptions {
   };
 }
 
-/** The alarm that the terminals raise; `everyMs` is --alarm-every, read. Throws UsageError. */
+/** Returns the alarm that the terminals raise; `everyMs` is the parsed --alarm-every. Throws UsageError. */
 export function parseAlarmOption({ alarm }: AlarmValues, everyMs: number): RepeatedAlarm | undefined {
   if (alarm === undefined) return undefined;
   const match = /^(adas|dsm|bsd):(\d{1,3})$/.exec(alarm);
   const type = Number(match?.[2]);
   if (match === null || type > 255)
-    throw new UsageError(`--alarm "${alarm}" is no alarm such as dsm:2, adas:1 or bsd:3`);
+    throw new UsageError(`--alarm "${alarm}" is not an alarm such as dsm:2, adas:1 or bsd:3`);
   return { kind: match[1] as RepeatedAlarm['kind'], type, everyMs };
 }

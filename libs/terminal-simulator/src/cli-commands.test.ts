@@ -31,7 +31,7 @@ afterEach(async () => {
 const args = (...more: string[]): string[] => [...more, '--port', String(platform.port)];
 
 describe('commands', () => {
-  it('fleet: makes clips, says so, goes online, writes its report, and comes back after a break', async () => {
+  it('fleet: creates and prints its clips, goes online, writes its report and reconnects after a lost connection', async () => {
     const file = path.join(directory, 'report', 'fleet.json');
     const fleet = args('fleet', '--phones', '013800138001,013800138002', '--channels', '1', '--report-file', file);
     running = await runFleet(parseCliOptions([...fleet, '--cache-dir', directory]) as FleetOptions, print);
@@ -40,15 +40,15 @@ describe('commands', () => {
       { imei: '013800138001', edition: '2013', channels: 1 },
       { imei: '013800138002', edition: '2013', channels: 1 },
     ]);
-    expect(lines).toContain('making clip 640x360 h264 013800138001-1');
+    expect(lines).toContain('creating clip 640x360 h264 013800138001-1');
     platform.dropAll();
     await waitFor('both back', () => platform.framesWithId(0x0102).length === 4);
   });
 
-  it('terminal: raises alarms whose files it has', async () => {
+  it('terminal: raises alarms with their files', async () => {
     const options = args('terminal', '--phone', '013800138004', '--channels', '1', '--cache-dir', directory);
     running = await runTerminal(parseCliOptions([...options, '--alarm', 'dsm:2']) as TerminalCommandOptions, print);
-    await waitFor('the alarm', () => lines.includes('013800138004 raises dsm:2 with 2 files'), 30_000);
+    await waitFor('the alarm', () => lines.includes('013800138004 raised dsm:2 with 2 files'), 30_000);
     const isAlarm = ({ body }: { body: Buffer }) =>
       decodeBody(locationReport, body).extras.some(({ id }) => id === 0x65);
     const alarms = () => platform.framesWithId(0x0200).filter(isAlarm);
@@ -56,7 +56,7 @@ describe('commands', () => {
     expect(alarms()).toHaveLength(1);
   });
 
-  it('terminal: behaves as told', async () => {
+  it('terminal: applies the given behaviour', async () => {
     const options = args(
       'terminal',
       '--phone',

@@ -9,22 +9,22 @@ import { createDemoTerminal } from './demo-terminal.ts';
 import { LoadFleet } from './load-fleet.ts';
 import type { SimulatedTerminal } from './terminal.ts';
 
-/** A running command: how to stop it. */
+/** A running command. */
 export interface RunningCommand {
   stop(): Promise<void>;
 }
 
-/** Writes lines for the person who watches. */
+/** Prints a line for the user. */
 export type PrintLine = (line: string) => void;
 
-/** Written in one go, so that whoever waits for the file never reads half of it. */
+/** Writes a file atomically, so that a reader never sees a part of it. */
 async function writeAtomically(file: string, content: string): Promise<void> {
   await mkdir(path.dirname(path.resolve(file)), { recursive: true });
   await writeFile(`${file}.part`, content);
   await rename(`${file}.part`, file);
 }
 
-/** Makes all clips, saying so: the first time takes a few seconds. */
+/** Creates all clips and prints the progress: the first time takes a few seconds. */
 async function prepareTerminals(terminals: readonly SimulatedTerminal[], print: PrintLine): Promise<void> {
   const startedAt = Date.now();
   for (const [index, terminal] of terminals.entries()) {
@@ -45,7 +45,7 @@ async function writeReport(terminals: readonly SimulatedTerminal[], file: string
   await writeAtomically(file, `${JSON.stringify(list, null, 2)}\n`);
 }
 
-/** Raises an alarm as soon as a terminal is online, and then again and again; answers how to end that. */
+/** Raises an alarm once a terminal is online and then periodically; returns a function that stops it. */
 function raisePeriodically(
   terminal: SimulatedTerminal,
   alarm: RepeatedAlarm | undefined,
@@ -57,10 +57,12 @@ function raisePeriodically(
     if (!terminal.isOnline) return;
     const files = await captureCameraFiles(terminal);
     terminal.raiseSafetyAlarm({ kind, type, level: 2, files });
-    print(`${terminal.phone} raises ${kind}:${type} with ${files.length} files`);
+    print(`${terminal.phone} raised ${kind}:${type} with ${files.length} files`);
   };
   const raiseSafely = (): void => {
-    raise().catch((error: unknown) => print(`no alarm: ${error instanceof Error ? error.message : String(error)}`));
+    raise().catch((error: unknown) =>
+      print(`could not raise the alarm: ${error instanceof Error ? error.message : String(error)}`),
+    );
   };
   terminal.once('online', raiseSafely);
   const timer = setInterval(raiseSafely, everyMs);
@@ -69,7 +71,7 @@ function raisePeriodically(
 
 const maxTimerMs = 2 ** 31 - 1;
 
-/** `fleet`: complete vehicles that come back forever. */
+/** Runs `fleet`: complete vehicles that always reconnect. */
 export async function runFleet(options: FleetOptions, print: PrintLine): Promise<RunningCommand> {
   const terminals = options.phones.map((phone, index) => {
     const { host, port, reportIntervalMs } = options;
@@ -92,7 +94,9 @@ export async function runFleet(options: FleetOptions, print: PrintLine): Promise
     if (options.reportFile !== undefined) await writeReport(terminals, options.reportFile);
     print(`${terminals.length} terminals online`);
   };
-  report().catch((error: unknown) => print(`no report: ${error instanceof Error ? error.message : String(error)}`));
+  report().catch((error: unknown) =>
+    print(`could not write the report: ${error instanceof Error ? error.message : String(error)}`),
+  );
   return {
     stop: async () => {
       for (const stopAlarm of stopAlarms) stopAlarm();
@@ -101,7 +105,7 @@ export async function runFleet(options: FleetOptions, print: PrintLine): Promise
   };
 }
 
-/** `terminal`: one vehicle with a behaviour. */
+/** Runs `terminal`: one vehicle with a behaviour. */
 export async function runTerminal(options: TerminalCommandOptions, print: PrintLine): Promise<RunningCommand> {
   const { host, port, phone, edition, reportIntervalMs } = options;
   const track = options.track === undefined ? undefined : builtInTracks[options.track];
@@ -125,7 +129,7 @@ export async function runTerminal(options: TerminalCommandOptions, print: PrintL
 
 const statusIntervalMs = 5000;
 
-/** `load`: light terminals, with a line of figures every few seconds. */
+/** Runs `load`: lightweight terminals, with a status line every few seconds. */
 export async function runLoad(options: LoadOptions, print: PrintLine): Promise<RunningCommand> {
   const fleet = new LoadFleet(options);
   const timer = setInterval(() => {

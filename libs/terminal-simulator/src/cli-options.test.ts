@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createDemoPhones, helpText, optionDefinitions, parseCliOptions, parseDurationMs } from './cli-options.ts';
 
 describe('command line', () => {
-  it('fleet: the demo vehicles by default, the third a 2019 terminal', () => {
+  it('fleet: defaults to the demo vehicles, of which the third is a 2019 terminal', () => {
     expect(parseCliOptions(['fleet', '--port', '7000', '--report-file', 'r.json'])).toMatchObject({
       command: 'fleet',
       host: '127.0.0.1',
@@ -15,12 +15,12 @@ describe('command line', () => {
     });
   });
 
-  it('fleet: own numbers', () => {
+  it('fleet: accepts terminal numbers', () => {
     const options = parseCliOptions(['fleet', '--phones', '013900000001,00000000013900000002', '--channels', '4']);
     expect(options).toMatchObject({ phones: ['013900000001', '00000000013900000002'], channels: 4 });
   });
 
-  it('terminal: with a behaviour', () => {
+  it('terminal: accepts a behaviour', () => {
     const slow = ['terminal', '--phone', '013800138009', '--behaviour', 'slow', '--delay', '20s'];
     expect(parseCliOptions(slow)).toMatchObject({
       phone: '013800138009',
@@ -32,13 +32,13 @@ describe('command line', () => {
     expect(parseCliOptions(asleep)).toMatchObject({ behaviour: { kind: 'sleeping', wakeAfterTries: 5 } });
   });
 
-  it('terminal: one that wakes late', () => {
+  it('terminal: accepts a delayed wake-up', () => {
     const late = ['terminal', '--phone', '013800138009', '--behaviour', 'sleeping', '--wake-time', '20s', '--catch-up'];
     const behaviour = { kind: 'sleeping', wakeAfterMs: 20_000, catchesUp: true };
     expect(parseCliOptions(late)).toMatchObject({ behaviour });
   });
 
-  it('terminal: alarms and the way of their files', () => {
+  it('terminal: accepts alarms and attachment options', () => {
     const given =
       '--alarm dsm:2 --alarm-every 5s --attachment-speed 50000 --attachment-lost 0,2 --attachment-order reversed ' +
       '--attachment-resume fromZero --attachment-break reset@1000x2';
@@ -59,10 +59,10 @@ describe('command line', () => {
       '--attachment-lost=x',
       '--attachment-break=x@1',
     ])
-      expect(() => parseCliOptions(['terminal', '--phone', '013800138009', invalidArgs])).toThrow(/is no /);
+      expect(() => parseCliOptions(['terminal', '--phone', '013800138009', invalidArgs])).toThrow(/is not /);
   });
 
-  it('terminal: its way to upload and to list', () => {
+  it('terminal: accepts upload and list options', () => {
     const given =
       '--upload-speed 50000 --upload-resume restart --upload-retries 3 --upload-retry 2s --upload-files perRecording ' +
       '--upload-directory 2026/ch1 --upload-mode port --upload-tls --upload-pause hold --upload-break reset@1000 ' +
@@ -94,7 +94,7 @@ describe('command line', () => {
     for (const name of Object.keys(optionDefinitions)) expect(named).toContain(`--${name}`);
   });
 
-  it('load', () => {
+  it('load: parses its options', () => {
     expect(parseCliOptions(['load', '--terminals', '5000', '--interval', '30s'])).toEqual({
       command: 'load',
       host: '127.0.0.1',
@@ -107,30 +107,30 @@ describe('command line', () => {
     });
   });
 
-  it.each([[['--help']], [['help']], [['fleet', '-h']]])('%j is help', (args) => {
+  it.each([[['--help']], [['help']], [['fleet', '-h']]])('%j shows the help', (args) => {
     expect(parseCliOptions(args)).toEqual({ command: 'help' });
   });
 
   it.each<[string[], RegExp]>([
-    [[], /which command/],
+    [[], /missing command/],
     [['dance'], /unknown command "dance"/],
     [['fleet', 'now'], /unexpected "now"/],
-    [['fleet', '--port', 'x'], /--port "x" is no whole number from 1 to 65535/],
+    [['fleet', '--port', 'x'], /--port "x" is not an integer from 1 to 65535/],
     [['fleet', '--port', '70000'], /--port/],
     [['fleet', '--nonsense'], /nonsense/],
-    [['fleet', '--phones', '123'], /"123" has not 12 or 20 digits/],
+    [['fleet', '--phones', '123'], /"123" must have 12 or 20 digits/],
     [['terminal'], /--phone is missing/],
-    [['terminal', '--phone', '013800138009', '--edition', '2020'], /--edition "2020" is none of 2011, 2013, 2019/],
+    [['terminal', '--phone', '013800138009', '--edition', '2020'], /--edition "2020" is not one of 2011, 2013, 2019/],
     [['terminal', '--phone', '013800138009', '--behaviour', 'rude'], /--behaviour "rude"/],
-    [['fleet', '--upload-break', 'reset'], /--upload-break "reset" is no accident such as reset@100000/],
-    [['fleet', '--upload-speed', '0'], /--upload-speed "0" is no whole number from 1 on/],
-    [['fleet', '--upload-notice', 'maybe'], /--upload-notice "maybe" is none of truth, success/],
-    [['load', '--interval', '30'], /--interval "30" is no duration/],
-  ])('%j is refused with a sentence that names the fault', (args, message) => {
+    [['fleet', '--upload-break', 'reset'], /--upload-break "reset" is not a fault such as reset@100000/],
+    [['fleet', '--upload-speed', '0'], /--upload-speed "0" is not an integer of at least 1/],
+    [['fleet', '--upload-notice', 'maybe'], /--upload-notice "maybe" is not one of truth, success/],
+    [['load', '--interval', '30'], /--interval "30" is not a duration/],
+  ])('rejects %j with a message that names the fault', (args, message) => {
     expect(() => parseCliOptions(args)).toThrow(message);
   });
 
-  it('has help with an example of each command that parses', () => {
+  it('shows one valid example of each command in the help', () => {
     const examples = helpText.split('\n').filter((line) => line.includes('dist/cli.js'));
     expect(examples.map((line) => parseCliOptions(line.trim().split(/ +/).slice(2)).command)).toEqual([
       'fleet',
@@ -141,13 +141,13 @@ describe('command line', () => {
 });
 
 describe('durations and numbers', () => {
-  it('reads milliseconds, seconds and minutes', () => {
+  it('parses milliseconds, seconds and minutes', () => {
     expect([parseDurationMs('500ms', 'x'), parseDurationMs('1.5s', 'x'), parseDurationMs('2m', 'x')]).toEqual([
       500, 1500, 120_000,
     ]);
   });
 
-  it('counts demo numbers up', () => {
+  it('creates consecutive demo numbers', () => {
     const phones = createDemoPhones(7);
     expect(phones[6]).toBe('013800138007');
     expect(phones[5]).toBe('00000000013800138006');

@@ -17,7 +17,7 @@ import type { ListOptions } from './terminal-options.ts';
 import type { UploadOptions } from './uploads/upload-options.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Where terminals connect to. */
+/** Address of the platform. */
 interface ServerOptions {
   host: string;
   port: number;
@@ -31,9 +31,9 @@ interface CameraOptions {
   cacheDir: string;
   mediaHost: string | undefined;
   recordings: number;
-  /** How they send lists of recordings, the recordings, and files of alarms. */
+  /** Options for recordings, their lists, uploads and the files of alarms. */
   terminalOptions: UploadOptions & ListOptions & AttachmentOptions;
-  /** Raised again and again. */
+  /** Alarm to raise periodically. */
   alarm: RepeatedAlarm | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface TerminalCommandOptions extends ServerOptions, CameraOptions {
   behaviour: Behaviour;
 }
 
-/** `load`: thousands of light terminals. */
+/** `load`: thousands of lightweight terminals. */
 export interface LoadOptions extends ServerOptions {
   command: 'load';
   terminals: number;
@@ -65,7 +65,7 @@ export interface LoadOptions extends ServerOptions {
   connectRate: number;
 }
 
-/** What the command line asks for. */
+/** Parsed command line. */
 export type CliOptions = FleetOptions | TerminalCommandOptions | LoadOptions | { command: 'help' };
 
 const programName = 'node libs/terminal-simulator/dist/cli.js';
@@ -83,26 +83,26 @@ All:
 fleet and terminal:
   --channels N        cameras of each terminal (2)            --interval T       a location each T (10s)
   --video h264|h265   --audio g711a|g711u|g726|adpcm|aac|aac-raw|none
-  --media-host H      stream to H whatever the platform names
-  --recordings N      recordings of a minute on each camera's disk at the start (60); from then
-                      on it records, and keeps a day. 0: no recordings
-  --list-chunk N      lists of recordings in several whole messages of N items
-  --cache-dir DIR     where made clips are kept (.cache/clips)
+  --media-host H      stream to H instead of the host in the request
+  --recordings N      one-minute recordings on each camera's disk at the start (60); the cameras then
+                      record continuously and retain one day. 0: no recordings
+  --list-chunk N      send lists of recordings in several whole messages of N items
+  --cache-dir DIR     directory of generated clips (.cache/clips)
 ${uploadHelp}
 ${alarmHelp}
 fleet:
-  --terminals N       vehicles (3); two of edition 2013, one of 2019, and so on
-  --phones A,B        their numbers, instead of 013800138001 ...
+  --terminals N       vehicles (3); every third is of edition 2019, the others of 2013
+  --phones A,B        terminal numbers, instead of 013800138001 ...
   --report-file FILE  written once all are online: [{"imei","edition","channels"}]
 terminal:
   --phone NUMBER      12 or 20 digits                         --track NAME       ${Object.keys(builtInTracks).join(', ')}
   --behaviour NAME    normal, sleeping, silent, mute, slow, refusing, twice, wrongSerial,
                       badChecksum, noise, halfGlued, cutBody, disconnecting, neverReading, halfOpen
   --delay T           of slow (5s)                            --result 1|2|3     of refusing (1)
-  --wake-after N      tries after which a sleeping one wakes (3), or
-  --wake-time T       how long after the first try it wakes   --catch-up         and answers what came meanwhile
+  --wake-after N      attempts after which a sleeping terminal wakes (3), or
+  --wake-time T       delay from the first attempt            --catch-up         respond to queued messages
 load:
-  --terminals N       (1000)                                  --connect-rate N   new connections a second (500)
+  --terminals N       (1000)                                  --connect-rate N   new connections per second (500)
   --edition E         (2013)                                  --first-phone N    number of the first (019000000000)
 
 Examples:
@@ -110,9 +110,9 @@ Examples:
   ${programName} terminal --port 7808 --phone 013800138009 --behaviour slow --delay 20s
   ${programName} load --port 7808 --terminals 5000 --interval 30s
 
-Ctrl-C stops. Clips are made by ffmpeg (FFMPEG_PATH or the PATH) once and kept.`;
+Ctrl-C stops. ffmpeg (FFMPEG_PATH or the PATH) generates the clips once; they are then cached.`;
 
-/** Every option, as `parseArgs` wants them. */
+/** All options, in the form that `parseArgs` requires. */
 export const optionDefinitions = {
   help: { type: 'boolean', short: 'h' },
   host: { type: 'string' },
@@ -154,10 +154,10 @@ type Values = { [K in TextName]?: string | undefined } & {
   'upload-break'?: string[] | undefined;
 };
 
-/** Duration such as 500ms, 30s or 2m. */
+/** Parses a duration such as 500ms, 30s or 2m. */
 export function parseDurationMs(text: string, name: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text);
-  if (match === null) throw new UsageError(`--${name} "${text}" is no duration such as 500ms, 30s or 2m`);
+  if (match === null) throw new UsageError(`--${name} "${text}" is not a duration such as 500ms, 30s or 2m`);
   const unit = { ms: 1, s: 1000, m: 60_000 }[match[2] as 'ms' | 's' | 'm'];
   return Number(match[1]) * unit;
 }
@@ -167,7 +167,7 @@ function parseInteger(values: Values, name: TextName, fallback: number, [min, ma
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < min || value > max) {
-    throw new UsageError(`--${name} "${text}" is no whole number from ${min} to ${max}`);
+    throw new UsageError(`--${name} "${text}" is not an integer from ${min} to ${max}`);
   }
   return value;
 }
@@ -176,7 +176,7 @@ function parseChoice<T extends string>(values: Values, name: TextName, fallback:
   const text = values[name];
   if (text === undefined) return fallback;
   const value = allowed.find((candidate) => candidate === text);
-  if (value === undefined) throw new UsageError(`--${name} "${text}" is none of ${allowed.join(', ')}`);
+  if (value === undefined) throw new UsageError(`--${name} "${text}" is not one of ${allowed.join(', ')}`);
   return value;
 }
 
@@ -186,11 +186,11 @@ function parseDuration(values: Values, name: TextName, fallbackMs: number): numb
 }
 
 function parsePhone(text: string): string {
-  if (!/^\d{12}$|^\d{20}$/.test(text)) throw new UsageError(`terminal number "${text}" has not 12 or 20 digits`);
+  if (!/^\d{12}$|^\d{20}$/.test(text)) throw new UsageError(`terminal number "${text}" must have 12 or 20 digits`);
   return text;
 }
 
-/** Numbers of the demo's vehicles: every third is a 2019 terminal with 20 digits. */
+/** Returns the numbers of the demo vehicles: every third is a 2019 terminal with 20 digits. */
 export function createDemoPhones(count: number): string[] {
   return Array.from({ length: count }, (_unused, index) => {
     const number = `0138001${String(38_001 + index).padStart(5, '0')}`;
@@ -322,7 +322,7 @@ function parseCommandLine(args: readonly string[]) {
   }
 }
 
-/** Reads the command line; throws UsageError. */
+/** Parses the command line; throws UsageError. */
 export function parseCliOptions(args: readonly string[]): CliOptions {
   const { values, positionals } = parseCommandLine(args);
   const { help, ...rest } = values;
@@ -333,6 +333,6 @@ export function parseCliOptions(args: readonly string[]): CliOptions {
   if (command === 'terminal') return parseTerminalOptions(rest);
   if (command === 'load') return parseLoadOptions(rest);
   throw new UsageError(
-    command === undefined ? 'which command: fleet, terminal or load?' : `unknown command "${command}"`,
+    command === undefined ? 'missing command: fleet, terminal or load' : `unknown command "${command}"`,
   );
 }

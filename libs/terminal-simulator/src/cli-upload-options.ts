@@ -1,7 +1,7 @@
 import type { UploadFault, UploadOptions } from './uploads/upload-options.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the command line about uploads, as `parseArgs` wants them. */
+/** Command-line options for uploads, in the form that `parseArgs` requires. */
 export const uploadOptionDefinitions = {
   'upload-speed': { type: 'string' },
   'upload-resume': { type: 'string' },
@@ -17,18 +17,18 @@ export const uploadOptionDefinitions = {
   'upload-no-quit': { type: 'boolean' },
 } as const;
 
-/** Part of --help about uploads. */
+/** Section of --help about uploads. */
 export const uploadHelp = `uploads (fleet and terminal):
-  --upload-speed N    bytes a second (no limit)               --upload-mode      pasv, epsv, port or eprt
+  --upload-speed N    bytes per second (no limit)             --upload-mode      pasv, epsv, port or eprt
   --upload-resume     append, restart (REST) or fromZero      --upload-tls       explicit TLS
-  --upload-retries N  after a broken transfer (10)            --upload-retry T   wait before each (1s)
-  --upload-files      one, or perRecording                    --upload-directory DIR  made below the given path
-  --upload-pause      close, reset or hold                    --upload-no-quit   closes without QUIT
+  --upload-retries N  after a broken transfer (10)            --upload-retry T   delay before each (1s)
+  --upload-files      one, or perRecording                    --upload-directory DIR  created below the given path
+  --upload-pause      close, reset or hold                    --upload-no-quit   close without QUIT
   --upload-notice     0x1206: truth, success, failure, never or early
-  --upload-break H@B  accident after B bytes of an attempt, H: reset, finish, controlLost, silent;
-                      H@BxN hits N attempts; may be given again`;
+  --upload-break H@B  fault after B bytes of an attempt, H: reset, finish, controlLost, silent;
+                      H@BxN affects N attempts; repeatable`;
 
-/** Values of these options as they were given. */
+/** Values of these options as given on the command line. */
 export type UploadValues = {
   [K in keyof typeof uploadOptionDefinitions]?: string | boolean | string[] | undefined;
 };
@@ -41,7 +41,7 @@ function parseChoice<T extends string>(
   const text = values[name];
   if (text === undefined) return undefined;
   const value = allowed.find((candidate) => candidate === text);
-  if (value === undefined) throw new UsageError(`--${name} "${String(text)}" is none of ${allowed.join(', ')}`);
+  if (value === undefined) throw new UsageError(`--${name} "${String(text)}" is not one of ${allowed.join(', ')}`);
   return value;
 }
 
@@ -50,7 +50,7 @@ function parseInteger(values: UploadValues, name: keyof UploadValues, min: numbe
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isInteger(value) || value < min) {
-    throw new UsageError(`--${name} "${String(text)}" is no whole number from ${min} on`);
+    throw new UsageError(`--${name} "${String(text)}" is not an integer of at least ${min}`);
   }
   return value;
 }
@@ -58,12 +58,12 @@ function parseInteger(values: UploadValues, name: keyof UploadValues, min: numbe
 function parseFault(text: string): UploadFault {
   const match = /^(reset|finish|controlLost|silent)@(\d+)(?:x(\d+))?$/.exec(text);
   if (match === null)
-    throw new UsageError(`--upload-break "${text}" is no accident such as reset@100000 or finish@5000x3`);
+    throw new UsageError(`--upload-break "${text}" is not a fault such as reset@100000 or finish@5000x3`);
   const [, how, afterBytes, times = '1'] = match;
   return { how: how as UploadFault['how'], afterBytes: Number(afterBytes), times: Number(times) };
 }
 
-/** How the terminals upload; `retryMs` is --upload-retry, read. Throws UsageError. */
+/** Returns the upload options of the terminals; `retryMs` is the parsed --upload-retry. Throws UsageError. */
 export function parseUploadOptions(values: UploadValues, retryMs: number | undefined): UploadOptions {
   const faults = values['upload-break'];
   const directory = values['upload-directory'];

@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   let running: RunningCommand | null = null;
   let isStopping = false;
   const stop = (): void => {
-    // Nothing runs yet (clips are being made), or a second signal: at once.
+    // Exit immediately if nothing runs yet (clips are being created), or on a second signal.
     if (running === null || isStopping) process.exit(isStopping ? 1 : 0);
     isStopping = true;
     running.stop().then(
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // Started by a launcher that is gone: nobody else would end this process.
+  // The launcher that started this process has exited, so nothing else would stop it.
   process.on('disconnect', stop);
   running = await run(options);
 }

@@ -76,7 +76,7 @@ async function startOnline(edition: Edition = '2013', options: Partial<TerminalO
   await terminal.waitUntilOnline();
 }
 
-/** Whole message of an id, its parts joined. */
+/** Returns the whole message of an id, with its parts joined. */
 async function reassembleParts(messageId: number): Promise<Buffer> {
   const first = await platform.waitForFrame(messageId);
   const total = first.subpackage?.total ?? 1;
@@ -95,7 +95,7 @@ const everything = {
 };
 
 describe('recordings (0x9205)', () => {
-  it('lists thousands in parts, and repeats the parts that the platform asks for', async () => {
+  it('lists thousands of recordings in parts, and resends the parts that the platform requests', async () => {
     const plan = { channels: [1, 2], count: 1000, seconds: 60, until: new Date(), bitrateKbps: 500 };
     await startOnline('2013', { recordings: createRecordings(plan) });
     const serial = platform.sendCommand(terminalPhone, queryResourceList, everything);
@@ -112,7 +112,7 @@ describe('recordings (0x9205)', () => {
     expect(platform.framesWithId(0x1205).slice(parts.length)).toEqual([parts[1], parts[4]]);
   });
 
-  it('answers an empty list with a total of 0', async () => {
+  it('responds with an empty list and a total of 0', async () => {
     await startOnline();
     platform.sendCommand(terminalPhone, queryResourceList, everything);
     expect((await platform.waitForFrame(0x1205)).body).toHaveLength(6);
@@ -133,7 +133,7 @@ describe('pictures (0x8801)', () => {
     chroma: 120,
   };
 
-  it('announces the picture, sends it in parts, and repeats missing ones', async () => {
+  it("responds with the picture's id, sends the picture in parts, and resends missing parts", async () => {
     await startOnline();
     const serial = platform.sendCommand(terminalPhone, cameraShoot, cameraCommand);
     const response = decodeBody(cameraShootResponse, (await platform.waitForFrame(0x0805)).body);
@@ -148,7 +148,7 @@ describe('pictures (0x8801)', () => {
     expect(platform.framesWithId(0x0801).at(-1)).toEqual(platform.framesWithId(0x0801)[0]);
   });
 
-  it('says so when there is no such channel', async () => {
+  it('responds with result 2 for an unknown channel', async () => {
     await startOnline();
     platform.sendCommand(terminalPhone, cameraShoot, { ...cameraCommand, channel: 9 });
     expect((await platform.waitForFrame(0x0805)).body[2]).toBe(2);
@@ -156,7 +156,7 @@ describe('pictures (0x8801)', () => {
 });
 
 describe('settings', () => {
-  it('keeps what is set and obeys the report interval', async () => {
+  it('stores parameters and applies the report interval', async () => {
     await startOnline();
     platform.sendCommand(terminalPhone, setParameters, {
       params: [createParameter(0x0055, 77), createParameter(0x0029, 1)],
@@ -168,7 +168,7 @@ describe('settings', () => {
     await platform.waitForFrame(0x0200);
   });
 
-  it('lists all settings', async () => {
+  it('lists all parameters', async () => {
     await startOnline();
     const serial = platform.sendCommand(terminalPhone, queryParameters, {});
     const answer = decodeBody(queryParametersResponse, await reassembleParts(0x0104));
@@ -177,21 +177,21 @@ describe('settings', () => {
     expect(answer.count).toBe(answer.params.length);
   });
 
-  it('follows closely for a while (0x8202)', async () => {
+  it('reports at the tracking interval for a limited time (0x8202)', async () => {
     await startOnline();
     platform.sendCommand(terminalPhone, trackControl, { intervalS: 1, validityS: 60 });
     await platform.waitForFrame(0x0200);
     expect(terminal.reports).toHaveLength(1);
   });
 
-  it('does not know power off in 2019', async () => {
+  it('rejects power off in 2019 as unsupported', async () => {
     await startOnline('2019', { phone: '00000000013800138003' });
     platform.sendCommand('00000000013800138003', terminalControl, { command: 3, parameters: '' });
     expect((await platform.waitForFrame(0x0001)).body[4]).toBe(3);
     expect(platform.openConnections).toBe(1);
   });
 
-  it('goes to another server and forgets nothing', async () => {
+  it('connects to another server and retains its registration', async () => {
     const other = await new TestPlatform().listen();
     await startOnline();
     platform.sendCommand(terminalPhone, terminalControl, {
@@ -209,7 +209,7 @@ describe('vehicle and driver', () => {
   it.each<[Edition, object]>([
     ['2013', { controlFlags: 1 }],
     ['2019', { items: [{ id: 1, parameter: Buffer.from([0]) }] }],
-  ])('locks the doors in the sense of edition %s', async (edition, body) => {
+  ])('locks the doors with the value of edition %s', async (edition, body) => {
     await startOnline(edition);
     const phone = edition === '2019' ? terminalPhone.padStart(20, '0') : terminalPhone;
     const serial = platform.sendCommand(phone, vehicleControl, body);
@@ -218,7 +218,7 @@ describe('vehicle and driver', () => {
     expect(answer.status & (1 << 12)).not.toBe(0);
   });
 
-  it('shows the driver', async () => {
+  it('responds with the driver', async () => {
     await startOnline();
     platform.sendCommand(terminalPhone, queryDriver, {});
     const driver = decodeBody(driverReport, (await platform.waitForFrame(0x0702)).body);
@@ -226,8 +226,8 @@ describe('vehicle and driver', () => {
   });
 });
 
-describe('events of its own', () => {
-  it('tells them until they are acknowledged', async () => {
+describe('unsolicited messages', () => {
+  it('sends events of driver, peripheral, passengers and pictures', async () => {
     await startOnline();
     sendDriverCard(terminal);
     sendPassthrough(terminal, 0xf0, Buffer.from('abc'));
@@ -243,7 +243,7 @@ describe('events of its own', () => {
     expect(decodeBody(multimediaData, await reassembleParts(0x0801))).toMatchObject({ eventCode: 3 });
   });
 
-  it('carries a driver-assistance alarm in a report', async () => {
+  it('reports a video alarm item', async () => {
     await startOnline();
     terminal.raiseAlarm(createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 0b10 }));
     const { extras } = decodeBody(locationReport, (await platform.waitForFrame(0x0200)).body);

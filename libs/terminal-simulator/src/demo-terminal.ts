@@ -5,16 +5,16 @@ import { defaultClipSpec } from './media/clip-spec.ts';
 import { SimulatedTerminal } from './terminal.ts';
 import type { TerminalOptions } from './terminal-options.ts';
 
-/** Settings of a complete demo vehicle. */
+/** Options of a complete demo vehicle. */
 export interface DemoTerminalOptions {
   channels: number;
   video: VideoCodec;
   audio: AudioCodec;
   cacheDir: string;
   mediaHost?: string | undefined;
-  /** Recordings of a minute on each camera's disk at the start. 0: the cameras do not record. */
+  /** One-minute recordings on each camera's disk at the start. 0: the cameras do not record. */
   recordings: number;
-  /** Place in the fleet: picks track, starting point and plate. */
+  /** Index in the fleet; determines track, starting point and plate. */
   index: number;
   onProgress?: ((message: string) => void) | undefined;
 }
@@ -23,7 +23,10 @@ const trackOffsetStepMs = 4 * 60_000;
 const recordingSeconds = 60;
 const dayMs = 86_400_000;
 
-/** A vehicle with track and cameras that record all the time; `terminal` has its connection and whatever else is to differ. */
+/**
+ * Creates a vehicle with a track and cameras that record continuously. `terminal` contains its connection and any other
+ * differing options.
+ */
 export function createDemoTerminal(terminal: TerminalOptions, options: DemoTerminalOptions): SimulatedTerminal {
   const { channels, video, audio, cacheDir, mediaHost, index, onProgress } = options;
   const channelNumbers = Array.from({ length: channels }, (_unused, at) => at + 1);

@@ -1,6 +1,6 @@
 import { pushBounded } from './media/stream-record.ts';
 
-/** One frame as it stood on the wire; parts of a split message are frames of their own. */
+/** One frame as on the wire; each part of a split message is a frame. */
 export interface FrameRecord {
   direction: 'in' | 'out';
   messageId: number;
@@ -9,20 +9,20 @@ export interface FrameRecord {
   subpackage: { total: number; no: number } | null;
   /** Milliseconds since 1970. */
   atMs: number;
-  /** Counts up with every connection of the terminal. */
+  /** Number of the terminal's connection, counted up. */
   connection: number;
 }
 
-/** A whole message from the platform, joined when it came in parts. */
+/** A whole message from the platform, joined if it arrived in parts. */
 export interface PlatformMessage {
   messageId: number;
-  /** What an answer must repeat: the serial of the frame, or of part 1. */
+  /** Serial that a response must repeat: that of the frame, or of part 1. */
   serial: number;
   body: Buffer;
   atMs: number;
 }
 
-/** Nothing that was waited for came in time. */
+/** An awaited event did not occur in time. */
 export class WaitTimeoutError extends Error {
   override readonly name = 'WaitTimeoutError';
 }
@@ -33,7 +33,7 @@ interface Waiter {
   resolve: (message: PlatformMessage) => void;
 }
 
-/** Remembers frames in both directions, and hands each platform message once to whoever waits for it. */
+/** Stores frames in both directions, and delivers each platform message to one waiter. */
 export class FrameLog {
   readonly frames: FrameRecord[] = [];
   readonly #limit: number;
@@ -44,12 +44,12 @@ export class FrameLog {
     this.#limit = limit;
   }
 
-  /** Notes one frame. */
+  /** Records one frame. */
   addFrame(record: FrameRecord): void {
     pushBounded(this.frames, record, this.#limit);
   }
 
-  /** Notes one whole message from the platform. */
+  /** Records one whole message from the platform. */
   addMessage(message: PlatformMessage): void {
     const waiter = this.#waiters.find((one) => one.messageId === message.messageId && one.predicate(message));
     if (waiter === undefined) {
@@ -60,12 +60,12 @@ export class FrameLog {
     waiter.resolve(message);
   }
 
-  /** Frames of one direction and message id. */
+  /** Returns the frames of one direction and message id. */
   filter(direction: 'in' | 'out', messageId: number): FrameRecord[] {
     return this.frames.filter((frame) => frame.direction === direction && frame.messageId === messageId);
   }
 
-  /** The oldest fitting message that no earlier call was given, or the next one to come. */
+  /** Returns the oldest matching message that no earlier call returned, or waits for the next one. */
   waitForMessage(
     messageId: number,
     predicate: (message: PlatformMessage) => boolean,
@@ -77,7 +77,7 @@ export class FrameLog {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters = this.#waiters.filter((candidate) => candidate !== waiter);
-        reject(new WaitTimeoutError(`no 0x${messageId.toString(16).padStart(4, '0')} within ${timeoutMs} ms`));
+        reject(new WaitTimeoutError(`no 0x${messageId.toString(16).padStart(4, '0')} received within ${timeoutMs} ms`));
       }, timeoutMs);
       const waiter: Waiter = {
         messageId,

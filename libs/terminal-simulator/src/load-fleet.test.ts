@@ -23,11 +23,11 @@ afterEach(async () => {
 });
 
 describe('LoadFleet', () => {
-  it('connects many, each under its own number, and reports from each in turn', async () => {
+  it('connects many terminals with different numbers, and reports from each in order', async () => {
     await start('2013', { terminals: 200, intervalMs: 1000 });
     expect(new Set(platform.framesWithId(0x0102).map((frame) => frame.phone)).size).toBe(200);
     await waitFor(
-      'a report of each',
+      'a report of each terminal',
       () => new Set(platform.framesWithId(0x0200).map((frame) => frame.phone)).size === 200,
     );
     const location = decodeBody(locationReport, platform.framesWithId(0x0200)[0]?.body ?? Buffer.alloc(0));
@@ -36,7 +36,7 @@ describe('LoadFleet', () => {
     await waitFor('acknowledgements', () => fleet.counters.reportsAcknowledged >= 200);
   });
 
-  it('speaks 2019, and answers commands', async () => {
+  it('uses edition 2019 and responds to commands', async () => {
     await start('2019', { terminals: 2, intervalMs: 60_000, firstPhone: '00000000019000000000' });
     const serial = platform.sendCommand('00000000019000000001', textMessage, { flags: 4, textType: 1, text: 'x' });
     const response = await platform.waitForFrame(0x0001);
@@ -44,7 +44,7 @@ describe('LoadFleet', () => {
     expect([response.body.readUInt16BE(0), response.body[4]]).toEqual([serial, 0]);
   });
 
-  it('comes back with its code when the platform drops it', async () => {
+  it('reconnects with its auth code after the platform drops the connection', async () => {
     await start('2013', { terminals: 3, intervalMs: 60_000 });
     platform.dropAll();
     await waitFor('lost', () => fleet.counters.online === 0);
@@ -54,8 +54,8 @@ describe('LoadFleet', () => {
   });
 });
 
-describe('phoneAfter', () => {
-  it('counts up and keeps the width', () => {
+describe('addToPhone', () => {
+  it('adds to the number and preserves its width', () => {
     expect(addToPhone('019000000009', 1)).toBe('019000000010');
     expect(addToPhone('00000000019000000000', 5000)).toBe('00000000019000005000');
   });

@@ -14,26 +14,26 @@ import {
 } from '@fleet/jt808';
 import { toCameraTime } from './camera-clock.ts';
 
-/** Settings of a light fleet. */
+/** Options of a load fleet. */
 export interface LoadFleetOptions {
   host: string;
   port: number;
   terminals: number;
-  /** A location of each terminal every so often, spread evenly. */
+  /** Interval of the locations of each terminal; the terminals are spread evenly over it. */
   intervalMs: number;
   edition?: Edition | undefined;
-  /** Number of the first; the others follow. */
+  /** Number of the first terminal; the others follow consecutively. */
   firstPhone?: string | undefined;
-  /** New connections a second. */
+  /** New connections per second. */
   connectRate?: number | undefined;
 }
 
-/** What a light fleet has done so far. */
+/** Counters of a load fleet. */
 export interface LoadFleetCounters {
   online: number;
   reportsSent: number;
   reportsAcknowledged: number;
-  /** Commands answered with 0x0001. */
+  /** Commands with a 0x0001 response. */
   commandsAnswered: number;
   reconnects: number;
   connectErrors: number;
@@ -41,12 +41,12 @@ export interface LoadFleetCounters {
 
 const tickMs = 100;
 const reconnectDelayMs = 3000;
-/** Bytes of the basic location: latitude, longitude and time are put in again for each report. */
+/** Offsets in the basic location: latitude, longitude and time are overwritten for each report. */
 const latitudeOffset = 8;
 const longitudeOffset = 12;
 const timeOffset = 22;
 
-/** Digits of a number that follows another. */
+/** Returns the number that follows `first` by `index`. */
 export function addToPhone(first: string, index: number): string {
   return (BigInt(first) + BigInt(index)).toString().padStart(first.length, '0');
 }
@@ -158,7 +158,7 @@ class LoadTerminal {
     this.#identify();
   }
 
-  /** Every command gets a 0x0001 with success. */
+  /** Responds to every command with 0x0001 and success. */
   #sendResponse(messageId: number, serial: number): void {
     const body = Buffer.alloc(5);
     body.writeUInt16BE(serial, 0);
@@ -177,8 +177,8 @@ class LoadTerminal {
 }
 
 /**
- * Thousands of terminals in one process, for load: each registers, authenticates, reports and answers 0x0001, nothing else. One timer for
- * all, one location body for all; a terminal costs its socket and little more.
+ * Thousands of terminals in one process, for load tests. Each registers, authenticates, reports and responds with
+ * 0x0001, nothing else. All share one timer and one location body; a terminal costs little more than its socket.
  */
 export class LoadFleet {
   readonly options: LoadFleetOptions;
@@ -196,7 +196,7 @@ export class LoadFleet {
   #timer: NodeJS.Timeout | null = null;
   #connected = 0;
   #startedMs = 0;
-  /** Reports that should have been sent since the start; the fraction carries over. */
+  /** Reports due since the start; the fraction carries over. */
   #dueReports = 0;
   #nextIndex = 0;
   readonly #reconnectQueue: { terminal: LoadTerminal; atMs: number }[] = [];
@@ -217,7 +217,7 @@ export class LoadFleet {
     return this.#terminals.map((terminal) => terminal.phone);
   }
 
-  /** Connects all, at the connect rate, and reports from then on. */
+  /** Connects all terminals at the connect rate and starts reporting. */
   start(): void {
     if (this.#timer !== null) return;
     this.#startedMs = performance.now();
@@ -233,7 +233,7 @@ export class LoadFleet {
     while (this.counters.online > 0) await new Promise(setImmediate);
   }
 
-  /** A connection is gone: it comes back after a while. */
+  /** Schedules the reconnection of a terminal whose connection was lost. */
   onConnectionLost(terminal: LoadTerminal): void {
     if (this.#timer !== null)
       this.#reconnectQueue.push({ terminal, atMs: performance.now() + reconnectDelayMs * (0.5 + Math.random()) });
@@ -260,7 +260,7 @@ export class LoadFleet {
     }
   }
 
-  /** The body is one for all; only time and place change, once a tick. */
+  /** Updates the time in the shared body once per tick. */
   #updateLocationTime(): void {
     const digits = toCameraTime(Date.now()).slice(2).replaceAll(/\D/g, '');
     this.#location.write(digits, timeOffset, 'hex');

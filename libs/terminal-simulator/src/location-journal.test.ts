@@ -10,7 +10,7 @@ function journalWith(count: number, limit = 100): LocationJournal {
 }
 
 describe('LocationJournal', () => {
-  it('acknowledges exactly what went out under the serial, once, and not when refused', () => {
+  it('acknowledges the reports sent under the serial once, and none if the result is a refusal', () => {
     const journal = journalWith(3);
     const [a, b, c] = journal.reports;
     journal.recordSent(
@@ -29,14 +29,14 @@ describe('LocationJournal', () => {
     expect(journal.unacknowledged).toEqual([c]);
   });
 
-  it('takes no acknowledgement of an earlier connection for this one', () => {
+  it('ignores an acknowledgement of an earlier connection', () => {
     const journal = journalWith(1);
     journal.recordSent(7, 0x0200, journal.reports);
     journal.onConnectionLost();
     expect(journal.acknowledge(7, 0)).toEqual([]);
   });
 
-  it('forgets acknowledged reports first when it is full', () => {
+  it('evicts acknowledged reports first when it is full', () => {
     const journal = journalWith(3, 3);
     const second = journal.reports.slice(1, 2);
     journal.recordSent(1, 0x0200, second);
@@ -45,7 +45,7 @@ describe('LocationJournal', () => {
     expect(journal.reports.map((report) => report.id)).toEqual([1, 3, 4]);
   });
 
-  it('finds what is overdue', () => {
+  it('finds overdue reports', () => {
     const journal = journalWith(2);
     journal.recordSent(1, 0x0200, journal.reports.slice(0, 1));
     expect(journal.findOverdue(Date.now() - 10_000).map((report) => report.id)).toEqual([2]);
@@ -54,7 +54,7 @@ describe('LocationJournal', () => {
 });
 
 describe('batches', () => {
-  it('fit one frame each and keep every report, byte for byte and in order', () => {
+  it('fit one frame each and preserve every report byte for byte and in order', () => {
     const { reports } = journalWith(40);
     const batches = splitIntoBatches(reports);
     expect(batches.flat()).toEqual(reports);

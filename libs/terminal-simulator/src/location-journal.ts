@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 
-/** One location report of a terminal from birth to acknowledgement. */
+/** One location report of a terminal, from creation to acknowledgement. */
 export interface ReportRecord {
-  /** Counts up for each terminal; also stands in the report as vendor item 0xE1, so that no two bodies are alike. */
+  /** Counter per terminal. The report also contains it as vendor item 0xE1, so that all bodies differ. */
   id: number;
   /** Device time, on the camera's clock. */
   time: string;
   body: Buffer;
   sha256: string;
-  /** Alarm bits the report carries. */
+  /** Alarm bits of the report. */
   alarm: number;
-  /** Times it was sent, alone (0x0200) or in a batch (0x0704). */
+  /** Transmissions, alone (0x0200) or in a batch (0x0704). */
   sends: { atMs: number; messageId: 0x0200 | 0x0704 }[];
-  /** When 0x8001 with result 0 came; null while the terminal must keep it. */
+  /** Time of the 0x8001 with result 0; null while the terminal must retain the report. */
   acknowledgedAtMs: number | null;
 }
 
-/** Most bytes of one 0x0704 body, so that a batch is one frame. */
+/** Maximum size of a 0x0704 body, so that a batch fits in one frame. */
 const maxBatchBytes = 1000;
 
-/** 0x0704 body of whole reports, byte for byte as they were built (JT/T 808-2013 table 76). */
+/** Encodes a 0x0704 body of whole reports, byte for byte as they were created (JT/T 808-2013 table 76). */
 export function encodeBatchBody(reports: readonly ReportRecord[], locationType: 0 | 1): Buffer {
   const header = Buffer.alloc(3);
   header.writeUInt16BE(reports.length, 0);
@@ -32,7 +32,7 @@ export function encodeBatchBody(reports: readonly ReportRecord[], locationType: 
   return Buffer.concat([header, ...items]);
 }
 
-/** Reports in batches of one frame each: then one acknowledgement stands for all of a batch. */
+/** Splits reports into batches of one frame each, so that one acknowledgement covers a whole batch. */
 export function splitIntoBatches(reports: readonly ReportRecord[]): ReportRecord[][] {
   const batches: ReportRecord[][] = [];
   let bytes = maxBatchBytes;
@@ -47,9 +47,9 @@ export function splitIntoBatches(reports: readonly ReportRecord[]): ReportRecord
   return batches;
 }
 
-/** A terminal's memory of reports: what was not acknowledged is kept and sent again. */
+/** Reports of a terminal. Unacknowledged reports are retained and sent again. */
 export class LocationJournal {
-  /** Every report, oldest first, up to the limit; unacknowledged ones are the last to be forgotten. */
+  /** All reports, oldest first, up to the limit; unacknowledged ones are evicted last. */
   readonly reports: ReportRecord[] = [];
   readonly #limit: number;
   readonly #sentBySerial = new Map<number, ReportRecord[]>();
@@ -64,7 +64,7 @@ export class LocationJournal {
     return this.#nextId;
   }
 
-  /** Adds a report that was just built. */
+  /** Adds a new report. */
   add(report: { time: string; body: Buffer; alarm: number }): ReportRecord {
     const record: ReportRecord = {
       ...report,
@@ -79,18 +79,18 @@ export class LocationJournal {
     return record;
   }
 
-  /** Reports that wait for an acknowledgement. */
+  /** Reports without an acknowledgement. */
   get unacknowledged(): ReportRecord[] {
     return this.reports.filter((report) => report.acknowledgedAtMs === null);
   }
 
-  /** Notes that reports went out under a serial. */
+  /** Records that reports were sent under a serial. */
   recordSent(serial: number, messageId: 0x0200 | 0x0704, reports: readonly ReportRecord[]): void {
     for (const report of reports) report.sends.push({ atMs: Date.now(), messageId });
     this.#sentBySerial.set(serial, [...reports]);
   }
 
-  /** Takes 0x8001; gives the reports that it acknowledged. */
+  /** Processes 0x8001; returns the reports that it acknowledged. */
   acknowledge(serial: number, result: number): ReportRecord[] {
     const reports = this.#sentBySerial.get(serial) ?? [];
     this.#sentBySerial.delete(serial);
@@ -100,12 +100,12 @@ export class LocationJournal {
     return reports;
   }
 
-  /** The connection is gone: no acknowledgement of what went over it can come any more. */
+  /** Discards the serials of a lost connection, whose acknowledgements cannot arrive any more. */
   onConnectionLost(): void {
     this.#sentBySerial.clear();
   }
 
-  /** What has waited for an acknowledgement since `beforeMs` or was never sent. */
+  /** Returns the reports that were last sent before `beforeMs`, or never, and have no acknowledgement. */
   findOverdue(beforeMs: number): ReportRecord[] {
     return this.unacknowledged.filter((report) => (report.sends.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) <= beforeMs);
   }

@@ -16,13 +16,13 @@ export interface OutgoingFrame {
   wire: Buffer;
 }
 
-/** Split messages that can still be asked for again. */
+/** Number of split messages whose parts can be requested again. */
 const maxSplitMessages = 8;
 
-/** Gives messages their serials, splits long ones, and remembers the parts for 0x8003 and 0x8800. */
+/** Assigns serials to messages, splits long ones, and stores the parts for 0x8003 and 0x8800. */
 export class MessageEncoder {
   readonly #address: TerminalAddress;
-  /** One counter for the terminal's life: an answer must be told apart from one of an earlier connection. */
+  /** One counter for all connections, so that a response is distinguishable from one of an earlier connection. */
   #serial = 0;
   readonly #splitMessages: OutgoingFrame[][] = [];
 
@@ -30,12 +30,12 @@ export class MessageEncoder {
     this.#address = createTerminalAddress(phone, edition);
   }
 
-  /** Serial that the next frame will have. */
+  /** Serial of the next frame. */
   get nextSerial(): number {
     return this.#serial;
   }
 
-  /** Frames of one message, ready for the wire. */
+  /** Encodes one message to frames, ready for the wire. */
   encode(message: TerminalMessage): OutgoingFrame[] {
     const { messageId, body } = message;
     const total = Math.max(1, Math.ceil(body.length / maxFrameBodyBytes));
@@ -51,13 +51,16 @@ export class MessageEncoder {
     return frames;
   }
 
-  /** Parts of an earlier message with their old serials (0x8003: JT/T 808-2013 table 6); empty when it is forgotten. */
+  /**
+   * Returns parts of an earlier message with their old serials (0x8003: JT/T 808-2013 table 6); empty if they were
+   * evicted.
+   */
   findParts(firstSerial: number, partNumbers: readonly number[]): OutgoingFrame[] {
     const message = this.#splitMessages.findLast(([first]) => first?.serial === firstSerial);
     return message?.filter((frame) => partNumbers.includes(frame.subpackage?.no ?? 0)) ?? [];
   }
 
-  /** The same for the latest split message of an id (0x8800). */
+  /** Returns parts of the latest split message of an id (0x8800). */
   findLatestParts(messageId: number, partNumbers: readonly number[]): OutgoingFrame[] {
     const message = this.#splitMessages.findLast(([first]) => first?.messageId === messageId);
     return message?.filter((frame) => partNumbers.includes(frame.subpackage?.no ?? 0)) ?? [];

@@ -34,7 +34,7 @@ function createInitialItems(options: ResolvedOptions): ParameterItem[] {
   ];
 }
 
-/** A terminal's settings (0x8103, 0x8104, 0x8106), kept as they are written. */
+/** Parameters of a terminal (0x8103, 0x8104, 0x8106), stored as written. */
 export class ParameterStore {
   readonly #items = new Map<number, ParameterItem>();
 
@@ -42,22 +42,22 @@ export class ParameterStore {
     for (const item of createInitialItems(options)) this.#items.set(item.id, item);
   }
 
-  /** All settings, by rising id. */
+  /** Returns all parameters, by ascending id. */
   all(): ParameterItem[] {
     return [...this.#items.values()].toSorted((a, b) => a.id - b.id);
   }
 
-  /** Those of the ids that the terminal has. */
+  /** Returns the parameters of the given ids that the terminal has. */
   find(ids: readonly number[]): ParameterItem[] {
     return ids.flatMap((id) => this.#items.get(id) ?? []);
   }
 
-  /** Takes new values; their bytes are copied. */
+  /** Stores new values; their bytes are copied. */
   set(items: readonly ParameterItem[]): void {
     for (const { id, bytes } of items) this.#items.set(id, { id, bytes: Buffer.from(bytes) });
   }
 
-  /** Value of a setting in numbers, or undefined. */
+  /** Returns the value of a numeric parameter, or undefined. */
   readNumber(id: number): number | undefined {
     const item = this.#items.get(id);
     const value = item === undefined ? undefined : readParameterValue(item);

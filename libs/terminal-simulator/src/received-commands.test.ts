@@ -16,17 +16,17 @@ describe('texts (0x8300)', () => {
     ['2013', '20c4e3bac3', { ...plain, canFaultCode: true, flagClass: null, textType: null }],
     ['2019', '0601c4e3bac3', { ...plain, emergency: true, display: true, flagClass: 2, textType: 1 }],
     ['2019', '0102c4e3bac3', { ...plain, flagClass: 1, textType: 2 }],
-  ])('%s %s are read as the edition says', (edition, hex, expected) => {
+  ])('%s %s are decoded according to the edition', (edition, hex, expected) => {
     expect(textOf(edition, hex)).toMatchObject({ ...expected, text: '你好' });
   });
 
-  it('that cannot be read are left out', () => {
+  it('are omitted if they cannot be decoded', () => {
     expect(textOf('2019', '')).toBeUndefined();
   });
 });
 
 describe('control commands (0x8105)', () => {
-  it('have their parameters apart, unused ones empty', () => {
+  it('have separate parameters, empty where unused', () => {
     const received = new ReceivedCommands('2013', 10);
     const note = (command: number, parameters: string): void => {
       const body = encodeBody(terminalControl, { command, parameters });

@@ -2,31 +2,31 @@ import { BodyError, decodeBody, type Edition, terminalControl, textMessage } fro
 import type { PlatformMessage } from './frame-log.ts';
 import { pushBounded } from './media/stream-record.ts';
 
-/** A text that came from the platform (0x8300). */
+/** A text received from the platform (0x8300). */
 export interface ReceivedText {
   serial: number;
   text: string;
-  /** The flag byte as it came. */
+  /** The flag byte as received. */
   flags: number;
-  /** Editions 2011 and 2013: bit 0. Edition 2019: bits 0 and 1 are 10. */
+  /** Emergency flag. Editions 2011 and 2013: bit 0. Edition 2019: bits 0 and 1 are 10. */
   emergency: boolean;
   display: boolean;
   readAloud: boolean;
   advertisingScreen: boolean;
-  /** Bit 5 (2013, 2019): the text is a CAN fault code and no navigation information. */
+  /** Bit 5 (2013, 2019): the text is a CAN fault code instead of navigation information. */
   canFaultCode: boolean;
   /** Edition 2019, bits 0 and 1: 1 service, 2 emergency, 3 notification, 0 none; null elsewhere. */
   flagClass: number | null;
-  /** Edition 2019, the byte behind the flags: 1 notification, 2 service; null elsewhere. */
+  /** Edition 2019, the byte after the flags: 1 notification, 2 service; null elsewhere. */
   textType: number | null;
 }
 
-/** A terminal control command that came from the platform (0x8105). */
+/** A terminal control command received from the platform (0x8105). */
 export interface ReceivedControl {
   serial: number;
   command: number;
   parameters: string;
-  /** The parameters apart, in the order of the standard; empty when there are none. */
+  /** The separate parameters, in the order of the standard; empty if there are none. */
   fields: string[];
 }
 
@@ -53,7 +53,7 @@ function parseControl(message: PlatformMessage, edition: Edition): ReceivedContr
   return { serial: message.serial, command, parameters, fields: parameters === '' ? [] : parameters.split(';') };
 }
 
-/** Texts and control commands in the terminal's own reading, whatever it does about them. What it cannot read is left out. */
+/** Texts and control commands as the terminal decodes them, whatever it does with them. Unreadable ones are omitted. */
 export class ReceivedCommands {
   readonly texts: ReceivedText[] = [];
   readonly controls: ReceivedControl[] = [];
@@ -65,7 +65,7 @@ export class ReceivedCommands {
     this.#limit = limit;
   }
 
-  /** Notes a message if it is one of the two. */
+  /** Records a message if it is a text or a control command. */
   record(message: PlatformMessage): void {
     try {
       if (message.messageId === textMessage.id) pushBounded(this.texts, parseText(message, this.#edition), this.#limit);

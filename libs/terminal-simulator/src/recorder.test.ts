@@ -20,8 +20,8 @@ const options: RecorderOptions = {
 };
 const first = (recordings: readonly Recording[]) => recordings.filter(({ channel }) => channel === 1);
 
-describe('a camera that records all the time', () => {
-  it('has a file more for each minute that has passed, without a gap', () => {
+describe('continuously recording camera', () => {
+  it('adds one file for each elapsed minute, without a gap', () => {
     const recordings: Recording[] = [];
     const recorder = new Recorder(options);
     recorder.update(recordings, startMs);
@@ -36,7 +36,7 @@ describe('a camera that records all the time', () => {
     expect(times.slice(1).map(({ startTime }) => startTime)).toEqual(times.slice(0, -1).map(({ endTime }) => endTime));
   });
 
-  it('plays and uploads what was recorded since the start', () => {
+  it('plays and uploads recordings made since the start', () => {
     const recordings: Recording[] = [];
     new Recorder(options).update(recordings, startMs + 30 * minuteMs);
     const window = { startTime: toCameraTime(startMs + 20 * minuteMs), endTime: toCameraTime(startMs + 21 * minuteMs) };
@@ -46,7 +46,7 @@ describe('a camera that records all the time', () => {
     expect(stretch).toMatchObject({ fromMs: toEpochMs(window.startTime), toMs: toEpochMs(window.endTime) });
   });
 
-  it('loses its oldest file after a day', () => {
+  it('removes its oldest file after a day', () => {
     const recordings: Recording[] = [];
     const recorder = new Recorder(options);
     const oldestEndMs = startMs - 59 * minuteMs;
@@ -86,7 +86,7 @@ describe('a camera that records all the time', () => {
   });
 });
 
-it('a demo vehicle records from its start on and keeps a day, or as much as it had at the start', () => {
+it('a demo vehicle records from its start and retains a day, or as much as it had at the start', () => {
   const demo = (recordings: number) =>
     createDemoTerminal(
       { host: '127.0.0.1', port: 1, phone: '013800138001' },

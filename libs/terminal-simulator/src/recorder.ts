@@ -1,16 +1,16 @@
 import { toCameraTime } from './camera-clock.ts';
 import { createRecording, type Recording, type RecordingFormat } from './recordings.ts';
 
-/** How a terminal records: without a pause, in files of one length, on a disk of limited size. */
+/** Options of continuous recording, in files of equal length, on a disk of limited size. */
 export interface RecorderOptions extends RecordingFormat {
-  /** Files of each camera that are on the disk at the start. */
+  /** Files of each camera on the disk at the start. */
   count: number;
-  /** How long a file stays on the disk. */
+  /** Time that a file stays on the disk. */
   retentionMs: number;
   startedAt: Date;
 }
 
-/** Keeps the recordings of cameras that record all the time: a ring, as on the disk of a real terminal. */
+/** Maintains the recordings of cameras that record continuously: a ring, as on the disk of a real terminal. */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #fileMs: number;

@@ -41,7 +41,7 @@ const parseList = (parts: readonly ReceivedFrame[]) =>
   );
 
 describe('list of recordings (0x9205, 0x1205)', () => {
-  it('of 5,000 recordings goes out in parts of one message, with serials that follow one another', async () => {
+  it('with 5,000 recordings is sent in parts of one message, with consecutive serials', async () => {
     await start(5000);
     const replySerial = queryRecordings();
     await waitFor('first part', () => frames().length > 0);
@@ -55,7 +55,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     expect(list.items.map((item) => item.startTime)).toEqual(terminal.recordings.map((one) => one.startTime));
   });
 
-  it('sends a lost part again when the platform asks for it', async () => {
+  it("resends a lost part on the platform's request", async () => {
     await start(100, { listLostParts: [2] });
     queryRecordings();
     await waitFor('the others', () => frames().length === 2);
@@ -64,11 +64,11 @@ describe('list of recordings (0x9205, 0x1205)', () => {
       originalSerial: first?.serial ?? 0,
       packageIds: [2],
     });
-    await waitFor('the lost one', () => frames().length === 3);
+    await waitFor('the lost part', () => frames().length === 3);
     expect(parseList(frames()).items).toHaveLength(100);
   });
 
-  it('comes in several whole messages when it is such a terminal, each with the total of the list', async () => {
+  it('is sent in several whole messages if configured, each with the total of the list', async () => {
     await start(70, { listItemsPerMessage: 30, listAcknowledged: true });
     const serial = queryRecordings();
     await waitFor('all messages', () => frames().length === 3);
@@ -81,7 +81,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     ]);
   });
 
-  it('announces more than ever comes when it is told to', async () => {
+  it('states more items than it contains if configured', async () => {
     await start(10, { listMissingItems: 5 });
     queryRecordings();
     await waitFor('the list', () => frames().length === 1);
@@ -89,14 +89,14 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     expect(frames()[0]?.body).toHaveLength(6 + 10 * 28);
   });
 
-  it('is one message of no items when there are none', async () => {
+  it('is one message without items if there are no recordings', async () => {
     await start(0);
     queryRecordings();
     await waitFor('the list', () => frames().length === 1);
     expect(parseList(frames()).items).toEqual([]);
   });
 
-  it('is refused with 0x0001 when it is told to', async () => {
+  it('is refused with 0x0001 if the behaviour is refusing', async () => {
     await start(10);
     terminal.setBehaviour({ kind: 'refusing', result: 1 }, 0x9205);
     queryRecordings();
@@ -105,7 +105,7 @@ describe('list of recordings (0x9205, 0x1205)', () => {
     expect(frames()).toEqual([]);
   });
 
-  it('has the video alarms up to bit 63, and finds by them', async () => {
+  it('contains video alarms up to bit 63, and can be filtered by them', async () => {
     await start(10);
     const highest = 1n << 63n;
     const [, marked] = terminal.recordings;

@@ -3,7 +3,7 @@ import { standardZoneMinutes, toCameraTime, toEpochMs } from './camera-clock.ts'
 /** One recording on a terminal's disk, as an item of 0x1205 (JT/T 1078-2016 table 23). */
 export interface Recording {
   channel: number;
-  /** On the camera's clock, `YYYY-MM-DDThh:mm:ss`. */
+  /** Time on the camera's clock, `YYYY-MM-DDThh:mm:ss`. */
   startTime: string;
   endTime: string;
   /** Bits 0-31 as in 0x0200, bits 32-63 video alarms. */
@@ -17,7 +17,7 @@ export interface Recording {
   fileSizeBytes: number;
 }
 
-/** What 0x9205, 0x9201 and 0x9206 ask for; null and 0 mean "any" as in the standard. */
+/** Query of 0x9205, 0x9201 and 0x9206; null and 0 mean "any" as in the standard. */
 export interface RecordingQuery {
   channel: number;
   startTime: string | null;
@@ -33,7 +33,7 @@ function isMediaTypeMatch(requested: number, actual: number): boolean {
   return requested === 3 ? actual !== 1 : requested === actual;
 }
 
-/** True when a terminal would list the recording for the query: a window matches when it overlaps. */
+/** Returns true if a terminal would list the recording for the query: a window matches if it overlaps. */
 export function isQueryMatch(recording: Recording, query: RecordingQuery): boolean {
   return (
     (query.channel === 0 || query.channel === recording.channel) &&
@@ -46,29 +46,29 @@ export function isQueryMatch(recording: Recording, query: RecordingQuery): boole
   );
 }
 
-/** Size that a recording states and its upload has: the bit rate's bytes plus a margin for the container. */
+/** Returns the stated size of a recording and its upload: the bytes of the bit rate plus a margin for the container. */
 export function estimateRecordingBytes(seconds: number, bitrateKbps: number): number {
   return Math.ceil((seconds * (bitrateKbps + 80) * 1000) / 8) + 65_536;
 }
 
-/** Form of the recordings of one disk. */
+/** Format of the recordings on one disk. */
 export interface RecordingFormat {
   channels: readonly number[];
-  /** Length of one. */
+  /** Length of one recording. */
   seconds: number;
   bitrateKbps: number;
   zoneMinutes?: number | undefined;
 }
 
-/** How `makeRecordings` fills a disk. */
+/** Options of `createRecordings`. */
 export interface RecordingPlan extends RecordingFormat {
-  /** Recordings of each channel. */
+  /** Recordings per channel. */
   count: number;
-  /** End of the latest. */
+  /** End of the latest recording. */
   until: Date;
 }
 
-/** Returns the recording of a channel with this index: every seventh was kept for an alarm, every fifth has no sound. */
+/** Returns the recording of a channel with this index: every seventh has an alarm, every fifth has no audio. */
 export function createRecording(format: RecordingFormat, channel: number, index: number, startMs: number): Recording {
   const { seconds, bitrateKbps, zoneMinutes } = format;
   return {
@@ -83,7 +83,7 @@ export function createRecording(format: RecordingFormat, channel: number, index:
   };
 }
 
-/** Recordings back to back, the newest ending at `until`. */
+/** Creates consecutive recordings, the newest ending at `until`. */
 export function createRecordings(plan: RecordingPlan): Recording[] {
   const untilMs = Math.floor(plan.until.getTime() / 1000) * 1000;
   const recordings: Recording[] = [];
@@ -94,14 +94,14 @@ export function createRecordings(plan: RecordingPlan): Recording[] {
   return recordings;
 }
 
-/** Stretch of a recording that lies in a query's window, in milliseconds since 1970. */
+/** Range of a recording within a query's window, in milliseconds since 1970. */
 export interface RecordingSegment {
   recording: Recording;
   fromMs: number;
   toMs: number;
 }
 
-/** What is to be played or uploaded, in order of time. */
+/** Returns the segments to play or upload, in order of time. */
 export function selectSegments(
   recordings: readonly Recording[],
   query: RecordingQuery,

@@ -7,10 +7,10 @@ interface QueueEntry {
   lastSentMs: number;
 }
 
-/** Messages that are kept forever by a platform that never acknowledges would grow without end. */
+/** Limit of the queue, which would otherwise grow without bound with a platform that never acknowledges. */
 const maxEntries = 200;
 
-/** Messages of the terminal's own that are sent until 0x8001 comes, over as many connections as it takes. */
+/** Unsolicited messages, which are sent until 0x8001 arrives, over as many connections as needed. */
 export class ReliableQueue {
   readonly #entries: QueueEntry[] = [];
   readonly #transmit: (message: TerminalMessage) => readonly OutgoingFrame[];
@@ -21,12 +21,12 @@ export class ReliableQueue {
     this.#replyTimeoutMs = replyTimeoutMs;
   }
 
-  /** Messages that wait for their acknowledgement. */
+  /** Number of messages without an acknowledgement. */
   get size(): number {
     return this.#entries.length;
   }
 
-  /** Takes a message and, if there is a connection, sends it. */
+  /** Adds a message and sends it if the terminal is online. */
   add(message: TerminalMessage, isOnline: boolean): void {
     const entry: QueueEntry = { message, serials: [], lastSentMs: Number.NEGATIVE_INFINITY };
     if (this.#entries.length >= maxEntries) this.#entries.shift();
@@ -34,7 +34,7 @@ export class ReliableQueue {
     if (isOnline) this.#send(entry);
   }
 
-  /** Takes 0x8001 with any result: a refusal is an answer too. */
+  /** Processes 0x8001 with any result: a refusal is a response too. */
   acknowledge(serial: number, messageId: number): void {
     const index = this.#entries.findIndex(
       (entry) => entry.message.messageId === messageId && entry.serials.includes(serial),
@@ -42,7 +42,10 @@ export class ReliableQueue {
     if (index !== -1) this.#entries.splice(index, 1);
   }
 
-  /** Sends all that has waited longer than the time-out; `all` also what was sent just before (over an earlier connection). */
+  /**
+   * Resends messages without an acknowledgement for longer than the timeout; with `all`, also those sent recently (over
+   * an earlier connection).
+   */
   resend(all: boolean): void {
     const before = all ? Number.POSITIVE_INFINITY : performance.now() - this.#replyTimeoutMs;
     for (const entry of this.#entries) if (entry.lastSentMs <= before) this.#send(entry);

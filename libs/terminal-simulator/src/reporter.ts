@@ -4,7 +4,7 @@ import type { OutgoingFrame } from './message-encoder.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import type { Vehicle } from './vehicle.ts';
 
-/** What a reporter needs of its terminal. */
+/** Dependencies of a reporter on its terminal. */
 export interface ReporterDeps {
   isOnline(): boolean;
   transmit(message: TerminalMessage): readonly OutgoingFrame[];
@@ -14,7 +14,7 @@ export interface ReporterDeps {
 const normalBatch = 0;
 const blindAreaBatch = 1;
 
-/** Makes location reports at intervals, and sends each until it is acknowledged. */
+/** Creates location reports at intervals, and sends each until it is acknowledged. */
 export class Reporter {
   readonly journal: LocationJournal;
   readonly #vehicle: Vehicle;
@@ -33,7 +33,7 @@ export class Reporter {
     this.journal = new LocationJournal(options.logLimit);
   }
 
-  /** Reports at intervals from now on; the first at once, if online. */
+  /** Starts reporting at intervals; sends the first report after one interval. */
   start(): void {
     this.#schedule();
   }
@@ -43,27 +43,30 @@ export class Reporter {
     this.#timer = null;
   }
 
-  /** Another interval (parameter 0x0029); 0 switches reports off. */
+  /** Changes the interval (parameter 0x0029); 0 disables reports. */
   setInterval(intervalMs: number): void {
     this.#intervalMs = intervalMs;
     if (this.#timer !== null || intervalMs > 0) this.#schedule();
   }
 
-  /** 0x8202: another interval for a while; interval 0 ends that. */
+  /** Handles 0x8202: uses another interval for a limited time; interval 0 ends tracking. */
   startTemporaryTracking(intervalMs: number, durationMs: number): void {
     this.#trackingIntervalMs = intervalMs;
     this.#trackingUntilMs = intervalMs === 0 ? 0 : Date.now() + durationMs;
     this.#schedule();
   }
 
-  /** Makes one report and sends it if there is a connection. */
+  /** Creates one report and sends it if the terminal is online. */
   report(items: readonly AdditionalItem[] = []): ReportRecord {
     const report = this.journal.add(this.#vehicle.createReport(this.journal.nextId, items));
     if (this.#deps.isOnline()) this.#sendReport(report);
     return report;
   }
 
-  /** Makes reports and sends them in 0x0704 of one frame each; without a connection they are kept and sent later. */
+  /**
+   * Creates reports and sends them in 0x0704 messages of one frame each; without a connection they are stored and sent
+   * later.
+   */
   reportBatch(count: number): ReportRecord[] {
     const reports = Array.from({ length: count }, () =>
       this.journal.add(this.#vehicle.createReport(this.journal.nextId)),
@@ -72,17 +75,17 @@ export class Reporter {
     return reports;
   }
 
-  /** The terminal is online: catches up with what was not acknowledged, as a batch (2011 has none). */
+  /** Sends the unacknowledged reports when the terminal comes online, as a batch (2011 has none). */
   onOnline(): void {
     this.#resend(Number.POSITIVE_INFINITY);
   }
 
-  /** Sends again what has waited too long for its acknowledgement. */
+  /** Resends reports whose acknowledgement is overdue. */
   resendOverdue(): void {
     this.#resend(Date.now() - this.#options.replyTimeoutMs);
   }
 
-  /** 0x8001 to 0x0200 or 0x0704. */
+  /** Handles the 0x8001 for a 0x0200 or 0x0704. */
   acknowledge(serial: number, result: number): void {
     for (const report of this.journal.acknowledge(serial, result)) this.#vehicle.alarms.acknowledge(report.alarm);
   }

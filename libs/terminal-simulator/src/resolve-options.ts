@@ -3,7 +3,7 @@ import { trackForVehicle } from './built-in-tracks.ts';
 import { standardZoneMinutes } from './camera-clock.ts';
 import type { ResolvedOptions, TerminalOptions } from './terminal-options.ts';
 
-/** Edition that a number belongs to unless one is named: 20 digits are a 2019 terminal. */
+/** Returns the edition of a number if none is given: 20 digits are a 2019 terminal. */
 export function getDefaultEdition(phone: string): Edition {
   return phone.length > 12 ? '2019' : '2013';
 }
@@ -11,11 +11,11 @@ export function getDefaultEdition(phone: string): Edition {
 function assertPhone(phone: string, edition: Edition): void {
   if (!/^\d{12}$|^\d{20}$/.test(phone)) throw new RangeError('the terminal number must have 12 or 20 digits');
   if (phone.length === 20 && edition !== '2019' && !phone.startsWith('00000000')) {
-    throw new RangeError(`a terminal of edition ${edition} has room for 12 digits only`);
+    throw new RangeError(`the number of an edition ${edition} terminal can have only 12 digits`);
   }
 }
 
-/** Fills in defaults and refuses what cannot work. */
+/** Applies defaults and rejects invalid options. */
 export function resolveOptions(options: TerminalOptions): ResolvedOptions {
   const edition = options.edition ?? getDefaultEdition(options.phone);
   if (!editions.includes(edition)) throw new RangeError(`edition must be one of ${editions.join(', ')}`);

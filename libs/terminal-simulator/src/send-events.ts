@@ -5,24 +5,24 @@ import { createMessage } from './handlers/handler-context.ts';
 import { sendPictures } from './handlers/pictures.ts';
 import type { SimulatedTerminal } from './terminal.ts';
 
-/** 0x0702: the driver puts the card in. */
+/** Sends 0x0702: the driver inserts the card. */
 export function sendDriverCard(terminal: SimulatedTerminal): void {
   terminal.sendReliably(createDriverCardMessage(terminal.createHandlerContext()));
 }
 
-/** 0x0301: the driver reports one of the events that were set (2011, 2013). */
+/** Sends 0x0301: the driver reports one of the configured events (2011, 2013). */
 export function sendEventReport(terminal: SimulatedTerminal, eventId: number): void {
   terminal.sendReliably(createMessage(eventReport, { eventId }, terminal.options.edition));
 }
 
-/** 0x0900: data of a peripheral; type 0xF0 to 0xFF is a vendor's. */
+/** Sends 0x0900: data of a peripheral; types 0xF0 to 0xFF belong to vendors. */
 export function sendPassthrough(terminal: SimulatedTerminal, type: number, data: Buffer): void {
   const { edition } = terminal.options;
   const lengths = edition === '2011' ? { totalLength: data.length, length: data.length } : {};
   terminal.sendReliably(createMessage(uplinkPassthrough, { type, ...lengths, data }, edition));
 }
 
-/** 0x1005: passengers that got on and off since `sinceMs` ago. */
+/** Sends 0x1005: passengers who boarded and alighted since `sinceMs` ago. */
 export function sendPassengerFlow(
   terminal: SimulatedTerminal,
   count: { boarding: number; alighting: number; sinceMs?: number },
@@ -35,7 +35,7 @@ export function sendPassengerFlow(
   terminal.sendReliably(createMessage(passengerFlow, { startTime, endTime, boarding, alighting }, edition));
 }
 
-/** 0x0800 and 0x0801: a picture that the terminal takes on its own; event codes as in JT/T 808-2013 table 80. */
+/** Sends 0x0800 and 0x0801: a picture taken by the terminal on its own; event codes as in JT/T 808-2013 table 80. */
 export async function sendPicture(terminal: SimulatedTerminal, channel: number, eventCode: number): Promise<number> {
   const context = terminal.createHandlerContext();
   const multimediaId = context.nextMultimediaId();

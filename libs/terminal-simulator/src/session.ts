@@ -15,7 +15,9 @@ import { TerminalLink } from './terminal-link.ts';
 import type { ResolvedOptions, TerminalMessage } from './terminal-options.ts';
 import { Timers } from './timers.ts';
 
-/** Life of a terminal: `waiting` is the pause before the next connection attempt, `asleep` lasts until an SMS comes. */
+/**
+ * State of a terminal. `waiting` is the delay before the next connection attempt; `asleep` lasts until an SMS arrives.
+ */
 export type TerminalState =
   | 'stopped'
   | 'connecting'
@@ -25,18 +27,18 @@ export type TerminalState =
   | 'waiting'
   | 'asleep';
 
-/** Told about a session. */
+/** Callbacks of a session. */
 export interface SessionHandlers {
   onState: (state: TerminalState, reason: string) => void;
   onFrameIn: (frame: Frame, connection: number) => void;
   onFrameOut: (frame: OutgoingFrame, connection: number) => void;
-  /** Every whole message except the answers to registration and authentication. */
+  /** Receives every whole message except the responses to registration and authentication. */
   onMessage: (message: PlatformMessage) => void;
-  /** Something that should not happen: it costs the message, never the process. */
+  /** Receives unexpected errors, which lose the message but never end the process. */
   onError: (error: unknown) => void;
 }
 
-/** Why a terminal leaves and when it comes back (0x8105). */
+/** Options of a temporary disconnection (0x8105). */
 export interface DisconnectOptions {
   downtimeMs: number;
   clearRegistration?: boolean;
@@ -51,7 +53,7 @@ export class Session {
   readonly #options: ResolvedOptions;
   readonly #encoder: MessageEncoder;
   readonly #handlers: SessionHandlers;
-  /** Of one connection; the waits between connections have their own. */
+  /** Timers of one connection; the delays between connections have their own. */
   readonly #timers = new Timers();
   readonly #reconnectTimers = new Timers();
   #reassembler = new SubpackageReassembler();
@@ -83,7 +85,7 @@ export class Session {
     return this.#authCode;
   }
 
-  /** Counts up with every connection. */
+  /** Number of the connection, counted up. */
   get connection(): number {
     return this.#connection;
   }
@@ -106,7 +108,7 @@ export class Session {
     });
   }
 
-  /** Leaves, and stays away until `wake`. */
+  /** Disconnects and stays offline until `wake`. */
   hibernate(): void {
     this.#reconnectTimers.clear();
     this.#timers.clear();
@@ -122,12 +124,12 @@ export class Session {
     this.#connect();
   }
 
-  /** Loses the connection at once, and comes back by the usual back-off. */
+  /** Drops the connection immediately and reconnects with the usual backoff. */
   drop(reason: string): void {
     this.#link?.destroy(reason);
   }
 
-  /** Leaves after what was written, and comes back after the stated time. */
+  /** Disconnects after the written data and reconnects after the given downtime. */
   disconnectTemporarily(options: DisconnectOptions): void {
     this.#downtimeMs = this.#link === null ? null : options.downtimeMs;
     if (options.server) this.#server = options.server;
@@ -139,14 +141,14 @@ export class Session {
     this.#authCode = null;
   }
 
-  /** Sends a message; gives its frames, or none when there is no connection. */
+  /** Sends a message; returns its frames, or none without a connection. */
   transmit(message: TerminalMessage): OutgoingFrame[] {
     if (this.#link === null) return [];
     const frames = this.#encoder.encode(message);
     return this.transmitFrames(frames) ? frames : [];
   }
 
-  /** Sends frames as they are; false when there is no connection. */
+  /** Sends frames unchanged; returns false without a connection. */
   transmitFrames(frames: readonly OutgoingFrame[]): boolean {
     for (const frame of frames) {
       if (this.#link?.write(frame.wire) !== true) return false;
@@ -160,13 +162,13 @@ export class Session {
     this.#link?.write(bytes);
   }
 
-  /** Reads on, or leaves what comes in the socket. */
+  /** Resumes reading, or leaves received data in the socket. */
   setReading(isReading: boolean): void {
     this.#isReading = isReading;
     this.#link?.setReading(isReading);
   }
 
-  /** The radio is gone: neither reads nor writes any more, and does not close. */
+  /** Simulates a lost radio link: neither reads, writes nor closes. */
   simulateHalfOpen(): void {
     this.#timers.clear();
     this.#link?.simulateHalfOpen();
@@ -207,7 +209,10 @@ export class Session {
     this.#reconnectTimers.runAfter(waitMs, () => this.#connect());
   }
 
-  /** Doubles with every failure; up to half of it is chance, so that a fleet does not come back all at once. */
+  /**
+   * Returns a delay that doubles with every failure. Up to half of it is random, so that the terminals of a fleet do
+   * not reconnect simultaneously.
+   */
   #nextBackoffMs(): number | null {
     const waits = this.#options.reconnectWaits;
     if (waits === null) return null;
@@ -218,7 +223,7 @@ export class Session {
 
   #identify(): void {
     this.#timers.runAfter(this.#options.replyTimeoutMs, () => {
-      if (this.#state !== 'online') this.drop('no answer to registration or authentication');
+      if (this.#state !== 'online') this.drop('no response to registration or authentication');
     });
     if (this.#authCode === null) this.#register();
     else this.#authenticate(this.#authCode);
@@ -283,7 +288,7 @@ export class Session {
     if (this.#state !== 'authenticating' || body.replySerial !== this.#authSerial) return true;
     if (body.result === 0) this.#goOnline();
     else {
-      // A wrong code: registers again, as the standard says.
+      // Wrong auth code: registers again, as the standard requires.
       this.#authCode = null;
       this.#register();
     }
@@ -297,7 +302,7 @@ export class Session {
     if (heartbeatMs > 0) {
       this.#timers.runPeriodically(heartbeatMs, () => {
         if (this.#isReading && this.#unansweredHeartbeats >= maxMissedHeartbeats) {
-          this.drop('the platform has fallen silent');
+          this.drop('no data from the platform');
           return;
         }
         this.#unansweredHeartbeats += 1;

@@ -7,11 +7,14 @@ interface PendingMessage {
   parts: Map<number, Buffer>;
 }
 
-/** Joins what the platform sends in parts; one open message of each id, as terminals have no more memory either. */
+/**
+ * Joins messages that the platform sends in parts. Allows one open message per id, since terminals have no more memory
+ * either.
+ */
 export class SubpackageReassembler {
   readonly #pending = new Map<number, PendingMessage>();
 
-  /** Takes a frame; gives the whole message when it is complete. */
+  /** Adds a frame; returns the whole message once it is complete. */
   push(frame: Frame, atMs: number): PlatformMessage | null {
     const { messageId, serial, subpackage } = frame;
     if (subpackage === null) return { messageId, serial, body: Buffer.from(frame.body), atMs };

@@ -1,17 +1,17 @@
 import net from 'node:net';
 import { type Frame, FrameSplitter } from '@fleet/jt808';
 
-/** Told about one TCP connection to the platform. */
+/** Callbacks of one TCP connection to the platform. */
 export interface LinkHandlers {
   onOpen: () => void;
   onFrame: (frame: Frame) => void;
-  /** Once, whether it was ever open or not. */
+  /** Called once, whether or not the connection was ever open. */
   onClose: (reason: string) => void;
 }
 
 const connectTimeoutMs = 10_000;
 
-/** One TCP connection of a terminal: frames in, bytes out, and the ways to treat a peer badly. */
+/** One TCP connection of a terminal: receives frames, sends bytes, and can simulate faulty behaviour. */
 export class TerminalLink {
   readonly #socket: net.Socket;
   readonly #splitter = new FrameSplitter();
@@ -23,7 +23,7 @@ export class TerminalLink {
     this.#handlers = handlers;
     const socket = net.connect({ ...address, noDelay: true });
     this.#socket = socket;
-    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('no connection in time')));
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('connecting timed out')));
     socket.on('connect', () => {
       socket.setTimeout(0);
       handlers.onOpen();
@@ -35,39 +35,39 @@ export class TerminalLink {
     socket.on('close', () => handlers.onClose(this.#reason));
   }
 
-  /** Local port, to tell connections apart in logs. */
+  /** Local port, which distinguishes connections in logs. */
   get localPort(): number | undefined {
     return this.#socket.localPort;
   }
 
-  /** Sends bytes; gives false when they went nowhere. */
+  /** Sends bytes; returns false if they were discarded. */
   write(bytes: Buffer): boolean {
     if (this.#isHalfOpen || this.#socket.destroyed || this.#socket.pending) return false;
     this.#socket.write(bytes);
     return true;
   }
 
-  /** Leaves what comes in the socket, until `read(true)`. */
+  /** Leaves received data in the socket until `setReading(true)`. */
   setReading(isReading: boolean): void {
     if (isReading) this.#socket.resume();
     else this.#socket.pause();
   }
 
-  /** From now on nothing goes in or out, and the connection does not end: the radio is gone. */
+  /** Simulates a lost radio link: sends and receives nothing, and does not end the connection. */
   simulateHalfOpen(): void {
     this.#isHalfOpen = true;
     this.#socket.pause();
   }
 
-  /** Ends the connection after what was written. */
+  /** Ends the connection after the written data. */
   end(reason: string): void {
     this.#reason = reason;
     this.#socket.end();
-    // A platform that does not read would otherwise keep the connection forever.
+    // A platform that does not read would otherwise hold the connection open forever.
     setTimeout(() => this.#socket.destroy(), 500).unref();
   }
 
-  /** Ends the connection at once. */
+  /** Ends the connection immediately. */
   destroy(reason: string): void {
     this.#reason = reason;
     this.#socket.destroy();

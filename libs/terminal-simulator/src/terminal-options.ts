@@ -9,33 +9,35 @@ import type { Recording } from './recordings.ts';
 import type { Track } from './track.ts';
 import type { UploadOptions } from './uploads/upload-options.ts';
 
-/** Message that a terminal sends: id and whole body, split into parts where it is long. */
+/** Message of a terminal: id and whole body, split into parts if it is long. */
 export interface TerminalMessage {
   messageId: number;
   body: Buffer;
-  /** Parts that are lost on the way; the platform may ask for them again. */
+  /** Parts that are lost; the platform may request them again. */
   lostParts?: readonly number[] | undefined;
 }
 
-/** How a terminal sends its list of recordings (0x1205) when 0x9205 asks for it. */
+/** Options of the list of recordings (0x1205), the response to 0x9205. */
 export interface ListOptions {
-  /** Several whole messages with so many items each, all stating the total of the list, instead of one. */
+  /** Items per message: sends several whole messages, all with the total of the list, instead of one. */
   listItemsPerMessage?: number | undefined;
-  /** Items that the total counts and that never come. */
+  /** Items that the total includes but that are never sent. */
   listMissingItems?: number | undefined;
-  /** Parts of the (first) message that are lost on the way. */
+  /** Parts of the (first) message that are lost. */
   listLostParts?: readonly number[] | undefined;
-  /** Says 0x0001 with success before the list. */
+  /** Sends 0x0001 with success before the list. */
   listAcknowledged?: boolean | undefined;
 }
 
-/** Full control over an answer: messages to send, an empty list for silence, undefined for what a good terminal does. */
+/**
+ * Replaces a response: returns the messages to send, an empty list for silence, or undefined for the normal handlers.
+ */
 export type RespondHook = (message: PlatformMessage) => readonly TerminalMessage[] | undefined;
 
-/** Which picture a channel shows on its main and on its sub stream. */
+/** Provides the clip of a channel for its main and its sub stream. */
 export type ClipProvider = (channel: number, stream: 'main' | 'sub') => Promise<Clip>;
 
-/** Waits between connection attempts: each is twice the one before, up to the longest, minus a random part of up to half. */
+/** Delays between connection attempts: each doubles up to the maximum, minus a random part of up to half. */
 export interface ReconnectOptions {
   minMs: number;
   maxMs: number;
@@ -47,63 +49,63 @@ export interface CameraCodecs {
   audio: AudioCodec;
 }
 
-/** Settings of a simulated terminal; only the address and the number are needed. */
+/** Options of a simulated terminal; only the address and the number are required. */
 export interface TerminalOptions extends UploadOptions, AttachmentOptions, ListOptions {
   host: string;
   port: number;
-  /** 12 or 20 digits. */
+  /** Terminal number of 12 or 20 digits. */
   phone: string;
   edition?: Edition | undefined;
-  /** Cameras, numbered from 1. */
+  /** Number of cameras; they are numbered from 1. */
   channels?: number | undefined;
   track?: Track | undefined;
-  /** Where on the track to start. */
+  /** Start position on the track. */
   trackOffsetMs?: number | undefined;
-  /** 0 switches reports off; `report()` still sends one. */
+  /** 0 disables periodic reports; `report()` still sends one. */
   reportIntervalMs?: number | undefined;
-  /** 0 switches heartbeats off. */
+  /** 0 disables heartbeats. */
   heartbeatMs?: number | undefined;
-  /** How long an acknowledgement may take before something is sent again. */
+  /** Time to wait for an acknowledgement before a message is sent again. */
   replyTimeoutMs?: number | undefined;
-  /** False: stays away once the connection is lost. */
+  /** False: stays offline once the connection is lost. */
   reconnect?: Partial<ReconnectOptions> | false | undefined;
-  /** Clock of the terminal against UTC; GMT+8 by the standard. */
+  /** Offset of the terminal's clock from UTC; GMT+8 by the standard. */
   zoneMinutes?: number | undefined;
   plateNo?: string | undefined;
   plateColor?: number | undefined;
   manufacturerId?: string | undefined;
   terminalModel?: string | undefined;
   terminalId?: string | undefined;
-  /** Code of an earlier registration: skips 0x0100. */
+  /** Code of an earlier registration; skips 0x0100. */
   authCode?: string | undefined;
-  /** Pictures and sound; without it the terminal has no cameras and refuses stream requests. */
+  /** Pictures and audio. Without it the terminal has no cameras and refuses stream requests. */
   clips?: ClipProvider | undefined;
-  /** Codecs that 0x1003 states; those of the clips. */
+  /** Codecs stated in 0x1003; must match the clips. */
   camera?: CameraCodecs | undefined;
-  /** Sent to this host instead of the one that the platform names. */
+  /** Streams are sent to this host instead of the one in the request. */
   mediaHost?: string | undefined;
-  /** SIM width of media packets: 6 bytes, or 10 as most terminals of 2019 do. */
+  /** SIM width of media packets: 6 bytes, or 10 as most 2019 terminals use. */
   mediaSimBytes?: SimBytes | undefined;
-  /** What the cameras do once a stream was accepted. */
+  /** Action of the cameras once a stream was accepted. */
   media?: 'normal' | 'connectSilently' | 'neverConnect' | undefined;
-  /** Answer to 0x9201: the list by the standard, 0x0001 as many terminals do, or both. */
+  /** Response to 0x9201: the list by the standard, 0x0001 as many terminals send, or both. */
   playbackResponse?: 'list' | 'general' | 'both' | undefined;
-  /** Plays recordings as fast as the network takes them. */
+  /** Plays recordings as fast as the network accepts them. */
   unpacedPlayback?: boolean | undefined;
-  /** What is on the disk. */
+  /** Recordings on the disk. */
   recordings?: readonly Recording[] | undefined;
-  /** Cameras that record all the time, besides `recordings`. */
+  /** Continuous recording, in addition to `recordings`. */
   recorder?: RecorderOptions | undefined;
-  /** How a restart (0x8105) and the like keep the terminal away. */
+  /** Downtime of a restart (0x8105) and similar commands. */
   restartMs?: number | undefined;
   respond?: RespondHook | undefined;
-  /** Frames, messages and sent media frames that are remembered. */
+  /** Number of frames, messages and sent media frames to retain. */
   logLimit?: number | undefined;
-  /** Told what happens, one line each. */
+  /** Receives log lines. */
   onLog?: ((line: string) => void) | undefined;
 }
 
-/** Options with every default filled in. */
+/** Options with all defaults applied. */
 export interface ResolvedOptions extends TerminalOptions {
   edition: Edition;
   camera: CameraCodecs;

@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 describe('session', () => {
-  it('registers, authenticates and reports where it is', async () => {
+  it('registers, authenticates and reports its location', async () => {
     const terminal = await startOnline();
     const report = terminal.report();
     const frame = await platform.waitForFrame(0x0200);
@@ -64,7 +64,7 @@ describe('session', () => {
     expect(terminal.acknowledgedReports).toEqual([report]);
   });
 
-  it.each<Edition>(['2011', '2013', '2019'])('speaks edition %s', async (edition) => {
+  it.each<Edition>(['2011', '2013', '2019'])('supports edition %s', async (edition) => {
     await platform.close();
     platform = await new TestPlatform(edition).listen();
     const phone = edition === '2019' ? '00000000013800138003' : terminalPhone;
@@ -77,7 +77,7 @@ describe('session', () => {
     );
   });
 
-  it('keeps its code: a second connection authenticates without registering', async () => {
+  it('authenticates a second connection with its stored code, without registering', async () => {
     const terminal = await startOnline();
     platform.dropAll();
     await platform.waitForFrame(0x0102, platform.received.length);
@@ -86,13 +86,13 @@ describe('session', () => {
     expect(platform.framesWithId(0x0102)).toHaveLength(2);
   });
 
-  it('registers again when its code is refused', async () => {
+  it('registers again if its code is refused', async () => {
     const terminal = await startOnline({ authCode: 'OLD' });
     expect(platform.framesWithId(0x0102)).toHaveLength(2);
     expect(terminal.authCode).toBe('CODE-1');
   });
 
-  it('keeps trying while registration is refused, with growing waits', async () => {
+  it('retries with growing delays while registration is refused', async () => {
     platform.registrationResult = 2;
     const terminal = terminalFor();
     terminal.start();
@@ -102,14 +102,14 @@ describe('session', () => {
     expect(terminal.isOnline).toBe(true);
   });
 
-  it('leaves a platform that has fallen silent', async () => {
+  it('drops the connection if the platform no longer responds', async () => {
     platform.isAcknowledging = false;
     await startOnline({ heartbeatMs: 20 });
     await waitFor('second connection', () => platform.connections === 2);
     expect(platform.framesWithId(0x0002).length).toBeGreaterThanOrEqual(2);
   });
 
-  it('survives a platform that sends nonsense', async () => {
+  it('survives invalid messages from the platform', async () => {
     const terminal = await startOnline();
     platform.sendRaw(terminalPhone, 0x8001, Buffer.from([1]));
     platform.sendRaw(terminalPhone, 0x8100, Buffer.from([1]));
@@ -118,7 +118,7 @@ describe('session', () => {
     expect(terminal.isOnline).toBe(true);
   });
 
-  it('stays away without reconnect', async () => {
+  it('stays offline if reconnection is disabled', async () => {
     const terminal = await startOnline({ reconnect: false });
     platform.dropAll();
     await waitFor('stopped', () => terminal.state === 'stopped');
@@ -127,7 +127,7 @@ describe('session', () => {
 });
 
 describe('locations', () => {
-  it('sends again in a blind-area batch what was not acknowledged before the connection was lost', async () => {
+  it('resends unacknowledged reports of a lost connection in a blind-area batch', async () => {
     const terminal = await startOnline();
     platform.isAcknowledging = false;
     const reports = [terminal.report(), terminal.report(), terminal.report()];
@@ -150,7 +150,7 @@ describe('locations', () => {
     await waitFor('acknowledgement', () => reports.every((report) => report.acknowledgedAtMs !== null));
   });
 
-  it('keeps what was reported while it was offline', async () => {
+  it('stores reports while offline and sends them later', async () => {
     const terminal = terminalFor();
     const report = terminal.report();
     terminal.start();
@@ -158,7 +158,7 @@ describe('locations', () => {
     expect(report.sends.map((send) => send.messageId)).toEqual([0x0704]);
   });
 
-  it('sends a report again when no acknowledgement comes', async () => {
+  it('resends a report if no acknowledgement arrives', async () => {
     const terminal = await startOnline({ replyTimeoutMs: 300 });
     platform.isAcknowledging = false;
     const report = terminal.report();
@@ -168,13 +168,13 @@ describe('locations', () => {
     expect(new Set(platform.framesWithId(0x0200).map((frame) => frame.body.toString('hex'))).size).toBe(1);
   });
 
-  it('never makes two reports alike', async () => {
+  it('never creates two identical reports', async () => {
     const terminal = await startOnline();
     const hashes = Array.from({ length: 50 }, () => terminal.report().sha256);
     expect(new Set(hashes).size).toBe(50);
   });
 
-  it('raises an alarm, and clears one of the kind that an acknowledgement ends', async () => {
+  it('raises an alarm, and clears one that an acknowledgement ends', async () => {
     const terminal = await startOnline();
     const report = terminal.raiseAlarm('emergency');
     terminal.raiseAlarm('overspeed');
@@ -186,7 +186,7 @@ describe('locations', () => {
 });
 
 describe('commands', () => {
-  it('answers a text, a query of attributes, and an unknown message', async () => {
+  it('responds to a text, a query of attributes, and an unknown message', async () => {
     const terminal = await startOnline();
     const text = platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: '你好' });
     platform.sendCommand(terminalPhone, queryAttributes, {});
@@ -203,7 +203,7 @@ describe('commands', () => {
     expect(terminal.receivedFrames(0x8300)).toHaveLength(1);
   });
 
-  it('joins a text that comes in two parts', async () => {
+  it('joins a text that arrives in two parts', async () => {
     const terminal = await startOnline();
     const whole = Buffer.from(`\u0004${'a'.repeat(1024)}`, 'latin1');
     platform.sendRaw(terminalPhone, 0x8300, whole.subarray(0, 1000), { total: 2, no: 1 });
@@ -213,7 +213,7 @@ describe('commands', () => {
     expect(await platform.waitForFrame(0x0001)).toBeDefined();
   });
 
-  it('refuses a stream when it has no cameras, and a body that is cut short', async () => {
+  it('refuses a stream without cameras, and rejects a truncated body', async () => {
     await startOnline();
     const request = { serverIp: '127.0.0.1', tcpPort: 1, udpPort: 0, channel: 1, dataType: 0, streamType: 0 };
     platform.sendCommand(terminalPhone, liveStreamRequest, request);
@@ -223,7 +223,7 @@ describe('commands', () => {
     expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([1, 2]);
   });
 
-  it('acknowledges a restart, leaves and comes back', async () => {
+  it('acknowledges a restart, disconnects and reconnects', async () => {
     const terminal = await startOnline();
     platform.sendCommand(terminalPhone, terminalControl, { command: 4, parameters: '' });
     await waitFor('second connection', () => platform.connections === 2);
@@ -232,7 +232,7 @@ describe('commands', () => {
     expect(platform.framesWithId(0x0100)).toHaveLength(1);
   });
 
-  it('hands each command once to those who wait', async () => {
+  it('delivers each command to one waiter only', async () => {
     const terminal = await startOnline();
     platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: 'one' });
     platform.sendCommand(terminalPhone, textMessage, { flags: 4, text: 'two' });

@@ -30,15 +30,18 @@ interface TerminalEvents {
   state: [TerminalState];
   online: [];
   offline: [reason: string];
-  /** Every whole message from the platform, before it is answered. */
+  /** Every whole message from the platform, before the response. */
   message: [PlatformMessage];
 }
 
-/** Messages that answer the terminal's own and so are no commands. */
+/** Responses of the platform to the terminal's own messages, which are not commands. */
 const platformResponseIds: ReadonlySet<number> = new Set([0x8001, 0x8004, 0x9212]);
 const reportMessageIds: ReadonlySet<number> = new Set([0x0200, 0x0704]);
 
-/** A terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners to try their integration. */
+/**
+ * Terminal with cameras that speaks JT/T 808 and JT/T 1078: for the demo, for tests, and for partners who test their
+ * integration.
+ */
 export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
   readonly options: ResolvedOptions;
   readonly vehicle: Vehicle;
@@ -98,13 +101,13 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.#session.state === 'online';
   }
 
-  /** What is on the disk; may be changed at any time. */
+  /** Recordings on the disk; may be changed at any time. */
   get recordings(): Recording[] {
     this.#recorder?.update(this.#recordings, Date.now());
     return this.#recordings;
   }
 
-  /** Code of the last registration. */
+  /** Auth code of the last registration. */
   get authCode(): string | null {
     return this.#session.authCode;
   }
@@ -114,7 +117,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.#frameLog.frames;
   }
 
-  /** Every location report with what became of it, oldest first (bounded by `logLimit`). */
+  /** All location reports with their transmissions and acknowledgements, oldest first (bounded by `logLimit`). */
   get reports(): readonly ReportRecord[] {
     return this.#reporter.journal.reports;
   }
@@ -124,32 +127,32 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.reports.filter((report) => report.acknowledgedAtMs !== null);
   }
 
-  /** Texts (0x8300) as the terminal reads them, oldest first (bounded by `logLimit`). */
+  /** Texts (0x8300) as the terminal decodes them, oldest first (bounded by `logLimit`). */
   get texts(): readonly ReceivedText[] {
     return this.#receivedCommands.texts;
   }
 
-  /** Control commands (0x8105), also those it refused, oldest first (bounded by `logLimit`). */
+  /** Control commands (0x8105), including refused ones, oldest first (bounded by `logLimit`). */
   get controls(): readonly ReceivedControl[] {
     return this.#receivedCommands.controls;
   }
 
-  /** SMS that it was sent, oldest first (bounded by `logLimit`). */
+  /** Received SMS, oldest first (bounded by `logLimit`). */
   get shortMessages(): readonly { text: string; atMs: number }[] {
     return this.#shortMessages;
   }
 
-  /** Frames that came from the platform with a message id. */
+  /** Returns the frames received from the platform with a message id. */
   receivedFrames(messageId: number): FrameRecord[] {
     return this.#frameLog.filter('in', messageId);
   }
 
-  /** Frames that went to the platform with a message id. */
+  /** Returns the frames sent to the platform with a message id. */
   sentFrames(messageId: number): FrameRecord[] {
     return this.#frameLog.filter('out', messageId);
   }
 
-  /** The next message of an id that no earlier call was given, also one that came before this call. */
+  /** Returns the next message of an id that no earlier call returned, including messages received before this call. */
   waitForCommand(
     messageId: number,
     predicate: (message: PlatformMessage) => boolean = () => true,
@@ -158,7 +161,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     return this.#frameLog.waitForMessage(messageId, predicate, timeoutMs);
   }
 
-  /** Resolves when the terminal is registered, authenticated and takes commands. */
+  /** Resolves when the terminal is registered and authenticated and accepts commands. */
   async waitUntilOnline(timeoutMs = 10_000): Promise<void> {
     if (this.isOnline) return;
     await new Promise<void>((resolve, reject) => {
@@ -174,21 +177,21 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     });
   }
 
-  /** Connects, and comes back whenever the connection is lost, until `stop`. */
+  /** Connects, and reconnects whenever the connection is lost, until `stop`. */
   start(): void {
     if (this.state !== 'stopped') return;
     this.#session.start();
     this.#startTimers();
   }
 
-  /** Sleeps without a connection, also from the beginning, until an SMS wakes it. */
+  /** Disconnects (or does not connect, if it was never started) and sleeps until an SMS wakes the terminal. */
   hibernate(): void {
     if (this.state === 'stopped') this.#startTimers();
     this.vehicle.isAsleep = true;
     this.#session.hibernate();
   }
 
-  /** An SMS has come: a sleeping terminal wakes, with or without a connection. */
+  /** Delivers an SMS, which wakes a sleeping terminal, with or without a connection. */
   receiveSms(text: string, { connectAfterMs = 0 } = {}): void {
     pushBounded(this.#shortMessages, { text, atMs: Date.now() }, this.options.logLimit);
     this.#timers.runAfter(connectAfterMs, () => {
@@ -207,7 +210,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     });
   }
 
-  /** Ends everything and resolves when the connection is closed. */
+  /** Stops all activity and resolves when the connection is closed. */
   async stop(): Promise<void> {
     this.#timers.clear();
     this.#reporter.stop();
@@ -218,18 +221,18 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     await this.#session.stop();
   }
 
-  /** Loses the connection and comes back by the usual back-off, as when the radio fails for a moment. */
+  /** Drops the connection and reconnects with the usual backoff, as after a short radio failure. */
   dropConnection(): void {
     this.#session.drop('dropped by the terminal');
   }
 
-  /** Logs out (0x0003): the platform forgets the registration, and so does the terminal. */
+  /** Logs out (0x0003): the platform and the terminal both delete the registration. */
   logOut(): void {
     this.send(createMessage(terminalLogout, {}, this.options.edition));
     this.#session.clearRegistration();
   }
 
-  /** Changes how the terminal takes commands, altogether or for one message id; at any time. */
+  /** Changes the behaviour of the whole terminal or of one message id, at any time. */
   setBehaviour(behaviour: Behaviour, messageId?: number): void {
     this.behaviours.set(behaviour, messageId);
     if (messageId !== undefined) return;
@@ -238,7 +241,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.#applyToConnection();
   }
 
-  /** Back to a good terminal. A half-open connection stays dead and is dropped. */
+  /** Restores the normal behaviour. A half-open connection stays dead and is dropped. */
   resetBehaviour(messageId?: number): void {
     const wasHalfOpen = this.behaviours.general.kind === 'halfOpen';
     this.behaviours.clear(messageId);
@@ -249,7 +252,7 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     else this.#session.setReading(true);
   }
 
-  /** Sends one message and gives its frames; none when there is no connection. */
+  /** Sends one message and returns its frames; none without a connection. */
   send(message: TerminalMessage): OutgoingFrame[] {
     return this.#session.transmit(message);
   }
@@ -259,47 +262,49 @@ export class SimulatedTerminal extends EventEmitter<TerminalEvents> {
     this.#reliableQueue.add(message, this.isOnline);
   }
 
-  /** Sends bytes as they are: half frames, garbage, several frames in one write. */
+  /** Sends raw bytes: half frames, garbage, several frames in one write. */
   sendRaw(bytes: Buffer): void {
     this.#session.sendRaw(bytes);
   }
 
-  /** Makes a location report now; without a connection it is kept and sent later. */
+  /** Creates a location report; without a connection it is stored and sent later. */
   report(items: readonly AdditionalItem[] = []): ReportRecord {
     return this.#reporter.report(items);
   }
 
-  /** Makes some reports now and sends them in batches (0x0704, normal; not in 2011), about 14 in each. */
+  /** Creates reports and sends them in batches (0x0704, normal; not in 2011), about 14 in each. */
   reportBatch(count: number): ReportRecord[] {
     return this.#reporter.reportBatch(count);
   }
 
-  /** Raises an alarm and reports at once: by name, by bit number, or as an item such as 0x64 (driver assistance). */
+  /**
+   * Raises an alarm and reports immediately: by name, by bit number, or as an item such as 0x64 (driver assistance).
+   */
   raiseAlarm(alarm: AlarmName | number | AdditionalItem): ReportRecord {
     if (typeof alarm === 'object') return this.report([alarm]);
     this.vehicle.alarms.raise(alarm);
     return this.report();
   }
 
-  /** Raises an alarm of active safety, with files that the terminal sends when it is asked for them (0x9208), and reports at once. */
+  /** Raises an active-safety alarm with files that the terminal sends on request (0x9208), and reports immediately. */
   raiseSafetyAlarm(alarm: SafetyAlarm): SafetyAlarmRecord {
     return this.attachments.raise(alarm);
   }
 
-  /** Ends an alarm whose condition lasts, and reports at once. */
+  /** Clears an alarm whose condition lasts, and reports immediately. */
   clearAlarm(alarm: AlarmName | number): ReportRecord {
     this.vehicle.alarms.clear(alarm);
     return this.report();
   }
 
-  /** The files that an upload of a clip consists of, in order: the same bytes as the platform is to have at its end. */
+  /** Returns the files of an uploaded clip, in order: the same bytes that the platform must have at its end. */
   clipFiles(clip: Partial<RecordingQuery> & { channel: number }): Promise<UploadFile[]> {
     const any = { startTime: null, endTime: null, alarmFlags: 0n, mediaType: 3, streamType: 0, storageType: 0 };
     const segments = selectSegments(this.recordings, { ...any, ...clip }, this.options.zoneMinutes);
     return this.uploads.createFiles(clip.channel, segments);
   }
 
-  /** What answers and events (`events.ts`) may do to this terminal. */
+  /** Creates the access of handlers and events (`send-events.ts`) to this terminal. */
   createHandlerContext(): HandlerContext {
     const recordings = (): Recording[] => this.recordings;
     return {

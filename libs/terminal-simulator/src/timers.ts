@@ -1,8 +1,8 @@
-/** Timers that end with their owner. */
+/** Timers that are cleared together with their owner. */
 export class Timers {
   readonly #pending = new Set<NodeJS.Timeout>();
 
-  /** Runs a task once, unless `clear` comes first. */
+  /** Runs a task once, unless `clear` is called first. */
   runAfter(delayMs: number, task: () => void): void {
     const timer = setTimeout(() => {
       this.#pending.delete(timer);
@@ -11,12 +11,12 @@ export class Timers {
     this.#pending.add(timer);
   }
 
-  /** Runs a task again and again, unless `clear` comes. */
+  /** Runs a task periodically until `clear`. */
   runPeriodically(intervalMs: number, task: () => void): void {
     this.#pending.add(setInterval(task, intervalMs));
   }
 
-  /** Forgets all. */
+  /** Clears all timers. */
   clear(): void {
     for (const timer of this.#pending) clearTimeout(timer);
     this.#pending.clear();

@@ -6,7 +6,7 @@ const berlin = { latitudeDeg: 52.5163, longitudeDeg: 13.3777 };
 const seconds = (count: number): number[] => Array.from({ length: count }, (_unused, index) => index);
 
 describe('geometry', () => {
-  it('knows a degree of latitude, and the four quarters', () => {
+  it('computes the length of a degree of latitude and the bearings of the four directions', () => {
     const north = { ...berlin, latitudeDeg: berlin.latitudeDeg + 1 };
     expect(distanceM(berlin, north) / 1000).toBeCloseTo(111.19, 1);
     expect(bearingDeg(berlin, north)).toBeCloseTo(0);
@@ -20,7 +20,7 @@ describe('geometry', () => {
 describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track) => {
   const points = seconds(1800).map((second) => track.at(second * 1000));
 
-  it('moves as a car does: no jumps, no impossible braking, no wild speed', () => {
+  it('moves like a car: no jumps, no impossible braking, no excessive speed', () => {
     const steps = points.slice(1).map((point, index) => {
       const before = points[index] ?? point;
       return {
@@ -41,7 +41,7 @@ describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track)
     expect(points.some((point) => !point.isIgnitionOn)).toBe(true);
   });
 
-  it('looks where it goes', () => {
+  it('points in the direction of movement', () => {
     const moving = points.flatMap((point, index) => {
       const next = points[index + 1];
       return next !== undefined && point.speedKmh > 20 && next.speedKmh > 20 ? [{ point, next }] : [];
@@ -53,7 +53,7 @@ describe.each(Object.entries(builtInTracks))('built-in track %s', (_name, track)
 });
 
 describe('tracks', () => {
-  it('goes round and round', () => {
+  it('repeats forever', () => {
     const track = createLoopTrack('square', [
       { latitudeDeg: 0, longitudeDeg: 0 },
       { latitudeDeg: 0, longitudeDeg: 0.002 },
@@ -65,11 +65,11 @@ describe('tracks', () => {
     expect(track.at(3_600_000)).toEqual(far);
   });
 
-  it('needs two points', () => {
+  it('requires two points', () => {
     expect(() => createLoopTrack('dot', [berlin])).toThrow(/two waypoints/);
   });
 
-  it('goes straight at its speed', () => {
+  it('moves straight on at its speed', () => {
     const track = createStraightTrack(berlin, { directionDeg: 90, speedKmh: 72 });
     expect(distanceM(track.at(0), track.at(60_000))).toBeCloseTo(1200, -1);
     expect(track.at(60_000).latitudeDeg).toBeCloseTo(berlin.latitudeDeg, 6);
@@ -79,7 +79,7 @@ describe('tracks', () => {
     expect(createParkedTrack(berlin).at(99_999)).toMatchObject({ ...berlin, speedKmh: 0, isIgnitionOn: false });
   });
 
-  it('gives every vehicle of a fleet a track', () => {
+  it('assigns a track to every vehicle of a fleet', () => {
     expect(new Set(seconds(4).map((index) => trackForVehicle(index).name)).size).toBe(4);
     expect(trackForVehicle(4)).toBe(trackForVehicle(0));
   });

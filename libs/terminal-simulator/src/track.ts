@@ -1,4 +1,4 @@
-/** Where a vehicle is and how it moves. */
+/** Position and movement of a vehicle. */
 export interface TrackPoint {
   latitudeDeg: number;
   longitudeDeg: number;
@@ -7,11 +7,11 @@ export interface TrackPoint {
   /** 0-359, north 0, clockwise. */
   directionDeg: number;
   isIgnitionOn: boolean;
-  /** Driven since the start of the track. */
+  /** Distance driven since the start of the track. */
   distanceM: number;
 }
 
-/** A drive as a function of time: the same elapsed time always gives the same point. */
+/** A drive as a function of time: the same elapsed time always returns the same point. */
 export interface Track {
   readonly name: string;
   at(elapsedMs: number): TrackPoint;
@@ -24,7 +24,7 @@ export interface Waypoint {
   altitudeM?: number;
   /** Speed on the way to the next waypoint. */
   cruiseKmh?: number;
-  /** Seconds to wait here, at a light for example. */
+  /** Seconds to wait here, for example at a light. */
   stopS?: number;
   /** Turns the ignition off while waiting. */
   parked?: boolean;
@@ -36,7 +36,7 @@ const toDegrees = (radian: number): number => (radian * 180) / Math.PI;
 
 type Coordinates = Pick<Waypoint, 'latitudeDeg' | 'longitudeDeg'>;
 
-/** Distance along the ground, good to a fraction of a percent at city size. */
+/** Returns the distance along the ground, accurate to a fraction of a percent at city size. */
 export function distanceM(from: Coordinates, to: Coordinates): number {
   const a =
     Math.sin(toRadians(to.latitudeDeg - from.latitudeDeg) / 2) ** 2 +
@@ -46,7 +46,7 @@ export function distanceM(from: Coordinates, to: Coordinates): number {
   return 2 * earthRadiusM * Math.asin(Math.sqrt(a));
 }
 
-/** Initial bearing from one place to another. */
+/** Returns the initial bearing from one point to another. */
 export function bearingDeg(from: Coordinates, to: Coordinates): number {
   const [latA, latB] = [toRadians(from.latitudeDeg), toRadians(to.latitudeDeg)];
   const dLon = toRadians(to.longitudeDeg - from.longitudeDeg);
@@ -55,7 +55,7 @@ export function bearingDeg(from: Coordinates, to: Coordinates): number {
   return (toDegrees(Math.atan2(y, x)) + 360) % 360;
 }
 
-/** Smallest angle between two headings. */
+/** Returns the smallest angle between two headings. */
 export function turnDeg(from: number, to: number): number {
   return Math.abs(((to - from + 540) % 360) - 180);
 }
@@ -66,7 +66,7 @@ interface Leg {
   lengthM: number;
   headingDeg: number;
   cruiseMs: number;
-  /** Speed at which its end can be passed: slow for a sharp turn, 0 for a stop. */
+  /** Speed at which the end of the leg can be passed: slow for a sharp turn, 0 for a stop. */
   endMs: number;
 }
 
@@ -104,7 +104,7 @@ function pointOnLeg(leg: Leg, doneM: number, speedMs: number, totalM: number): T
   };
 }
 
-/** Drives the loop once, a point each second. */
+/** Simulates one loop, with a point per second. */
 function simulateDrive(waypoints: readonly Waypoint[]): TrackPoint[] {
   const points: TrackPoint[] = [];
   let totalM = 0;
@@ -113,7 +113,7 @@ function simulateDrive(waypoints: readonly Waypoint[]): TrackPoint[] {
     let doneM = 0;
     while (doneM < leg.lengthM) {
       points.push(pointOnLeg(leg, doneM, speed, totalM + doneM));
-      // Brake so late that the corner is taken at its speed.
+      // Brakes so late that the corner is passed at its speed.
       const brakingLimit = Math.sqrt(leg.endMs ** 2 + 2 * braking * (leg.lengthM - doneM));
       speed = Math.max(1, Math.min(speed + acceleration * stepS, leg.cruiseMs, brakingLimit));
       doneM += speed * stepS;
@@ -127,7 +127,7 @@ function simulateDrive(waypoints: readonly Waypoint[]): TrackPoint[] {
   return points;
 }
 
-/** A drive round a list of waypoints that starts again at its end, with corners, lights and pauses. */
+/** Creates a drive around a list of waypoints that repeats forever, with corners, lights and pauses. */
 export function createLoopTrack(name: string, waypoints: readonly Waypoint[]): Track {
   if (waypoints.length < 2) throw new RangeError('a track needs at least two waypoints');
   const points = simulateDrive(waypoints);
@@ -153,7 +153,7 @@ export function createLoopTrack(name: string, waypoints: readonly Waypoint[]): T
   };
 }
 
-/** Straight on forever, at one speed. */
+/** Creates a drive straight on forever, at one speed. */
 export function createStraightTrack(
   start: Coordinates,
   options: { directionDeg?: number; speedKmh?: number } = {},
@@ -178,7 +178,7 @@ export function createStraightTrack(
   };
 }
 
-/** Standing still with the ignition off. */
+/** Creates a track that stands still with the ignition off. */
 export function createParkedTrack(coordinates: Coordinates): Track {
   const point: TrackPoint = {
     latitudeDeg: coordinates.latitudeDeg,

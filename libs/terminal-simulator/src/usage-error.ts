@@ -1,4 +1,4 @@
-/** The arguments make no sense; the message says why, and the command exits with 2. */
+/** The arguments are invalid; the message states the reason, and the command exits with code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -11,7 +11,7 @@ import { toCameraTime } from './camera-clock.ts';
 import type { ResolvedOptions } from './terminal-options.ts';
 import type { TrackPoint } from './track.ts';
 
-/** Vendor item that makes every report's body unique: a counter of 4 bytes. */
+/** Vendor item that makes the body of every report unique: a counter of 4 bytes. */
 const reportNumberItemId = 0xe1;
 
 const statusMasks = {
@@ -23,16 +23,16 @@ const statusMasks = {
   gps: 1 << 18,
   beiDou: 1 << 19,
 };
-/** Status bits 13-17 and the like that a test sets stay; these are computed. */
+/** Computed like `statusMasks`. Other bits that a test sets, such as 13-17, are preserved. */
 const moving2019Mask = 1 << 22;
 
-/** The vehicle around a terminal: where it is, its alarms, doors and odometer. */
+/** Vehicle of a terminal: its position, alarms, doors and odometer. */
 export class Vehicle {
   readonly alarms = new AlarmState();
-  /** Extra status bits to set in every report. */
+  /** Additional status bits of every report. */
   statusBits = 0;
   isDoorLocked = false;
-  /** Shown in item 0x2A while the terminal sleeps. */
+  /** Reported in item 0x2A while the terminal sleeps. */
   isAsleep = false;
   readonly #options: ResolvedOptions;
   readonly #startedAt = Date.now();
@@ -43,12 +43,12 @@ export class Vehicle {
     this.#odometerStartKm = 12_000 + (Number(options.phone.slice(-4)) % 5000);
   }
 
-  /** Where it is now. */
+  /** Current point on the track. */
   position(): TrackPoint {
     return this.#options.track.at(Date.now() - this.#startedAt + (this.#options.trackOffsetMs ?? 0));
   }
 
-  /** Current location as the fields of 0x0200; `extras` come behind the usual items. */
+  /** Returns the current location as the fields of 0x0200; `extras` follow the usual items. */
   location(items: readonly AdditionalItem[] = []): LocationReport & { time: string } {
     const point = this.position();
     return {
@@ -64,7 +64,7 @@ export class Vehicle {
     };
   }
 
-  /** A numbered report: body of 0x0200 and its device time. */
+  /** Creates a numbered report: body of 0x0200 and its device time. */
   createReport(number: number, items: readonly AdditionalItem[] = []): { body: Buffer; time: string; alarm: number } {
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(number, 0);

@@ -28,20 +28,20 @@ async function talking(on: MediaHarness = harness) {
   return { id, camera, close };
 }
 
-describe('G.711A sound', () => {
-  it('becomes AAC by one process, only while somebody listens', async () => {
+describe('G.711A audio', () => {
+  it('is transcoded to AAC by one process, only while a viewer listens', async () => {
     const { id, close } = await talking();
     await waitFor('the camera', async () => (await harness.findStream(id))?.videoFrames);
     const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
     await waitFor('pictures', () => silent.video.length > 10 && copied.audio.length > 10);
-    // What the test file before has ended may take a moment to be gone.
-    await waitFor('no process', async () => (await countFfmpegChildren()) === 0);
+    // Processes of the previous test file may take some time to exit.
+    await waitFor('all processes to exit', async () => (await countFfmpegChildren()) === 0);
 
     const first = await Player.open(harness.streamUrl(id));
-    await waitFor('sound', () => first.audio.length > 10);
+    await waitFor('audio', () => first.audio.length > 10);
     const second = await Player.open(harness.streamUrl(id));
-    await waitFor('sound for the second', () => second.audio.length > 10);
+    await waitFor('audio of the second viewer', () => second.audio.length > 10);
     await waitFor('one process', async () => (await countFfmpegChildren()) === 1);
     const streams = await probeStreams(first.flv);
     expect(streams.map((each) => each.codec_name).toSorted()).toEqual(['aac', 'h264']);
@@ -50,18 +50,18 @@ describe('G.711A sound', () => {
 
     for (const player of [first, second]) {
       const lastOf = (tags: readonly { timestampMs: number }[]): number => tags.at(-1)?.timestampMs ?? 0;
-      // ffmpeg may be late on a busy machine; sound that is at another place stays there.
-      await waitFor('sound and pictures together', () => Math.abs(lastOf(player.video) - lastOf(player.audio)) < 1_500);
+      // ffmpeg may be late on a busy machine, but misplaced audio would stay misplaced.
+      await waitFor('audio and video to align', () => Math.abs(lastOf(player.video) - lastOf(player.audio)) < 1_500);
       const times = player.audio.map((tag) => tag.timestampMs);
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       player.close();
     }
-    await waitFor('the process to be gone', async () => (await countFfmpegChildren()) === 0);
+    await waitFor('the process to exit', async () => (await countFfmpegChildren()) === 0);
     for (const player of [silent, copied]) player.close();
     close();
   });
 
-  it('passes as it is with audio=copy, and is left out with audio=none', async () => {
+  it('is copied with audio=copy and omitted with audio=none', async () => {
     const { id, close } = await talking();
     const copied = await Player.open(harness.streamUrl(id, { audio: 'copy' }));
     const silent = await Player.open(harness.streamUrl(id, { audio: 'none' }));
@@ -74,17 +74,17 @@ describe('G.711A sound', () => {
     close();
   });
 
-  it('goes on after the process was killed', async () => {
+  it('continues after its transcoder was killed', async () => {
     const { id, close } = await talking();
     const player = await Player.open(harness.streamUrl(id));
-    await waitFor('sound', () => player.audio.length > 5);
+    await waitFor('audio', () => player.audio.length > 5);
     const pid = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' })
       .split('\n')
       .find((line) => line.trim().endsWith('ffmpeg'));
     process.kill(Number.parseInt(pid ?? '', 10), 'SIGKILL');
     const audioCount = player.audio.length;
     const videoCountBefore = player.video.length;
-    await waitFor('sound after the restart', () => player.audio.length > audioCount + 20);
+    await waitFor('audio after the restart', () => player.audio.length > audioCount + 20);
     expect(player.video.length).toBeGreaterThan(videoCountBefore + 20);
     const times = player.audio.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
@@ -92,7 +92,7 @@ describe('G.711A sound', () => {
     close();
   });
 
-  it('is left out, and not announced, where there is no ffmpeg', async () => {
+  it('is omitted and not declared in the FLV header without ffmpeg', async () => {
     const path = '/nowhere/ffmpeg';
     expect(existsSync(path)).toBe(false);
     const without = await startHarness({ MEDIA_MAX_TRANSCODERS: '0' });
@@ -114,7 +114,7 @@ describe('AAC without ADTS', () => {
     frames = await createRawAac(audio.sampleRate, audio.channels);
   });
 
-  /** Streams a channel of a terminal with AAC, and plays it until there is sound. */
+  /** Streams a channel of a terminal with AAC audio and plays it until audio arrives. */
   async function watch(imei: string, channel: number, on: MediaHarness = harness): Promise<Player> {
     const id = { kind: 'live', imei, channel } as const;
     await requestStream(on.redis, id);
@@ -128,7 +128,7 @@ describe('AAC without ADTS', () => {
       sent += 1;
     }, 23);
     const player = await Player.open(on.streamUrl(id));
-    await waitFor('sound', () => player.audio.length > 30);
+    await waitFor('audio', () => player.audio.length > 30);
     clearInterval(sound);
     feed.stop();
     camera.close();
@@ -140,7 +140,7 @@ describe('AAC without ADTS', () => {
     (await probeStreams(flv)).find(({ codec_type: type }) => type === 'audio');
   const stereo = { codec_name: 'aac', sample_rate: '44100', channels: 2 };
 
-  it('has the rate and channels that the terminal reports, which it is queried for once', async () => {
+  it('uses the rate and channels reported by the terminal, which is queried once', async () => {
     const imei = randomImei();
     const gateway = fakeGateway(harness.bus, imei, async ({ command }) => {
       if (command.kind === 'queryAvAttributes') await saveTerminalAudio(harness.redis, imei, audio);
@@ -155,7 +155,7 @@ describe('AAC without ADTS', () => {
     await gateway.stop();
   });
 
-  it('has those of the setting for its model, whatever the terminal reports', async () => {
+  it('uses the configured format of the model instead of the one reported by the terminal', async () => {
     const configured = await startHarness({ MEDIA_AAC_FORMATS: 'OTHER=8000/1,CAM-44=44100/2' });
     const imei = randomImei();
     await saveTerminalModel(configured.redis, imei, 'CAM-44');
@@ -166,7 +166,7 @@ describe('AAC without ADTS', () => {
     await configured.stop();
   });
 
-  it('is queried for again with the next stream when the terminal was not connected', async () => {
+  it('queries the terminal with its next stream if it was not connected', async () => {
     const imei = randomImei();
     const before = await watch(imei, 1);
     expect(before.audio[0]?.body.toString('hex')).toBe('af001588');
@@ -177,7 +177,7 @@ describe('AAC without ADTS', () => {
     await gateway.stop();
   });
 
-  it('is taken for 8 kHz mono when the terminal does not reply, and is not queried again', async () => {
+  it('falls back to 8 kHz mono when the terminal does not respond, and does not query it again', async () => {
     const imei = randomImei();
     const gateway = fakeGateway(harness.bus, imei);
     for (const channel of [1, 2]) {
@@ -189,8 +189,8 @@ describe('AAC without ADTS', () => {
   });
 });
 
-describe('sound of an unknown codec', () => {
-  it('costs the sound and nothing else', async () => {
+describe('audio of an unknown codec', () => {
+  it('is omitted without affecting the video', async () => {
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);

@@ -25,13 +25,13 @@ jest.setTimeout(60_000);
 
 const directory = new URL('../../../../shared/protocol/jt1078-captures/', import.meta.url);
 const hasCaptures = existsSync(directory);
-if (!hasCaptures) console.log('captures of ../shared are not there: their tests are skipped');
+if (!hasCaptures) console.log('skipping the capture tests: no captures in ../shared');
 const captures = hasCaptures
   ? (JSON.parse(readFileSync(new URL('manifest.json', directory), 'utf8')) as { captures: Capture[] }).captures
   : [];
 const describeCaptures = hasCaptures ? describe : describe.skip;
 
-/** The packets of a capture, each with its header, as datagrams carry them. */
+/** Splits a capture into its packets, each with its header, as datagrams carry them. */
 function splitPackets(bytes: Buffer): Buffer[] {
   const lengths: number[] = [];
   const splitter = new PacketSplitter({
@@ -43,7 +43,7 @@ function splitPackets(bytes: Buffer): Buffer[] {
   return lengths.map((length) => bytes.subarray(at, (at += length)));
 }
 
-describeCaptures('captures of real devices, from the ingest port to FLV', () => {
+describeCaptures('captures of real devices', () => {
   let harness: MediaHarness;
   beforeAll(async () => {
     harness = await startHarness({ MEDIA_GRACE_MS: '800' });
@@ -51,38 +51,41 @@ describeCaptures('captures of real devices, from the ingest port to FLV', () => 
   afterAll(() => harness.stop());
 
   const cases = captures.flatMap((capture) => (['tcp', 'udp'] as const).map((way) => ({ ...capture, way })));
-  it.each(cases)('$file over $way plays as its manifest says', async ({ file, sim, channel, video, audio, way }) => {
-    const bytes = readFileSync(new URL(file, directory));
-    const id: StreamId = { kind: 'live', imei: sim.replace(/^0+/, ''), channel };
-    await requestStream(harness.redis, id);
-    const opening = Player.open(harness.streamUrl(id));
-    const packets = splitPackets(bytes);
-    const camera = way === 'tcp' ? new TcpCamera(harness.service.livePort) : new UdpCamera(harness.service.livePort);
-    // The rest comes much faster than in life: not before the viewer is there.
-    await camera.send(...packets.slice(0, 2));
-    await waitFor('the viewer', async () => (await harness.findStream(id))?.viewers === 1);
-    await camera.send(...packets.slice(2));
-    const player = await opening;
-    const frames = video.decoded_frames_from_first_keyframe;
-    await waitFor(`${frames} pictures`, () => player.video.length >= frames);
-    if (audio !== null) await waitFor('sound', () => player.audio.length > 2);
-    camera.close();
-    if (way === 'udp') player.close();
-    else await waitFor('the end of the response', () => player.ending === 'complete');
-    await waitFor('the claim to be given up', async () => {
-      if (way === 'udp') harness.bus.nc.publish(`media.${harness.podId}.control`, ended(id));
-      return (await harness.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
-    });
+  it.each(cases)(
+    'play $file over $way as described in its manifest',
+    async ({ file, sim, channel, video, audio, way }) => {
+      const bytes = readFileSync(new URL(file, directory));
+      const id: StreamId = { kind: 'live', imei: sim.replace(/^0+/, ''), channel };
+      await requestStream(harness.redis, id);
+      const opening = Player.open(harness.streamUrl(id));
+      const packets = splitPackets(bytes);
+      const camera = way === 'tcp' ? new TcpCamera(harness.service.livePort) : new UdpCamera(harness.service.livePort);
+      // The rest is sent much faster than real time, so the viewer must be connected first.
+      await camera.send(...packets.slice(0, 2));
+      await waitFor('the viewer', async () => (await harness.findStream(id))?.viewers === 1);
+      await camera.send(...packets.slice(2));
+      const player = await opening;
+      const frames = video.decoded_frames_from_first_keyframe;
+      await waitFor(`${frames} pictures`, () => player.video.length >= frames);
+      if (audio !== null) await waitFor('audio', () => player.audio.length > 2);
+      camera.close();
+      if (way === 'udp') player.close();
+      else await waitFor('the end of the response', () => player.ending === 'complete');
+      await waitFor('the claim to be released', async () => {
+        if (way === 'udp') harness.bus.nc.publish(`media.${harness.podId}.control`, ended(id));
+        return (await harness.redis.exists(`stream:live:${id.imei}:${id.channel}`)) === 0;
+      });
 
-    const streams = await probeStreams(player.flv);
-    const [pictures, sound] = [streams.find(isVideo), streams.find((stream) => !isVideo(stream))];
-    expect(pictures).toMatchObject({ codec_name: 'h264', width: video.width, height: video.height });
-    expect(Number(pictures?.nb_read_frames)).toBe(frames);
-    expect(sound?.codec_name).toBe(audio === null ? undefined : 'aac');
-    const lengthMs = video.last_timestamp - video.first_timestamp;
-    expect(Math.abs((player.video.at(-1)?.timestampMs ?? 0) - lengthMs)).toBeLessThanOrEqual(2);
-    expect(await decodeErrors(player.flv)).toBe('');
-  });
+      const streams = await probeStreams(player.flv);
+      const [pictures, sound] = [streams.find(isVideo), streams.find((stream) => !isVideo(stream))];
+      expect(pictures).toMatchObject({ codec_name: 'h264', width: video.width, height: video.height });
+      expect(Number(pictures?.nb_read_frames)).toBe(frames);
+      expect(sound?.codec_name).toBe(audio === null ? undefined : 'aac');
+      const lengthMs = video.last_timestamp - video.first_timestamp;
+      expect(Math.abs((player.video.at(-1)?.timestampMs ?? 0) - lengthMs)).toBeLessThanOrEqual(2);
+      expect(await decodeErrors(player.flv)).toBe('');
+    },
+  );
 });
 
 const isVideo = (stream: { codec_type: string }): boolean => stream.codec_type === 'video';

@@ -5,8 +5,8 @@ import { parseAacFormats } from './use-cases/aac-formats.ts';
 
 const secret = 'sixteen-characters-at-least';
 
-describe('settings', () => {
-  it('need the secret that URLs are signed with', () => {
+describe('media configuration', () => {
+  it('requires the secret that signs URLs', () => {
     expect(() => loadConfig({})).toThrow('MEDIA_SIGNING_SECRET is required');
     expect(() => loadConfig({ MEDIA_SIGNING_SECRET: 'short' })).toThrow('MEDIA_SIGNING_SECRET');
     expect(loadConfig({ MEDIA_SIGNING_SECRET: secret })).toMatchObject({
@@ -18,7 +18,7 @@ describe('settings', () => {
     });
   });
 
-  it('accept unsolicited cameras for benchmarks, never in production', () => {
+  it('allows unsolicited cameras for benchmarks, but not in production', () => {
     const env = { MEDIA_ACCEPT_UNSOLICITED: 'true' };
     expect(loadConfig(env).MEDIA_ACCEPT_UNSOLICITED).toBe(true);
     expect(() => loadConfig({ ...env, MEDIA_SIGNING_SECRET: secret, NODE_ENV: 'production' })).toThrow(
@@ -26,7 +26,7 @@ describe('settings', () => {
     );
   });
 
-  it('take forms of AAC by model or number, and refuse what AAC does not have', () => {
+  it('parses AAC formats by model or number and rejects values that AAC does not support', () => {
     const load = (MEDIA_AAC_FORMATS: string) => loadConfig({ MEDIA_SIGNING_SECRET: secret, MEDIA_AAC_FORMATS });
     const text = 'CAM 4G=44100/2,013800138000=48000/1,00000000013800138001=8000/1';
     expect([...parseAacFormats(load(text).MEDIA_AAC_FORMATS)]).toEqual([
@@ -39,7 +39,7 @@ describe('settings', () => {
       expect(() => load(wrong)).toThrow('MEDIA_AAC_FORMATS');
   });
 
-  it('stand in the README, each with its default', () => {
+  it('matches the settings and defaults of the README', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
     const missing = Object.entries(schema).filter(([name, variable]) => {
       const line = readme.split('\n').findLast((each) => each.includes(`\`${name}\``)) ?? '';

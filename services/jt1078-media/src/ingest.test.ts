@@ -21,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Bytes of chance, the same each time: behind the four of a packet's beginning, some in a thousand others would pass for a header and swallow what follows. */
+/**
+ * Returns reproducible pseudo-random bytes. After the four-byte start code, a few in a thousand other sequences would
+ * be taken for a header and swallow the following data.
+ */
 function noise(bytes: number): Buffer {
   let state = 1;
   const next = (): number => {
@@ -38,18 +41,18 @@ const firstFrames = (testCamera: TestCamera, count: number): Buffer[] =>
     return packets;
   });
 
-describe('a camera that nobody asked for', () => {
-  it('is closed within a second of its first packet, and never seen', async () => {
+describe('unsolicited camera', () => {
+  it('is disconnected within a second of its first packet and never listed', async () => {
     const id = { kind: 'live', imei: randomImei(), channel: 1 } as const;
     const tookMs: number[] = [];
     for (let times = 0; times < 3; times += 1) {
       const camera = new TcpCamera(harness.service.livePort);
       const sentAtMs = performance.now();
       await camera.send(...firstFrames(new TestCamera(id), 3));
-      await waitFor('the connection to be closed', () => camera.isClosed);
+      await waitFor('the connection to close', () => camera.isClosed);
       tookMs.push((camera.closedAtMs ?? Number.POSITIVE_INFINITY) - sentAtMs);
     }
-    // The best of three: a busy machine may pause any one of them.
+    // Best of three attempts, as a busy machine may delay any of them.
     expect(Math.min(...tookMs)).toBeLessThan(1_000);
     expect(await fetchStatus(harness.streamUrl(id))).toEqual({
       status: 404,
@@ -58,23 +61,23 @@ describe('a camera that nobody asked for', () => {
     expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
   });
 
-  it('is not let in by a request for playback, nor over UDP', async () => {
+  it('is not admitted by a playback request or over UDP', async () => {
     const id = await harness.requestStream({ kind: 'history' });
     const camera = new UdpCamera(harness.service.livePort);
     await camera.send(...firstFrames(new TestCamera(id), 3));
     const tcp = new TcpCamera(harness.service.livePort);
     await tcp.send(...firstFrames(new TestCamera(id), 3));
-    await waitFor('the connection to be closed', () => tcp.isClosed);
+    await waitFor('the connection to close', () => tcp.isClosed);
     expect(await harness.findStream({ ...id, kind: 'live' })).toBeUndefined();
     expect(await harness.redis.exists(`stream-request:history:${id.imei}:1`)).toBe(1);
     camera.close();
   });
 
-  it('closes a connection that says nothing, and one that speaks something else', async () => {
+  it('is disconnected when it sends nothing or another protocol', async () => {
     const silent = new TcpCamera(harness.service.livePort);
     const noisy = new TcpCamera(harness.service.livePort);
     await noisy.send(noise(100_000));
-    await waitFor('both connections to be closed', () => silent.isClosed && noisy.isClosed);
+    await waitFor('both connections to close', () => silent.isClosed && noisy.isClosed);
     expect(await fetchStatus(`http://127.0.0.1:${harness.service.httpPort}/livez`)).toEqual({
       status: 200,
       body: null,
@@ -82,8 +85,8 @@ describe('a camera that nobody asked for', () => {
   });
 });
 
-describe('what a camera may send', () => {
-  it('garbage between packets costs at most the frames it stands in', async () => {
+describe('camera input', () => {
+  it('loses at most the frames that contain garbage', async () => {
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);
@@ -97,7 +100,7 @@ describe('what a camera may send', () => {
     player.close();
   });
 
-  it('10-byte SIMs are the same terminals', async () => {
+  it('with 10-byte SIMs belongs to the same terminals', async () => {
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id, { simDigits: 20 });
@@ -109,7 +112,7 @@ describe('what a camera may send', () => {
     player.close();
   });
 
-  it('datagrams that overtake each other are put in order, lost ones cost their frames until the next key frame', async () => {
+  it('reorders datagrams, and drops frames after a loss until the next key frame', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const camera = new UdpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);
@@ -125,14 +128,14 @@ describe('what a camera may send', () => {
     });
     const lost = rest.splice(1, 1);
     await camera.send(...rest);
-    await waitFor('the loss to be noticed', async () => (await harness.findStream(id))?.lostPackets === lost.length);
+    await waitFor('the loss to be counted', async () => (await harness.findStream(id))?.lostPackets === lost.length);
     await waitFor('the next group of pictures', () => player.video.length === 50);
     expect(await decodeErrors(player.flv)).toBe('');
     camera.close();
     player.close();
   });
 
-  it('drops packets that come twice over TCP, at once or after a few others', async () => {
+  it('drops packets repeated over TCP, immediately or after a few others', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const camera = new TcpCamera(harness.service.livePort);
     const packets = firstFrames(new TestCamera(id), 25);
@@ -148,7 +151,7 @@ describe('what a camera may send', () => {
     player.close();
   });
 
-  it('several channels on one connection are several streams', async () => {
+  it('with several channels on one connection becomes several streams', async () => {
     const first = await harness.requestStream({ channel: 1 });
     const second = { ...first, channel: 2 };
     await requestStream(harness.redis, second);
@@ -164,14 +167,14 @@ describe('what a camera may send', () => {
     const players = await Promise.all(
       [first, second].map((id) => Player.open(harness.streamUrl(id, { audio: 'none' }))),
     );
-    await waitFor('pictures of both', () => players.every((player) => player.video.length >= 25));
+    await waitFor('pictures of both streams', () => players.every((player) => player.video.length >= 25));
     const [firstUnit] = card;
     if (firstUnit === undefined) throw new Error('the test card is empty');
-    // A third one that nobody asked for does not disturb them.
+    // An unsolicited third channel does not affect them.
     await camera.send(...new TestCamera({ ...first, channel: 3 }).createVideoPackets(firstUnit));
     const videoCount = players.map((player) => player.video.length);
     for (const unit of card.slice(50)) await sendBoth(unit);
-    await waitFor('more pictures of both', () =>
+    await waitFor('more pictures of both streams', () =>
       players.every((player, i) => player.video.length === 25 + (videoCount[i] ?? 0)),
     );
     expect(camera.isClosed).toBe(false);
@@ -179,7 +182,7 @@ describe('what a camera may send', () => {
     for (const player of players) player.close();
   });
 
-  it('H.265 comes as enhanced tags, or as codec id 12 with hevc=legacy', async () => {
+  it('in H.265 becomes enhanced tags, or codec id 12 with hevc=legacy', async () => {
     const hevc = await createTestCard({ seconds: 2, codec: 'h265' });
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
@@ -203,7 +206,7 @@ describe('what a camera may send', () => {
     camera.close();
   });
 
-  it('another resolution in mid-stream comes with a new sequence header', async () => {
+  it('with a new resolution in mid-stream gets a new sequence header', async () => {
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);
@@ -225,8 +228,8 @@ describe('what a camera may send', () => {
   });
 });
 
-describe('a camera that reconnects', () => {
-  it('goes on for the viewers it had: same response, new sequence header, clock continues', async () => {
+describe('reconnecting camera', () => {
+  it('continues for its viewers with the same response, a new sequence header and a continuous clock', async () => {
     const id = await harness.requestStream();
     const first = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);
@@ -238,7 +241,7 @@ describe('a camera that reconnects', () => {
     const shownBefore = player.video.length;
 
     const second = new TcpCamera(harness.service.livePort);
-    // The terminal has started its clock and its counter again.
+    // The terminal has restarted its clock and its counter.
     const after = startStreaming(second, new TestCamera(id), card);
     await waitFor('pictures of the new connection', () => player.video.length > shownBefore + 30);
     after.stop();
@@ -259,7 +262,7 @@ describe('a camera that reconnects', () => {
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const second = new UdpCamera(harness.service.livePort);
     await second.send(...firstFrames(new TestCamera(id), 25));
-    await waitFor('the old connection to be closed', () => first.isClosed);
+    await waitFor('the old connection to close', () => first.isClosed);
     expect(await harness.findStream(id)).toMatchObject({ transport: 'udp', reconnects: 1 });
     expect(player.ending).toBeNull();
     before.stop();
@@ -267,7 +270,7 @@ describe('a camera that reconnects', () => {
     player.close();
   });
 
-  it('ends its viewers when it stays away', async () => {
+  it('ends its viewers when it does not return', async () => {
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
     await camera.send(...firstFrames(new TestCamera(id), 25));
@@ -278,7 +281,7 @@ describe('a camera that reconnects', () => {
     expect(await harness.redis.exists(`stream:live:${id.imei}:1`)).toBe(0);
   });
 
-  it('on another pod ends the stream here, whose claim is left alone', async () => {
+  it('on another pod ends the stream here without touching the new claim', async () => {
     const other = await startService({ POD_ID: `${harness.podId}-b` });
     const id = await harness.requestStream();
     const camera = new TcpCamera(harness.service.livePort);
@@ -286,8 +289,8 @@ describe('a camera that reconnects', () => {
     const player = await Player.open(harness.streamUrl(id, { audio: 'none' }));
     const elsewhere = new TcpCamera(other.livePort);
     const otherFeed = startStreaming(elsewhere, new TestCamera(id), card);
-    await waitFor('the response here to end', () => player.ending === 'complete');
-    await waitFor('the camera here to be closed', () => camera.isClosed);
+    await waitFor('the end of the response here', () => player.ending === 'complete');
+    await waitFor('the connection here to close', () => camera.isClosed);
     const claim = JSON.parse((await harness.redis.get(`stream:live:${id.imei}:1`)) ?? '{}') as { url: string };
     expect(claim.url).toBe(`http://127.0.0.1:${other.httpPort}`);
     expect(elsewhere.isClosed).toBe(false);

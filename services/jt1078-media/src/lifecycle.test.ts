@@ -12,7 +12,7 @@ let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
   card = await createTestCard();
-  // Longer than a busy machine pauses.
+  // Longer than the stalls of a busy machine.
   harness = await startHarness({ MEDIA_IDLE_STOP_MS: '6000', MEDIA_DATA_TIMEOUT_MS: '5000' });
 });
 afterAll(() => harness.stop());
@@ -36,15 +36,15 @@ async function running(kind: 'live' | 'history' = 'live') {
   return { id, camera, voice: testCamera, feed, close };
 }
 
-describe('the idle stop', () => {
-  it('tells the camera 0x9102 after the last viewer has left, closes it and gives up the claim', async () => {
+describe('idle stop', () => {
+  it('sends 0x9102 after the last viewer has left, closes the connection and releases the claim', async () => {
     const { id, camera, feed } = await running();
     const gateway = fakeGateway(harness.bus, id.imei);
     await harness.bus.nc.flush();
     const player = await Player.open(harness.streamUrl(id));
-    // Longer than the idle time: a watched stream goes on.
+    // Longer than the idle timeout: a watched stream continues.
     const joinedAtMs = performance.now();
-    await waitFor('a while', () => performance.now() - joinedAtMs > 7_000);
+    await waitFor('the idle timeout', () => performance.now() - joinedAtMs > 7_000);
     const videoCountBefore = player.video.length;
     await waitFor('pictures', () => player.video.length > videoCountBefore + 20);
     expect(gateway.commands).toEqual([]);
@@ -59,35 +59,35 @@ describe('the idle stop', () => {
       closeType: 0,
       streamType: 0,
     });
-    await waitFor('the claim to be given up', async () => (await readClaim(id)) === null);
-    // The terminal may close the connection by itself: it gets the time for it.
+    await waitFor('the claim to be released', async () => (await readClaim(id)) === null);
+    // The terminal gets time to close the connection by itself.
     expect(camera.isClosed).toBe(false);
-    await waitFor('the connection to be closed', () => camera.isClosed);
+    await waitFor('the connection to close', () => camera.isClosed);
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 404 });
     expect(gateway.commands).toHaveLength(1);
     feed.stop();
     await gateway.stop();
   });
 
-  it('does not come when a viewer joins again in time', async () => {
+  it('is cancelled when a viewer joins in time', async () => {
     const { id, close } = await running();
     const gateway = fakeGateway(harness.bus, id.imei);
     await harness.bus.nc.flush();
     const beganAtMs = performance.now();
-    // Longer than the idle time, but never for as long without a viewer.
+    // Longer than the idle timeout in total, but with shorter gaps between viewers.
     while (performance.now() - beganAtMs < 8_000) {
       const player = await Player.open(harness.streamUrl(id));
       await waitFor('pictures', () => player.video.length > 20);
       player.close();
       const leftAtMs = performance.now();
-      await waitFor('a moment', () => performance.now() - leftAtMs > 1_500);
+      await waitFor('the time between viewers', () => performance.now() - leftAtMs > 1_500);
     }
     expect(gateway.commands).toEqual([]);
     close();
     await gateway.stop();
   });
 
-  it('ends a stream that nobody ever watched, and a recording by 0x9202', async () => {
+  it('ends a stream that was never watched, and a recording by 0x9202', async () => {
     const live = await running();
     const recording = await running('history');
     const gateways = [live, recording].map(({ id }) => fakeGateway(harness.bus, id.imei));
@@ -99,12 +99,12 @@ describe('the idle stop', () => {
   });
 });
 
-describe('a camera that said yes and did not come', () => {
-  it('is told to stop once its first packet is overdue', async () => {
+describe('camera that acknowledged a request but did not connect', () => {
+  it('receives a stop command once its first packet is overdue', async () => {
     const id = await harness.requestStream({ channel: 3 });
     const gateway = fakeGateway(harness.bus, id.imei);
     await harness.bus.nc.flush();
-    // 30 seconds have passed.
+    // Simulates the end of the 30 seconds.
     await harness.redis.zAdd('stream-requests:due', { score: Date.now() - 1, value: `live:${id.imei}:3` });
     await waitFor('the command', () => gateway.commands.length > 0);
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', channel: 3, control: 0 });
@@ -113,38 +113,38 @@ describe('a camera that said yes and did not come', () => {
   });
 });
 
-describe('what a partner does to a camera', () => {
-  it('ended: finishes the responses, gives up the claim, closes the camera without telling it again', async () => {
+describe('media control event', () => {
+  it('ended finishes the responses, releases the claim and closes the connection without a command', async () => {
     const { id, camera, feed } = await running();
     const gateway = fakeGateway(harness.bus, id.imei);
     const player = await Player.open(harness.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 5);
     publishControl(id, 'ended');
     await waitFor('the end of the response', () => player.ending === 'complete');
-    await waitFor('the connection to be closed', () => camera.isClosed);
+    await waitFor('the connection to close', () => camera.isClosed);
     expect(await readClaim(id)).toBeNull();
     expect(gateway.commands).toEqual([]);
     feed.stop();
     await gateway.stop();
   });
 
-  it('paused: no data is no fault, until it goes on', async () => {
+  it('paused suspends the data timeout until resumed', async () => {
     const { id, feed, camera } = await running();
     const player = await Player.open(harness.streamUrl(id));
     publishControl(id, 'paused');
     await waitFor('the pause', async () => (await harness.findStream(id))?.isPaused);
     feed.stop();
     const pausedAtMs = performance.now();
-    // Twice the data time.
-    await waitFor('a while', () => performance.now() - pausedAtMs > 10_000);
+    // Twice the data timeout.
+    await waitFor('twice the data timeout', () => performance.now() - pausedAtMs > 10_000);
     expect(player.ending).toBeNull();
     publishControl(id, 'resumed');
-    await waitFor('the end, as still nothing comes', () => player.ending === 'complete');
+    await waitFor('the end after the data timeout', () => player.ending === 'complete');
     expect(await readClaim(id)).toBeNull();
     camera.close();
   });
 
-  it('restarted: a seek lets the clock go on', async () => {
+  it('restarted continues the clock after a seek', async () => {
     const { id, voice: testCamera, close } = await running('history');
     const player = await Player.open(harness.streamUrl(id));
     await waitFor('pictures', () => player.video.length > 30);
@@ -160,8 +160,8 @@ describe('what a partner does to a camera', () => {
   });
 });
 
-describe('a stop of the service', () => {
-  it('ends the responses, gives up the claims, tells the cameras and frees the ports', async () => {
+describe('service shutdown', () => {
+  it('ends the responses, releases the claims, stops the cameras and frees the ports', async () => {
     const ownHarness = await startHarness();
     const streamId = await ownHarness.requestStream();
     const gateway = fakeGateway(harness.bus, streamId.imei);
@@ -169,12 +169,12 @@ describe('a stop of the service', () => {
     const camera = new TcpCamera(ownHarness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(streamId), card, { sound: true });
     const player = await Player.open(ownHarness.streamUrl(streamId));
-    await waitFor('sound', () => player.audio.length > 2);
+    await waitFor('audio', () => player.audio.length > 2);
     const { httpPort, livePort } = ownHarness.service;
     const { redis } = harness;
     await ownHarness.stop();
     await waitFor('the end of the response', () => player.ending === 'complete');
-    await waitFor('the camera to be closed', () => camera.isClosed);
+    await waitFor('the camera connection to close', () => camera.isClosed);
     expect(await redis.exists(`stream:live:${streamId.imei}:1`)).toBe(0);
     await waitFor('the stop command', () => gateway.commands.length > 0);
     expect(gateway.commands[0]?.command).toMatchObject({ kind: 'controlLive', control: 0 });

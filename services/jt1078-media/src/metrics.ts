@@ -14,13 +14,13 @@ type TotalName =
   | 'reconnects';
 
 const totalDefinitions: Readonly<Record<TotalName, [name: string, help: string]>> = {
-  packets: ['media_packets_total', 'JT/T 1078 packets taken'],
-  bytes: ['media_received_bytes_total', 'bytes of JT/T 1078 packets taken'],
-  lostPackets: ['media_lost_packets_total', 'packets missing by their sequence'],
-  repeatedPackets: ['media_repeated_packets_total', 'packets dropped because they had come before'],
+  packets: ['media_packets_total', 'JT/T 1078 packets received'],
+  bytes: ['media_received_bytes_total', 'bytes of JT/T 1078 packets received'],
+  lostPackets: ['media_lost_packets_total', 'packets missing from the sequence'],
+  repeatedPackets: ['media_repeated_packets_total', 'packets dropped as duplicates'],
   brokenFrames: ['media_broken_frames_total', 'frames dropped because a part was missing'],
-  droppedTags: ['media_dropped_frames_total', 'frames that slow viewers did not get'],
-  reconnects: ['media_camera_reconnects_total', 'connections that took a running stream over'],
+  droppedTags: ['media_dropped_frames_total', 'frames dropped for slow viewers'],
+  reconnects: ['media_camera_reconnects_total', 'connections that took over a running stream'],
 };
 
 const streamGauges: readonly [name: string, help: string, read: (stream: MediaStream) => number | null][] = [
@@ -31,7 +31,7 @@ const streamGauges: readonly [name: string, help: string, read: (stream: MediaSt
   ['media_stream_viewers', 'viewers of a running stream', ({ viewers }) => viewers.size],
   [
     'media_stream_dropped_frames',
-    'frames that viewers of a running stream did not get',
+    'frames dropped for slow viewers of a running stream',
     ({ droppedTags }) => droppedTags,
   ],
   [
@@ -42,7 +42,10 @@ const streamGauges: readonly [name: string, help: string, read: (stream: MediaSt
   ],
 ];
 
-/** The metrics of one service instance. They are read from the streams when asked for; a stream's labels go with it. */
+/**
+ * Creates the metrics of one service instance. They are read from the streams on each scrape, and the labels of a
+ * stream disappear with it.
+ */
 export function createMediaMetrics(sources: {
   readonly registry: StreamRegistry;
   readonly transcoders: Transcoders;
@@ -57,11 +60,7 @@ export function createMediaMetrics(sources: {
       return sum;
     });
   registerTotal('media_connections_total', 'camera connections and UDP peers', () => ingest.connections);
-  registerTotal(
-    'media_unsolicited_streams_total',
-    'streams refused because nobody had asked',
-    () => ingest.unsolicited,
-  );
+  registerTotal('media_unsolicited_streams_total', 'unsolicited streams that were refused', () => ingest.unsolicited);
   registerGauge('media_streams', 'running streams', () => registry.size);
   registerGauge('media_viewers', 'viewers of running streams', () => {
     let viewers = 0;

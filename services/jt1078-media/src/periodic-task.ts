@@ -1,4 +1,4 @@
-/** Repeats a task; a run that takes longer than the period is not overtaken. Answers how to stop, which waits for a run under way. */
+/** Repeats a task without overlapping runs. Returns a function that stops it and waits for a run in progress. */
 export function startPeriodicTask(
   intervalMs: number,
   task: () => Promise<void> | void,

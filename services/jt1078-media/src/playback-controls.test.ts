@@ -7,17 +7,20 @@ import { createTestCard, TcpCamera, TestCamera } from './testing/camera.ts';
 import { type MediaHarness, randomImei, requestStream, startHarness, waitFor } from './testing/harness.ts';
 import { decodeErrors, fetchStatus, isKeyFrame, Player } from './testing/player.ts';
 
-// Real servers on a machine that may be busy.
+// Real servers, on a machine that may be busy.
 jest.setTimeout(60_000);
 
-/** A step of the camera's clock that is ahead of real time by no more than this is a pause and no seek (decision 0006). */
+/**
+ * A forward step of the camera's clock that exceeds real time by less than this counts as a pause, not as a seek
+ * (decision 0006).
+ */
 const unnoticedMs = 250;
 
-/** A clock by arrival stands for as long as a busy machine lets pictures wait. */
+/** With a clock by arrival, a busy machine may delay pictures for this long. */
 const busyMs = 4_000;
 
 let harness: MediaHarness;
-/** Three seconds, a key frame each second. */
+/** Three seconds with a key frame each second. */
 let card: AccessUnit[];
 beforeAll(async () => {
   card = await createTestCard();
@@ -27,7 +30,9 @@ afterAll(() => harness.stop());
 
 type Control = { change: 'ended' | 'paused' | 'resumed' | 'restarting' | 'restarted'; pace?: 'device' | 'arrival' };
 
-/** Tells the pod, and waits until it has heard: one connection's messages stay in order. */
+/**
+ * Publishes control events to the pod and waits until it has received them; messages of one connection stay in order.
+ */
 async function control(id: StreamId, ...changes: Control[]): Promise<void> {
   for (const change of changes)
     publish(harness.bus, mediaControl, { ...id, ...change }, mediaControlSubject(harness.podId));
@@ -37,7 +42,7 @@ async function control(id: StreamId, ...changes: Control[]): Promise<void> {
 /** 40 ms of G.711A. */
 const quietTone = Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => ((i * 7) % 32) ^ 0xd5));
 
-/** A recording that plays to one viewer. */
+/** Recording that plays to one viewer. */
 class Playback {
   readonly id: StreamId;
   readonly camera = new TcpCamera(harness.service.historyPort);
@@ -64,11 +69,11 @@ class Playback {
   }
 
   get player(): Player {
-    if (this.#player === undefined) throw new Error('nobody watches');
+    if (this.#player === undefined) throw new Error('the playback has no viewer');
     return this.#player;
   }
 
-  /** Sends pictures, each `stepMs` of recorded time and `everyMs` of real time after the one before. */
+  /** Sends pictures, each `stepMs` of recorded time and `everyMs` of real time after the previous one. */
   async send(units: readonly AccessUnit[], { stepMs = 40, everyMs = 0, sound = false } = {}): Promise<void> {
     for (const unit of units) {
       if (sound) await this.camera.send(this.voice.createAudioPacket(quietTone, PayloadType.G711A));
@@ -79,12 +84,15 @@ class Playback {
     }
   }
 
-  /** Waits until the viewer has as many pictures as were sent, less those that are lost. */
+  /** Waits until the viewer has received all sent pictures except the lost ones. */
   async arrive(lost = 0): Promise<void> {
     await waitFor(`${this.sent - lost} pictures`, () => this.player.video.length === this.sent - lost);
   }
 
-  /** Closes the camera's side; the viewer's clock must never have stood, leapt or gone back. Answers what ffmpeg complains about. */
+  /**
+   * Closes the camera's connection and checks that the viewer's clock never stood still, leapt or went back. Returns
+   * the errors of ffmpeg.
+   */
   async finish({ lost = 0, maxStepMs = 100 } = {}): Promise<string> {
     this.camera.close();
     await waitFor('the end of the response', () => this.player.ending === 'complete');
@@ -102,37 +110,37 @@ const getSteps = ({ video }: Player): number[] =>
 const spanMs = ({ video }: Player, from: number): number =>
   (video.at(-1)?.timestampMs ?? 0) - (video[from]?.timestampMs ?? 0);
 
-describe('a seek', () => {
+describe('playback seek', () => {
   it.each([
-    ['an hour on', 3_600_000],
-    ['two seconds on', 2_000],
+    ['an hour forward', 3_600_000],
+    ['two seconds forward', 2_000],
     ['half a second back', -500],
     ['an hour back', -3_600_000],
-  ])('%s goes on without a hole, whether the frames or the answer come first', async (_what, byMs) => {
+  ])('%s leaves no gap, whether the frames or the response arrive first', async (_what, byMs) => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'restarting' });
     playback.voice.timestampMs += byMs;
     await playback.send(card.slice(0, 50));
     await playback.arrive();
-    // Its answer comes after the frames: no picture may be lost by it.
+    // The response arrives after the frames, which must not lose a picture.
     await control(playback.id, { change: 'restarted' });
     const beforeMs = performance.now();
     await playback.send(card.slice(50));
     await playback.arrive();
-    // And before them.
+    // The response arrives before the frames.
     await control(playback.id, { change: 'restarting' }, { change: 'restarted' });
     playback.voice.timestampMs -= byMs;
     await playback.send(card.slice(0, 1));
     await playback.arrive();
     const pauseMs = performance.now() - beforeMs;
     await playback.send(card.slice(1));
-    // Half a second on is no seek where the machine itself paused for about as long: then, and only then, it shows as the pause that it was.
+    // Half a second forward is no seek if the machine stalled for about as long. Only then may it appear as a pause.
     const isPause = Math.abs(byMs) <= pauseMs + unnoticedMs;
     expect(await playback.finish(isPause ? { maxStepMs: Math.abs(byMs) + 100 } : {})).toBe('');
   });
 
-  it('keeps sound and picture together', async () => {
+  it('keeps audio and video in sync', async () => {
     const playback = await Playback.watched({ dataType: 0, audio: 'aac' });
     for (let round = 0; round < 4; round += 1) {
       await playback.send(card, { everyMs: 15, sound: true });
@@ -144,18 +152,18 @@ describe('a seek', () => {
     await playback.arrive();
     const { player } = playback;
     const lastPictureMs = player.video.at(-1)?.timestampMs ?? 0;
-    // The transcoder holds a little back.
-    await waitFor('the sound', () => (player.audio.at(-1)?.timestampMs ?? 0) > lastPictureMs - 400);
+    // The transcoder retains some audio.
+    await waitFor('the audio', () => (player.audio.at(-1)?.timestampMs ?? 0) > lastPictureMs - 400);
     const times = player.audio.map((tag) => tag.timestampMs);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    // 1024 samples of 16 kHz are 64 ms; between two places may be a little silence.
+    // 1024 samples at 16 kHz are 64 ms. A short silence is allowed between two positions.
     expect(Math.max(...steps)).toBeLessThan(400);
     expect(times.at(-1)).toBeLessThan(lastPictureMs + 400);
     expect(await playback.finish()).toBe('');
   });
 
-  it('whose camera does not begin with a key frame shows no torn pictures', async () => {
+  it('omits pictures that depend on a missing key frame', async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'restarting' }, { change: 'restarted' });
@@ -163,11 +171,11 @@ describe('a seek', () => {
     const [first, second] = [card.slice(13, 25), card.slice(25)];
     await playback.send(first);
     await playback.send(second);
-    // The pictures that are left out take their time all the same: the next one came that much later.
+    // The omitted pictures still take their time: the next one follows that much later.
     expect(await playback.finish({ lost: first.length, maxStepMs: (first.length + 2) * 40 })).toBe('');
   });
 
-  it('that the camera refuses changes nothing', async () => {
+  it('refused by the camera has no effect', async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'restarting' });
@@ -176,7 +184,7 @@ describe('a seek', () => {
     expect(getSteps(playback.player).every((step) => step === 40)).toBe(true);
   });
 
-  it('that nobody watches is where the first viewer begins', async () => {
+  it('without viewers lets the first viewer begin at the new position', async () => {
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const playback = new Playback(id);
     await playback.send(card);
@@ -184,7 +192,10 @@ describe('a seek', () => {
     await control(id, { change: 'restarting' }, { change: 'restarted' });
     playback.voice.timestampMs += 600_000;
     await playback.send(card.slice(0, 25));
-    await waitFor('the sought pictures', async () => (await harness.findStream(id))?.videoFrames === card.length + 25);
+    await waitFor(
+      'the pictures after the seek',
+      async () => (await harness.findStream(id))?.videoFrames === card.length + 25,
+    );
     const player = await Player.open(harness.streamUrl(id));
     playback.camera.close();
     await waitFor('the end', () => player.ending === 'complete');
@@ -193,8 +204,8 @@ describe('a seek', () => {
   });
 });
 
-describe('another speed', () => {
-  it('shows what comes when it comes, and normal speed is by the camera’s clock again', async () => {
+describe('playback speed', () => {
+  it("other than normal follows arrival times; normal speed follows the camera's clock again", async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await playback.arrive();
@@ -214,14 +225,14 @@ describe('another speed', () => {
     const normalAt = playback.sent;
     await control(playback.id, { change: 'restarting', pace: 'device' }, { change: 'resumed' });
     await control(playback.id, { change: 'restarted', pace: 'device' });
-    // As fast as the network takes it: the camera's clock counts.
+    // Sent at network speed: the camera's clock applies.
     await playback.send(card);
     await playback.arrive();
     expect(spanMs(playback.player, normalAt)).toBe((card.length - 1) * 40);
     expect(await playback.finish({ maxStepMs: busyMs })).toBe('');
   });
 
-  it('backwards goes forward for the viewer, at the pace of arrival', async () => {
+  it("backwards advances the viewer's clock at the pace of arrival", async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await playback.arrive();
@@ -242,7 +253,7 @@ describe('another speed', () => {
     expect(await playback.finish({ maxStepMs: busyMs })).toBe('');
   });
 
-  it('from the beginning counts by arrival', async () => {
+  it('set in the request follows arrival times from the beginning', async () => {
     const playback = await Playback.watched({ pace: 'arrival' });
     const startedMs = performance.now();
     await playback.send(card.slice(1), { everyMs: 10 });
@@ -253,8 +264,8 @@ describe('another speed', () => {
   });
 });
 
-describe('a pause', () => {
-  it('may be longer than a stream may be silent, and leaves no hole', async () => {
+describe('playback pause', () => {
+  it('may exceed the data timeout and leaves no gap', async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await control(playback.id, { change: 'paused' });
@@ -263,7 +274,7 @@ describe('a pause', () => {
     await waitFor('a long silence', () => performance.now() - pausedAtMs > 2_500);
     expect(await harness.findStream(playback.id)).toBeDefined();
     await control(playback.id, { change: 'restarting', pace: 'device' });
-    // As cameras do, from the key frame before the place where it was paused.
+    // As cameras do: from the key frame before the paused position.
     playback.voice.timestampMs -= 1_000;
     await playback.send(card.slice(25));
     await control(playback.id, { change: 'resumed' }, { change: 'restarted', pace: 'device' });
@@ -272,14 +283,14 @@ describe('a pause', () => {
   });
 });
 
-describe('a stop', () => {
-  it('ends the response cleanly, and the stream is gone', async () => {
+describe('playback stop', () => {
+  it('ends the response cleanly and removes the stream', async () => {
     const playback = await Playback.watched();
     await playback.send(card.slice(1));
     await playback.arrive();
     await control(playback.id, { change: 'ended' });
     await waitFor('the end of the response', () => playback.player.ending === 'complete');
     expect(await fetchStatus(harness.streamUrl(playback.id))).toMatchObject({ status: 404 });
-    await waitFor('the camera to be closed', () => playback.camera.isClosed);
+    await waitFor('the camera connection to close', () => playback.camera.isClosed);
   });
 });

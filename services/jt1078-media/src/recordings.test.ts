@@ -17,8 +17,8 @@ afterAll(() => harness.stop());
 
 const readClaim = (id: StreamId) => harness.redis.get(`stream:${id.kind}:${id.imei}:${id.channel}`);
 
-describe('a recording', () => {
-  it('reaches its viewer whole, ends with the last chunk, and is gone then', async () => {
+describe('recording', () => {
+  it('is delivered completely, ends with the last chunk, and is removed', async () => {
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const camera = new TcpCamera(harness.service.historyPort);
     const testCamera = new TestCamera(id);
@@ -37,7 +37,7 @@ describe('a recording', () => {
     expect(await readClaim(id)).toBeNull();
   });
 
-  it('makes the camera wait for its viewers, and loses nothing', async () => {
+  it('pauses the camera for slow viewers and loses nothing', async () => {
     const heavy = await createTestCard({ seconds: 4, size: '640x360', kbps: 12_000 });
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const camera = new TcpCamera(harness.service.historyPort);
@@ -54,7 +54,7 @@ describe('a recording', () => {
     })();
     const player = await Player.open(harness.streamUrl(id));
     player.response.pause();
-    await waitFor('the camera to be held', async () => (await harness.findStream(id))?.isHeld, 20_000);
+    await waitFor('the camera to be paused', async () => (await harness.findStream(id))?.isHeld, 20_000);
     expect(isSent).toBe(false);
     player.response.resume();
     await sending;
@@ -64,7 +64,7 @@ describe('a recording', () => {
     expect(player.video.filter(isKeyFrame)).toHaveLength(rounds * 4);
   });
 
-  it('over UDP is paused and played by 0x9202', async () => {
+  it('over UDP is paused and resumed by 0x9202', async () => {
     const heavy = await createTestCard({ seconds: 4, size: '640x360', kbps: 12_000 });
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const gateway = fakeGateway(harness.bus, id.imei);
@@ -73,7 +73,7 @@ describe('a recording', () => {
     const testCamera = new TestCamera(id);
     const sentControls = () =>
       gateway.commands.map(({ command }) => command.kind === 'controlPlayback' && command.control);
-    // Nobody watches yet: the beginning is kept, and then the camera waits.
+    // Without viewers the beginning is cached until the camera is paused.
     for (const unit of [...heavy, ...heavy]) {
       if (gateway.commands.length > 0) break;
       await camera.send(...testCamera.createVideoPackets(unit));

@@ -12,7 +12,7 @@ import { fetchStatus, Player } from './testing/player.ts';
 
 jest.setTimeout(60_000);
 
-/** A Redis server that keeps what it has acknowledged, unless its folder is emptied. */
+/** Redis server that persists every acknowledged write, unless its folder is emptied. */
 class TestRedis {
   readonly port: number;
   readonly #directory = mkdtempSync(join(tmpdir(), 'media-redis-'));
@@ -60,8 +60,8 @@ afterAll(async () => {
   await server.remove();
 });
 
-describe('Redis, killed and emptied', () => {
-  it('does not end a stream; its claim is put back, and reconnects work meanwhile', async () => {
+describe('Redis outage', () => {
+  it('does not end a stream: reconnects work, and the claim is restored after Redis was emptied', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const testCamera = new TestCamera(id);
     const first = new TcpCamera(harness.service.livePort);
@@ -73,7 +73,7 @@ describe('Redis, killed and emptied', () => {
     await server.kill();
     const videoCountBefore = player.video.length;
     await waitFor('pictures without Redis', () => player.video.length > videoCountBefore + 25);
-    // Another viewer, and the camera's reconnect, need no Redis either.
+    // Neither another viewer nor the camera's reconnect needs Redis.
     const late = await Player.open(harness.streamUrl(id));
     await waitFor('its pictures', () => late.video.length > 5);
     before.stop();
@@ -90,7 +90,7 @@ describe('Redis, killed and emptied', () => {
     server.removeData();
     server.start();
     await waitFor(
-      'the claim to be back',
+      'the claim to be restored',
       async () => harness.redis.isReady && (await harness.redis.exists(`stream:live:${id.imei}:1`)) === 1,
       20_000,
     );
@@ -102,13 +102,13 @@ describe('Redis, killed and emptied', () => {
     for (const each of [player, late]) each.close();
   });
 
-  it('away, a camera that lands is let in once Redis says that it was asked for', async () => {
+  it('delays the admission of a requested camera until Redis is back', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     await server.kill();
     expect(await fetchStatus(harness.streamUrl(id))).toMatchObject({ status: 502 });
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
-    await waitFor('the camera to be connected', () => camera.socket.readyState === 'open');
+    await waitFor('the camera to connect', () => camera.socket.readyState === 'open');
     server.start();
     await waitFor('the stream', () => harness.findStream(id), 20_000);
     const player = await Player.open(harness.streamUrl(id));

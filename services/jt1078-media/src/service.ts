@@ -31,7 +31,7 @@ import { commandCamera } from './use-cases/command-camera.ts';
 import { endOrphanedStreams, stopTimedOutStreams } from './use-cases/stop-stale-streams.ts';
 import { StreamEventPublisher } from './use-cases/stream-event-publisher.ts';
 
-/** A running media service and the ports it listens on. */
+/** Running media service and the ports it listens on. */
 export interface MediaService extends Running {
   readonly httpPort: number;
   readonly livePort: number;
@@ -40,7 +40,7 @@ export interface MediaService extends Running {
 
 const gopCacheBytes = 4 * 1024 * 1024;
 const gopCacheTags = 4096;
-/** Above the cached group of pictures, which a new viewer gets at once. */
+/** Larger than the cached group of pictures, which a new viewer gets immediately. */
 const liveQueueBytes = 6 * 1024 * 1024;
 const historyQueueBytes = 2 * 1024 * 1024;
 const historyHardQueueBytes = 16 * 1024 * 1024;
@@ -49,7 +49,7 @@ const timerIntervalMs = 250;
 const claimRenewalIntervalMs = 3_000;
 const staleStreamIntervalMs = 1_500;
 
-/** Starts the service: backends, ports, timers; stops in reverse order. */
+/** Starts the service: backends, ports, timers. It stops in reverse order. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<MediaService> {
   const log = overrides.log ?? createLogger('jt1078-media', config.LOG_LEVEL);
   const pod = getPodId(config.POD_ID);
@@ -88,7 +88,7 @@ async function openBackends(config: Config, pod: string, lifecycle: Lifecycle, l
   });
   lifecycle.onStop('redis', () => redis.destroy());
   const commandClient = new DeviceCommandClient(bus);
-  lifecycle.onStop('device asker', () => commandClient.stop());
+  lifecycle.onStop('command client', () => commandClient.stop());
   return { bus, redis, commandClient };
 }
 
@@ -129,7 +129,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   app.use(api, ...createErrorHandlers(log));
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
   lifecycle.onStop('http', () => {
-    // Whoever still takes the end of a stream has had its time.
+    // Viewers of ended streams have had their time to receive the rest.
     http.server.closeAllConnections();
     return http.close();
   });
@@ -144,7 +144,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
       admission: registry,
       counters,
       silenceTimeoutMs: config.MEDIA_SILENT_LIMIT_MS,
-      onPause: (id, isPaused) => void commandCamera(deps, id, isPaused ? 'pause' : 'play', 'viewers take no more'),
+      onPause: (id, isPaused) => void commandCamera(deps, id, isPaused ? 'pause' : 'play', 'viewers are full'),
       log,
     });
   const live = await openPort('live', config.MEDIA_LIVE_PORT);
@@ -152,21 +152,21 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
   const history = await openPort('history', config.MEDIA_HISTORY_PORT);
   lifecycle.onStop('history ingest', () => history.stop());
 
-  const onError = (error: unknown): void => log.error({ err: error }, 'a regular task failed');
+  const onError = (error: unknown): void => log.error({ err: error }, 'periodic task failed');
   for (const [name, intervalMs, task] of [
     ['timers', timerIntervalMs, () => checkTimers(registry, [live, history])],
-    ['streams told', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
+    ['stream events', timerIntervalMs, () => eventPublisher.publishChanges(registry.streams)],
     ['claims', claimRenewalIntervalMs, () => registry.renewClaims()],
     ['overdue requests', staleStreamIntervalMs, () => stopTimedOutStreams(deps, claims, eventPublisher)],
-    ['claims of pods that died', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
+    ['orphaned streams', staleStreamIntervalMs, () => endOrphanedStreams(claims, eventPublisher)],
   ] as const)
     lifecycle.onStop(name, startPeriodicTask(intervalMs, task, onError));
   const remoteChanges = subscribe(bus, streamChanged, onError, (change) => eventPublisher.onRemoteEnd(change));
-  lifecycle.onStop('streams of others', () => remoteChanges.stop());
+  lifecycle.onStop('remote stream events', () => remoteChanges.stop());
   const controlSubscription = subscribeMediaControl(bus, pod, { registry, log });
   lifecycle.onStop('media control', () => controlSubscription.stop());
   const streamQueries = serveStreamQueries(bus, pod, { registry, onError });
-  lifecycle.onStop('stream look-ups', () => streamQueries.stop());
+  lifecycle.onStop('stream queries', () => streamQueries.stop());
   const ping = servePing(bus, 'jt1078-media', { onError, isWorking: () => !lifecycle.isStopping && redis.isReady });
   lifecycle.onStop('ping', () => ping.stop());
   await bus.flush();

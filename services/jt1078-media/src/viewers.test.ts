@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** A camera that streams the test card until it is closed. */
+/** Starts a camera that streams the test card until it is closed. */
 async function running(
   options: { dataType?: number; units?: AccessUnit[]; intervalMs?: number; sound?: boolean } = {},
 ) {
@@ -36,8 +36,8 @@ async function running(
   return { id, camera, voice: testCamera, feed, close };
 }
 
-describe('who may watch', () => {
-  it('needs the signature of this very stream, unexpired', async () => {
+describe('stream request', () => {
+  it('requires an unexpired signature of that stream', async () => {
     const { id, close } = await running();
     const good = await Player.open(harness.streamUrl(id));
     good.close();
@@ -55,7 +55,7 @@ describe('who may watch', () => {
     close();
   });
 
-  it('is told so with 404 when the channel is not streaming', async () => {
+  it('returns 404 for a channel that is not streaming', async () => {
     const id: StreamId = { kind: 'live', imei: randomImei(), channel: 1 };
     expect(await fetchStatus(harness.streamUrl(id))).toEqual({
       status: 404,
@@ -63,12 +63,12 @@ describe('who may watch', () => {
     });
   });
 
-  it('gets 502 when a camera brings nothing to play', async () => {
+  it('returns 502 when the camera sends nothing to play', async () => {
     const hasty = await startHarness({ MEDIA_FIRST_FRAME_WAIT_MS: '1500' });
     const id = await hasty.requestStream();
     const camera = new TcpCamera(hasty.service.livePort);
     const testCamera = new TestCamera(id);
-    // Pictures that refer to one that never came.
+    // Pictures that depend on a missing key frame.
     for (const unit of card.slice(1, 20)) await camera.send(...testCamera.createVideoPackets(unit));
     expect(await fetchStatus(hasty.streamUrl(id))).toMatchObject({ status: 502, body: { status: 502 } });
     camera.close();
@@ -76,8 +76,8 @@ describe('who may watch', () => {
   });
 });
 
-describe('the response', () => {
-  it('says what section 10 of the reference says, and ends nothing by itself', async () => {
+describe('stream response', () => {
+  it('has the headers of section 10 of the reference and stays open', async () => {
     const { id, close } = await running();
     const player = await Player.open(harness.streamUrl(id));
     expect(player.response.headers).toMatchObject({
@@ -91,7 +91,7 @@ describe('the response', () => {
     close();
   });
 
-  it('is plain bytes for HTTP/1.0, and a head alone for HEAD', async () => {
+  it('is unchunked for HTTP/1.0, and only a head for HEAD', async () => {
     const { id, close } = await running({ dataType: 1 });
     const { pathname, search } = new URL(harness.streamUrl(id));
     const socket = connect(harness.service.httpPort, '127.0.0.1');
@@ -106,11 +106,11 @@ describe('the response', () => {
     expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toMatch(/^FLV/);
     const head = await fetch(harness.streamUrl(id), { method: 'HEAD' });
     expect(head.status).toBe(200);
-    await waitFor('both viewers to be gone', async () => (await harness.findStream(id))?.viewers === 0);
+    await waitFor('both viewers to leave', async () => (await harness.findStream(id))?.viewers === 0);
     close();
   });
 
-  it('announces the tracks that come: none that was not asked for, sound only after a look', async () => {
+  it('declares the requested tracks, and audio only once it has arrived', async () => {
     const pictures = await running({ dataType: 1, sound: true });
     const listening = await running({ dataType: 3, sound: true });
     const silent = await running();
@@ -128,8 +128,8 @@ describe('the response', () => {
   });
 });
 
-describe('a viewer that joins', () => {
-  it('waits for a camera that is on its way, and misses nothing of it', async () => {
+describe('joining viewer', () => {
+  it('waits for a requested camera and misses nothing', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const opening = Player.open(harness.streamUrl(id));
     const camera = new TcpCamera(harness.service.livePort);
@@ -142,7 +142,7 @@ describe('a viewer that joins', () => {
     camera.close();
   });
 
-  it('late gets a picture at once, from the last key frame on, near time 0', async () => {
+  it('receives the cached pictures immediately, from the last key frame on, near time 0', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const camera = new TcpCamera(harness.service.livePort);
     const testCamera = new TestCamera(id);
@@ -152,7 +152,7 @@ describe('a viewer that joins', () => {
     }
     const early = await Player.open(harness.streamUrl(id));
     await waitFor('all pictures', async () => (await harness.findStream(id))?.videoFrames === 60);
-    // Nothing more comes from the camera.
+    // The camera sends nothing more.
     const tookMs: number[] = [];
     const open = async (): Promise<Player> => {
       const requestedAtMs = performance.now();
@@ -162,7 +162,7 @@ describe('a viewer that joins', () => {
       return player;
     };
     const [late, ...later] = [await open(), await open(), await open()] as const;
-    // The best of three: a busy machine may pause any one of them.
+    // Best of three attempts, as a busy machine may delay any of them.
     expect(Math.min(...tookMs)).toBeLessThan(2_000);
     expect(late.video[0] !== undefined && isKeyFrame(late.video[0])).toBe(true);
     expect(late.tags.slice(0, 3).map((tag) => tag.timestampMs)).toEqual([0, 0, 0]);
@@ -173,22 +173,18 @@ describe('a viewer that joins', () => {
   });
 });
 
-describe('a slow viewer', () => {
-  it('loses pictures up to a key frame, while the others get every one', async () => {
+describe('slow viewer', () => {
+  it('loses pictures up to a key frame, while other viewers receive all', async () => {
     const heavy = await createTestCard({ seconds: 2, size: '640x360', kbps: 16_000 });
     const { id, feed, close } = await running({ dataType: 1, units: heavy, intervalMs: 10 });
     const slow = await Player.open(harness.streamUrl(id));
     await waitFor('its first pictures', () => slow.video.length > 5);
     slow.response.pause();
     const fast = await Player.open(harness.streamUrl(id));
-    await waitFor(
-      'pictures to be dropped',
-      async () => ((await harness.findStream(id))?.droppedTags ?? 0) > 60,
-      40_000,
-    );
+    await waitFor('dropped pictures', async () => ((await harness.findStream(id))?.droppedTags ?? 0) > 60, 40_000);
     const fromMs = fast.video.at(-1)?.timestampMs ?? 0;
     slow.response.resume();
-    await waitFor('the slow one to go on', () => hasGap(slow) && slow.video.length > 20, 20_000);
+    await waitFor('the slow viewer to continue', () => hasGap(slow) && slow.video.length > 20, 20_000);
     feed.stop();
     const timestamps = fast.video.map((tag) => tag.timestampMs);
     expect(timestamps.every((time, i) => i === 0 || time - (timestamps[i - 1] ?? 0) <= 41)).toBe(true);

@@ -6,7 +6,7 @@ import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, type ReceivedFrame, uniquePhone } from './testing/raw-terminal.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(60_000);
 
 let gateway: Gateway;
@@ -54,16 +54,16 @@ afterAll(async () => {
   await gateway.stop();
 });
 
-/** Frames of commands, in the order in which they came. */
+/** Returns the command frames received by a terminal, in order of arrival. */
 const listCommands = (terminal: RawTerminal): ReceivedFrame[] =>
   terminal.received.filter((frame) => frame.messageId >= 0x8103 && frame.messageId !== 0x8800);
 
-describe('a command', () => {
-  it('to a terminal without a session is not connected, at once', async () => {
+describe('commands', () => {
+  it('returns notConnected immediately for a terminal without a session', async () => {
     expect(await caller.sendCommand(canonicalNumber(uniquePhone()), startLive)).toEqual({ kind: 'notConnected' });
   });
 
-  it.each([1, 2, 3])('ends with the result %i of the terminal', async (result) => {
+  it.each([1, 2, 3])('returns result %i of the terminal', async (result) => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
@@ -71,7 +71,7 @@ describe('a command', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result } });
   });
 
-  it('is told of once its frame is written, under its name and serial; a repetition gets the answer and no frame', async () => {
+  it('publishes the sent command with its id and serial; a retry returns the response without a second frame', async () => {
     const phone = uniquePhone();
     const imei = canonicalNumber(phone);
     const terminal = await login(phone);
@@ -97,7 +97,7 @@ describe('a command', () => {
       });
     const first = send(false);
     const frame = await terminal.waitForFrame(0x8106);
-    await waitFor(() => sent.length === 1, 'the frame is told of');
+    await waitFor(() => sent.length === 1, 'the sent command is published');
     expect(sent).toEqual([{ imei, commandId: id, messageId: 0x8106, serialNo: frame.serial }]);
     const reply = Buffer.from('000001000000010400000014', 'hex');
     reply.writeUInt16BE(frame.serial, 0);
@@ -108,12 +108,12 @@ describe('a command', () => {
       answer: { commandMessageId: 0x8106, message: { id: 0x0104, bodyBase64: reply.toString('base64') } },
     });
     expect(await send(true)).toEqual(response);
-    // `next` has taken the one frame that there was.
+    // `waitForFrame` has removed the only frame.
     expect(terminal.received.filter(({ messageId }) => messageId === 0x8106)).toEqual([]);
     subscription.stop();
   });
 
-  it('times out when the terminal says nothing, and a late answer reaches nobody', async () => {
+  it('times out when the terminal does not respond, and drops a late response', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
@@ -131,7 +131,7 @@ describe('a command', () => {
     });
   });
 
-  it('is not ended by a wrong serial, a wrong id, a serial of zero, garbage or a broken check byte', async () => {
+  it('ignores responses with a wrong serial, a wrong id, serial 0 or a wrong check byte, and garbage', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
@@ -148,7 +148,7 @@ describe('a command', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 0 } });
   });
 
-  it('is answered from half frames and glued frames', async () => {
+  it('matches responses that arrive byte by byte or several in one read', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = [
@@ -166,7 +166,7 @@ describe('a command', () => {
     for (const outcome of await Promise.all(outcomePromise)) expect(outcome).toMatchObject({ kind: 'answered' });
   });
 
-  it('whose answer has no result is unreadable', async () => {
+  it('returns unreadable for a general response without a result', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
@@ -175,14 +175,14 @@ describe('a command', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'unreadable' });
   });
 
-  it('that the wire cannot carry is refused', async () => {
+  it('refuses a text that the protocol cannot encode', async () => {
     const phone = uniquePhone();
     await login(phone);
     const text = { kind: 'sendText', text: '\u{1f600}', textType: null, options: null } as const;
     expect(await caller.sendCommand(canonicalNumber(phone), text)).toMatchObject({ kind: 'refused' });
   });
 
-  it('beyond the bound of a terminal is busy', async () => {
+  it('returns busy above the limit of commands per terminal', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = [1, 2, 3, 4].map((channel) =>
@@ -195,7 +195,7 @@ describe('a command', () => {
     for (const outcome of await Promise.all(outcomePromise)) expect(outcome.kind).toBe('answered');
   });
 
-  it('that is asked twice under one Command-Id goes out once', async () => {
+  it('sends one frame for two requests with the same Command-Id', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     let requestCount = 0;
@@ -205,8 +205,8 @@ describe('a command', () => {
     await caller.bus.nc.flush();
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await terminal.waitForFrame(0x9101);
-    // The asker repeats itself every few seconds.
-    await waitFor(() => requestCount >= 2, 'a second ask');
+    // The client repeats its request every few seconds.
+    await waitFor(() => requestCount >= 2, 'a second request');
     const serial = terminal.send(0x0002);
     await terminal.waitForResult(serial, 0x0002);
     subscription.unsubscribe();
@@ -215,7 +215,7 @@ describe('a command', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'answered' });
   });
 
-  it('in flight when its session is lost is answered by the terminal on its next one, without a second frame', async () => {
+  it("accepts the response on the terminal's next session, without a second frame", async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
@@ -230,7 +230,7 @@ describe('a command', () => {
     expect(listCommands(again)).toEqual([]);
   });
 
-  it('in flight when its session is lost for good times out', async () => {
+  it('times out when the session is lost and the terminal does not return', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive, 3_000);
@@ -240,13 +240,14 @@ describe('a command', () => {
   });
 });
 
-describe('many commands', () => {
-  it('200 in flight to 50 terminals each get their own answer', async () => {
+describe('concurrent commands', () => {
+  it('returns to each of 200 commands to 50 terminals its own response', async () => {
     const phones = Array.from({ length: 50 }, () => uniquePhone());
     await Promise.all(
       phones.map(async (phone, index) => {
         const terminal = await login(phone);
-        // The result names terminal and channel, so that a mix-up would show; answers come in another order.
+        // The result identifies terminal and channel, which reveals mixed-up responses. Responses arrive in another
+        // order.
         terminal.onFrame = (frame) => {
           if (frame.messageId !== 0x9102) return;
           const channel = frame.body[0] ?? 0;
@@ -272,8 +273,8 @@ describe('many commands', () => {
   });
 });
 
-describe('a list of recordings', () => {
-  it('in one message is answered and acknowledged', async () => {
+describe('recording list query', () => {
+  it('returns and acknowledges a list in one message', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
@@ -293,7 +294,7 @@ describe('a list of recordings', () => {
     expect(await terminal.waitForResult(serial, 0x1205)).toBe(0);
   });
 
-  it('split over parts that straddle items is joined, each part acknowledged', async () => {
+  it('joins a list split inside its items and acknowledges each part', async () => {
     const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
@@ -315,7 +316,7 @@ describe('a list of recordings', () => {
     });
   });
 
-  it('in several complete messages is collected', async () => {
+  it('collects a list sent in several complete messages', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
@@ -326,7 +327,7 @@ describe('a list of recordings', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { message: { bodyBase64 } } });
   });
 
-  it('is refused by a general response, and only by one that is not 0', async () => {
+  it('fails on a general response other than 0, and only on that', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
@@ -336,7 +337,7 @@ describe('a list of recordings', () => {
     expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { result: 1, message: null } });
   });
 
-  it('that ends inside an item is unreadable', async () => {
+  it('returns unreadable for a list that ends inside an item', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), listRecordings);
@@ -346,8 +347,8 @@ describe('a list of recordings', () => {
   });
 });
 
-describe('commands with other answers', () => {
-  it('playback is completed by whichever answer comes first', async () => {
+describe('commands with specific responses', () => {
+  it('completes a playback command with the first response, general or specific', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const playback: DeviceCommand = {
@@ -369,7 +370,7 @@ describe('commands with other answers', () => {
     expect(await second).toMatchObject({ kind: 'answered', answer: { result: null, message: { id: 0x1205 } } });
   });
 
-  it('attributes, which have no reply serial, are asked one at a time', async () => {
+  it('sends attribute queries, whose responses have no reply serial, one at a time', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const outcomePromise = [1, 2].map(() => caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' }));
@@ -385,11 +386,11 @@ describe('commands with other answers', () => {
       expect(outcome).toMatchObject({ kind: 'answered', answer: { message: { id: 0x1003 } } });
   });
 
-  it('audio attributes are stored for other services when the command ends, and the model at the login', async () => {
+  it('stores the model at login and the audio attributes before the command ends, for other services', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const profile = () => readTerminalProfile(caller.redis, canonicalNumber(phone));
-    await waitFor(async () => (await profile()).model !== null, 'no model is stored');
+    await waitFor(async () => (await profile()).model !== null, 'the model is stored');
     const outcome = caller.sendCommand(canonicalNumber(phone), { kind: 'queryAvAttributes' });
     await terminal.waitForFrame(0x9003);
     terminal.send(0x1003, Buffer.from('13020201040001620408', 'hex'));
@@ -401,22 +402,19 @@ describe('commands with other answers', () => {
     ['2019', 0x8204],
     ['2013', 0x8201],
     ['2011', 0x8201],
-  ] as const)(
-    'a wake-up of %s is repeated with new serials until any of them is answered',
-    async (edition, messageId) => {
-      const phone = uniquePhone(edition);
-      const terminal = await login(phone, edition);
-      const outcomePromise = caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });
-      const first = await terminal.waitForFrame(messageId);
-      const second = await terminal.waitForFrame(messageId);
-      expect(second.serial).not.toBe(first.serial);
-      const serial = Buffer.from([first.serial >> 8, first.serial & 0xff]);
-      if (edition === '2019') terminal.sendGeneralResponse(first);
-      else
-        terminal.send(0x0201, Buffer.concat([edition === '2011' ? Buffer.alloc(0) : serial, terminal.buildLocation()]));
-      expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { commandMessageId: messageId } });
-    },
-  );
+  ] as const)('repeats a %s wake-up with new serials until one of them is answered', async (edition, messageId) => {
+    const phone = uniquePhone(edition);
+    const terminal = await login(phone, edition);
+    const outcomePromise = caller.sendCommand(canonicalNumber(phone), { kind: 'wakeUp' });
+    const first = await terminal.waitForFrame(messageId);
+    const second = await terminal.waitForFrame(messageId);
+    expect(second.serial).not.toBe(first.serial);
+    const serial = Buffer.from([first.serial >> 8, first.serial & 0xff]);
+    if (edition === '2019') terminal.sendGeneralResponse(first);
+    else
+      terminal.send(0x0201, Buffer.concat([edition === '2011' ? Buffer.alloc(0) : serial, terminal.buildLocation()]));
+    expect(await outcomePromise).toMatchObject({ kind: 'answered', answer: { commandMessageId: messageId } });
+  });
 
   it.each([
     ['2013', { emergency: true, displayByTerminal: true, tts: true }, null, '0d'],
@@ -426,7 +424,7 @@ describe('commands with other answers', () => {
     ['2019', {}, 'Notification', '0301'],
     ['2019', {}, null, '0001'],
     ['2019', null, null, '0201'],
-  ] as const)('text flags of %s with %j and %s', async (edition, options, textType, head) => {
+  ] as const)('encodes the text flags for %s with options %j and type %s', async (edition, options, textType, head) => {
     const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
     const none = {
@@ -456,11 +454,11 @@ describe('commands with other answers', () => {
     ['2019', 1021, 1],
     ['2019', 1022, 2],
   ] as const)(
-    'a text to a terminal of %s with %i bytes has %i parts, cut where bytes end',
+    'splits a text for a %s terminal with %i bytes into %i parts at byte boundaries',
     async (edition, bytes, parts) => {
       const phone = uniquePhone(edition);
       const terminal = await login(phone, edition);
-      // Two bytes for each character, so that a part may end in the middle of one.
+      // Two bytes per character, so a part may end in the middle of one.
       const text = `${bytes % 2 === 0 ? '' : 'x'}${'\u8f66'.repeat(bytes >> 1)}`;
       const outcomePromise = caller.sendCommand(canonicalNumber(phone), {
         kind: 'sendText',
@@ -482,8 +480,8 @@ describe('commands with other answers', () => {
   );
 
   it.each([
-    ['acknowledges the whole by the serial of its first part', [1]],
-    ['acknowledges the whole by the serial of its last part', [2]],
+    ['acknowledges the whole message with the serial of its first part', [1]],
+    ['acknowledges the whole message with the serial of its last part', [2]],
     ['acknowledges each part', [1, 2]],
   ])('sends both parts of a text without waiting to a terminal that %s', async (_style, acknowledged) => {
     const phone = uniquePhone('2013');
@@ -502,7 +500,7 @@ describe('commands with other answers', () => {
     });
   });
 
-  it('a text of two parts is completed by the answer to the last, and repeats parts unchanged', async () => {
+  it('resends a requested part unchanged and completes a two-part text with the response to its last part', async () => {
     const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), {

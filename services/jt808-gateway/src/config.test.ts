@@ -5,8 +5,8 @@ import { loadConfig, schema } from './config.ts';
 
 const secret = 'a secret for tests alone';
 
-describe('configuration', () => {
-  it('needs nothing but the secret', () => {
+describe('gateway configuration', () => {
+  it('requires only the secret', () => {
     expect(loadConfig({ GATEWAY_AUTH_SECRET: secret })).toMatchObject({
       JT808_PORT: 7808,
       REGISTRATION_POLICY: 'open',
@@ -14,13 +14,13 @@ describe('configuration', () => {
     expect(() => loadConfig({})).toThrow('GATEWAY_AUTH_SECRET');
   });
 
-  it('wants a long secret in production', () => {
+  it('requires a long secret in production', () => {
     const production = { NODE_ENV: 'production', GATEWAY_AUTH_SECRET: secret };
     expect(() => loadConfig(production)).toThrow('32 characters');
     expect(loadConfig({ ...production, GATEWAY_AUTH_SECRET: secret.repeat(2) }).NODE_ENV).toBe('production');
   });
 
-  it('stands in the README, every setting and nothing else', () => {
+  it('matches the settings table of the README', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
     const rows = Object.entries<EnvSchema[string]>(schema).map(([name, { default: value, optional, description }]) =>
       [name, String(value ?? (optional === true ? '-' : 'required')), description].join(' | '),

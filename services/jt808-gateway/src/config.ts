@@ -3,7 +3,7 @@ import { ConfigError, type ConfigOf, commonEnv, envSchema, readEnv } from '@flee
 // The gateway has no database.
 const { MONGODB_URL: _unused, ...shared } = commonEnv;
 
-/** A secret of production is made by a machine. */
+/** Minimum length of a generated secret. */
 const productionSecretLength = 32;
 
 export const schema = envSchema({
@@ -13,59 +13,60 @@ export const schema = envSchema({
     minimum: 0,
     maximum: 65_535,
     default: 8084,
-    description: 'port of health and metrics; 0 picks a free one',
+    description: 'port of health and metrics; 0 selects a free port',
   },
   JT808_PORT: {
     type: 'integer',
     minimum: 0,
     maximum: 65_535,
     default: 7808,
-    description: 'TCP port that terminals connect to; 0 picks a free one',
+    description: 'TCP port for terminals; 0 selects a free port',
   },
   REGISTRATION_POLICY: {
     type: 'string',
     enum: ['open', 'known'],
     default: 'open',
-    description: 'open: any terminal may register; known: only those on record in platform-api',
+    description: 'open: any terminal may register; known: only terminals registered in platform-api',
   },
   UNREGISTERED_TERMINALS: {
     type: 'string',
     enum: ['refuse', 'accept'],
     default: 'refuse',
     description:
-      'accept: terminals that have never registered need no valid code, and no authentication before their reports',
+      'accept: terminals that have never registered may authenticate with any code and report without authentication',
   },
   GATEWAY_AUTH_SECRET: {
     type: 'string',
     minLength: 16,
     secret: true,
     description:
-      'makes the authentication codes of terminals; the same in all pods, a change makes all terminals register again',
+      'secret from which authentication codes are derived; the same in all pods, a change makes all terminals register again',
   },
   LOGIN_TIMEOUT_MS: {
     type: 'integer',
     minimum: 50,
     default: 60_000,
-    description: 'a connection that is not authenticated after this time is closed',
+    description: 'time within which a connection must authenticate',
   },
   SESSION_IDLE_SECONDS: {
     type: 'integer',
     minimum: 1,
     default: 300,
-    description: 'a terminal that says nothing for this long is disconnected; longer than the slowest heartbeat',
+    description: 'time without data after which a terminal is disconnected; must exceed the slowest heartbeat interval',
   },
   CONNECTIONS_PER_ADDRESS: {
     type: 'integer',
     minimum: 0,
     default: 0,
-    description: 'most connections from one remote address, 0 = no limit; carriers put thousands behind one address',
+    description:
+      'maximum number of connections from one remote address, 0 = no limit; carriers put thousands behind one address',
   },
   WRITE_BUFFER_LIMIT_BYTES: {
     type: 'integer',
     minimum: 4096,
     maximum: 1_048_576,
     default: 262_144,
-    description: 'a terminal that leaves this much unread is disconnected',
+    description: 'unsent bytes above which a terminal is disconnected',
   },
   TELEMETRY_PARTITIONS: {
     type: 'integer',
@@ -78,33 +79,34 @@ export const schema = envSchema({
     type: 'integer',
     minimum: 65_536,
     default: 16_777_216,
-    description: 'reports and events that may wait for JetStream; more is dropped unacknowledged, so terminals keep it',
+    description:
+      'bytes of reports and events that may wait for JetStream; the rest is dropped unacknowledged, so terminals resend it',
   },
   JETSTREAM_REPLICAS: {
     type: 'integer',
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'replicas of streams that this service creates; 3 in production',
+    description: 'replicas of streams created by this service; 3 in production',
   },
   COMMANDS_PER_TERMINAL: {
     type: 'integer',
     minimum: 1,
     maximum: 1024,
     default: 32,
-    description: 'most commands in flight for one terminal; more are answered busy',
+    description: 'maximum number of commands in flight per terminal; further commands end as busy',
   },
   WAKE_UP_INTERVAL_MS: {
     type: 'integer',
     minimum: 50,
     default: 10_000,
-    description: 'how often a wake-up query is repeated until the terminal answers',
+    description: 'interval at which a wake-up query is repeated until the terminal responds',
   },
   REPLY_SERIAL_ZERO: {
     type: 'string',
     optional: true,
     pattern: '^[0-9A-F]{1,20}(,[0-9A-F]{1,20})*$',
-    description: 'numbers of terminals, separated by commas, that always answer with reply serial 0',
+    description: 'numbers of terminals, separated by commas, that always respond with reply serial 0',
   },
   UNKNOWN_MESSAGE_RESULT: {
     type: 'integer',
@@ -117,26 +119,26 @@ export const schema = envSchema({
   IGNORE_CHECKSUM: {
     type: 'boolean',
     default: false,
-    description: 'take frames whose check byte is wrong (terminals with that defect)',
+    description: 'accept frames with a wrong check byte, for terminals with that defect',
   },
   TRUST_ACTUAL_LENGTH: {
     type: 'boolean',
     default: false,
-    description: 'take frames whose declared body length is wrong but whose check byte is right',
+    description: 'accept frames whose declared body length is wrong but whose check byte is right',
   },
   DRAIN_COMMANDS_MS: {
     type: 'integer',
     minimum: 0,
     maximum: 90_000,
     default: 90_000,
-    description: 'at the stop, how long commands in flight may take to finish',
+    description: 'maximum wait for commands in flight during shutdown',
   },
   DRAIN_SPREAD_MS: {
     type: 'integer',
     minimum: 0,
     maximum: 120_000,
     default: 1_000,
-    description: 'at the stop, time over which terminals are disconnected in batches; 30000 in production',
+    description: 'time over which terminals are disconnected in batches during shutdown; 30000 in production',
   },
 });
 

@@ -5,7 +5,7 @@ import type { Gateway } from './service.ts';
 import { startGateway } from './testing/harness.ts';
 import { RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
-// Real sockets on a machine that may be busy.
+// Real sockets, on a machine that may be busy.
 jest.setTimeout(120_000);
 
 const framesPerFlood = 1_000_000;
@@ -17,16 +17,16 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Another check byte, which needs no escape, and the end flag. */
+/** Returns a wrong check byte, which needs no escape, and the end flag. */
 const spoiledCheck = (frame: Buffer): Buffer => Buffer.of(frame.at(-2) === 0x11 ? 0x22 : 0x11, 0x7e);
 
-/** Frames of the flood, by what is wrong with them. */
+/** Frames of the flood, by their defect. */
 const floods = [
-  ['whose check byte is wrong', (frame: Buffer) => Buffer.concat([frame.subarray(0, -2), spoiledCheck(frame)])],
-  ['of a terminal that has not authenticated', (frame: Buffer) => frame],
+  ['with a wrong check byte', (frame: Buffer) => Buffer.concat([frame.subarray(0, -2), spoiledCheck(frame)])],
+  ['of an unauthenticated terminal', (frame: Buffer) => frame],
 ] as const;
 
-/** A thread that sends a frame again and again at full speed until the connection ends. */
+/** Starts a thread that repeats a frame at full speed until the connection ends. */
 function flood(port: number, frame: Buffer): { done: Promise<number> } {
   const source = `
     const { parentPort, workerData } = require('node:worker_threads');
@@ -54,28 +54,31 @@ function flood(port: number, frame: Buffer): { done: Promise<number> } {
   };
 }
 
-describe('a connection that floods the gateway', () => {
-  it.each(floods)('with frames %s is closed, and a neighbour is acknowledged within a second', async (_what, spoil) => {
-    const healthy = await RawTerminal.login(gateway.jt808Port, uniquePhone());
-    const frame = spoil(
-      Buffer.from(encodeFrame({ messageId: 0x0200, phone: uniquePhone(), serial: 1, body: healthy.buildLocation() })),
-    );
-    const waits: number[] = [];
-    const { done } = flood(gateway.jt808Port, frame);
-    const flooding = { isOver: false };
-    const sent = done.finally(() => {
-      flooding.isOver = true;
-    });
-    while (!flooding.isOver || waits.length < 20) {
-      const startedAt = performance.now();
-      const serial = healthy.send(0x0200, healthy.buildLocation(waits.length));
-      expect(await healthy.waitForResult(serial, 0x0200)).toBe(0);
-      waits.push(performance.now() - startedAt);
-    }
-    waits.sort((left, right) => left - right);
-    expect(waits.at(Math.ceil(waits.length * 0.99) - 1)).toBeLessThan(1_000);
-    // The rest was never taken.
-    expect(await sent).toBeLessThan(framesPerFlood);
-    healthy.socket.destroy();
-  });
+describe('connection that floods the gateway', () => {
+  it.each(floods)(
+    'closes a flood of frames %s and acknowledges another terminal within a second',
+    async (_what, spoil) => {
+      const healthy = await RawTerminal.login(gateway.jt808Port, uniquePhone());
+      const frame = spoil(
+        Buffer.from(encodeFrame({ messageId: 0x0200, phone: uniquePhone(), serial: 1, body: healthy.buildLocation() })),
+      );
+      const waits: number[] = [];
+      const { done } = flood(gateway.jt808Port, frame);
+      const flooding = { isOver: false };
+      const sent = done.finally(() => {
+        flooding.isOver = true;
+      });
+      while (!flooding.isOver || waits.length < 20) {
+        const startedAt = performance.now();
+        const serial = healthy.send(0x0200, healthy.buildLocation(waits.length));
+        expect(await healthy.waitForResult(serial, 0x0200)).toBe(0);
+        waits.push(performance.now() - startedAt);
+      }
+      waits.sort((left, right) => left - right);
+      expect(waits.at(Math.ceil(waits.length * 0.99) - 1)).toBeLessThan(1_000);
+      // The rest was not accepted.
+      expect(await sent).toBeLessThan(framesPerFlood);
+      healthy.socket.destroy();
+    },
+  );
 });

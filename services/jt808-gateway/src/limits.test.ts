@@ -7,7 +7,7 @@ import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 import { TestServer } from './testing/test-server.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(60_000);
 
 let caller: Caller;
@@ -26,7 +26,7 @@ afterEach(() => {
 });
 afterAll(() => caller.close());
 
-describe('a connection', () => {
+describe('terminal connection', () => {
   let gateway: Gateway;
   beforeAll(async () => {
     gateway = await startGateway({
@@ -37,7 +37,7 @@ describe('a connection', () => {
   });
   afterAll(() => gateway.stop());
 
-  it('that never registers is closed, whatever it dribbles', async () => {
+  it('closes without registration, whatever bytes it sends', async () => {
     const terminal = await RawTerminal.connect(gateway.jt808Port, uniquePhone(), '2013');
     const dribble = setInterval(() => terminal.socket.write(Buffer.from([0x7e])), 50);
     await terminal.waitForClose();
@@ -45,24 +45,24 @@ describe('a connection', () => {
     expect(terminal.received).toEqual([]);
   });
 
-  it('that is silent for longer than the idle time-out is closed and gone from Redis, one that beats is not', async () => {
+  it('closes after the idle timeout and its claim is removed, unless the terminal sends heartbeats', async () => {
     const beating = await login(gateway);
     const silent = await login(gateway);
     const beat = setInterval(() => beating.send(0x0002), 100);
     await silent.waitForClose();
     await waitFor(
       async () => (await readDevice(caller.redis, canonicalNumber(silent.phone))) === null,
-      'gone from Redis',
+      'the claim is removed',
     );
     clearInterval(beat);
     expect(beating.isClosed).toBe(false);
     expect(await caller.sendCommand(canonicalNumber(silent.phone), startLive)).toEqual({ kind: 'notConnected' });
   });
 
-  it('that never reads is closed, and the others do not notice', async () => {
+  it('closes when the terminal does not read, without affecting other terminals', async () => {
     const deaf = await login(gateway);
     const other = await login(gateway);
-    // Until the kernel's buffers are full the other one would be silent for too long.
+    // Heartbeats keep the other session alive until the kernel's buffers are full.
     const beat = setInterval(() => other.send(0x0002), 100);
     deaf.socket.pause();
     const heartbeats = Buffer.concat(
@@ -73,7 +73,7 @@ describe('a connection', () => {
     });
     await waitFor(
       async () => (await readDevice(caller.redis, canonicalNumber(deaf.phone))) === null,
-      'the deaf one is gone',
+      'the terminal that does not read is disconnected',
       20_000,
     );
     clearInterval(feed);
@@ -81,7 +81,7 @@ describe('a connection', () => {
     expect(await other.waitForResult(other.send(0x0002), 0x0002)).toBe(0);
   });
 
-  it('survives everything that is no frame', async () => {
+  it('survives bytes that are no frame', async () => {
     const terminal = await login(gateway);
     terminal.socket.write(Buffer.alloc(100_000, 0x41));
     terminal.socket.write(Buffer.from('7e7e7e0002000001397e7e7d7d7d7e', 'hex'));
@@ -91,8 +91,8 @@ describe('a connection', () => {
   });
 });
 
-describe('a limit per address', () => {
-  it('closes what is over it and counts down again', async () => {
+describe('connection limit per address', () => {
+  it('closes excess connections and admits new ones after a disconnect', async () => {
     const gateway = await startGateway({ CONNECTIONS_PER_ADDRESS: '1' });
     try {
       const only = await login(gateway);
@@ -105,7 +105,7 @@ describe('a limit per address', () => {
       only.close();
       await waitFor(
         async () => (await readDevice(caller.redis, canonicalNumber(only.phone))) === null,
-        'the first is gone',
+        'the first session has ended',
       );
       const next = await login(gateway);
       expect(next.isClosed).toBe(false);
@@ -115,7 +115,7 @@ describe('a limit per address', () => {
   });
 });
 
-describe('Redis', () => {
+describe('Redis outages', () => {
   let server: TestServer;
   let redis: Redis;
   let gateway: Gateway;
@@ -131,7 +131,7 @@ describe('Redis', () => {
     await server.remove();
   });
 
-  it('that was emptied knows all sessions again within 5 s', async () => {
+  it('restores all sessions within 5 s after Redis was emptied', async () => {
     const terminals = await Promise.all(Array.from({ length: 20 }, () => login(gateway)));
     const owners = async (): Promise<unknown[]> =>
       Promise.all(terminals.map(async ({ phone }) => (await readDevice(redis, canonicalNumber(phone)))?.podId));
@@ -139,22 +139,26 @@ describe('Redis', () => {
     for (let times = 0; times < 3 && (tookMs.at(-1) ?? 5_000) >= 5_000; times += 1) {
       await redis.flushAll();
       const emptiedAtMs = performance.now();
-      await waitFor(async () => (await owners()).every((owner) => owner === gateway.podId), 'announced again');
+      await waitFor(
+        async () => (await owners()).every((owner) => owner === gateway.podId),
+        'all sessions are claimed again',
+      );
       tookMs.push(performance.now() - emptiedAtMs);
     }
-    // The best of three: a busy machine may pause any one of them.
+    // Best of three attempts, as a busy machine may delay any of them.
     expect(Math.min(...tookMs)).toBeLessThan(5_000);
     expect(terminals.filter((terminal) => terminal.isClosed)).toEqual([]);
   });
 
-  it('that is gone stops neither log-ins nor commands; back and empty, it hears of all sessions within 5 s', async () => {
+  it('allow logins and commands; all sessions are claimed again within 5 s after an empty restart', async () => {
     const before = await login(gateway);
     const code = await before.register();
     await server.kill();
     const outcomePromise = caller.sendCommand(canonicalNumber(before.phone), startLive);
     before.sendGeneralResponse(await before.waitForFrame(0x9101));
     expect((await outcomePromise).kind).toBe('answered');
-    // The client would hold each transaction until its next attempt to connect has failed: a second.
+    // Without the breaker the client would queue each transaction for a second, until its next connection attempt has
+    // failed.
     const startedAtMs = performance.now();
     for (let i = 0; i < 10; i += 1) {
       const again = caller.sendCommand(canonicalNumber(before.phone), startLive);
@@ -172,14 +176,14 @@ describe('Redis', () => {
     for (const { phone } of [back, during])
       await waitFor(
         async () => (await readDevice(redis, canonicalNumber(phone)))?.podId === gateway.podId,
-        'announced',
+        'the session is claimed again',
         5_000,
       );
   });
 });
 
 describe('two pods without Redis', () => {
-  it('start, and a terminal that changes pods is answered for by the new one alone', async () => {
+  it('start, and only the new pod serves a terminal that changes pods', async () => {
     const nowhere = { REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
     const first = await startGateway(nowhere);
     const second = await startGateway(nowhere);
@@ -198,8 +202,8 @@ describe('two pods without Redis', () => {
   });
 });
 
-describe('a stop', () => {
-  it('serves all terminals until commands in flight have ended, stores reports and expects the terminals back', async () => {
+describe('shutdown', () => {
+  it('serves all terminals until commands in flight have ended, stores reports and marks the terminals as expected', async () => {
     const gateway = await startGateway({ DRAIN_SPREAD_MS: '100', DRAIN_COMMANDS_MS: '60000' });
     const busy = await login(gateway);
     const idle = await login(gateway);
@@ -229,7 +233,7 @@ describe('a stop', () => {
     }
   });
 
-  it('waits for no command any longer once it is hurried', async () => {
+  it('stops waiting for commands when forced', async () => {
     const gateway = await startGateway({ DRAIN_COMMANDS_MS: '90000' });
     const silent = await login(gateway);
     const outcomePromise = caller.sendCommand(canonicalNumber(silent.phone), startLive, 2_000);

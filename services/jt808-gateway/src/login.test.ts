@@ -5,7 +5,7 @@ import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(60_000);
 
 let gateway: Gateway;
@@ -34,8 +34,8 @@ afterAll(async () => {
   await gateway.stop();
 });
 
-describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) => {
-  it('registers, gets the same code each time, authenticates and is seen in Redis', async () => {
+describe.each(['2011', '2013', '2019'] as const)('%s terminal', (edition) => {
+  it('registers, receives the same code each time, authenticates and is claimed in Redis', async () => {
     const phone = uniquePhone(edition);
     const terminal = await connect(phone, edition);
     const code = await terminal.register();
@@ -45,14 +45,14 @@ describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) =
     expect(state).toMatchObject({ podId: gateway.podId, phone, edition, remoteAddress: '127.0.0.1' });
   });
 
-  it('is refused with a wrong code, and accepted with the right one after that', async () => {
+  it('is refused with a wrong code, then accepted with the right one', async () => {
     const terminal = await connect(uniquePhone(edition), edition);
     const code = await terminal.register();
     expect(await terminal.tryAuthenticate(`${code}0`)).toBe(1);
     expect(await terminal.tryAuthenticate(code)).toBe(0);
   });
 
-  it('comes back with its code alone', async () => {
+  it('reconnects with its code, without registration', async () => {
     const phone = uniquePhone(edition);
     const first = await connect(phone, edition);
     const code = await first.register();
@@ -61,11 +61,11 @@ describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) =
     expect(await second.tryAuthenticate(code)).toBe(0);
     await waitFor(
       async () => (await readDevice(caller.redis, canonicalNumber(phone)))?.edition === edition,
-      'edition in Redis',
+      'the edition is in Redis',
     );
   });
 
-  it('answers a live request by its own digits and header', async () => {
+  it('receives a live request in its own digits and header and responds to it', async () => {
     const phone = uniquePhone(edition);
     const terminal = await login(phone, edition);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
@@ -80,7 +80,7 @@ describe.each(['2011', '2013', '2019'] as const)('a terminal of %s', (edition) =
   });
 });
 
-describe('a terminal that never registers', () => {
+describe('unregistered terminal', () => {
   let accepting: Gateway;
   beforeAll(async () => {
     accepting = await startGateway({ UNREGISTERED_TERMINALS: 'accept' });
@@ -93,7 +93,7 @@ describe('a terminal that never registers', () => {
   };
 
   it.each(['2011', '2013', '2019'] as const)(
-    'of %s reports at once and takes commands, by the policy',
+    'of %s reports immediately and accepts commands under UNREGISTERED_TERMINALS=accept',
     async (edition) => {
       const phone = uniquePhone(edition);
       const terminal = await connectTo(phone, edition);
@@ -106,7 +106,7 @@ describe('a terminal that never registers', () => {
     },
   );
 
-  it('authenticates with any code, also after a log-out, by the policy', async () => {
+  it('authenticates with any code, also after a log-out, under UNREGISTERED_TERMINALS=accept', async () => {
     const phone = uniquePhone();
     const terminal = await connectTo(phone);
     expect(await terminal.tryAuthenticate('its own code')).toBe(0);
@@ -115,7 +115,7 @@ describe('a terminal that never registers', () => {
     expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
   });
 
-  it('is another one than a terminal that has registered, which needs its code in spite of the policy', async () => {
+  it('cannot use the number of a registered terminal, which needs its code despite the policy', async () => {
     const phone = uniquePhone();
     const registered = await connectTo(phone);
     const code = await registered.register();
@@ -126,7 +126,7 @@ describe('a terminal that never registers', () => {
     expect(await registered.tryAuthenticate(code)).toBe(0);
   });
 
-  it('does not begin a session by an acknowledgement, a log-out or with a number of zeros', async () => {
+  it('cannot begin a session with an acknowledgement, a log-out or an all-zero number', async () => {
     const terminal = await connectTo(uniquePhone());
     terminal.send(0x0001, Buffer.from('0001820100', 'hex'));
     expect(await terminal.waitForResult(terminal.send(0x0003), 0x0003)).toBe(1);
@@ -134,22 +134,19 @@ describe('a terminal that never registers', () => {
     expect(await zeros.waitForResult(zeros.send(0x0200, zeros.buildLocation()), 0x0200)).toBe(1);
   });
 
-  it('is refused by default, also with a code of its own', async () => {
+  it('is refused by default, also with its own code', async () => {
     const terminal = await connect(uniquePhone(), '2013');
     expect(await terminal.waitForResult(terminal.send(0x0200, terminal.buildLocation()), 0x0200)).toBe(1);
     expect(await terminal.tryAuthenticate('its own code')).toBe(1);
   });
 });
 
-describe('before authentication', () => {
-  it.each([0x0002, 0x0003, 0x0200, 0x0704, 0x0900, 0x1206])(
-    'message %s is refused with result 1',
-    async (messageId) => {
-      const terminal = await connect(uniquePhone(), '2013');
-      const serial = terminal.send(messageId, terminal.buildLocation());
-      expect(await terminal.waitForResult(serial, messageId)).toBe(1);
-    },
-  );
+describe('messages before authentication', () => {
+  it.each([0x0002, 0x0003, 0x0200, 0x0704, 0x0900, 0x1206])('refuses message %s with result 1', async (messageId) => {
+    const terminal = await connect(uniquePhone(), '2013');
+    const serial = terminal.send(messageId, terminal.buildLocation());
+    expect(await terminal.waitForResult(serial, messageId)).toBe(1);
+  });
 
   it('never acknowledges an acknowledgement', async () => {
     const terminal = await connect(uniquePhone(), '2013');
@@ -159,32 +156,32 @@ describe('before authentication', () => {
     expect(terminal.received).toEqual([]);
   });
 
-  it('answers the time in UTC', async () => {
+  it('returns the server time in UTC', async () => {
     const terminal = await connect(uniquePhone('2019'), '2019');
     const requestedAtMs = Date.now();
     terminal.send(0x0004);
     const digits = (await terminal.waitForFrame(0x8004)).body.toString('hex');
     const iso = `20${digits.slice(0, 2)}-${digits.slice(2, 4)}-${digits.slice(4, 6)}T${digits.slice(6, 8)}:${digits.slice(8, 10)}:${digits.slice(10, 12)}Z`;
-    // Whole seconds, cut.
+    // Truncated to whole seconds.
     expect(Date.parse(iso)).toBeGreaterThan(requestedAtMs - 1_000);
     expect(Date.parse(iso)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('refuses a number of zeros', async () => {
+  it('refuses an all-zero number', async () => {
     const terminal = await connect('000000000000', '2013');
     terminal.send(0x0100, Buffer.alloc(40));
     expect((await terminal.waitForFrame(0x8100)).body[2]).toBe(4);
     expect(await terminal.tryAuthenticate('whatever')).toBe(1);
   });
 
-  it('answers encrypted frames with "not supported"', async () => {
+  it('responds to encrypted frames with "not supported"', async () => {
     const terminal = await login(uniquePhone());
     // Bit 10 of the properties: RSA.
     const serial = terminal.send(0x0200, terminal.buildLocation(), { encryption: 1 });
     expect(await terminal.waitForResult(serial, 0x0200)).toBe(3);
   });
 
-  it('closes after too many wrong codes', async () => {
+  it('closes the connection after too many wrong codes', async () => {
     const terminal = await connect(uniquePhone(), '2013');
     for (let i = 0; i < 10; i += 1) expect(await terminal.tryAuthenticate(`wrong${i}`)).toBe(1);
     await terminal.waitForClose();

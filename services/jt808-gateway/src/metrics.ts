@@ -1,6 +1,6 @@
 import { Counter, createMetrics, Gauge, Histogram, type Registry } from '@fleet/service-kit';
 
-/** Counters of the hot path are plain numbers, read when the metrics are asked for. */
+/** Hot-path counters: plain numbers that are read when metrics are scraped. */
 export class HotCounters {
   framesIn = 0;
   framesOut = 0;
@@ -9,7 +9,7 @@ export class HotCounters {
   reportsDropped = 0;
 }
 
-/** The metrics of one gateway. */
+/** Metrics of one gateway. */
 export class GatewayMetrics {
   readonly registry: Registry = createMetrics('jt808-gateway');
   readonly hot = new HotCounters();
@@ -32,13 +32,13 @@ export class GatewayMetrics {
   });
   readonly dropped = new Counter({
     name: 'gateway_frames_dropped_total',
-    help: 'bytes that gave no frame, and bodies that fit no message',
+    help: 'bytes that formed no frame, and bodies that match no message',
     labelNames: ['kind'],
     registers: [this.registry],
   });
   readonly refused = new Counter({
     name: 'gateway_messages_refused_total',
-    help: 'messages answered with a refusal',
+    help: 'messages that were refused',
     labelNames: ['reason'],
     registers: [this.registry],
   });
@@ -62,13 +62,13 @@ export class GatewayMetrics {
   });
   readonly pubAckSeconds = new Histogram({
     name: 'gateway_puback_seconds',
-    help: 'time until JetStream has confirmed a batch',
+    help: 'time until JetStream confirms a batch',
     buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [this.registry],
   });
   readonly events = new Counter({
     name: 'gateway_events_total',
-    help: 'messages beside locations that went to JetStream, by result',
+    help: 'messages other than locations published to JetStream, by result',
     labelNames: ['result'],
     registers: [this.registry],
   });
@@ -80,21 +80,21 @@ export class GatewayMetrics {
   });
   readonly unmatchedResponses = new Counter({
     name: 'gateway_stray_answers_total',
-    help: 'answers of terminals that no command waits for: late, repeated, of a wrong serial or id, malformed',
+    help: 'responses of terminals that match no pending command: late, repeated, wrong serial or id, malformed',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly redisFailures = new Counter({
     name: 'gateway_state_failures_total',
-    help: 'operations on Redis that failed',
+    help: 'failed Redis operations',
     labelNames: ['operation'],
     registers: [this.registry],
   });
 
   constructor() {
-    this.#registerHotCounter('gateway_frames_in_total', 'frames of terminals', () => this.hot.framesIn);
-    this.#registerHotCounter('gateway_frames_out_total', 'frames to terminals', () => this.hot.framesOut);
-    this.#registerHotCounter('gateway_reports_total', 'location reports taken in', () => this.hot.reports);
+    this.#registerHotCounter('gateway_frames_in_total', 'frames received from terminals', () => this.hot.framesIn);
+    this.#registerHotCounter('gateway_frames_out_total', 'frames sent to terminals', () => this.hot.framesOut);
+    this.#registerHotCounter('gateway_reports_total', 'location reports received', () => this.hot.reports);
     this.#registerHotCounter(
       'gateway_reports_dropped_total',
       'location reports left unacknowledged because JetStream did not confirm them',

@@ -7,7 +7,7 @@ import { Caller, startGateway, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 import { TestServer } from './testing/test-server.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(120_000);
 
 const open: RawTerminal[] = [];
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const terminal of open.splice(0)) terminal.close();
 });
 
-/** A broker of its own with a gateway in front of it. */
+/** Dedicated broker with a gateway connected to it. */
 class Setting {
   broker!: TestServer;
   gateway!: Gateway;
@@ -40,7 +40,7 @@ class Setting {
     return terminal;
   }
 
-  /** The pictures of a terminal that JetStream has. */
+  /** Returns the pictures of a terminal that JetStream has stored. */
   async stored(terminal: RawTerminal): Promise<Buffer[]> {
     const manager = await this.caller.bus.jetstreamManager();
     const { state } = await manager.streams.info('EVENTS');
@@ -62,23 +62,23 @@ const last = <T>(parts: readonly T[]): T => {
   return part;
 };
 
-describe('a large picture (0x0801)', () => {
+describe('large picture (0x0801)', () => {
   const setting = new Setting();
   beforeAll(() => setting.start('max_payload: 8MB'));
   afterAll(() => setting.stop());
 
-  it('of 7.5 MB is stored whole, as the broker of the product takes it', async () => {
+  it('of 7.5 MB is stored whole with the production setting of the broker', async () => {
     const terminal = await setting.login();
     const body = picture(7_500_000);
     for (const part of terminal.buildParts(0x0801, body, 1_023)) terminal.socket.write(part.bytes);
-    // A machine that stands still for seconds in the middle has parts asked for that are on their way.
+    // On a machine that stalls for seconds, the gateway requests parts that are still in transit.
     const whole = await terminal.waitForFrame(0x8800, (frame) => frame.body.length === 4, 60_000);
     expect(whole.body.toString('hex')).toBe('0000002a');
     const [stored] = await setting.stored(terminal);
     expect(stored?.equals(body)).toBe(true);
   });
 
-  it('that is larger than anything is refused, and the terminal is served on', async () => {
+  it('above the reassembly limit is refused, and the terminal is served further', async () => {
     const terminal = await setting.login();
     const parts = terminal.buildParts(0x0801, picture(9_000_000), 1_023);
     for (const part of parts) terminal.socket.write(part.bytes);
@@ -90,12 +90,12 @@ describe('a large picture (0x0801)', () => {
   });
 });
 
-describe('with a broker that takes 1 MiB', () => {
+describe('broker with a limit of 1 MiB', () => {
   const setting = new Setting();
   beforeAll(() => setting.start(''));
   afterAll(() => setting.stop());
 
-  it('a larger picture is refused and counted, and the terminal is served on', async () => {
+  it('refuses and counts a larger picture, and serves the terminal further', async () => {
     const terminal = await setting.login();
     const parts = terminal.buildParts(0x0801, picture(1_200_000), 1_023);
     for (const part of parts) terminal.socket.write(part.bytes);
@@ -107,7 +107,7 @@ describe('with a broker that takes 1 MiB', () => {
   });
 });
 
-describe('with a broker that takes 64 KiB', () => {
+describe('broker with a limit of 64 KiB', () => {
   const setting = new Setting();
   beforeAll(() => setting.start('max_payload: 64KB'));
   afterAll(() => setting.stop());
@@ -116,7 +116,7 @@ describe('with a broker that takes 64 KiB', () => {
     ['a larger picture', 0x0801, 1],
     ['more locations', 0x0704, 2],
   ])(
-    '%s: refused again when all of it comes again, and not taken for something that is stored',
+    'refuses %s a second time when all parts are resent, instead of treating them as stored',
     async (_what, id, result) => {
       const terminal = await setting.login();
       const parts = terminal.buildParts(id, picture(100_000), 1_000);
@@ -129,7 +129,7 @@ describe('with a broker that takes 64 KiB', () => {
   );
 });
 
-describe('while the broker is away', () => {
+describe('broker outage', () => {
   const setting = new Setting();
   beforeAll(() => setting.start('', { STORE_BUFFER_BYTES: '65536' }));
   afterAll(() => setting.stop());
@@ -138,14 +138,14 @@ describe('while the broker is away', () => {
     ['a picture', 0x0801, picture(40_000)],
     ['locations', 0x0704, Buffer.alloc(20_000, 1)],
   ])(
-    'the last part of %s is acknowledged by the storing of all alone, however often it is sent',
+    'the last part of %s is acknowledged only when the whole is stored, however often it is sent',
     async (_what, id, body) => {
       const terminal = await setting.login();
       const parts = terminal.buildParts(id, body, 1_000);
       await setting.broker.suspend(setting.caller.bus);
       try {
         for (const part of [...parts, last(parts)]) terminal.socket.write(part.bytes);
-        // Frames are answered in their order: what was not answered before this one waits.
+        // Frames are handled in order: whatever was not acknowledged before this one is waiting.
         expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
         const responses = terminal.received.filter(({ messageId }) => messageId === 0x8001);
         expect(responses.map((frame) => frame.body.readUInt16BE(0))).not.toContain(last(parts).serial);
@@ -159,13 +159,13 @@ describe('while the broker is away', () => {
     },
   );
 
-  it('a picture that could not be stored is no duplicate when it comes again: its parts are asked for again', async () => {
+  it('requests the parts again when the terminal resends a picture that could not be stored', async () => {
     const [terminal, other] = [await setting.login(), await setting.login()];
     const body = picture(40_000);
     const parts = terminal.buildParts(0x0801, body, 1_000);
     await setting.broker.suspend(setting.caller.bus);
     try {
-      // What waits for the broker fills the memory for it.
+      // Fills the buffer for messages that wait for the broker.
       for (const part of other.buildParts(0x0801, picture(40_000), 1_000)) other.socket.write(part.bytes);
       expect(await other.waitForResult(other.send(0x0002), 0x0002)).toBe(0);
       for (const part of parts) terminal.socket.write(part.bytes);

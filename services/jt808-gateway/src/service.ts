@@ -50,13 +50,16 @@ import { Sessions } from './use-cases/sessions.ts';
 export interface Gateway extends Running {
   readonly jt808Port: number;
   readonly httpPort: number;
-  /** Name of this process in Redis and on the bus: new with every start, so that a restart does not revive the sessions of its predecessor. */
+  /**
+   * Name of this process in Redis and on the bus. It is new with every start, so a restart does not revive the sessions
+   * of its predecessor.
+   */
   readonly podId: string;
-  /** At the stop, waits for commands in flight no longer. */
+  /** Makes a shutdown in progress stop waiting for commands in flight. */
   forceStop(): void;
 }
 
-/** Starts the service; several may run in one process. */
+/** Starts the service. Several instances may run in one process. */
 export async function create(config: Config, overrides: { log?: Logger } = {}): Promise<Gateway> {
   const log = overrides.log ?? createLogger('jt808-gateway', config.LOG_LEVEL);
   const name = `${getPodId(config.POD_ID).slice(0, 54)}-${randomBytes(4).toString('hex')}`;
@@ -66,7 +69,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
     const metrics = new GatewayMetrics();
     let bus: Bus | undefined;
     const app = createApp();
-    // Redis may be away: the gateway serves on, degraded.
+    // Redis may be unavailable: the gateway then runs degraded.
     app.use(createAdminRouter(lifecycle, metrics.registry, { message_broker: () => bus?.isUp() ?? false }));
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
     lifecycle.onStop('http', () => http.close());
@@ -85,9 +88,9 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
     const createStreams = async (): Promise<void> =>
       ensureStreams(await connectedBus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     await createStreams();
-    // A broker that came back empty has no streams: without them no report would ever be acknowledged again.
+    // A broker that restarted empty has no streams. Without them no report would be acknowledged again.
     connectedBus.onReconnect(() => {
-      createStreams().catch((error: unknown) => log.warn({ err: error }, 'the streams could not be looked after'));
+      createStreams().catch((error: unknown) => log.warn({ err: error }, 'could not restore the streams'));
     });
 
     const drainAbort = new AbortController();
@@ -102,7 +105,7 @@ export async function create(config: Config, overrides: { log?: Logger } = {}): 
       abortSignal: drainAbort.signal,
     });
     const ping = servePing(connectedBus, 'jt808-gateway', {
-      onError: (error) => log.error({ err: error }, 'a bus request failed'),
+      onError: (error) => log.error({ err: error }, 'bus request failed'),
       isWorking: () => !lifecycle.isStopping,
     });
     lifecycle.onStop('ping', () => ping.stop());
@@ -129,11 +132,11 @@ interface Deps {
   readonly metrics: GatewayMetrics;
   readonly bus: Bus;
   readonly redis: Redis;
-  /** Aborted when the stop waits for commands no longer. */
+  /** Aborted when the shutdown must stop waiting for commands. */
   readonly abortSignal: AbortSignal;
 }
 
-/** Wires what stands between the sockets and the bus, and listens. */
+/** Creates the components between the sockets and the bus, and starts the listener. */
 async function startGateway({
   config,
   log,
@@ -152,7 +155,7 @@ async function startGateway({
   const publisher = new JetStreamPublisher(bus, {
     maxBytes: config.STORE_BUFFER_BYTES,
     onRejected: (detail) => {
-      if (refusalLogThrottle.tryAcquire()) log.warn({ detail }, 'JetStream refused a message');
+      if (refusalLogThrottle.tryAcquire()) log.warn({ detail }, 'JetStream rejected a message');
     },
   });
   lifecycle.onStop('publisher', async () => {
@@ -175,7 +178,7 @@ async function startGateway({
   });
   const commandServer = new DeviceCommandServer(bus, {
     handler: (command) => runner.run(command),
-    onError: (error, detail) => log.error({ err: error, detail }, 'a device command failed'),
+    onError: (error, detail) => log.error({ err: error, detail }, 'device command failed'),
     onTakenOver: (imei) => sessions.onTakenOver(imei),
   });
   lifecycle.onStop('commands', async () => {
@@ -207,7 +210,7 @@ async function startGateway({
   const fenceSubscription = subscribe(
     bus,
     fenceSession,
-    (error) => log.error({ err: error }, 'a fence could not be read'),
+    (error) => log.error({ err: error }, 'could not read a fence event'),
     ({ imei, sessionId }) => sessions.onFence(imei, sessionId),
     gatewayFenceSubject(name),
   );
@@ -261,12 +264,12 @@ async function startGateway({
       if (floodLogThrottle.tryAcquire())
         log.warn(
           { remoteAddress, imei: session?.device.imei, dropped: splitter.dropped },
-          'a connection that sends nothing but garbage is closed',
+          'closing a connection that sends only garbage',
         );
     },
     onError: (connection, error) => {
       if (errorLogThrottle.tryAcquire())
-        log.error({ err: error, imei: connection.session?.device.imei }, 'a frame failed');
+        log.error({ err: error, imei: connection.session?.device.imei }, 'could not handle a frame');
     },
   });
   await listener.start();
@@ -287,14 +290,14 @@ async function startGateway({
   return listener;
 }
 
-/** A terminal's split messages are joined up to 8 MiB with their overhead; a broker with its own default takes 1 MiB. */
+/** Split messages are joined up to 8 MiB including overhead. The default limit of a broker is 1 MiB. */
 const recommendedMessageBytes = 8_000_000;
 const eventHeaderBytes = 4_096;
 
-/** Largest body that the broker takes as one message. */
+/** Returns the largest body that the broker accepts in one message. */
 function getMaxEventBytes(bus: Bus, log: Logger): number {
   const maxMessageBytes = bus.nc.info?.max_payload ?? 1_048_576;
   if (maxMessageBytes < recommendedMessageBytes)
-    log.warn({ maxMessageBytes }, 'larger pictures are refused: max_payload of the broker should be 8MB');
+    log.warn({ maxMessageBytes }, 'larger pictures will be refused: set max_payload of the broker to 8MB');
   return maxMessageBytes - eventHeaderBytes;
 }

@@ -6,7 +6,7 @@ import type { Gateway } from './service.ts';
 import { Caller, startGateway, startLive, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(60_000);
 
 let caller: Caller;
@@ -38,8 +38,8 @@ afterAll(async () => {
   await caller.close();
 });
 
-describe('a terminal that connects again', () => {
-  it('on the same pod replaces its older session, but only once it is authenticated', async () => {
+describe('reconnecting terminal', () => {
+  it('replaces its older session on the same pod only after authentication', async () => {
     const phone = uniquePhone();
     const old = await login(first, phone);
     const stranger = await connect(first, phone);
@@ -53,7 +53,7 @@ describe('a terminal that connects again', () => {
     expect(await findOwner(phone)).toBe(first.podId);
   });
 
-  it('on another pod fences its older session there', async () => {
+  it('fences its older session on another pod', async () => {
     const phone = uniquePhone();
     const old = await login(first, phone);
     expect(await findOwner(phone)).toBe(first.podId);
@@ -66,23 +66,23 @@ describe('a terminal that connects again', () => {
     expect(old.received.filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 
-  it('on another pod is not held back by a half-open connection that still sends', async () => {
+  it('fences a half-open connection on another pod that still sends', async () => {
     const phone = uniquePhone();
     const old = await login(first, phone);
     old.socket.pause();
     await login(second, phone);
-    await waitFor(async () => (await findOwner(phone)) === second.podId, 'the second pod has it');
+    await waitFor(async () => (await findOwner(phone)) === second.podId, 'the second pod has the claim');
     old.send(0x0002);
-    await waitFor(async () => (await countConnections(first)) === 0, 'the first pod let go');
+    await waitFor(async () => (await countConnections(first)) === 0, 'the first pod has closed the connection');
     expect(await findOwner(phone)).toBe(second.podId);
   });
 
-  it('answers on another pod what it was asked on the first: no second frame, one outcome', async () => {
+  it('responds on another pod to a command of the first: no second frame, one outcome', async () => {
     const phone = uniquePhone();
     const old = await login(first, phone);
     const outcomePromise = caller.sendCommand(canonicalNumber(phone), startLive);
     const frame = await old.waitForFrame(0x9101);
-    // On record before the frame was written, so that a pod that dies now takes nothing with it.
+    // The record is written before the frame, so the crash of a pod loses nothing.
     expect(await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)).toBe(1);
     old.close();
     const young = await login(second, phone);
@@ -91,11 +91,11 @@ describe('a terminal that connects again', () => {
     expect(young.received.filter(({ messageId }) => messageId === 0x9101)).toEqual([]);
     await waitFor(
       async () => (await caller.redis.hLen(`device-commands:${canonicalNumber(phone)}`)) === 0,
-      'record removed',
+      'the record is removed',
     );
   });
 
-  it('goes on with its serials', async () => {
+  it('continues its header serials', async () => {
     const phone = uniquePhone();
     const old = await login(first, phone);
     for (let i = 0; i < 5; i += 1) await old.waitForResult(old.send(0x0002), 0x0002);
@@ -104,7 +104,7 @@ describe('a terminal that connects again', () => {
     old.close();
     await waitFor(
       async () => (await caller.redis.hGet(`registration:${canonicalNumber(phone)}`, 'exact')) === '1',
-      'saved',
+      'the exact serial is saved',
     );
     const young = await login(second, phone);
     const serial = young.send(0x0002);
@@ -112,23 +112,23 @@ describe('a terminal that connects again', () => {
       0x8001,
       (frame) => frame.body.readUInt16BE(0) === serial && frame.body[3] === 2,
     );
-    // One serial answered the authentication.
+    // One serial was used to respond to the authentication.
     expect((next.serial - last.serial) & 0xffff).toBe(2);
   });
 });
 
-describe('a terminal that disconnects', () => {
-  it('leaves behind when it was last heard', async () => {
+describe('disconnected terminal', () => {
+  it('leaves its last-seen time in Redis', async () => {
     const phone = uniquePhone();
     const terminal = await login(first, phone);
     const announcedMs = (await readDevice(caller.redis, canonicalNumber(phone)))?.lastSeenMs ?? 0;
-    await waitFor(() => Date.now() > announcedMs, 'the clock has moved on');
+    await waitFor(() => Date.now() > announcedMs, 'the clock has advanced');
     const sentAtMs = Date.now();
     expect(await terminal.waitForResult(terminal.send(0x0002), 0x0002)).toBe(0);
     terminal.close();
     await waitFor(
       async () => (await readDevice(caller.redis, canonicalNumber(phone))) === null,
-      'its session has ended',
+      'the session has ended',
     );
     expect(await readLastSeenMs(caller.redis, canonicalNumber(phone))).toBeGreaterThanOrEqual(sentAtMs);
   });
@@ -141,7 +141,7 @@ async function countConnections(gateway: Gateway): Promise<number> {
 
 const isNoResponders = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '503';
 
-describe('a repeated ask', () => {
+describe('retried command', () => {
   async function retryCommand(phone: string, commandId: string): Promise<Outcome> {
     const head = headers();
     head.set(headerNames.commandId, commandId);
@@ -149,7 +149,8 @@ describe('a repeated ask', () => {
     head.set(headerNames.timeoutMs, '1000');
     head.set(headerNames.retry, '1');
     const data = new TextEncoder().encode(JSON.stringify(startLive));
-    // The terminal hears that it is logged in a moment before the broker knows of the subscription; an ask that reached nobody can be made again.
+    // The terminal may be logged in before the broker knows of the subscription. A request without responders can be
+    // repeated.
     let reply: Uint8Array = new Uint8Array();
     await waitFor(async () => {
       try {
@@ -160,11 +161,11 @@ describe('a repeated ask', () => {
         if (isNoResponders(error)) return false;
         throw error;
       }
-    }, 'somebody to ask');
+    }, 'a responder exists');
     return JSON.parse(new TextDecoder().decode(reply)) as Outcome;
   }
 
-  it('of a command that nobody has written sends it once, and later asks find its outcome on whatever pod', async () => {
+  it('is sent once if no pod has written it; later retries return its outcome on any pod', async () => {
     const phone = uniquePhone();
     const terminal = await login(first, phone);
     const commandId = randomBytes(16).toString('hex');
@@ -179,14 +180,14 @@ describe('a repeated ask', () => {
     expect([...terminal.received, ...moved.received].filter((frame) => frame.messageId === 0x9101)).toEqual([]);
   });
 
-  it('of a command that a dead pod has written waits for its answer, else times out', async () => {
+  it('waits for the response if a crashed pod has written it, otherwise times out', async () => {
     const phone = uniquePhone();
     const records = `device-commands:${canonicalNumber(phone)}`;
     const commandId = randomBytes(16).toString('hex');
     const record = { messageId: 0x9101, serials: [7], partSerials: [], deadlineAtMs: Date.now() + 60_000 };
     await caller.redis.hSet(records, commandId, JSON.stringify(record));
     const terminal = await login(first, phone);
-    // The answer comes before anybody has asked again.
+    // The response arrives before the retry.
     terminal.send(0x0001, Buffer.from('0007910100', 'hex'));
     await terminal.waitForResult(terminal.send(0x0002), 0x0002);
     expect(await retryCommand(phone, commandId)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 7 } });
@@ -197,14 +198,14 @@ describe('a repeated ask', () => {
   });
 });
 
-describe('a log-out', () => {
-  it('ends the session and voids the code; a new registration gives another', async () => {
+describe('log-out', () => {
+  it('ends the session and voids the code; a new registration returns another code', async () => {
     const phone = uniquePhone();
     const terminal = await connect(first, phone);
     const code = await terminal.register();
     await terminal.authenticate(code);
     expect(await terminal.waitForResult(terminal.send(0x0003), 0x0003)).toBe(0);
-    await waitFor(async () => (await findOwner(phone)) === undefined, 'gone from Redis');
+    await waitFor(async () => (await findOwner(phone)) === undefined, 'the claim is removed');
     expect(await caller.sendCommand(canonicalNumber(phone), startLive)).toEqual({ kind: 'notConnected' });
     expect(await terminal.waitForResult(terminal.send(0x0200, terminal.buildLocation()), 0x0200)).toBe(1);
     expect(await terminal.tryAuthenticate(code)).toBe(1);
@@ -214,8 +215,8 @@ describe('a log-out', () => {
   });
 });
 
-describe('the policy `known`', () => {
-  it('admits terminals on record, refuses others, and refuses all while platform-api is away', async () => {
+describe('registration policy `known`', () => {
+  it('admits known terminals, refuses others, and refuses all while platform-api is unavailable', async () => {
     const known = uniquePhone();
     const allowedImeis = new Set([canonicalNumber(known)]);
     const served = serve(caller.bus, findDevice, { queue: 'test', onError: () => undefined }, ({ imei }) =>
@@ -228,7 +229,7 @@ describe('the policy `known`', () => {
       expect(await terminal.tryAuthenticate(code)).toBe(0);
       const unknown = await connect(gateway, uniquePhone());
       await expect(unknown.register()).rejects.toThrow('refused with 4');
-      // Its code is right, as the secret is one for all pods; it is not on record all the same.
+      // The code is valid, as all pods share the secret, but the terminal is not known.
       const open = await connect(first, uniquePhone());
       const stranger = await connect(gateway, open.phone);
       expect(await stranger.tryAuthenticate(await open.register())).toBe(1);

@@ -13,7 +13,7 @@ import { Caller, startGateway, waitFor } from './testing/harness.ts';
 import { canonicalNumber, RawTerminal, uniquePhone } from './testing/raw-terminal.ts';
 import { TestServer } from './testing/test-server.ts';
 
-// Each test waits for conditions; the machine that runs them may be busy with others.
+// Tests wait for conditions, which takes longer on a busy machine.
 jest.setTimeout(60_000);
 
 let broker: TestServer;
@@ -32,7 +32,7 @@ interface StoredMessage {
   readonly header: { get(name: string): string };
 }
 
-/** Everything that JetStream holds in a stream now. */
+/** Returns all messages of a stream. */
 async function stored(stream: string): Promise<StoredMessage[]> {
   const manager = await caller.bus.jetstreamManager();
   const { state } = await manager.streams.info(stream);
@@ -65,9 +65,9 @@ afterAll(async () => {
   await broker.remove();
 });
 
-describe('locations', () => {
+describe('location reports', () => {
   it.each(['2011', '2013', '2019'] as const)(
-    'of %s are in JetStream, raw, when they are acknowledged',
+    'of %s are stored unmodified in JetStream before they are acknowledged',
     async (edition) => {
       const phone = uniquePhone(edition);
       const terminal = await login(phone, edition);
@@ -92,7 +92,7 @@ describe('locations', () => {
     expect(await readReports(phone)).toMatchObject([{ messageId: 0x0704, body }]);
   });
 
-  it('in a split batch message are joined first, every part acknowledged', async () => {
+  it('in a split batch message are joined before storage, and every part is acknowledged', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const item = terminal.buildLocation();
@@ -104,7 +104,7 @@ describe('locations', () => {
     expect(await readReports(phone)).toMatchObject([{ messageId: 0x0704, body }]);
   });
 
-  it('too short to be one are answered "incorrect" and not stored', async () => {
+  it('below the minimum length are refused as "incorrect" and not stored', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     expect(await terminal.waitForResult(terminal.send(0x0200, Buffer.alloc(20)), 0x0200)).toBe(2);
@@ -112,7 +112,7 @@ describe('locations', () => {
     expect(await readReports(phone)).toEqual([]);
   });
 
-  it('of both forms of one number on one connection belong to one device and are answered in their own digits', async () => {
+  it('of both number forms on one connection belong to one device and are acknowledged in their own digits', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const long = new RawTerminal(terminal.socket, phone.padStart(20, '0'), '2019');
@@ -127,7 +127,7 @@ describe('locations', () => {
     expect(await terminal.waitForResult(serial, 0x0200)).toBe(1);
   });
 
-  it('are not acknowledged while the broker hangs or is gone, and are once it has them', async () => {
+  it('are not acknowledged while the broker hangs or is down, but are once it has stored them', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     await broker.suspend(caller.bus);
@@ -140,13 +140,13 @@ describe('locations', () => {
     await broker.start();
     expect(await terminal.waitForResult(unacknowledgedSerial, 0x0200, 15_000)).toBe(0);
     expect(await terminal.waitForResult(hanging, 0x0200, 15_000)).toBe(0);
-    await waitFor(() => caller.bus.isUp(), 'the caller is back');
+    await waitFor(() => caller.bus.isUp(), 'the caller is connected again');
     const serials = (await readReports(phone)).map(({ serialNo }) => serialNo);
     expect(new Set(serials)).toEqual(new Set([hanging, unacknowledgedSerial]));
   });
 });
 
-describe('events', () => {
+describe('terminal events', () => {
   it.each([0x0702, 0x0705, 0x0800, 0x0900, 0x0901, 0x0108, 0x0301, 0x0701, 0x1005, 0x1206, 0x1210, 0x1211, 0x1212])(
     'message %s is stored and acknowledged',
     async (messageId) => {
@@ -164,28 +164,25 @@ describe('events', () => {
     },
   );
 
-  it.each(['2011', '2013', '2019'] as const)(
-    'a registration of %s is stored once the terminal is known',
-    async (edition) => {
-      const phone = uniquePhone(edition);
-      await login(phone, edition);
-      await waitFor(async () => (await readEvents(phone, 0x0100)).length > 0, 'no registration is stored');
-      const [event, ...others] = await readEvents(phone, 0x0100);
-      expect(others).toEqual([]);
-      expect(event?.header.get(eventHeaders.edition)).toBe(edition);
-      expect(tryDecodeBody(terminalRegistration, Buffer.from(event?.data ?? []), edition).ok).toBe(true);
-    },
-  );
+  it.each(['2011', '2013', '2019'] as const)('a %s registration is stored after authentication', async (edition) => {
+    const phone = uniquePhone(edition);
+    await login(phone, edition);
+    await waitFor(async () => (await readEvents(phone, 0x0100)).length > 0, 'the registration is stored');
+    const [event, ...others] = await readEvents(phone, 0x0100);
+    expect(others).toEqual([]);
+    expect(event?.header.get(eventHeaders.edition)).toBe(edition);
+    expect(tryDecodeBody(terminalRegistration, Buffer.from(event?.data ?? []), edition).ok).toBe(true);
+  });
 
-  it('what a terminal says it is made of is stored, whoever asked', async () => {
+  it('terminal attributes are stored without a pending command', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     terminal.send(0x0107, Buffer.alloc(60, 0x30));
-    await waitFor(async () => (await readEvents(phone, 0x0107)).length === 1, 'no attributes are stored');
+    await waitFor(async () => (await readEvents(phone, 0x0107)).length === 1, 'the attributes are stored');
     expect((await readEvents(phone, 0x0107))[0]?.data).toEqual(Buffer.alloc(60, 0x30));
   });
 
-  it('tell when sessions begin and end', async () => {
+  it('session.changed is published when a session begins and ends', async () => {
     const changes: { imei: string; isOnline: boolean }[] = [];
     const onError = (error: unknown) => {
       throw error;
@@ -196,21 +193,21 @@ describe('events', () => {
     const ownChanges = () =>
       changes.filter(({ imei }) => imei === canonicalNumber(phone)).map(({ isOnline }) => isOnline);
     const terminal = await login(phone);
-    await waitFor(() => ownChanges().length === 1, 'no beginning is told');
+    await waitFor(() => ownChanges().length === 1, 'the start of the session is published');
     terminal.close();
-    await waitFor(() => ownChanges().length === 2, 'no end is told');
+    await waitFor(() => ownChanges().length === 2, 'the end of the session is published');
     expect(ownChanges()).toEqual([true, false]);
     listener.stop();
   });
 
-  it('outside the standard are stored and answered "not supported"', async () => {
+  it('messages outside the standard are stored and acknowledged as "not supported"', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     expect(await terminal.waitForResult(terminal.send(0x6006, Buffer.from('aa')), 0x6006)).toBe(3);
     expect(await readEvents(phone, 0x6006)).toHaveLength(1);
   });
 
-  it('with ids of the platform are answered "not supported" and not stored', async () => {
+  it('messages with ids of the platform are refused as "not supported" and not stored', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     expect(await terminal.waitForResult(terminal.send(0x8300), 0x8300)).toBe(3);
@@ -218,10 +215,10 @@ describe('events', () => {
   });
 });
 
-describe('a picture', () => {
+describe('split picture', () => {
   const picture = Buffer.concat([Buffer.from('0000002a0000000100000000', 'hex'), Buffer.alloc(2_000, 0xd8)]);
 
-  it('in parts: each part is acknowledged, the whole stored, then 0x8800 of exactly four bytes', async () => {
+  it('is stored as a whole: each part is acknowledged, then 0x8800 of exactly four bytes is sent', async () => {
     const phone = uniquePhone();
     const terminal = await login(phone);
     const parts = terminal.buildParts(0x0801, picture, 800);
@@ -234,7 +231,7 @@ describe('a picture', () => {
     expect(Buffer.from(event?.data ?? [])).toEqual(picture);
   });
 
-  it('with a missing part is asked for it by 0x8800, other messages by 0x8003', async () => {
+  it('with a missing part is requested by 0x8800, other messages by 0x8003', async () => {
     const phone = uniquePhone('2019');
     const terminal = await login(phone, '2019');
     const [first, second, third] = terminal.buildParts(0x0801, picture, 800);

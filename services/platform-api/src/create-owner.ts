@@ -22,9 +22,9 @@ await runTool(async (records) => {
   if (role !== 'owner' && role !== 'dealer' && role !== 'superadmin') throw new Error(usage);
   if (!isEmail(email)) throw new Error(`${email} is not an e-mail address.`);
   if (password.length < minPasswordLength)
-    throw new Error(`The password needs ${minPasswordLength} characters or more.`);
+    throw new Error(`The password must have at least ${minPasswordLength} characters.`);
   const { user, created } = await ensureOwner(records, { email, password, accountName: account, role });
-  if (!created) throw new Error(`${email} has a user already; nothing was changed.`);
+  if (!created) throw new Error(`A user with ${email} exists; nothing was changed.`);
   const key = await createKey(records, { accountId: user.accountId, userId: user._id, name: 'owner' });
   return `account ${user.accountId}, user ${user._id}\nAPI key, shown only now: ${key}`;
 });

@@ -24,7 +24,7 @@ await runTool(async (records) => {
   if (cameraUtcOffset !== undefined && !new RegExp(cameraUtcOffsetPattern).test(cameraUtcOffset))
     throw new Error(`${cameraUtcOffset} is not an offset such as +08:00.`);
   const user = await findByEmail(records, normalEmail(owner));
-  if (user === null) throw new Error(`${owner} is nobody's e-mail here.`);
+  if (user === null) throw new Error(`${owner} is not the e-mail address of a user.`);
   const { record, created } = await recordVehicle(records, {
     accountId: user.accountId,
     ownerUserId: user._id,
@@ -32,6 +32,6 @@ await runTool(async (records) => {
     imei,
     ...(cameraUtcOffset === undefined ? {} : { cameraUtcOffset }),
   });
-  if (!created) throw new Error(`Terminal ${imei} is another vehicle's already; nothing was changed.`);
+  if (!created) throw new Error(`Terminal ${imei} belongs to another vehicle; nothing was changed.`);
   return `vehicle ${record._id}: ${record.vehicleNo}, terminal ${record.recordedImei}`;
 });

@@ -4,7 +4,7 @@ import { migrations } from './assembly/migrations.ts';
 import { loadTollGates } from './domains/toll-gates/load-file.ts';
 import { migrate } from './store/migrate.ts';
 
-/** The job before a roll-out: brings the database of MONGODB_URL to where this release needs it. */
+/** Migrates the database of MONGODB_URL to the state that this release needs. Runs as a job before a roll-out. */
 await runTool(async (records, database) => {
   const log = createLogger('platform-api', process.env['LOG_LEVEL']);
   await migrate(database, log, migrations);

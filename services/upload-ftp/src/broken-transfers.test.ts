@@ -12,10 +12,10 @@ jest.setTimeout(120_000);
 
 const total = 400_000;
 const clip = clipBytes(total, 42);
-/** Bytes that a file may have before the disk is full, by the end of its name. */
+/** Size at which a file finds the disk full, by the end of its name. */
 let diskEnds = new Map<string, number>();
 
-/** A disk that is full after so many bytes, also within one write. */
+/** Simulates a disk that becomes full at a given size, even within one write. */
 const openFile: OpenFile = async (path, isNew) => {
   const file = await open(path, isNew ? 'w' : 'r+');
   const name = [...diskEnds.keys()].find((end) => path.endsWith(end));
@@ -37,9 +37,9 @@ beforeAll(async () => {
     {
       FTP_DATA_IDLE_MS: '2000',
       FTP_LOST_CONTROL_GRACE_MS: '300',
-      // Within it a camera comes back, also on a busy machine.
+      // Long enough for a camera to reconnect on a busy machine.
       UPLOAD_UNCONFIRMED_MS: '4000',
-      // It ends while its camera is asked again and again, and does not answer.
+      // Ends while the camera is repeatedly queried without a response.
       UPLOAD_SILENCE_MS: '5000',
     },
     { openFile },
@@ -57,7 +57,7 @@ interface Running {
   readonly data: Socket;
 }
 
-/** A transfer that has come so far. */
+/** Starts a transfer and sends this share of its bytes. */
 async function sent(share: number, name = 'a.mp4'): Promise<Running> {
   const upload = await harness.createGrantedUpload();
   const control = await harness.raw(upload);
@@ -70,16 +70,16 @@ async function sent(share: number, name = 'a.mp4'): Promise<Running> {
 const received = ({ upload }: Running, share: number) =>
   harness.waitForRecord(upload.id, ({ filesize }) => filesize === Math.trunc(total * share));
 
-/** How a transfer can be cut off, and what the camera is told if it is still there. */
+/** The ways to interrupt a transfer, with the reply code that a connected camera receives. */
 const breaks: [string, (running: Running) => Promise<void>, number | null][] = [
   ['the data connection is reset', async ({ data }) => void data.resetAndDestroy(), 426],
   ['the control connection is lost', async ({ control }) => void control.socket.destroy(), null],
   ['the control connection is reset', async ({ control }) => void control.socket.resetAndDestroy(), null],
-  ['nothing comes any more', async () => undefined, 426],
+  ['no more data arrives', async () => undefined, 426],
 ];
 
-describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
-  it.each(breaks)('is cut off where %s, keeps its bytes, and is never taken for whole', async (_what, cut, code) => {
+describe.each([0.1, 0.5, 0.99])('transfer interrupted at %f of its bytes', (share) => {
+  it.each(breaks)('retains its bytes and is not counted as whole when %s', async (_what, cut, code) => {
     const running = await sent(share);
     const { upload, control } = running;
     await received(running, share);
@@ -87,14 +87,14 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     if (code !== null) await control.expectReply(code);
     await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
     await waitFor(() => harness.openFiles().length === 0);
-    // The camera is wrong, or speaks of another attempt.
+    // A result that is wrong, or that belongs to another attempt.
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     const record = await harness.waitForRecord(upload.id, ({ result }) => result?.code === 0);
     expect(record).toMatchObject({ status: 'uploading', filesize: Math.trunc(total * share) });
     await resumeAndComplete(upload, 'append');
   });
 
-  it('ends early with FIN: completed only by the camera’s word, and by nothing else', async () => {
+  it('counts as whole after an early FIN, but fails without confirmation by the camera', async () => {
     const running = await sent(share);
     const { upload, control, data } = running;
     const disconnect = await harness.connectDevice(upload.imei);
@@ -103,12 +103,12 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     expect(await harness.readRecord(upload.id)).toMatchObject({ status: 'uploading', files: [{ state: 'whole' }] });
     control.socket.destroy();
     const record = await harness.waitForRecord(upload.id, ({ status }) => status !== 'uploading');
-    // No QUIT, no 0x1206, and a device that does not answer what the size should be.
+    // There is no QUIT and no 0x1206, and the device does not respond to the query of the file size.
     expect(record.status).toBe('failed');
     await disconnect();
   });
 
-  it('stands on a full disk: 452, the bytes stay, and it goes on once there is space', async () => {
+  it('ends with 452 on a full disk, retains its bytes and resumes once there is space', async () => {
     const full = Math.trunc(total * share);
     diskEnds.set('full.mp4', full);
     const running = await sent(1, 'full.mp4');
@@ -124,7 +124,7 @@ describe.each([0.1, 0.5, 0.99])('a transfer at %f of its bytes', (share) => {
     await resumeAndComplete(upload, 'append', 'full.mp4');
   });
 
-  it.each(['rest', 'zero'] as const)('is made good by %s', async (how) => {
+  it.each(['rest', 'zero'] as const)('is completed by a later upload: %s', async (how) => {
     const running = await sent(share);
     await received(running, share);
     running.data.resetAndDestroy();
@@ -148,8 +148,8 @@ async function resumeAndComplete(upload: GrantedUpload, how: 'append' | 'rest' |
   expect(record).toMatchObject({ filesize: total, filename: name, files: [{ path: name, bytes: total }] });
 }
 
-describe('a transfer', () => {
-  it('breaks three times on the way, another way each time, and is the camera’s file in the end', async () => {
+describe('interrupted transfer', () => {
+  it('is complete after three interruptions of different kinds', async () => {
     const upload = await harness.createGrantedUpload();
     for (const [index, [, cut]] of breaks.slice(0, 3).entries()) {
       const control = await harness.raw(upload);
@@ -165,7 +165,7 @@ describe('a transfer', () => {
     expect(harness.openFiles()).toEqual([]);
   });
 
-  it('that a camera ends together with its control connection counts: its last bytes were on their way', async () => {
+  it('is whole if the camera closes both connections while the last bytes are in transit', async () => {
     const { upload, control, data } = await sent(1);
     data.end();
     control.socket.end();
@@ -173,7 +173,7 @@ describe('a transfer', () => {
     expect(record.files).toMatchObject([{ state: 'whole', bytes: total }]);
   });
 
-  it('goes on behind a QUIT that did not wait for it, and QUIT counts', async () => {
+  it('continues after a QUIT that the camera sent during the transfer', async () => {
     const { upload, control, data } = await sent(0.5);
     await control.write('QUIT\r\n');
     control.socket.end();
@@ -184,7 +184,7 @@ describe('a transfer', () => {
     expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
   });
 
-  it('that is larger than allowed ends with 552, and the next does not begin', async () => {
+  it('ends with 552 beyond the size limit, and further transfers are refused', async () => {
     await harness.service.stop();
     await harness.startService({ MAX_CLIP_BYTES: '1000', MAX_CLIP_FILES: '3' });
     try {
@@ -199,7 +199,7 @@ describe('a transfer', () => {
         files: [{ bytes: 400 }, { bytes: 600 }],
       });
       await expect(put(clip.subarray(0, 1), 'three.mp4')).rejects.toMatchObject({ code: 552 });
-      // In place of what was too large.
+      // Replaces the file that was too large.
       await put(clip.subarray(0, 600), 'two.mp4');
       const control = await harness.raw(upload);
       for (const name of ['d1', 'd1/d2', 'd3']) await control.sendCommand(`MKD ${name}`, 257);
@@ -213,8 +213,8 @@ describe('a transfer', () => {
   });
 });
 
-describe('an end of the process', () => {
-  it('lets transfers end within the grace, promises nothing more, and cuts off the rest', async () => {
+describe('process end', () => {
+  it('lets transfers end within the grace period, refuses grants and aborts remaining transfers', async () => {
     await harness.service.stop();
     await harness.startService({ FTP_DATA_IDLE_MS: '30000', FTP_STOP_GRACE_MS: '4000' });
     const other = await sent(0.5);
@@ -228,7 +228,7 @@ describe('an end of the process', () => {
     await waitFor(async () => !(await isGranted()));
     other.data.end(clip.subarray(total / 2));
     await other.control.expectReply(226);
-    // Bytes keep coming, but not the end.
+    // Data keeps arriving, but not the end.
     const drip = setInterval(() => slow.data.write('x'), 100);
     await slow.control.waitUntil(() => slow.control.isClosed);
     clearInterval(drip);
@@ -239,12 +239,12 @@ describe('an end of the process', () => {
     await resumeAndComplete(other.upload, 'zero');
   });
 
-  it('without a farewell leaves what the next start mends: sizes from the disk, nothing is being received, credentials hold', async () => {
+  it('after a kill, the next start reads sizes from the disk, marks files as broken and retains credentials', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.camera(upload);
     await camera.uploadFrom(Readable.from([clip.subarray(0, 1_000)]), 'a.mp4');
     camera.close();
-    // As a killed process leaves it: progress is up to a second behind.
+    // The state after a kill: the recorded progress is up to a second old.
     await harness.service.stop();
     const record = await harness.readRecord(upload.id);
     const files = record.files.map((file) => ({ ...file, bytes: 900, state: 'receiving' as const }));

@@ -10,7 +10,7 @@ const bytes = { type: 'integer', minimum: 0 } as const;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** Every setting of the service; the README's table lists the same. */
+/** All settings of the service. The tables in the README list the same. */
 export const schema = envSchema({
   ...commonEnv,
   HTTP_PORT: { ...port, default: 8086, description: 'port of health, metrics and clips; 0 picks a free one' },
@@ -18,7 +18,7 @@ export const schema = envSchema({
     type: 'string',
     optional: true,
     pattern: '^https?://',
-    description: "this pod's own HTTP base, as device-api reaches it; http://HOST:HTTP_PORT when absent",
+    description: "this pod's own HTTP base URL for device-api; http://HOST:HTTP_PORT if absent",
   },
   CLIPS_DIR: { type: 'string', default: '.data/clips', minLength: 1, description: 'directory of the clips' },
   FTP_PORT: { ...port, default: 2121, description: 'control port of the FTP server; 0 picks a free one' },
@@ -26,69 +26,86 @@ export const schema = envSchema({
     type: 'string',
     default: '127.0.0.1',
     minLength: 1,
-    description: 'address of this pod that cameras are told, also for passive transfers',
+    description: 'address of this pod sent to cameras, also for passive transfers',
   },
   FTP_PUBLIC_PORT: {
     ...port,
     minimum: 1,
     optional: true,
-    description: 'port that cameras are told; FTP_PORT when absent',
+    description: 'port sent to cameras; FTP_PORT if absent',
   },
   FTP_PASV_MIN: { ...port, minimum: 1, default: 30_000, description: 'first passive port' },
   FTP_PASV_MAX: { ...port, minimum: 1, default: 30_099, description: 'last passive port' },
-  FTP_MAX_CONNECTIONS: { type: 'integer', minimum: 1, default: 1_000, description: 'control connections at a time' },
+  FTP_MAX_CONNECTIONS: {
+    type: 'integer',
+    minimum: 1,
+    default: 1_000,
+    description: 'limit on concurrent control connections',
+  },
   FTP_TLS_CERT_FILE: {
     type: 'string',
     optional: true,
-    description: 'PEM certificate chain; with it AUTH TLS is offered',
+    description: 'PEM certificate chain; enables AUTH TLS',
   },
   FTP_TLS_KEY_FILE: { type: 'string', optional: true, description: 'PEM key of the certificate' },
   FTP_TLS_REQUIRED: { type: 'boolean', default: false, description: 'refuses logins without AUTH TLS' },
   FTP_LOGIN_LIMIT_MS: {
     ...durationMs,
     default: minute,
-    description: 'a connection without a login is closed after this',
+    description: 'a connection without a login is closed after this time',
   },
   FTP_CONTROL_IDLE_MS: {
     ...durationMs,
     default: 5 * minute,
-    description: 'a control connection that says nothing and sends nothing is closed',
+    description: 'a control connection without commands and transfers is closed after this time',
   },
-  FTP_DATA_IDLE_MS: { ...durationMs, default: minute, description: 'a transfer without a byte is cut off' },
-  FTP_DATA_CONNECT_MS: { ...durationMs, default: 10_000, description: 'wait for a data connection; then 425' },
+  FTP_DATA_IDLE_MS: {
+    ...durationMs,
+    default: minute,
+    description: 'a transfer that receives no data is aborted after this time',
+  },
+  FTP_DATA_CONNECT_MS: { ...durationMs, default: 10_000, description: 'wait for a data connection before 425 is sent' },
   FTP_LOST_CONTROL_GRACE_MS: {
     ...durationMs,
     default: 2_000,
-    description: 'for bytes on their way when the control connection closes',
+    description: 'wait for data in transit after the control connection closes',
   },
-  FTP_STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'for transfers under way at a stop' },
-  MAX_CLIP_BYTES: { ...bytes, minimum: 1, default: 10 * 1024 ** 3, description: 'bytes of one upload' },
+  FTP_STOP_GRACE_MS: { ...durationMs, default: 25_000, description: 'wait for running transfers at a stop' },
+  MAX_CLIP_BYTES: { ...bytes, minimum: 1, default: 10 * 1024 ** 3, description: 'size limit of one upload in bytes' },
   MAX_CLIP_FILES: {
     type: 'integer',
     minimum: 1,
     maximum: 10_000,
     default: 100,
-    description: 'files of one upload, and directories',
+    description: 'limit on files of one upload, and on its directories',
   },
   CLIPS_MIN_FREE_BYTES: {
     ...bytes,
     default: 256 * 1024 ** 2,
-    description: 'with less free space no upload is promised, and pictures wait in EVENTS',
+    description: 'with less free space, no upload is granted, and pictures wait in EVENTS',
   },
   UPLOAD_CREDENTIAL_MS: { ...durationMs, default: 30 * day, description: 'validity of a credential' },
-  UPLOAD_SILENCE_MS: { ...durationMs, default: 10 * minute, description: 'connected time without a byte; then failed' },
-  UPLOAD_PATIENCE_MS: { ...durationMs, default: day, description: 'from the request without any byte; then failed' },
-  UPLOAD_PAUSED_MS: { ...durationMs, default: 7 * day, description: 'paused for this long; then failed' },
+  UPLOAD_SILENCE_MS: {
+    ...durationMs,
+    default: 10 * minute,
+    description: 'an upload fails after this time without data while the device is connected',
+  },
+  UPLOAD_PATIENCE_MS: {
+    ...durationMs,
+    default: day,
+    description: 'an upload fails without any data this long after the request',
+  },
+  UPLOAD_PAUSED_MS: { ...durationMs, default: 7 * day, description: 'an upload fails when paused for this long' },
   UPLOAD_UNCONFIRMED_MS: {
     ...durationMs,
     default: 10 * minute,
     description: 'wait for 0x1206 after a clean close, or for whole files after 0x1206',
   },
-  UPLOAD_SWEEP_MS: { ...durationMs, default: 30_000, description: 'between two looks at all uploads, by one replica' },
+  UPLOAD_SWEEP_MS: { ...durationMs, default: 30_000, description: 'interval of checking all uploads, by one replica' },
   UPLOAD_ORPHANS_MS: {
     ...durationMs,
     default: 10 * minute,
-    description: 'between two searches for files that belong to no upload',
+    description: 'interval of searching for files that belong to no upload',
   },
   DEVICE_REPLY_TIMEOUT_MS: { ...durationMs, default: 90_000, description: 'wait for a recording list (0x9205)' },
   JETSTREAM_REPLICAS: {
@@ -96,7 +113,7 @@ export const schema = envSchema({
     minimum: 1,
     maximum: 5,
     default: 1,
-    description: 'copies of streams that are made here',
+    description: 'replicas of streams created by this service',
   },
   ...clipSettings,
   ...attachmentSettings,
@@ -107,17 +124,17 @@ export type Config = ConfigOf<typeof schema>;
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const config = readEnv(schema, env);
   const problems: string[] = [];
-  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) problems.push('FTP_PASV_MIN is above FTP_PASV_MAX');
+  if (config.FTP_PASV_MIN > config.FTP_PASV_MAX) problems.push('FTP_PASV_MIN is greater than FTP_PASV_MAX');
   if ((config.FTP_TLS_CERT_FILE === undefined) !== (config.FTP_TLS_KEY_FILE === undefined))
-    problems.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE need each other');
+    problems.push('FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE must be set together');
   if (config.FTP_TLS_REQUIRED && config.FTP_TLS_CERT_FILE === undefined)
-    problems.push('FTP_TLS_REQUIRED needs FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
+    problems.push('FTP_TLS_REQUIRED requires FTP_TLS_CERT_FILE and FTP_TLS_KEY_FILE');
   problems.push(...clipSettingFaults(config));
-  if (problems.length > 0) throw new ConfigError(`The configuration is wrong: ${problems.join('; ')}.`);
+  if (problems.length > 0) throw new ConfigError(`The configuration is invalid: ${problems.join('; ')}.`);
   return config;
 }
 
-/** The certificate and key that the settings name, or null; says in one sentence what is wrong with them. */
+/** Reads the configured certificate and key, or returns null without them. Throws a ConfigError if they are invalid. */
 export function readTls(config: Config): { cert: Buffer; key: Buffer } | null {
   const { FTP_TLS_CERT_FILE: certFile, FTP_TLS_KEY_FILE: keyFile } = config;
   if (certFile === undefined || keyFile === undefined) return null;

@@ -9,7 +9,7 @@ import { clipBytes, type GrantedUpload, UploadHarness } from './testing/upload-h
 // Real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
-// Each long enough for what a busy machine has to do in it, and for the one before to end first.
+// Each is long enough for the work of a busy machine within it, and for the previous timeout to end first.
 const unconfirmedMs = 2_500;
 const silenceMs = 4_000;
 const patienceMs = 6_000;
@@ -29,7 +29,7 @@ afterAll(() => harness.stop());
 
 const clip = clipBytes(5_000);
 
-/** An upload with files that came whole, one after another; the camera stays logged in. */
+/** Creates an upload with whole files, sent one after another. The camera stays logged in. */
 async function uploaded(files: Record<string, number>, more: Partial<UploadRecord> = {}): Promise<GrantedUpload> {
   const upload = await harness.createGrantedUpload(more);
   const camera = await harness.camera(upload);
@@ -38,7 +38,7 @@ async function uploaded(files: Record<string, number>, more: Partial<UploadRecor
   return upload;
 }
 
-/** A file that is cut off after so many bytes. */
+/** Sends a file that is interrupted after the given number of bytes. */
 async function cutOff(upload: GrantedUpload, name: string, bytes: number): Promise<void> {
   const control = await harness.raw(upload);
   const data = await control.openPassive();
@@ -56,8 +56,8 @@ async function cutOff(upload: GrantedUpload, name: string, bytes: number): Promi
 
 const ended = (upload: GrantedUpload) => harness.waitForRecord(upload.id, ({ status }) => status !== 'uploading');
 
-describe('0x1206', () => {
-  it('success completes an upload that is whole, closes its session, frees the camera and is told once for all to keep', async () => {
+describe('upload result (0x1206)', () => {
+  it('completes a whole upload on success, closes its session, unlocks the camera and publishes one durable event', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000, 'b.mp4': 500 });
     const publishedEvents: unknown[] = [];
     const listener = subscribe(
@@ -84,24 +84,24 @@ describe('0x1206', () => {
     expect(await harness.records.lockCamera(upload.imei, next._id, next.reservedUntilMs)).toBe(true);
   });
 
-  it('failure fails it, with what has come kept', async () => {
+  it('fails the upload on failure and retains the received files', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await harness.publishUploadResult(upload.imei, upload.serial, 1);
     expect(await ended(upload)).toMatchObject({ status: 'failed', filesize: 1_000, result: { code: 1 } });
     expect(harness.read(upload, 'a.mp4').length).toBe(1_000);
   });
 
-  it('from before the upload was asked for is about an earlier one of the same serial', async () => {
+  it('ignores a result received before the upload was requested, with the same serial', async () => {
     const upload = await harness.createGrantedUpload();
     await harness.publishUploadResult(upload.imei, upload.serial, 1, Date.now() - 60_000);
-    // One that counts is read behind it.
+    // A later result that counts proves that the first one has been read.
     const other = await harness.createGrantedUpload();
     await harness.publishUploadResult(other.imei, other.serial, 1);
     expect(await ended(other)).toMatchObject({ status: 'failed' });
     expect(await harness.readRecord(upload.id)).toMatchObject({ status: 'uploading', result: null });
   });
 
-  it('of another serial is not about it; of a serial that was lost, it is the only one', async () => {
+  it("ignores a result with another serial; accepts any serial if the upload's own is unknown", async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await harness.publishUploadResult(upload.imei, upload.serial + 1, 1);
     await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unmatched"'));
@@ -111,7 +111,7 @@ describe('0x1206', () => {
     expect((await ended(upload)).status).toBe('completed');
   });
 
-  it('that is faster than the record of its upload waits for it', async () => {
+  it('applies a result that arrived before the upload record', async () => {
     const reserved = await harness.reserve();
     const { username, password } = await harness.grantUpload(reserved._id);
     await harness.publishUploadResult(reserved.clip.imei, 77, 0);
@@ -122,7 +122,7 @@ describe('0x1206', () => {
     await harness.waitForRecord(reserved._id, ({ status }) => status === 'completed');
   });
 
-  it('success during a transfer waits for its end, and an older one says nothing of what came after it', async () => {
+  it('applies success after the running transfer and ignores a result older than the last data', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();
@@ -138,7 +138,7 @@ describe('0x1206', () => {
     expect(await ended(upload)).toMatchObject({ status: 'completed', filesize: clip.length });
   });
 
-  it('success of a camera that began again under another name completes with the whole file; the part goes', async () => {
+  it('completes with the whole file and removes the partial one after a restart under another name', async () => {
     const upload = await harness.createGrantedUpload();
     await cutOff(upload, 'a.mp4', 300);
     const camera = await harness.camera(upload);
@@ -169,7 +169,7 @@ describe('0x1206', () => {
         await camera.uploadFrom(Readable.from([clip.subarray(0, 100)]), 'c.mp4');
       },
     ],
-  ])('success completes nothing while %s: it fails after its time', async (_what, spoil) => {
+  ])('fails the upload after the timeout on success if %s', async (_what, spoil) => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await spoil(upload);
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
@@ -178,13 +178,13 @@ describe('0x1206', () => {
     expect(record.changedAtMs - (record.result?.atMs ?? 0)).toBeGreaterThanOrEqual(unconfirmedMs);
   });
 
-  it('success without a byte fails after its time: a camera that was sent elsewhere', async () => {
+  it('fails the upload after the timeout on success without data, as for a camera that sent elsewhere', async () => {
     const upload = await harness.createGrantedUpload({ mobileNetwork: false });
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     expect(await ended(upload)).toMatchObject({ status: 'failed', filesize: 0, filename: null });
   });
 
-  it('failure of a paused camera is only its stop; success of one that was done all the same completes it', async () => {
+  it('ignores the failure of a paused camera and completes the upload on a later success', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     await harness.records.transition(upload.id, ['uploading'], 'paused');
     await harness.publishUploadResult(upload.imei, upload.serial, 1);
@@ -194,7 +194,7 @@ describe('0x1206', () => {
     expect((await harness.waitForRecord(upload.id, ({ status }) => status !== 'paused')).status).toBe('completed');
   });
 
-  it('that cannot be read costs nothing but itself', async () => {
+  it('acknowledges an unreadable result without affecting others', async () => {
     await harness.bus.js.publish('event.1.1206', Buffer.from([1]));
     await waitFor(async () => (await harness.metric('upload_ftp_results_total')).includes('outcome="unreadable"'));
     const manager = await harness.bus.jetstreamManager();
@@ -203,8 +203,8 @@ describe('0x1206', () => {
   });
 });
 
-describe('0x1206 of an upload to another FTP server', () => {
-  it('alone completes it, and the next clip of the camera can be requested', async () => {
+describe('upload result (0x1206) of an upload to another FTP server', () => {
+  it('completes the upload by itself and unlocks the camera', async () => {
     const upload = await harness.createGrantedUpload({ external: true });
     await harness.publishUploadResult(upload.imei, upload.serial, 0);
     expect(await ended(upload)).toMatchObject({ status: 'completed', external: true, filesize: 0, filename: null });
@@ -212,8 +212,8 @@ describe('0x1206 of an upload to another FTP server', () => {
   });
 });
 
-describe('without 0x1206', () => {
-  it('a clean close and QUIT complete it after its time', async () => {
+describe('upload without a result (0x1206)', () => {
+  it('completes after the timeout with a clean close and QUIT', async () => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     const control = await harness.raw(upload);
     await control.sendCommand('QUIT', 221);
@@ -223,7 +223,7 @@ describe('without 0x1206', () => {
     expect(record.changedAtMs - (record.lastByteAtMs ?? 0)).toBeGreaterThanOrEqual(unconfirmedMs);
   });
 
-  it('QUIT behind a broken transfer is no sign, nor is one before the last transfer', async () => {
+  it('does not count QUIT after a broken transfer or before the last transfer', async () => {
     const upload = await harness.createGrantedUpload();
     await cutOff(upload, 'a.mp4', 10);
     const control = await harness.raw(upload);
@@ -236,7 +236,7 @@ describe('without 0x1206', () => {
     expect((await harness.readRecord(other.id)).hasQuit).toBe(false);
   });
 
-  /** A gateway that answers 0x9205 with recordings of these sizes. */
+  /** Starts a gateway that responds to 0x9205 with recordings of these sizes. */
   async function listing(imei: string, sizes: readonly number[]) {
     const receivedCommands: IncomingCommand['command'][] = [];
     const items = sizes.map((fileSize) => ({
@@ -272,15 +272,15 @@ describe('without 0x1206', () => {
   }
 
   it.each([
-    ['as many bytes as the camera lists complete it', [1_000], 'completed'],
-    ['fewer bytes than it lists fail it', [1_001], 'failed'],
-    ['fewer bytes than its recordings together fail it', [600, 600], 'failed'],
-    ['a list without the clip fails it', [], 'failed'],
-  ] as const)('and without QUIT, %s', async (_what, sizes, status) => {
+    ['completes with as many bytes as the camera lists', [1_000], 'completed'],
+    ['fails with fewer bytes than the camera lists', [1_001], 'failed'],
+    ['fails with fewer bytes than the recordings have together', [600, 600], 'failed'],
+    ['fails if the list does not contain the clip', [], 'failed'],
+  ] as const)('without QUIT, %s', async (_what, sizes, status) => {
     const upload = await uploaded({ 'a.mp4': 1_000 });
     const gateway = await listing(upload.imei, sizes);
     expect((await ended(upload)).status).toBe(status);
-    // In the camera's own time, eight hours ahead.
+    // In the camera's local time, eight hours ahead.
     expect(gateway.asked[0]).toMatchObject({
       kind: 'listRecordings',
       channel: 1,
@@ -291,8 +291,8 @@ describe('without 0x1206', () => {
   });
 });
 
-describe('silence', () => {
-  it('of a connected device fails an upload after its first byte; time without the device does not count', async () => {
+describe('silent upload', () => {
+  it('fails after its first byte while the device is connected; time without the device does not count', async () => {
     const upload = await harness.createGrantedUpload({ mobileNetwork: false });
     await cutOff(upload, 'a.mp4', 100);
     await waitFor(async () => Date.now() - ((await harness.readRecord(upload.id)).lastByteAtMs ?? 0) > silenceMs + 500);
@@ -304,7 +304,7 @@ describe('silence', () => {
     await disconnect();
   });
 
-  it('before the first byte counts only where the mobile network is allowed; else the wait is the long one', async () => {
+  it('fails before the first byte only with mobile network allowed; otherwise waits for the first-byte timeout', async () => {
     const [mobile, other] = await Promise.all([
       harness.createGrantedUpload(),
       harness.createGrantedUpload({ mobileNetwork: false }),
@@ -317,7 +317,7 @@ describe('silence', () => {
     await Promise.all(ends.map((end) => end()));
   });
 
-  it('ends with a byte: a slow camera is not a silent one', async () => {
+  it('is no longer silent after a byte, even from a slow camera', async () => {
     const upload = await harness.createGrantedUpload();
     const disconnect = await harness.connectDevice(upload.imei);
     const control = await harness.raw(upload);
@@ -334,7 +334,7 @@ describe('silence', () => {
     await disconnect();
   });
 
-  it('is no matter while paused, until that takes too long', async () => {
+  it('does not fail while paused, until the pause timeout', async () => {
     const upload = await harness.createGrantedUpload();
     const disconnect = await harness.connectDevice(upload.imei);
     await cutOff(upload, 'a.mp4', 100);
@@ -346,15 +346,15 @@ describe('silence', () => {
     await disconnect();
   });
 
-  it('is not needed where the credential is lost: nobody could log in any more', async () => {
+  it('fails without waiting if its credential is lost', async () => {
     const upload = await harness.createGrantedUpload({ mobileNetwork: false });
     await harness.records.set(upload.id, ['uploading'], { credential: null });
     expect((await ended(upload)).status).toBe('failed');
   });
 });
 
-describe('what a crash leaves', () => {
-  it('is removed: reservations that nobody waits for, locks, files of uploads that are cancelled or gone', async () => {
+describe('cleanup after a crash', () => {
+  it('deletes expired reservations, locks, and files of cancelled or deleted uploads', async () => {
     const late = await harness.reserve({ reservedUntilMs: Date.now() - 1 });
     const cancelled = await uploaded({ 'a.mp4': 10 });
     const deletedUpload = await uploaded({ 'a.mp4': 10 });
@@ -366,7 +366,7 @@ describe('what a crash leaves', () => {
     expect(harness.hasDirectory(retainedUpload)).toBe(true);
   });
 
-  it('is mended: a file that a dead pod was receiving is broken', async () => {
+  it('marks a file as broken that a dead pod was receiving', async () => {
     const startedAtMs = Date.now() - 3_600_000;
     const upload = await harness.createGrantedUpload({
       files: [{ path: 'a.mp4', bytes: 5, state: 'receiving', startedAtMs }],
@@ -383,8 +383,8 @@ describe('what a crash leaves', () => {
   });
 });
 
-describe('removal over the bus', () => {
-  it('ends what runs, takes the whole directory, and succeeds where there is nothing', async () => {
+describe('file removal over the bus', () => {
+  it('ends transfers, removes the whole directory and succeeds if nothing exists', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();

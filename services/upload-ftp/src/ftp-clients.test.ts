@@ -14,7 +14,7 @@ jest.setTimeout(120_000);
 
 const clip = clipBytes(500_000, 9);
 
-describe('clients of the world', () => {
+describe('common FTP clients', () => {
   const dir = mkdtempSync(join(tmpdir(), 'fleet-ftp-clients-'));
   let harness: UploadHarness;
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe('clients of the world', () => {
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes));
     const [code] = (await once(child, 'close')) as [number];
-    if (code !== 0) throw new Error(`${command} ended with ${code}: ${output}`);
+    if (code !== 0) throw new Error(`${command} exited with ${code}: ${output}`);
     return output;
   }
 
@@ -94,7 +94,7 @@ print(ftp.quit())
     return client;
   }
 
-  it('basic-ftp uploads over TLS, and its control connection survives the transfer', async () => {
+  it('basic-ftp uploads over TLS and keeps its control connection open after the transfer', async () => {
     const upload = await harness.createGrantedUpload();
     const client = await secure(upload);
     await client.uploadFrom(Readable.from([clip.subarray(0, 200_000)]), 'a.mp4');
@@ -104,7 +104,7 @@ print(ftp.quit())
     expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
   });
 
-  it('what is said in the clear behind AUTH is not taken for said inside TLS', async () => {
+  it('commands sent in plain text after AUTH are not accepted inside TLS', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw();
     await control.write(`AUTH TLS\r\nUSER ${upload.username}\r\n`);
@@ -112,7 +112,7 @@ print(ftp.quit())
     expect(control.output).not.toContain('331');
   });
 
-  it('the login needs TLS where it is required; half of the settings, or a key of another certificate, stop the start', async () => {
+  it('a login requires TLS if configured, and incomplete or mismatched TLS settings prevent the start', async () => {
     await harness.service.stop();
     await harness.startService({ FTP_TLS_REQUIRED: 'true' });
     const upload = await harness.createGrantedUpload();
@@ -124,7 +124,7 @@ print(ftp.quit())
     client.close();
     expect(harness.read(upload, 'a.mp4').length).toBe(clip.length);
     await harness.service.stop();
-    await expect(harness.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/need each other/);
+    await expect(harness.startService({ FTP_TLS_KEY_FILE: '' })).rejects.toThrow(/must be set together/);
     await expect(harness.startService({ FTP_TLS_KEY_FILE: join(dir, 'none') })).rejects.toThrow(
       /FTP_TLS_KEY_FILE cannot/,
     );

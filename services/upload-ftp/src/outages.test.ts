@@ -8,7 +8,7 @@ jest.setTimeout(120_000);
 
 const clip = clipBytes(500_000, 9);
 
-describe('while a backend is away', () => {
+describe('uploads during an outage of a backend', () => {
   let mongo: ServerProcess;
   let harness: UploadHarness;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('while a backend is away', () => {
   });
   afterEach(() => waitFor(() => harness.openFiles().length === 0));
 
-  it('a transfer goes on without the database, ends whole, and its record follows', async () => {
+  it('a transfer continues and completes without the database, and the record is updated later', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();
@@ -32,7 +32,7 @@ describe('while a backend is away', () => {
     data.write(clip.subarray(100_000, 300_000));
     await waitFor(() => harness.read(upload, 'a.mp4').length === 300_000);
     data.end(clip.subarray(300_000));
-    // After the database had its time: the camera is not kept waiting for it.
+    // The reply is sent once the time limit for the database has passed.
     await control.expectReply(226);
     expect(sha256(harness.read(upload, 'a.mp4'))).toBe(sha256(clip));
     await mongo.start();
@@ -44,7 +44,7 @@ describe('while a backend is away', () => {
     await harness.waitForRecord(upload.id, ({ status }) => status === 'completed');
   });
 
-  it('a 0x1206 waits for the database', async () => {
+  it('a 0x1206 is applied once the database is back', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.camera(upload);
     await camera.uploadFrom(Readable.from([clip]), 'a.mp4');
@@ -54,7 +54,7 @@ describe('while a backend is away', () => {
     expect((await harness.waitForRecord(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });
 
-  it('a login says that it is not the password; it works again afterwards', async () => {
+  it('a login without the database gets 421 instead of 530, and succeeds afterwards', async () => {
     const upload = await harness.createGrantedUpload();
     await mongo.kill();
     const control = await harness.raw();
@@ -65,7 +65,7 @@ describe('while a backend is away', () => {
     expect(control.output).not.toContain('530');
   });
 
-  it('a transfer and its end survive the broker, and what was told meanwhile counts', async () => {
+  it('a transfer completes without the broker, and its later result is applied', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();
@@ -79,7 +79,7 @@ describe('while a backend is away', () => {
     expect((await harness.waitForRecord(upload.id, ({ status }) => status === 'completed')).filesize).toBe(clip.length);
   });
 
-  it('nothing is failed by time without Redis, which knows who is connected', async () => {
+  it('no upload fails by a timeout without Redis, which holds the connected devices', async () => {
     await harness.service.stop();
     await harness.startService({ UPLOAD_SILENCE_MS: '1' });
     await harness.redisServer.kill();

@@ -20,7 +20,7 @@ jest.setTimeout(campaignTimeoutMs(120_000));
 
 const logged: string[] = [];
 
-/** A logger of the lowest level whose lines are kept. */
+/** Creates a logger at the lowest level that records its lines. */
 function keptLog(): Logger {
   const log = createLogger('upload-ftp-test', 'trace');
   const stream = Object.getOwnPropertySymbols(log).find(({ description }) => description === 'pino.stream');
@@ -48,9 +48,9 @@ async function refusal(username: string, password: string): Promise<string> {
   return line;
 }
 
-// First those that leave passive ports unused: ftp-srv holds on to each for half a minute.
+// These tests run first because they leave passive ports unused, which ftp-srv holds for half a minute.
 describe('passive ports', () => {
-  it('are told as exhausted when all are taken, and free again', async () => {
+  it('are reported as exhausted with 425 when all are in use, and become free again', async () => {
     await harness.service.stop();
     const min = Number(harness.buildEnv()['FTP_PASV_MIN']);
     await harness.startService({ FTP_PASV_MIN: String(min), FTP_PASV_MAX: String(min + 1) }, keptLog());
@@ -74,7 +74,7 @@ describe('passive ports', () => {
   });
 });
 
-describe('command lines', () => {
+describe('random command lines', () => {
   const word = constantFrom(
     ...'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP PWD XPWD CWD XCWD CDUP XCUP MKD XMKD'.split(
       ' ',
@@ -93,11 +93,12 @@ describe('command lines', () => {
     string({ unit: 'binary', maxLength: 60 }),
   );
 
-  it('of any kind are answered or end the connection; the server goes on and nothing gets out', async () => {
-    // Beside the directories of devices, there is what the service has made for itself.
+  it('get a reply or end the connection, without internal details and without harm to the server', async () => {
+    // Besides the directories of devices, the directory contains files of the service.
     const outside = (): string[] => readdirSync(harness.clipsDir).filter((name) => !/^\d+$/.test(name));
     const before = outside();
-    // FUZZ_SEED: other lines. The server repeats some of what it is told, and a line of chance may have the words that are looked for.
+    // FUZZ_SEED selects other lines. The seed is fixed because the server repeats some input, and a random line may
+    // contain the searched words.
     const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
     const runs = sample(array(line, { minLength: 5, maxLength: 25 }), {
       numRuns: campaignSize({ what: 'FTP sessions of random lines', normal: 40 }),
@@ -116,8 +117,8 @@ describe('command lines', () => {
   });
 });
 
-describe('a login', () => {
-  it('is refused in one way, whatever is wrong', async () => {
+describe('login', () => {
+  it('is refused with the same reply for every reason', async () => {
     const upload = await harness.createGrantedUpload();
     const other = await harness.createGrantedUpload();
     const reserved = await harness.reserve();
@@ -142,7 +143,7 @@ describe('a login', () => {
     expect([...lines]).toEqual(['530 Login incorrect']);
   });
 
-  it('may begin with a name that was wrong', async () => {
+  it('succeeds after an attempt with another user name', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw();
     await control.sendCommand('USER anonymous', 331);
@@ -151,7 +152,7 @@ describe('a login', () => {
     expect(await control.sendCommand(`PASS ${upload.password}`, 230)).toContain('logged in');
   });
 
-  it.each(['completed', 'failed', 'cancelled'] as const)('ends with the upload, which is %s', async (status) => {
+  it.each(['completed', 'failed', 'cancelled'] as const)('ends with the upload that is %s', async (status) => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.raw(upload);
     const data = await camera.openPassive();
@@ -166,7 +167,7 @@ describe('a login', () => {
     expect(await refusal(upload.username, upload.password)).toBe('530 Login incorrect');
   });
 
-  it('ends also where nobody said so: the next write shows it', async () => {
+  it('ends without a notification at the next write to an ended upload', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.raw(upload);
     await harness.records.transition(upload.id, ['uploading'], 'failed');
@@ -177,7 +178,7 @@ describe('a login', () => {
     await camera.waitUntil(() => camera.isClosed);
   });
 
-  it('is given up after three refusals, without one in time, and after an endless line', async () => {
+  it('closes the connection after three refusals, at the login timeout or after an endless line', async () => {
     await harness.service.stop();
     await harness.startService({ FTP_LOGIN_LIMIT_MS: '2000' }, keptLog());
     const [guesser, sleeper, talker] = [await harness.raw(), await harness.raw(), await harness.raw()];
@@ -185,17 +186,17 @@ describe('a login', () => {
     await talker.write('A'.repeat(20_000));
     for (const control of [guesser, sleeper, talker]) await control.waitUntil(() => control.isClosed);
     expect(guesser.output.match(/^530 /gm)).toHaveLength(3);
-    expect(sleeper.output).toContain('421 No login in time');
+    expect(sleeper.output).toContain('421 The login timed out');
     expect(talker.output).toContain('421 ');
     await harness.service.stop();
     await harness.startService({}, keptLog());
   });
 });
 
-describe('an upload’s directory', () => {
+describe('directory of an upload', () => {
   const ways = ['../x', '/../x', '../../../../x', '..\\..\\x', '/a/../../../x', './/..//x', '%2e%2e/x', '....//x'];
 
-  it.each(ways)('holds every path: %s', async (path) => {
+  it.each(ways)('contains every path: %s', async (path) => {
     const upload = await harness.createGrantedUpload();
     const other = await harness.createGrantedUpload();
     const camera = await harness.camera(other);
@@ -228,7 +229,7 @@ describe('an upload’s directory', () => {
     expect(control.output).not.toContain(harness.clipsDir);
   });
 
-  it('gives nothing back and lets nothing be deleted, nor the mode be changed', async () => {
+  it('allows no download, deletion or change of mode', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.camera(upload);
     await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');
@@ -239,7 +240,7 @@ describe('an upload’s directory', () => {
     expect(harness.read(upload, 'a.mp4').length).toBe(10);
   });
 
-  it('refuses names with control characters and says nothing of ours in any answer', async () => {
+  it('refuses names with control characters and reveals no internal details in replies', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     await control.sendCommand('MKD a\u0007b', 553);
@@ -252,7 +253,7 @@ describe('an upload’s directory', () => {
   });
 });
 
-describe('an active connection', () => {
+describe('active data connection', () => {
   it.each([
     ['PORT 10,0,0,1,200,10', 500],
     ['PORT 127,0,0,2,200,10', 500],
@@ -267,13 +268,13 @@ describe('an active connection', () => {
     ['EPRT |3|x|5|', 501],
     ['EPRT |1|127.0.0.1|99999|', 501],
     ['EPRT', 501],
-  ])('%s is answered %d', async (line, code) => {
+  ])('responds to %s with %d', async (line, code) => {
     const control = await harness.raw(await harness.createGrantedUpload());
     expect(await control.sendCommand(line, code)).not.toContain('undefined');
     await control.sendCommand('STOR a.mp4', 425);
   });
 
-  it('is dialled by nobody who is not logged in', async () => {
+  it('is not opened without a login', async () => {
     let dialled = 0;
     const server = createServer(() => (dialled += 1)).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -289,8 +290,8 @@ describe('an active connection', () => {
   });
 });
 
-describe('the log', () => {
-  it('at its lowest level holds no password and no hash', async () => {
+describe('log output', () => {
+  it('contains no password and no hash at the lowest level', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.camera(upload);
     await camera.uploadFrom(put(clipBytes(10)), 'a.mp4');

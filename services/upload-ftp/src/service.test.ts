@@ -23,12 +23,12 @@ describe('upload-ftp', () => {
 
   const get = (path: string) => fetch(`http://127.0.0.1:${harness.service.httpPort}${path}`);
 
-  it('takes the signal handlers of ftp-srv away, which would end the process', () => {
+  it('removes the signal handlers of ftp-srv, which would end the process', () => {
     expect(process.listenerCount('SIGTERM')).toBe(listenersBefore);
     expect(process.listeners('SIGTERM').some((listener) => listener.toString().includes('debounced'))).toBe(false);
   });
 
-  it('answers a command that arrives in several segments once it is whole, and knows none beside the listed ones', async () => {
+  it('executes a command that arrives in several segments and rejects commands that are not allowed', async () => {
     const control = await harness.raw();
     for (const part of ['US', 'ER cam', 'era\r', '\nPA', 'SS secret\nSITE HELP\nLIST\nNO', 'OP\r\n'])
       await control.write(part);
@@ -37,7 +37,7 @@ describe('upload-ftp', () => {
     control.socket.destroy();
   });
 
-  it('answers health, metrics and unknown paths', async () => {
+  it('serves health, metrics and 404 for unknown paths', async () => {
     expect(await (await get('/livez')).json()).toEqual({ live: true });
     expect(await (await get('/readyz')).json()).toEqual({
       ready: true,
@@ -57,7 +57,7 @@ describe('upload-ftp', () => {
     expect((await get('/nothing')).status).toBe(404);
   });
 
-  it('answers a ping over the bus while it listens, and not after its stop', async () => {
+  it('responds to a ping over the bus and accepts no connection after its stop', async () => {
     expect(await pingService(harness.bus, 'upload-ftp', 2_000)).toBe(true);
     const other = await create(loadConfig(harness.buildEnv({ POD_ID: 'another', LOG_LEVEL: 'silent' })));
     await other.stop();
@@ -66,7 +66,7 @@ describe('upload-ftp', () => {
     expect(dial.output).toBe('');
   });
 
-  it('promises nothing, and is not well, where its disk takes nothing', async () => {
+  it('refuses grants and reports itself as not ready when the disk is full', async () => {
     await harness.service.stop();
     await harness.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });
     expect(await pingService(harness.bus, 'upload-ftp', 5_000)).toBe(false);
@@ -85,7 +85,7 @@ describe('files of terminals', () => {
   });
   afterAll(() => harness.stop());
 
-  it('go from the gateway’s event to a file that is told of and handed out', async () => {
+  it("are stored from the gateway's event, published and served", async () => {
     const imei = '13912345678';
     const data = Buffer.from('ffd8ffe000104a46494600', 'hex');
     const head = Buffer.from('0000002a00000001', 'hex');
@@ -102,7 +102,7 @@ describe('files of terminals', () => {
     await waitFor(async () => (await harness.metric('upload_ftp_media_files_total')).includes('kind="image"'));
   });
 
-  it('are found again after a restart without POD_ID, and a second pod on the directory is refused', async () => {
+  it('are found after a restart without POD_ID, while a second pod on the directory is refused', async () => {
     const { POD_ID: _none, ...env } = harness.buildEnv({ LOG_LEVEL: 'silent' });
     await harness.service.stop();
     const first = await create(loadConfig(env));
@@ -124,7 +124,7 @@ describe('files of terminals', () => {
 });
 
 describe('settings of upload-ftp', () => {
-  it('stand in the README, every one and nothing else', () => {
+  it('are all listed in the README, and no others', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
     const rows = readme.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     const named = rows.flatMap((row) =>
@@ -134,11 +134,11 @@ describe('settings of upload-ftp', () => {
   });
 
   it.each([
-    [{ FTP_PASV_MIN: '400', FTP_PASV_MAX: '300' }, /FTP_PASV_MIN is above/],
-    [{ FTP_TLS_CERT_FILE: '/x' }, /need each other/],
-    [{ FTP_TLS_REQUIRED: 'true' }, /FTP_TLS_REQUIRED needs/],
+    [{ FTP_PASV_MIN: '400', FTP_PASV_MAX: '300' }, /FTP_PASV_MIN is greater/],
+    [{ FTP_TLS_CERT_FILE: '/x' }, /must be set together/],
+    [{ FTP_TLS_REQUIRED: 'true' }, /FTP_TLS_REQUIRED requires/],
     [{ UPLOAD_HTTP_URL: 'x' }, /UPLOAD_HTTP_URL/],
-  ])('refuses %j', (env, fault) => {
+  ])('reject %j', (env, fault) => {
     expect(() => loadConfig(env)).toThrow(fault);
   });
 });

@@ -61,7 +61,7 @@ interface Deps {
   readonly redis: Redis;
   readonly bus: Bus;
   readonly clips: ClipDirectory;
-  /** What becomes of clips that are completed. */
+  /** Storage of completed clips. */
   readonly completedClips: Clips;
   /** Pictures and attachments of alarms. */
   readonly media: MediaFiles;
@@ -69,7 +69,10 @@ interface Deps {
   readonly httpUrl: string;
 }
 
-/** Starts the service: health answers from the first moment; it is ready once its backends and the FTP port are there. */
+/**
+ * Starts the service. Health endpoints respond from the beginning; the service is ready once its backends and the FTP
+ * port are available.
+ */
 export async function create(config: Config, overrides: Overrides = {}): Promise<UploadService> {
   const log = overrides.log ?? createLogger('upload-ftp', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
@@ -124,7 +127,7 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
       ...createErrorHandlers(log),
     );
     const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT });
-    // A download goes on where it was, elsewhere.
+    // An interrupted download can be resumed from another pod.
     lifecycle.onStop('http', () => http.close(config.FTP_STOP_GRACE_MS));
     const httpUrl = config.UPLOAD_HTTP_URL ?? `http://${config.HOST}:${http.port}`;
 
@@ -149,9 +152,9 @@ export async function create(config: Config, overrides: Overrides = {}): Promise
 
 async function lockPod(config: Config, clips: ClipDirectory, lifecycle: Lifecycle, log: Logger): Promise<string> {
   const pod = await resolvePodIdentity(config.POD_ID, clips.root, {
-    onError: (error) => log.warn({ err: error }, 'the lock of CLIPS_DIR could not be renewed'),
+    onError: (error) => log.warn({ err: error }, 'could not renew the lock of CLIPS_DIR'),
     onLost: () => {
-      log.fatal('another pod has taken CLIPS_DIR over: this one stops');
+      log.fatal('another pod has taken over CLIPS_DIR, stopping');
       void lifecycle.stop();
     },
   });
@@ -162,7 +165,7 @@ async function lockPod(config: Config, clips: ClipDirectory, lifecycle: Lifecycl
 
 async function assemble(deps: Deps, overrides: Overrides): Promise<RunningFtp> {
   const { config, lifecycle, log, metrics, records, clips } = deps;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a task failed and is tried again');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'task failed, retrying');
   const finalizer = createFinalizer(deps);
   const uploads = new ActiveUploads({
     records,
@@ -192,7 +195,7 @@ async function assemble(deps: Deps, overrides: Overrides): Promise<RunningFtp> {
     ftp.stopAccepting();
     await uploads.drain(config.FTP_STOP_GRACE_MS);
   });
-  // Stopped before: no upload is promised while transfers are waited for.
+  // Registered last and so stopped first: no upload is granted while transfers are drained.
   serve(deps, uploads, ftp, onError);
   return ftp;
 }
@@ -203,13 +206,15 @@ const toTransferEnd = (error: Error | null): string =>
 
 function createFinalizer(deps: Deps): UploadFinalizer {
   const { config, pod, lifecycle, log, metrics, records, redis, bus, clips } = deps;
-  const publisher = new JetStreamPublisher(bus, { onRejected: (detail) => log.debug({ detail }, 'not stored yet') });
+  const publisher = new JetStreamPublisher(bus, {
+    onRejected: (detail) => log.debug({ detail }, 'event not stored yet'),
+  });
   lifecycle.onStop('publisher', async () => {
     await publisher.flush(2_000);
     publisher.stop();
   });
   const commandClient = new DeviceCommandClient(bus);
-  lifecycle.onStop('device asker', () => commandClient.stop());
+  lifecycle.onStop('command client', () => commandClient.stop());
   return new UploadFinalizer({
     records,
     bus,
@@ -231,7 +236,7 @@ function createFinalizer(deps: Deps): UploadFinalizer {
   });
 }
 
-/** What is done again and again: by one replica for all, and by each for its own files. */
+/** Starts the periodic tasks: those that one replica runs for all, and those for this pod's own files. */
 function startTasks(
   deps: Deps,
   finalizer: UploadFinalizer,
@@ -263,7 +268,7 @@ function startTasks(
     onError,
   });
   lifecycle.onStop('orphans', () => orphanJob.stop());
-  // Before the first camera logs in, and tried until the backends are there.
+  // Runs before the first camera logs in, and is retried until the backends are available.
   lifecycle.onStop(
     'start',
     retryUntilSuccess(async () => {

@@ -13,13 +13,13 @@ beforeAll(async () => {
   harness = await UploadHarness.start();
 });
 afterAll(() => harness.stop());
-// Nothing may stay open, whatever a test has done.
+// No test may leave a file open.
 afterEach(() => waitFor(() => harness.openFiles().length === 0));
 
 const stream = (bytes: Uint8Array): Readable => Readable.from([Buffer.from(bytes)], { objectMode: false });
 
-describe('a grant', () => {
-  it('gives a credential of letters and digits for one reservation, and stores its hash alone', async () => {
+describe('grant of an upload', () => {
+  it('returns a credential of letters and digits for one reservation and stores only its hash', async () => {
     const record = await harness.reserve();
     const granted = await harness.grantUpload(record._id);
     expect(granted).toEqual({
@@ -36,16 +36,16 @@ describe('a grant', () => {
     expect(JSON.stringify(stored)).not.toContain(granted.password);
   });
 
-  it('is for reservations only', async () => {
+  it('is refused without a reservation', async () => {
     const upload = await harness.createGrantedUpload();
     await expect(harness.grantUpload(upload.id)).rejects.toMatchObject({ code: 'not_found' });
     await expect(harness.grantUpload('0'.repeat(24))).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
-describe('a transfer', () => {
-  // First, as ftp-srv holds on to an unused port for half a minute.
-  it('does not suffer from a passive port that was asked for and not used', async () => {
+describe('transfer', () => {
+  // Runs first, because ftp-srv holds an unused port for half a minute.
+  it('succeeds after passive ports that were requested and not used', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     for (let i = 0; i < 5; i += 1) await control.sendCommand('PASV', 227);
@@ -59,7 +59,7 @@ describe('a transfer', () => {
     expect(harness.read(upload, 'a.mp4').toString()).toBe('x');
   });
 
-  it('arrives byte for byte; the record follows, and the first bytes make an upload of a reservation', async () => {
+  it('stores every byte, updates the record and turns a reservation into an upload', async () => {
     const reserved = await harness.reserve();
     const { username, password } = await harness.grantUpload(reserved._id);
     const camera = await harness.camera({ username, password });
@@ -79,7 +79,7 @@ describe('a transfer', () => {
     expect(await camera.size('CH1_1.mp4')).toBe(clip.length);
   });
 
-  it('shows its name when it begins and its bytes while it runs', async () => {
+  it('updates the record with its name at the start and its bytes while it runs', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();
@@ -95,7 +95,7 @@ describe('a transfer', () => {
     expect((await harness.readRecord(upload.id)).files[0]?.state).toBe('whole');
   });
 
-  it.each(['PORT', 'EPRT'] as const)('comes over a connection that the server dials (%s)', async (form) => {
+  it.each(['PORT', 'EPRT'] as const)('uses a data connection opened by the server (%s)', async (form) => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openActive(form);
@@ -105,7 +105,7 @@ describe('a transfer', () => {
     expect(sha256(harness.read(upload, 'active.mp4'))).toBe(sha256(clipBytes(200_000)));
   });
 
-  it('comes over EPSV, from commands cut into segments and glued together, with LF alone', async () => {
+  it('works over EPSV with commands split and joined across segments, ended by LF alone', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw();
     for (const part of ['US', `ER ${upload.username}\nPA`, `SS ${upload.password}\r`, '\nTYPE I\nEP', 'SV\r\n'])
@@ -123,7 +123,7 @@ describe('a transfer', () => {
     expect(harness.read(upload, 'split.mp4').toString()).toBe('whole');
   });
 
-  it('goes on where it ended by APPE, by REST, and begins again by STOR; the size follows down and up', async () => {
+  it('resumes with APPE and REST and restarts with STOR, and the recorded size follows', async () => {
     const upload = await harness.createGrantedUpload();
     const clip = clipBytes(900_000, 7);
     const camera = await harness.camera(upload);
@@ -132,7 +132,7 @@ describe('a transfer', () => {
     await camera.appendFrom(stream(clip.subarray(300_000, 600_000)), 'a.mp4');
     expect((await harness.readRecord(upload.id)).filesize).toBe(600_000);
     const control = await harness.raw(upload);
-    // A little is sent twice: what lies behind the place is written over.
+    // The last bytes are sent again: data after the offset is overwritten.
     await control.sendCommand('REST 500000', 350);
     const data = await control.openPassive();
     await control.sendCommand('STOR a.mp4', 150);
@@ -150,7 +150,7 @@ describe('a transfer', () => {
     expect((await harness.readRecord(upload.id)).filesize).toBe(10);
   });
 
-  it('does not begin behind the end of what is there, and forgets the place after one transfer', async () => {
+  it('is refused at an offset after the end of the file; an offset applies to one transfer only', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     await control.sendCommand('REST 5', 350);
@@ -165,7 +165,7 @@ describe('a transfer', () => {
     for (const bad of ['-1', '1e3', 'x', '']) await control.sendCommand(`REST ${bad}`, 501);
   });
 
-  it('may be one of several: size their sum, name the newest with bytes, order that of arrival', async () => {
+  it('adds a file to the upload: sums sizes, names the newest with data, lists in order of arrival', async () => {
     const upload = await harness.createGrantedUpload();
     const camera = await harness.camera(upload);
     await camera.uploadFrom(stream(clipBytes(10)), 'z.mp4');
@@ -180,7 +180,7 @@ describe('a transfer', () => {
     expect(record).toMatchObject({ filesize: 30, filename: 'a.mp4' });
   });
 
-  it('takes directories as cameras make them, and a file under another name until it is whole', async () => {
+  it('creates the directories that cameras use and supports renaming a complete file', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     expect(await control.sendCommand('PWD', 257)).toContain('"/"');
@@ -210,7 +210,7 @@ describe('a transfer', () => {
     expect(harness.read(upload, 'moved/clip.mp4').toString()).toBe('video');
   });
 
-  it('waits for its data connection, and says so when none comes', async () => {
+  it('waits for its data connection and ends with 425 without one', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     await control.sendCommand('STOR a.mp4', 425);
@@ -223,7 +223,7 @@ describe('a transfer', () => {
     await harness.waitForRecord(upload.id, ({ files }) => files[0]?.state === 'broken');
   });
 
-  it('is aborted by ABOR, and the connection goes on', async () => {
+  it('is aborted by ABOR without closing the control connection', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const data = await control.openPassive();
@@ -242,7 +242,7 @@ describe('a transfer', () => {
     expect((await harness.readRecord(upload.id)).filesize).toBe(1_001);
   });
 
-  it('of a camera that has come back ends the one that hangs on its old connection', async () => {
+  it('replaces the transfer on the old connection of a camera that has reconnected', async () => {
     const upload = await harness.createGrantedUpload();
     const old = await harness.raw(upload);
     const oldData = await old.openPassive();
@@ -258,7 +258,7 @@ describe('a transfer', () => {
     expect(await harness.readRecord(upload.id)).toMatchObject({ filesize: 10_000, files: [{ state: 'whole' }] });
   });
 
-  it('of many cameras at once keep apart, and a small range of ports is used to its last', async () => {
+  it('is isolated from concurrent transfers of other cameras in a small port range', async () => {
     const cameras = await Promise.all(
       Array.from({ length: 25 }, async (_, index) => {
         const upload = await harness.createGrantedUpload();
@@ -280,8 +280,8 @@ describe('a transfer', () => {
   });
 });
 
-describe('what a camera asks', () => {
-  it('is answered: features, system, lists without an entry', async () => {
+describe('informational commands', () => {
+  it('return features, system and empty lists', async () => {
     const upload = await harness.createGrantedUpload();
     const control = await harness.raw(upload);
     const camera = await harness.camera(upload);

@@ -6,19 +6,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnvelope, type WebhookEnvelope } from '@fleet/webhook-receiver';
 
-/** A delivery as it came. */
+/** A received delivery. */
 export interface Delivered {
-  /** `webhook-id`: the same on every attempt. */
+  /** `webhook-id`, which is the same for every attempt. */
   readonly id: string;
   readonly atMs: number;
   readonly secret: string | undefined;
   readonly envelope: WebhookEnvelope;
 }
 
-/** A webhook receiver with TLS that keeps what it is sent. Its certificate has to be in WEBHOOK_CA_FILE, and 127.0.0.0/8 in WEBHOOK_ALLOWED_CIDRS. */
+/**
+ * A webhook receiver with TLS that stores its deliveries. Its certificate has to be in WEBHOOK_CA_FILE, and 127.0.0.0/8
+ * in WEBHOOK_ALLOWED_CIDRS.
+ */
 export class AlarmReceiver {
   readonly delivered: Delivered[] = [];
-  /** What it answers. */
+  /** Status of its responses. */
   status = 200;
   readonly #server: Server;
   readonly #dir: string;
@@ -52,12 +55,12 @@ export class AlarmReceiver {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}/alarms?from=fleet`;
   }
 
-  /** Settings of the product that let deliveries come here. */
+  /** Settings that let the product deliver to this receiver. */
   get settings(): Record<string, string> {
     return { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', WEBHOOK_CA_FILE: join(this.#dir, 'ca.pem') };
   }
 
-  /** Ids of the notifications that have come at least once. */
+  /** Ids of the notifications that were delivered at least once. */
   get notificationIds(): Set<number> {
     return new Set(this.delivered.map(({ envelope }) => Number(envelope.payload.notification.id)));
   }

@@ -4,19 +4,22 @@ import { type ProductHarness, uniquePhone } from './harness.ts';
 import type { PlatformClient, PlatformRecord } from './platform-client.ts';
 import { waitFor } from './wait-for.ts';
 
-/** What one notification has to say. */
+/** Expected content of one notification. */
 export interface AlarmReceipt {
   readonly type: string;
-  /** `enter` or `exit` of an area. */
+  /** `enter` or `exit` of a geofence. */
   readonly event: string | null;
-  /** Device time, ms. */
+  /** Device time, in milliseconds. */
   readonly timestamp: number;
-  /** Alarms that it stands for. */
+  /** Number of alarms that are folded into it. */
   readonly count: number;
   readonly endedAt: string | null;
 }
 
-/** Bits of the alarm word (JT/T 808-2013 table 24) that a 2013 terminal may have, and what they become. `overspeed` and those with an area or route have tests of their own. */
+/**
+ * Bits of the alarm word (JT/T 808-2013 table 24) that a 2013 terminal may set, and the resulting types. `overspeed`
+ * and the bits with an area or route have their own tests.
+ */
 export const wordAlarms: ReadonlyMap<number, string> = new Map([
   [0, 'sos'],
   [2, 'fatigue_driving'],
@@ -40,19 +43,19 @@ export const wordAlarms: ReadonlyMap<number, string> = new Map([
   [30, 'rollover'],
 ]);
 
-/** Types of `activeSafety`, `loseVideo` and `drive`. */
+/** Notification types of `activeSafety`, `loseVideo` and `drive`. */
 const otherTypes = { adas: 'adas_forward_collision', dsm: 'dsm_phone', video: 'video_signal_loss', area: 'geofence' };
 const alarmTypes: ReadonlySet<string> = new Set([...wordAlarms.values(), ...Object.values(otherTypes)]);
 
-/** Platform-contract.md, section 13.2. */
+/** See section 13.2 of platform-contract.md. */
 const dedupeWindowMs = 30_000;
-/** The platform has to be whole again within this time, on a machine that is busy. */
+/** The platform has to recover within this time on a busy machine. */
 const acknowledgeTimeoutMs = 240_000;
 
-/** Where the area of the tests is, and where it is not. */
+/** Positions inside and outside the geofence of the tests. */
 export const positions = { inside: 22.55, outside: 22.6, longitude: 114.06, radiusM: 300 } as const;
 
-/** Alarms of one type that are one notification each 30 seconds, by the times at which they rose. */
+/** Folds alarms of one type within 30 seconds into one notification, by the times at which they rose. */
 function dedupeAlarms(type: string, risesMs: readonly number[]): AlarmReceipt[] {
   const receipts: AlarmReceipt[] = [];
   for (const timestamp of risesMs) {
@@ -64,7 +67,7 @@ function dedupeAlarms(type: string, risesMs: readonly number[]): AlarmReceipt[] 
   return receipts;
 }
 
-/** Times of the reports in which a bit is up and was not before. */
+/** Returns the times of the reports in which a bit is set and was not set before. */
 function findRises(bit: number, reports: readonly ReportRecord[]): number[] {
   const isUp = (report: ReportRecord | undefined): boolean => (((report?.alarm ?? 0) >>> bit) & 1) === 1;
   return reports.flatMap((report, index) =>
@@ -72,18 +75,21 @@ function findRises(bit: number, reports: readonly ReportRecord[]): number[] {
   );
 }
 
-/** As lists of them are compared. */
+/** Sorts receipts so that lists can be compared. */
 export const sortReceipts = (receipts: readonly AlarmReceipt[]): AlarmReceipt[] =>
   receipts.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1));
 
-/** A vehicle whose terminal sends a report only when the one before it is acknowledged, so that none is late and what has to become of its alarms is known. */
+/**
+ * A vehicle whose terminal sends a report only after the previous one is acknowledged. No report is late, so the
+ * expected alarms are known.
+ */
 export class AlarmedVehicle {
   readonly id: number;
   readonly terminal: SimulatedTerminal;
   readonly #position: { latitudeDeg: number; longitudeDeg: number };
-  /** Items of every report, as of an alarm that lasts. */
+  /** Items that every report carries while an alarm lasts. */
   #activeItems: readonly AdditionalItem[] = [];
-  /** Notifications that the alarm word does not tell of. */
+  /** Expected notifications that do not result from the alarm word. */
   readonly #otherReceipts: AlarmReceipt[] = [];
   #alarmId = 0;
 
@@ -114,14 +120,14 @@ export class AlarmedVehicle {
       reportIntervalMs: 0,
       reconnect: { minMs: 200, maxMs: 1_000 },
       replyTimeoutMs: 3_000,
-      // What is expected is read from all reports of a campaign.
+      // The expectation is computed from all reports of a campaign.
       logLimit: 100_000,
       track: { name: 'held', at: () => position },
     });
     return new AlarmedVehicle(Number(id), terminal, position);
   }
 
-  /** A report that is acknowledged, a step further on. */
+  /** Sends a report one step further on and waits for its acknowledgement. */
   async report(item?: AdditionalItem): Promise<ReportRecord> {
     this.#position.longitudeDeg += 0.000_01;
     return this.#waitForAcknowledgement(
@@ -129,13 +135,13 @@ export class AlarmedVehicle {
     );
   }
 
-  /** Raises a bit of the alarm word. Those that an acknowledgement clears are clear from then on. */
+  /** Raises a bit of the alarm word. Bits that an acknowledgement clears stay clear afterwards. */
   async raise(bit: number): Promise<void> {
     this.#position.longitudeDeg += 0.000_01;
     await this.#waitForAcknowledgement(this.terminal.raiseAlarm(bit));
   }
 
-  /** Start of an alarm of driver assistance or of driver state (T/JSATL 12-2017); gives its end. */
+  /** Starts a driver assistance or driver state alarm (T/JSATL 12-2017). Returns a function that ends it. */
   async startSafetyAlarm(kind: 'adas' | 'dsm'): Promise<() => Promise<void>> {
     this.#alarmId += 1;
     const alarmId = this.#alarmId;
@@ -149,7 +155,7 @@ export class AlarmedVehicle {
     };
   }
 
-  /** The signal of a camera is lost until it is back. */
+  /** Reports the loss of a camera signal until `regainVideo`. */
   async loseVideo(): Promise<void> {
     this.#activeItems = [
       createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 }),
@@ -163,13 +169,13 @@ export class AlarmedVehicle {
     await this.report();
   }
 
-  /** Drives into the area or out of it; the next report makes the crossing sure. */
+  /** Drives into or out of the geofence; the next report confirms the crossing. */
   async drive(where: 'inside' | 'outside'): Promise<void> {
     this.#position.latitudeDeg = positions[where];
     this.#addReceipt(otherTypes.area, where === 'inside' ? 'enter' : 'exit', await this.report());
   }
 
-  /** What the platform has to tell of what its terminal was acknowledged. */
+  /** Returns the notifications that the platform has to create from the acknowledged reports. */
   getExpectedReceipts(): AlarmReceipt[] {
     const reports = this.terminal.acknowledgedReports;
     return sortReceipts([
@@ -178,7 +184,7 @@ export class AlarmedVehicle {
     ]);
   }
 
-  /** Its notifications of alarms, as the platform lists them. */
+  /** Lists its alarm notifications on the platform. */
   async listNotifications(client: PlatformClient): Promise<PlatformRecord[]> {
     const listed = await client.listAll(`/notifications?vehicle_id=${this.id}`);
     return listed.filter((each) => alarmTypes.has(String(each['notification_type'])));
@@ -215,7 +221,7 @@ export class AlarmedVehicle {
   }
 }
 
-/** What notifications tell, in the order of `expected`. */
+/** Converts notifications to receipts, in the order of `getExpectedReceipts`. */
 export const toReceipts = (notifications: readonly PlatformRecord[]): AlarmReceipt[] =>
   sortReceipts(
     notifications.map(({ notification_type: type, timestamp, attributes }) => {

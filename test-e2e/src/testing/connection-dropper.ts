@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A stream lasts as long as somebody watches; a fuzzer reads every answer to its end. */
+/** A stream lasts while a viewer is connected, but a fuzzer reads every response to its end. */
 const streamDurationMs = 200;
 
 export interface ConnectionDropper {
@@ -11,7 +11,7 @@ export interface ConnectionDropper {
 
 function forward(target: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { method, url: path, rawHeaders: headers } = incoming;
-  // The path goes on byte by byte, malformed escapes included.
+  // The path is forwarded byte by byte, malformed escapes included.
   const forwarded = request({ hostname: target.hostname, port: target.port, method, path, headers, agent: false });
   forwarded.on('response', (upstreamResponse) => {
     outgoing.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.rawHeaders);
@@ -29,7 +29,7 @@ function forward(target: URL, incoming: IncomingMessage, outgoing: ServerRespons
   incoming.pipe(forwarded);
 }
 
-/** A door in front of the product that ends endless video after a moment and changes nothing else. */
+/** A proxy in front of the product that ends endless video after a moment and changes nothing else. */
 export async function startConnectionDropper(baseUrl: string): Promise<ConnectionDropper> {
   const target = new URL(baseUrl);
   const server = createServer({ maxHeaderSize: 256 * 1024 }, (incoming, outgoing) =>

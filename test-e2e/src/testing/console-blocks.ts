@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A command of a document and what the document says that it prints. */
+/** A command of a document and its documented output. */
 export interface ConsoleStep {
   readonly command: string;
   readonly output: string;
 }
 
-/** The commands (`$ ...`) of all console blocks of a Markdown text, in order. */
+/** Returns the commands (`$ ...`) of all console blocks of a Markdown text, in order. */
 export function parseConsoleSteps(markdown: string): ConsoleStep[] {
   const blocks = [...markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
   return blocks.flatMap((block) =>
@@ -23,13 +23,16 @@ export function parseConsoleSteps(markdown: string): ConsoleStep[] {
   );
 }
 
-/** Runs the commands in one shell, in a folder of its own, and gives what each of them has printed; what is not done after `limitMs` is ended. */
+/**
+ * Runs the commands in one shell, in a separate folder, and returns the output of each. Kills what is still running
+ * after `limitMs`.
+ */
 export async function runInShell(commands: readonly string[], timeoutMs: number): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-doc-'));
   const mark = '=== next command ===';
   const script = commands.map((command) => `${command}\necho; echo '${mark}'\n`).join('');
   const shell = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  // The shell's own children too: a command may be one that waits for something.
+  // Includes the shell's children: a command may be one that waits for something.
   const timeoutTimer = setTimeout(() => {
     if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
   }, timeoutMs);
@@ -50,12 +53,15 @@ export async function runInShell(commands: readonly string[], timeoutMs: number)
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/;
 
-/** What stays the same from run to run of what a command prints: no ids, times, sizes and file names, and one of each kind in a list. */
+/**
+ * Reduces output to what is the same in every run: removes ids, times, sizes and file names, and keeps one list entry
+ * of each kind.
+ */
 export function maskVolatile(output: string): unknown {
   try {
     return maskValue(JSON.parse(output));
   } catch {
-    // Not JSON: shown as it is.
+    // Not JSON: returned unchanged.
     return output;
   }
 }

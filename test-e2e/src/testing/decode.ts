@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { demuxFlv, FlvTagType, parseH264Sps, readVideoTag } from '@fleet/jt1078';
 import { decodedFrameHashes, getFfmpegPath, runFfmpeg } from '@fleet/terminal-simulator';
 
-/** Gives FLV bytes to `use` as a file that is gone afterwards. */
+/** Passes FLV bytes to `use` as a temporary file. */
 async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-flv-'));
   const file = join(folder, 'stream.flv');
@@ -16,11 +16,11 @@ async function withFile<T>(bytes: Buffer, use: (file: string) => Promise<T>): Pr
   }
 }
 
-/** MD5 of each picture that ffmpeg decodes from FLV bytes. */
+/** Returns the MD5 of each picture that ffmpeg decodes from FLV bytes. */
 export const decodePictureHashes = (flv: Buffer): Promise<string[]> =>
   withFile(flv, (file) => decodedFrameHashes(file, { format: 'flv' }));
 
-/** The picture sizes that the sequence headers of FLV bytes announce, each once, in their order. */
+/** Returns the picture sizes of the sequence headers of FLV bytes, each once, in order. */
 export function readSizes(flv: Buffer): string[] {
   const sizes: string[] = [];
   for (const tag of demuxFlv(flv)) {
@@ -33,14 +33,17 @@ export function readSizes(flv: Buffer): string[] {
   return [...new Set(sizes)];
 }
 
-/** The sound of FLV bytes as 16-bit samples, mono, 8 kHz. */
+/** Returns the sound of FLV bytes as 16-bit samples, mono, 8 kHz. */
 export async function decodeSound(flv: Buffer): Promise<Int16Array> {
   const output = ['-map', '0:a:0', '-ac', '1', '-ar', '8000', '-f', 's16le', '-'];
   const pcm = await withFile(flv, (file) => runFfmpeg(getFfmpegPath(), ['-f', 'flv', '-i', file, ...output]));
   return new Int16Array(pcm.buffer, pcm.byteOffset, Math.floor(pcm.length / 2));
 }
 
-/** Loudness of one tone in the middle second of 8 kHz sound, relative to all of it: near 1 for that tone alone (Goertzel). */
+/**
+ * Returns the power of one tone in the middle second of 8 kHz sound, relative to the total: near 1 for that tone alone
+ * (Goertzel).
+ */
 export function measureToneShare(samples: Int16Array, toneHz: number): number {
   const from = Math.max(0, Math.floor(samples.length / 2) - 4000);
   const part = samples.subarray(from, from + 8000);

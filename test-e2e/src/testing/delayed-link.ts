@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A network that delays every packet, both ways. */
+/** A network that delays every packet in both directions. */
 export interface DelayedLink {
   readonly port: number;
   stop(): void;
 }
 
-/** Opens a port whose connections go to `target`, each read `delayMs` late and in order. */
+/** Opens a port whose connections are forwarded to `target`; each read is delayed by `delayMs`, in order. */
 export async function openDelayedLink(target: { host: string; port: number }, delayMs: number): Promise<DelayedLink> {
   const sockets = new Set<Socket>();
   const timers = new Set<NodeJS.Timeout>();

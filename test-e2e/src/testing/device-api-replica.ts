@@ -7,7 +7,7 @@ import { waitFor } from './wait-for.ts';
 
 const script = resolve('services/device-api/dist/bundle/main.js');
 
-/** A port that nothing listens on, above those that outgoing connections get: none takes it while the replica starts. */
+/** Returns an unused port above the range of outgoing connections, so that none takes it while the replica starts. */
 async function freePort(other?: number): Promise<number> {
   for (;;) {
     const port = randomInt(61_000, 65_536);
@@ -23,7 +23,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** A second device-api beside that of a running product, on the same backends. */
+/** A second device-api on the backends of a running product. */
 export class DeviceApiReplica {
   readonly #child: ChildProcess;
   readonly #url: string;
@@ -57,7 +57,7 @@ export class DeviceApiReplica {
       },
       stdio: 'ignore',
     });
-    // A test run that ends early leaves no process behind.
+    // A test run that ends early leaves no process running.
     process.once('exit', () => child.kill('SIGKILL'));
     const replica = new DeviceApiReplica(child, `http://127.0.0.1:${httpPort}`);
     try {
@@ -73,7 +73,7 @@ export class DeviceApiReplica {
     return getJson(`${this.#url}/api/v1${path}`);
   }
 
-  /** SIGTERM, or SIGKILL where told so; resolves when it has ended. */
+  /** Sends SIGTERM, or SIGKILL on request, and resolves when the process has exited. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise<void>((done) => {
@@ -87,7 +87,7 @@ export class DeviceApiReplica {
     try {
       return (await fetch(`${this.#url}/readyz`)).status === 200;
     } catch (error) {
-      // It does not listen yet. Errors of the system are no instances of the Error that tests see.
+      // It does not listen yet. System errors are not instances of the Error class of the test realm.
       if (typeof error === 'object' && error !== null && 'name' in error && error.name === 'TypeError') return false;
       throw error;
     }

@@ -1,14 +1,14 @@
 import type { ProductHarness } from './harness.ts';
 import { type HttpOptions, type HttpReply, send } from './http.ts';
 
-/** A request of the Device API; the path is below `/api/v1`. */
+/** A request of the Device API; the path is relative to `/api/v1`. */
 export interface ApiRequest {
   readonly method?: string;
   readonly path: string;
   readonly body?: unknown;
 }
 
-/** Sends requests to a product as they stand. */
+/** Returns a function that sends requests to a product unchanged. */
 export const createApiSender =
   (harness: () => ProductHarness) =>
   (request: string | ApiRequest, options: HttpOptions = {}): Promise<HttpReply> => {
@@ -16,16 +16,16 @@ export const createApiSender =
     return send(harness().product.runtime.base_url, `/api/v1${path}`, { ...rest, ...options });
   };
 
-/** Status and body of a JSON answer. */
+/** Returns status and body of a JSON response. */
 export const parseReply = (reply: HttpReply): [status: number, body: unknown] => [reply.status, JSON.parse(reply.text)];
 
-/** What a device's answer to a command with this id is shown as. */
+/** Returns the response for a device's reply to the command with this id. */
 export const toDeviceResponse = (messageId: number, result = 'success'): [status: number, body: unknown] => [
   200,
   { response_id: `0x${messageId.toString(16)}`, result },
 ];
 
-/** A span of ten seconds on a camera's clock (UTC+08:00), each index another one. */
+/** Returns a span of ten seconds on a camera's clock (UTC+08:00), a different one for each index. */
 export function span(index = 0): { startTime: string; endTime: string; query: string } {
   const formatTime = (seconds: number): string =>
     new Date(Date.UTC(2026, 7, 1, 10) + seconds * 1000).toISOString().slice(0, 19);
@@ -34,7 +34,7 @@ export function span(index = 0): { startTime: string; endTime: string; query: st
 }
 
 export interface DeviceCommand {
-  /** The endpoint, as interface.md names it. */
+  /** Endpoint as named in interface.md. */
   readonly endpoint: string;
   readonly messageId: number;
   readonly request: (imei: string) => ApiRequest;
@@ -52,7 +52,10 @@ const createCommand = (endpoint: string, messageId: number, query: string, body?
 /** Id of the query that wakes a terminal with a number of 12 digits. */
 const locationQuery = 0x8201;
 
-/** Every request that commands a device by its number, with values that a good terminal with one recording in `span()` accepts. */
+/**
+ * Every request that commands a device by its number, with values that a regular terminal with one recording in
+ * `span()` accepts.
+ */
 export const deviceCommands: readonly DeviceCommand[] = [
   createCommand('/wakeup', locationQuery, ''),
   createCommand('/send-control-command', 0x8105, '', { command: 4 }),

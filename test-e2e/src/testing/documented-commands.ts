@@ -4,16 +4,19 @@ import { type RunningProduct, startProduct } from '@fleet/local/product';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { maskVolatile, parseConsoleSteps, runInShell } from './console-blocks.ts';
 
-/** What a document with commands is checked for. */
+/** Parameters of the check of a document with commands. */
 export interface DocumentedCommands {
-  /** Below the root of the checkout. */
+  /** Path relative to the root of the checkout. */
   readonly document: string;
-  /** Fewer steps than that mean that the document was not read as it is written. */
+  /** A smaller number of steps means that the document was not parsed correctly. */
   readonly minSteps: number;
   readonly timeoutMs: number;
 }
 
-/** Runs the commands of a document against a product as `npm start` makes it, but for ports and folder: they print what the document says. */
+/**
+ * Runs the commands of a document against a product like that of `npm start`, except for ports and folder, and compares
+ * their output.
+ */
 export function describeDocumentedCommands({ document, minSteps, timeoutMs }: DocumentedCommands): void {
   describe(`the commands of ${document}`, () => {
     let product: RunningProduct;
@@ -23,7 +26,7 @@ export function describeDocumentedCommands({ document, minSteps, timeoutMs }: Do
     afterAll(() => product?.stop(), 60_000);
 
     it(
-      'shows what its commands really print, one after the other',
+      'match their documented output, one after another',
       async () => {
         const steps = parseConsoleSteps(readFileSync(resolve(document), 'utf8'));
         expect(steps.length).toBeGreaterThan(minSteps);

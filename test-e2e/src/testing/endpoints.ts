@@ -13,12 +13,12 @@ import {
 interface Parameter {
   readonly name: string;
   readonly isRequired: boolean;
-  /** As it stands in a query; undefined where the tests say it. */
+  /** Value in a query; undefined for `imei`, which the tests set. */
   readonly validValue: string;
   readonly invalidQueries: InvalidQueries;
 }
 
-/** An endpoint of the Device API with all that stands in its query. */
+/** An endpoint of the Device API with all its query parameters. */
 export interface Endpoint {
   readonly method: string;
   readonly path: string;
@@ -62,7 +62,7 @@ const filter = [
 const playback = [
   optionalParameter('audio', 'aac', [
     ['an unknown audio', 'audio=mp3'],
-    ['a blank audio', 'audio='],
+    ['an empty audio', 'audio='],
     ['two audios', 'audio=aac&audio=aac'],
   ]),
   optionalParameter('hevc', 'enhanced', [['an unknown hevc', 'hevc=1']]),
@@ -71,7 +71,7 @@ const videoId = requiredParameter('video_id', 'a'.repeat(24), invalidVideoIds);
 
 const getEndpoint = (path: string, ...parameters: Parameter[]): Endpoint => ({ method: 'GET', path, parameters });
 
-/** Every endpoint of interface.md that takes parameters, about one device. */
+/** Returns every endpoint of interface.md that has parameters, for one device. */
 export const listEndpoints = (phone: string): readonly Endpoint[] => [
   getEndpoint('/health/camera', imeiParameter(phone), channel),
   getEndpoint('/health/device', imeiParameter(phone)),
@@ -133,7 +133,7 @@ export const listEndpoints = (phone: string): readonly Endpoint[] => [
   getEndpoint('/videos/list', imeiParameter(phone), optionalParameter('channel', '1', invalidNumber('channel', 255))),
 ];
 
-/** A request with all that is required, and more or other parameters. */
+/** Builds a request with all required parameters, and more or other parameters. */
 export function buildRequest(endpoint: Endpoint, change: { without: string; query?: string }): ApiRequest {
   const { method, path, parameters, body } = endpoint;
   const included = parameters.filter(({ name, isRequired }) => isRequired && name !== change.without);

@@ -10,7 +10,7 @@ const restartTimeoutMs = 60_000;
 
 const getPid = (harness: ProductHarness, name: string): number | undefined => harness.product.runtime.processes[name];
 
-// Errors of the system are no instances of the Error that tests see.
+// System errors are not instances of the Error class of the test realm.
 const getErrorCode = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 
@@ -18,12 +18,12 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // Gone already: the list of processes is a moment behind.
+    // Already exited: the list of processes is updated with a delay.
     if (getErrorCode(error) !== 'ESRCH') throw error;
   }
 }
 
-/** Signals one process of the product, by default so that it dies without a word, and gives its id. */
+/** Sends a signal to one process of the product, SIGKILL by default, and returns its id. */
 export function killProcess(harness: DedicatedHarness, name: string, signalName: NodeJS.Signals = 'SIGKILL'): number {
   const pid = getPid(harness, name);
   if (pid === undefined) throw new Error(`${name} does not run`);
@@ -31,36 +31,36 @@ export function killProcess(harness: DedicatedHarness, name: string, signalName:
   return pid;
 }
 
-/** Waits until the launcher has started a process again. */
+/** Waits until the launcher has restarted a process. */
 export async function waitForRestart(
   harness: ProductHarness,
   name: string,
   previousPid: number,
   timeoutMs: number = restartTimeoutMs,
 ): Promise<void> {
-  await waitFor(`${name} to be started again`, () => (getPid(harness, name) ?? previousPid) !== previousPid, timeoutMs);
+  await waitFor(`${name} to be restarted`, () => (getPid(harness, name) ?? previousPid) !== previousPid, timeoutMs);
 }
 
-/** Waits until every component says that it works. */
+/** Waits until every component reports that it is healthy. */
 export async function waitUntilHealthy(harness: ProductHarness, timeoutMs: number = restartTimeoutMs): Promise<void> {
   const isHealthy = async (): Promise<boolean> => {
     try {
       return (await harness.get('/health')).status === 200;
     } catch {
-      // The proxy is away.
+      // The proxy is unavailable.
       return false;
     }
   };
   await waitFor('the product to be healthy again', isHealthy, timeoutMs);
 }
 
-/** A server that takes a port and resets whoever dials it; undefined while the port is another's. */
+/** Listens on a port and resets all connections; returns undefined while another process uses the port. */
 function holdPort(port: number): Promise<Server | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.resetAndDestroy();
   });
-  // A test that fails before it gives the port back is to end all the same.
+  // A test that fails before it releases the port can still exit.
   server.unref();
   return new Promise((resolve) => {
     server.once('error', () => resolve(undefined));
@@ -69,8 +69,8 @@ function holdPort(port: number): Promise<Server | undefined> {
 }
 
 /**
- * Kills a backend and holds its port, so that it stays away however often the launcher starts it again. `giveBack` lets the next start succeed, and resolves
- * when the product is healthy.
+ * Kills a backend and holds its port, so that it stays unavailable although the launcher restarts it. `restore` lets
+ * the next start succeed and resolves when the product is healthy.
  */
 export async function stopBackend(harness: DedicatedHarness, name: Backend): Promise<{ restore(): Promise<void> }> {
   const port = Number(new URL(harness.product.runtime.backends[`${name}_url`]).port);

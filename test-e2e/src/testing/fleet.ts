@@ -4,23 +4,26 @@ import { createGeneralResponse } from './responses.ts';
 import { formatReportName, readStoredReports } from './stored-reports.ts';
 import { waitFor } from './wait-for.ts';
 
-/** When a terminal answers a command: at once, when the test says so, when its connection stands again, or never. */
+/** When a terminal replies to a command: immediately, on release, after its next login, or never. */
 export type ResponseTiming = 'now' | 'onRelease' | 'nextSession' | 'never';
 
-/** One command to one terminal and how it ended. Its number within the terminal travels as the channel, so that its frames can be told apart. */
+/**
+ * One command to one terminal and its result. The number within the terminal travels as the channel, so that its frames
+ * can be identified.
+ */
 export interface CommandCall {
   readonly phone: string;
   readonly no: number;
-  /** 0: the connection ended without an answer. */
+  /** 0: the connection ended without a response. */
   readonly status: number;
   readonly body: unknown;
-  /** Frames of this command that reached the terminal. */
+  /** Returns the frames of this command that reached the terminal. */
   frames(): number;
 }
 
 const pauseCommand = 0x9102;
 
-/** Terminals that report fast and answer commands when the test wants them to. */
+/** Terminals that report frequently and reply to commands when the test requests it. */
 export class Fleet {
   readonly terminals: SimulatedTerminal[] = [];
   readonly #harness: ProductHarness;
@@ -50,17 +53,17 @@ export class Fleet {
     return fleet;
   }
 
-  /** Says when commands with these numbers are answered; without that it is at once. */
+  /** Sets when commands with these numbers are replied to; the default is immediately. */
   setResponseTiming(timing: ResponseTiming, ...numbers: number[]): void {
     for (const no of numbers) this.#timings.set(no, timing);
   }
 
-  /** Sends the answers that wait for it, of all numbers or of some. */
+  /** Sends the held replies, of all numbers or of the given ones. */
   release(...numbers: number[]): void {
     this.#release(({ message }) => numbers.length === 0 || numbers.includes(message.body[0] ?? 0), 'onRelease');
   }
 
-  /** One command of each number to each terminal, all at once. */
+  /** Sends one command of each number to each terminal, all concurrently. */
   sendCommands(...numbers: number[]): Promise<CommandCall>[] {
     return this.terminals.flatMap((terminal) => numbers.map((no) => this.sendCommand(terminal, no)));
   }
@@ -72,7 +75,7 @@ export class Fleet {
     return { phone: terminal.phone, no, status: response.status, body: response.body, frames };
   }
 
-  /** Frames of a command that reached a terminal. */
+  /** Counts the frames of a command that reached a terminal. */
   countFrames(terminal: SimulatedTerminal, no: number): number {
     return terminal.receivedFrames(pauseCommand).filter((frame) => frame.body[0] === no).length;
   }
@@ -83,7 +86,7 @@ export class Fleet {
     await waitFor(`commands ${numbers.join(', ')} at every terminal`, () => this.terminals.every(hasAll), 60_000);
   }
 
-  /** Waits until every terminal is connected as the terminal sees it, and as the platform says. */
+  /** Waits until every terminal is connected, both in the terminal's view and in the platform's. */
   async waitUntilOnline(): Promise<void> {
     await waitFor(
       'every terminal to be online again',
@@ -96,7 +99,7 @@ export class Fleet {
     );
   }
 
-  /** Waits until every report that was made before this call is acknowledged. */
+  /** Waits until every report that was created before this call is acknowledged. */
   async waitUntilAcknowledged(): Promise<void> {
     const pendingReports = this.terminals.flatMap(({ reports }) => reports.slice());
     await waitFor(
@@ -106,7 +109,7 @@ export class Fleet {
     );
   }
 
-  /** Acknowledged reports that JetStream does not hold, and the number of those that it does. */
+  /** Returns the acknowledged reports that JetStream does not hold, and the number of those that it does. */
   async compareWithJetStream(): Promise<{ lost: string[]; storedCount: number }> {
     const acknowledged = this.terminals.flatMap(({ phone, acknowledgedReports }) =>
       acknowledgedReports.map(({ sha256 }) => formatReportName(phone, sha256)),
@@ -136,29 +139,32 @@ export class Fleet {
   }
 }
 
-/** Statuses of calls and how often each came, such as `{ 200: 38, 504: 2 }`. */
+/** Counts the calls by status, such as `{ 200: 38, 504: 2 }`. */
 export function countStatuses(calls: readonly CommandCall[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of calls) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** What is wrong with the ends of calls: a status that is not among `allowed`, a body that is no ApiError, frames that do not fit. One line each. */
+/**
+ * Returns what is wrong with the results of calls, one line each: a status that is not in `allowed`, a body that is not
+ * an ApiError, or an unexpected number of frames.
+ */
 export function findFaults(calls: readonly CommandCall[], allowed: readonly number[]): string[] {
   return calls.flatMap((call) => {
     const { phone, no, status, body } = call;
     const frames = call.frames();
     const line = (what: string): string[] => [`${phone} command ${no}: ${status} ${JSON.stringify(body)}, ${what}`];
-    if (!allowed.includes(status)) return line('not a status that may come');
+    if (!allowed.includes(status)) return line('not an allowed status');
     if (status !== 200 && !isApiError(body, status)) return line('not an ApiError');
     if (frames > 1) return line(`${frames} frames`);
-    if (status === 200 && frames === 0) return line('answered without a frame');
-    if ((status === 404 || status === 503) && frames > 0) return line('a frame was written');
+    if (status === 200 && frames === 0) return line('response without a frame');
+    if ((status === 404 || status === 503) && frames > 0) return line('a frame was sent');
     return [];
   });
 }
 
-/** True for a body of exactly the two fields of the interface's ApiError. */
+/** Returns true for a body of exactly the two fields of the interface's ApiError. */
 export function isApiError(body: unknown, status: number): boolean {
   if (typeof body !== 'object' || body === null) return false;
   const fields = Object.entries(body).toSorted(([a], [b]) => a.localeCompare(b));

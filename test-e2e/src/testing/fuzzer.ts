@@ -3,34 +3,34 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Values that are to be used for parameters of a name (`imei`, `body.text`), and how often (1: always). */
+/** Values to use for parameters of a name (`imei`, `body.text`), and their share of the requests (1: always). */
 export type KnownValues = Record<string, { values: readonly (string | number)[]; share: number }>;
 
 export interface FuzzOptions {
   /** OpenAPI document. */
   document: object;
-  /** Where its paths begin. */
+  /** Base URL of its paths. */
   baseUrl: string;
   seed: number;
-  /** Cases that are made up for each operation, beside those at the bounds of the schemas. */
+  /** Number of cases generated for each operation, in addition to those at the bounds of the schemas. */
   examples: number;
   known: KnownValues;
-  /** By operation id. */
+  /** Settings by operation id. */
   operations: Record<string, OperationSettings>;
-  /** Of every request. */
+  /** Headers of every request. */
   headers?: Readonly<Record<string, string>>;
-  /** Settings that come before these, in `contract-fuzz/`. Default: those of the Device API. */
+  /** File in `contract-fuzz/` with settings that precede these. Default: those of the Device API. */
   settingsFile?: string;
 }
 
-/** What holds for one operation. */
+/** Settings of one operation. */
 export interface OperationSettings {
-  /** Its parameters have rules that a schema does not: 400 is no fault of a request that is right by the document. */
+  /** Its parameters have rules that a schema cannot express: 400 is valid for a request that matches the document. */
   hasFurtherRules?: boolean;
   known?: KnownValues;
 }
 
-/** What was done to one operation. */
+/** Counts of the requests to one operation. */
 export interface OperationCount {
   positive: number;
   negative: number;
@@ -43,14 +43,17 @@ export interface FuzzResult {
   operations: Map<string, OperationCount>;
 }
 
-/** `npm test` installs it; without that it is looked for where that would have put it. */
+/** `npm test` installs it; other runs look for it in the same folder. */
 function program(): { python: string; home: string } {
   const home = process.env['SCHEMATHESIS_HOME'] ?? resolve('.cache/schemathesis');
-  if (!existsSync(home)) throw new Error(`schemathesis is not in ${home}: npm test puts it there`);
+  if (!existsSync(home)) throw new Error(`schemathesis is not installed in ${home}. Run npm test to install it.`);
   return { python: process.env['SCHEMATHESIS_PYTHON'] ?? 'python3', home };
 }
 
-/** Known values in TOML, whose strings, numbers and lists are written as JSON's: the lists themselves, and where they are used. */
+/**
+ * Formats known values as TOML, whose strings, numbers and lists are written as in JSON: the lists, and the parameters
+ * that use them.
+ */
 function dictionaries(scope: string, known: KnownValues): { lists: string[]; uses: string[] } {
   const entries = Object.entries(known).map(([name, value]) => ({ ...value, name, list: `${scope} ${name}` }));
   return {
@@ -87,7 +90,7 @@ function settings({ known, operations, settingsFile = 'schemathesis.toml' }: Fuz
   ].join('\n');
 }
 
-/** Runs schemathesis over an OpenAPI document against what serves it. */
+/** Runs schemathesis for an OpenAPI document against a server. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const { python, home } = program();
   const folder = mkdtempSync(join(tmpdir(), 'fleet-fuzz-'));
@@ -118,7 +121,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   }
 }
 
-/** The parts of schemathesis' events that are looked at. */
+/** Subset of schemathesis' events that is used. */
 interface ScenarioFinished {
   recorder: {
     label: string;
@@ -137,7 +140,7 @@ function countCases(report: string): Map<string, OperationCount> {
     if (finished === undefined) continue;
     const { label, cases = {}, interactions = {} } = finished.recorder;
     for (const [id, { value }] of Object.entries(cases)) {
-      // Several operations in a row have a label of another kind.
+      // Events for several operations in a row have another kind of label.
       const operation = / \//.test(label) ? label : `${value?.method} ${value?.path}`;
       const count = counts.get(operation) ?? { positive: 0, negative: 0, statuses: {} };
       counts.set(operation, count);
@@ -150,7 +153,7 @@ function countCases(report: string): Map<string, OperationCount> {
   return counts;
 }
 
-/** A table of what was done, for the log of a test run. */
+/** Formats a table of the requests for the log of a test run. */
 export function formatCounts({ operations }: FuzzResult): string {
   const rows = [...operations].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lines = rows.map(([label, { positive, negative, statuses }]) => {

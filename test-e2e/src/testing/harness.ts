@@ -2,40 +2,40 @@ import { resolve } from 'node:path';
 import { type ProductView, type RunningProduct, startProduct, viewProduct } from '@fleet/local/product';
 import { type ClipSpec, createCameraClips, SimulatedTerminal, type TerminalOptions } from '@fleet/terminal-simulator';
 
-/** An answer of the product, read whole. */
+/** A complete response of the product. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
   body: unknown;
 }
 
-/** Settings of a terminal that differ from those of a good one with one camera. */
+/** Settings of a terminal that differ from those of a regular one with one camera. */
 export type TerminalSetup = Partial<TerminalOptions> & { video?: Partial<ClipSpec> };
 
-/** A running product with terminals of the test: everything goes through its real ports. */
+/** A running product with terminals of the test. All requests go through its real ports. */
 export interface ProductHarness {
   readonly product: ProductView;
-  /** GET below `/api/v1`. */
+  /** Sends a GET request below `/api/v1`. */
   get(path: string, init?: RequestInit): Promise<ApiResponse>;
-  /** Starts a terminal and waits until it takes commands. */
+  /** Starts a terminal and waits until it accepts commands. */
   startTerminal(setup?: TerminalSetup): Promise<SimulatedTerminal>;
   stop(): Promise<void>;
 }
 
-/** A world whose product nobody else uses: its processes may be killed. */
+/** A harness whose product no other test uses: its processes may be killed. */
 export interface DedicatedHarness extends ProductHarness {
   readonly isDedicated: true;
 }
 
-/** A world whose product the test file has started. */
+/** A harness whose product was started by the test file. */
 export interface StartedHarness extends DedicatedHarness {
   readonly product: RunningProduct;
 }
 
-/** Clips are made once and kept between runs, in an ignored folder. */
+/** Clips are generated once and stored between runs, in an ignored folder. */
 export const clipCacheDir = resolve('.cache/clips');
 
-/** Limits that a test reaches only when it wants to. */
+/** Limits that a test reaches only on purpose. */
 const raisedLimits = {
   RATE_LIMIT_READS_PER_SECOND: '100000',
   RATE_LIMIT_READS_BURST: '100000',
@@ -46,7 +46,9 @@ const raisedLimits = {
   RATE_LIMIT_HEALTH_BURST: '100000',
 };
 
-/** Settings of products from the pool: no limit is in the way of a file, and partners may be called on this machine. */
+/**
+ * Settings of products from the pool: no limit affects a test file, and partner servers on this machine may be called.
+ */
 const poolSettings = {
   ...raisedLimits,
   LOG_LEVEL: 'info',
@@ -59,39 +61,42 @@ const poolSettings = {
   ATTACHMENT_AGAIN_MINUTES: '1,1,1',
 };
 
-/** Waits of a product whose devices often say nothing: longer than a good device takes on a busy machine. */
+/** Timeouts of a product whose devices often do not reply: longer than a regular device takes on a busy machine. */
 export const shortWaits = {
   deviceReplyTimeoutMs: 6_000,
   uploadControlTimeoutMs: 5_000,
   firstPacketWaitMs: 1_500,
 } as const;
 
-/** Settings for `shortWaits`. */
+/** Returns the settings for `shortWaits`. */
 export const shortWaitSettings = {
   DEVICE_REPLY_TIMEOUT_MS: String(shortWaits.deviceReplyTimeoutMs),
   UPLOAD_CONTROL_TIMEOUT_MS: String(shortWaits.uploadControlTimeoutMs),
   FIRST_PACKET_WAIT_MS: String(shortWaits.firstPacketWaitMs),
 };
 
-/** Number of this test file: files of one process have the same process id. */
+/** Number of this test file: files of one process share the process id. */
 let fileNumber = process.pid % 10_000;
 let lastPhoneNo = 0;
 
-/** A terminal number that no other terminal of this run has. */
+/** Returns a terminal number that no other terminal of this run has. */
 export function uniquePhone(digits: 12 | 20 = 12): string {
   lastPhoneNo += 1;
   return `139${String(fileNumber).padStart(4, '0')}${String(lastPhoneNo).padStart(5, '0')}`.padStart(digits, '0');
 }
 
-/** Starts a product of its own on free ports, without the simulated fleet: for files whose settings no other file has, or that stop it. */
+/**
+ * Starts a separate product on free ports, without the simulated fleet. For test files with unique settings or that
+ * stop the product.
+ */
 export async function startHarness(env: Record<string, string> = {}): Promise<StartedHarness> {
   const product = await startProduct({ env: { LOG_LEVEL: 'info', ...raisedLimits, ...env } });
   return { ...createHarness(product, () => product.stop()), isDedicated: true };
 }
 
 /**
- * Borrows a product until `stop`: nobody else uses it, so that its processes may be killed. Earlier files have left records, and counters that are not 0. Without
- * `npm test` a product is started.
+ * Leases a product until `stop`. No other test uses it, so its processes may be killed. Records and non-zero counters
+ * of earlier test files may remain. Without `npm test` it starts a product.
  */
 export async function leaseHarness(overrides: Record<string, string> = {}): Promise<DedicatedHarness> {
   const settings = { ...poolSettings, ...overrides };
@@ -101,8 +106,8 @@ export async function leaseHarness(overrides: Record<string, string> = {}): Prom
 }
 
 /**
- * Joins the product that all files share which neither kill anything nor need settings of their own. Other files use it at the same time: what a file counts
- * or lists has to be of its own terminals and accounts. Without `npm test` a product is started.
+ * Joins the product shared by all test files that neither kill a process nor need their own settings. Other files use
+ * it concurrently: count and list only your own terminals and accounts. Without `npm test` it starts a product.
  */
 export async function joinSharedHarness(): Promise<ProductHarness> {
   const lease = await acquireLease(poolSettings, true);
@@ -114,13 +119,13 @@ interface Lease {
   readonly release: () => Promise<void>;
 }
 
-/** Acquires a product from the pool of `npm test`. Returns undefined where there is none. */
+/** Acquires a product from the pool of `npm test`. Returns undefined without a pool. */
 async function acquireLease(settings: Record<string, string>, isShared: boolean): Promise<Lease | undefined> {
   const url = process.env['PRODUCT_POOL_URL'];
   if (url === undefined) return undefined;
   const post = async (path: string, body: object): Promise<unknown> => {
     const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`The pool of products failed: ${await response.text()}`);
+    if (!response.ok) throw new Error(`The product pool failed: ${await response.text()}`);
     return response.json();
   };
   const { id, dataDir, file } = (await post('/acquire', { settings, isShared })) as {
@@ -132,7 +137,7 @@ async function acquireLease(settings: Record<string, string>, isShared: boolean)
   return { dataDir, release: async () => void (await post('/release', { id })) };
 }
 
-/** Creates the world of a product; `end` is called when its terminals have stopped. */
+/** Creates the harness of a product; `release` is called when its terminals have stopped. */
 function createHarness<Product extends ProductView>(
   product: Product,
   release: () => Promise<void>,
@@ -148,7 +153,7 @@ function createHarness<Product extends ProductView>(
       const terminal = new SimulatedTerminal({ host, port, phone, channels: 2, reportIntervalMs: 0, clips, ...setup });
       terminals.push(terminal);
       terminal.start();
-      // Many start at once on machines that are busy.
+      // Many terminals start at once on busy machines.
       await terminal.waitUntilOnline(60_000);
       return terminal;
     },
@@ -159,7 +164,7 @@ function createHarness<Product extends ProductView>(
   };
 }
 
-/** Requests a URL and reads the JSON answer. */
+/** Requests a URL and reads the JSON response. */
 export async function getJson(url: string, init?: RequestInit): Promise<ApiResponse> {
   const response = await fetch(url, init);
   const text = await response.text();

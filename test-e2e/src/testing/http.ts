@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { expect } from '@jest/globals';
 
-/** A whole answer as it came over the wire. */
+/** A complete response as received. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -11,13 +11,13 @@ export interface HttpReply {
 export interface HttpOptions {
   readonly method?: string;
   readonly headers?: Record<string, string>;
-  /** Text and bytes go out as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
-  /** Address that the caller comes from: all of 127.0.0.0/8 is this machine, and limits count by address. */
+  /** Source address of the caller: all of 127.0.0.0/8 is this machine, and limits count by address. */
   readonly from?: string;
 }
 
-/** Sends a request whose path goes out byte by byte as it stands, malformed escapes included, on a connection of its own. */
+/** Sends a request on a separate connection. The path is sent byte by byte, malformed escapes included. */
 export function send(baseUrl: string, path: string, options: HttpOptions = {}): Promise<HttpReply> {
   const { hostname, port } = new URL(baseUrl);
   const { method = 'GET', from } = options;
@@ -37,7 +37,7 @@ export function send(baseUrl: string, path: string, options: HttpOptions = {}): 
       },
     );
     request.on('error', reject);
-    // Node announces the length of what is given to end(), unless a header says that it comes in chunks.
+    // Node sends the length of what is passed to end(), unless a header requests chunked encoding.
     request.end(bytes);
   });
 }
@@ -47,7 +47,10 @@ function toBytes(body: unknown): string | Buffer | undefined {
   return JSON.stringify(body);
 }
 
-/** Asserts an error of the Device API: exactly the two fields, the status repeated, a sentence, and the request's id. Gives the sentence. */
+/**
+ * Asserts an error of the Device API: exactly the two fields, the repeated status, a sentence, and the request id.
+ * Returns the sentence.
+ */
 export function expectApiError(reply: HttpReply, status: number): string {
   expect(reply).toMatchObject({ status, headers: { 'content-type': expect.stringMatching(/^application\/json/) } });
   const body = JSON.parse(reply.text) as { status: number; error: string };

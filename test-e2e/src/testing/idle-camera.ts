@@ -3,7 +3,7 @@ import { type createApiSender, parseReply, span } from './device-api.ts';
 import type { ProductHarness, TerminalSetup } from './harness.ts';
 import { createGeneralResponse, createUploadCompletion } from './responses.ts';
 
-/** An upload as the interface shows it. */
+/** An upload as returned by the interface. */
 export interface UploadResponse {
   readonly video_id: string;
   readonly imei: string;
@@ -15,7 +15,7 @@ export interface UploadResponse {
   readonly filename?: string | null;
 }
 
-/** The recording of one `span()`, small enough to be sent in a moment. */
+/** Returns the recording of one `span()`, small enough to be sent in a moment. */
 export function createRecording(index = 0, more: Partial<Recording> = {}): Recording {
   const { startTime, endTime } = span(index);
   return {
@@ -31,14 +31,14 @@ export function createRecording(index = 0, more: Partial<Recording> = {}): Recor
   };
 }
 
-/** Requests the upload of a `span()` and gives its id. */
+/** Requests the upload of a `span()` and returns its id. */
 export async function requestUpload(api: ReturnType<typeof createApiSender>, imei: string, index = 0): Promise<string> {
   const [status, body] = parseReply(await api(`/videos/upload?imei=${imei}&channel=1&${span(index).query}`));
   if (status !== 200) throw new Error(`no upload: ${status} ${JSON.stringify(body)}`);
   return (body as { video_id: string }).video_id;
 }
 
-/** A camera that agrees to uploads and sends no byte; what it says to their control can be held back. */
+/** A camera that accepts uploads and sends no byte. Its replies to upload control can be held back. */
 export class IdleCamera {
   readonly terminal: SimulatedTerminal;
   #held: PlatformMessage[] | null = null;
@@ -59,7 +59,7 @@ export class IdleCamera {
     return this.terminal.phone;
   }
 
-  /** Keeps the answers to 0x9207 back until `release`. */
+  /** Holds the replies to 0x9207 back until `release`. */
   holdResponses(): void {
     this.#held = [];
   }
@@ -70,7 +70,7 @@ export class IdleCamera {
     for (const message of held) this.terminal.send(createGeneralResponse(message));
   }
 
-  /** Says that the latest upload has failed, or is whole. */
+  /** Reports the latest upload as failed or complete. */
   sendCompletion(result: 0 | 1): void {
     const request = this.terminal.receivedFrames(0x9206).at(-1);
     if (request === undefined) throw new Error('no upload was requested');

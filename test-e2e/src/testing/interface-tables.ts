@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** A row of the Platform API's tables in interface.md. */
+/** A row of the Platform API tables in interface.md. */
 export interface InterfaceRow {
   readonly method: string;
-  /** As it is written, without the query: `/api/drivers/:id`. */
+  /** Path as written, without the query: `/api/drivers/:id`. */
   readonly path: string;
   /** Parameters and fields that the row names. */
   readonly names: readonly string[];
@@ -12,13 +12,16 @@ export interface InterfaceRow {
 
 const file = resolve('../shared/interface.md');
 
-/** Of the video service and of the dashcam, which come later: all of their tables but this row. */
+/** The tables of the video service and the dashcam are excluded, except for this row. */
 const dashcamRow = '/api/vehicles/:vehicleId/list-dashcam-media';
 
-/** The rows of the Platform API's tables in interface.md; none where the shared documents are absent, which is said. */
+/**
+ * Returns the rows of the Platform API tables in interface.md. Logs and returns none if the shared documents are
+ * absent.
+ */
 export function readInterfaceRows(): InterfaceRow[] {
   if (!existsSync(file)) {
-    console.log('shared documents are absent: the rows are not compared with interface.md, skipped');
+    console.log('shared documents are absent: comparison of the rows with interface.md skipped');
     return [];
   }
   const text = readFileSync(file, 'utf8');
@@ -32,7 +35,7 @@ function parseRows(tables: string): InterfaceRow[] {
   const rows = [...tables.matchAll(/^\| (GET|POST|PUT|DELETE) `([^`]+)` \|[^|]*(?:\|([^|\n]*))?/gm)];
   return rows.map(([, method = '', address = '', more = '']) => {
     const [path = '', query = ''] = address.replace('{partner_command_url}', '').split('?');
-    // What stands in brackets are values, and "response has" tells of the answer.
+    // Brackets contain values, and "response has" starts the description of the response.
     const requestNames = more.replaceAll(/\([^)]*\)/g, '').replace(/response has.*/, '');
     const named = [...requestNames.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
     const inQuery = [...new URLSearchParams(query).keys()];
@@ -40,6 +43,6 @@ function parseRows(tables: string): InterfaceRow[] {
   });
 }
 
-/** Matches what a row's path looks like when it is called. */
+/** Returns a pattern that matches the path of a request to a row. */
 export const toCallPattern = ({ path }: InterfaceRow): RegExp =>
   new RegExp(`^${path.replaceAll(/:\w+/g, '[^/?]+')}(\\?|$)`);

@@ -1,9 +1,11 @@
-/** Query strings that the Device API has to refuse with 400, as tables of [what is wrong, query]; they go out as they stand. */
+/**
+ * Query strings that the Device API has to refuse with 400, as tables of [description, query]. They are sent unchanged.
+ */
 export type InvalidQueries = readonly (readonly [what: string, query: string])[];
 
 export const invalidImeis: InvalidQueries = [
   ['no imei', ''],
-  ['a blank imei', 'imei='],
+  ['an empty imei', 'imei='],
   ['an imei of blanks', 'imei=++++++++++++'],
   ['11 digits', 'imei=13900000001'],
   ['13 digits', 'imei=1390000000123'],
@@ -26,9 +28,9 @@ export const invalidImeis: InvalidQueries = [
   ['malformed escapes', 'imei=%zz'],
 ];
 
-/** Faults that no integer parameter lets through. */
+/** Values that no integer parameter accepts. */
 const invalidIntegers = (name: string): InvalidQueries => [
-  [`a blank ${name}`, `${name}=`],
+  [`an empty ${name}`, `${name}=`],
   [`a blank space for ${name}`, `${name}=%20`],
   [`text for ${name}`, `${name}=one`],
   [`hexadecimal ${name}`, `${name}=0x1`],
@@ -44,21 +46,24 @@ const invalidIntegers = (name: string): InvalidQueries => [
 
 const invalidAbove = (name: string, value: number): InvalidQueries => [[`${name} above its range`, `${name}=${value}`]];
 
-/** Faults of a number from 0 to `highest`, or of a choice among such numbers; `below` are those of the range that it does not take. */
+/**
+ * Invalid values of a number from 0 to `highest`, or of an enumeration of such numbers; `below` lists values of the
+ * range that it does not allow.
+ */
 export const invalidNumber = (name: string, maximum: number, excluded: readonly number[] = []): InvalidQueries => [
   ...invalidIntegers(name),
   ...invalidAbove(name, maximum + 1),
   ...excluded.map((value): InvalidQueries[number] => [`${name} that is ${value}`, `${name}=${value}`]),
 ];
 
-/** Of these, 20 digits are the first number that 64 bits do not hold. */
+/** A number of 20 digits is the first that does not fit into 64 bits. */
 export const invalidAlarms: InvalidQueries = [
   ...invalidIntegers('alarm'),
   ['alarm of 65 bits', 'alarm=18446744073709551616'],
 ];
 
 export const invalidFlags = (name: string): InvalidQueries => [
-  [`a blank ${name}`, `${name}=`],
+  [`an empty ${name}`, `${name}=`],
   [`a number for ${name}`, `${name}=1`],
   [`a word for ${name}`, `${name}=yes`],
   [`${name} in capitals`, `${name}=TRUE`],
@@ -66,44 +71,44 @@ export const invalidFlags = (name: string): InvalidQueries => [
 ];
 
 export const invalidHosts: InvalidQueries = [
-  ['a blank host', 'host='],
+  ['an empty host', 'host='],
   ['a host with a blank', 'host=a%20b'],
-  ['a host that is no name', 'host=%E4%B8%AD'],
+  ['an invalid host name', 'host=%E4%B8%AD'],
   ['a host that is too long', `host=${'a'.repeat(254)}`],
   ['two hosts', 'host=a.example&host=b.example'],
 ];
 
 export const invalidTimes = (name: string): InvalidQueries => [
-  [`a blank ${name}`, `${name}=`],
+  [`an empty ${name}`, `${name}=`],
   [`a ${name} without an offset`, `${name}=2026-08-01T10:00:00`],
-  [`a ${name} that is a day`, `${name}=2026-08-01`],
+  [`a ${name} without a time of day`, `${name}=2026-08-01`],
   [`a ${name} in seconds since 1970`, `${name}=1785549600`],
   [`a ${name} with a space for its T`, `${name}=2026-08-01%2010:00:00Z`],
-  [`a ${name} on a day that is none`, `${name}=2026-02-29T10:00:00Z`],
-  [`a ${name} at an hour that is none`, `${name}=2026-08-01T24:00:00Z`],
+  [`a ${name} on an invalid day`, `${name}=2026-02-29T10:00:00Z`],
+  [`a ${name} with an invalid hour`, `${name}=2026-08-01T24:00:00Z`],
   [`a ${name} whose plus is a blank`, `${name}=2026-08-01T10:00:00+08:00`],
   [`a ${name} given twice`, `${name}=2026-08-01T10:00:00Z&${name}=2026-08-01T10:00:00Z`],
 ];
 
 export const invalidVideoIds: InvalidQueries = [
-  ['a blank video_id', 'video_id='],
+  ['an empty video_id', 'video_id='],
   ['23 digits', `video_id=${'a'.repeat(23)}`],
   ['25 digits', `video_id=${'a'.repeat(25)}`],
-  ['a letter behind f', `video_id=${'a'.repeat(23)}g`],
+  ['a letter after f', `video_id=${'a'.repeat(23)}g`],
   ['blanks', `video_id=${'+'.repeat(24)}`],
   ['digits of another script', `video_id=${encodeURIComponent('١'.repeat(24))}`],
   ['a path', `video_id=${encodeURIComponent('../'.repeat(8))}`],
-  ['a line break behind it', `video_id=${'a'.repeat(24)}%0A`],
+  ['a line break at the end', `video_id=${'a'.repeat(24)}%0A`],
   ['a video_id given twice', `video_id=${'a'.repeat(24)}&video_id=${'a'.repeat(24)}`],
   ['a video_id as an object', 'video_id[$ne]=0'],
 ];
 
-/** Bodies that are no object with these fields. */
+/** Bodies that are not an object with these fields. */
 export const invalidBodies: readonly (readonly [what: string, body: string | undefined])[] = [
   ['no body', undefined],
-  ['a blank body', ''],
-  ['a body that is no JSON', '{command:1}'],
-  ['a body that breaks off', '{"command":'],
+  ['an empty body', ''],
+  ['a body that is not JSON', '{command:1}'],
+  ['a truncated body', '{"command":'],
   ['null', 'null'],
   ['a text', '"command"'],
   ['a list', '[{"command":1,"text":"x"}]'],
@@ -119,7 +124,7 @@ const textOptions = {
 };
 const textBody = (more: object): string => JSON.stringify({ text: 'x', ...more });
 
-/** Bodies of `/send-text` with one fault, and what names the fault. */
+/** Bodies of `/send-text` with one fault, and the field that the error has to name. */
 export const invalidTextBodies: readonly (readonly [body: string, named: string])[] = [
   ['{"text":""}', 'text'],
   ['{"text":null}', 'text'],
@@ -141,7 +146,7 @@ export const invalidTextBodies: readonly (readonly [body: string, named: string]
 
 const controlBody = (more: object): string => JSON.stringify({ command: 8, ...more });
 
-/** Bodies of `/send-control-command` with one fault, and what names the fault. */
+/** Bodies of `/send-control-command` with one fault, and the field that the error has to name. */
 export const invalidControlBodies: readonly (readonly [body: string, named: string])[] = [
   ...['-1', '256', '1.5', '1e3', '"4"', 'true', 'null', '[4]', '-0', '99999999999999999999'].map(
     (command): [string, string] => [`{"command":${command}}`, 'command'],

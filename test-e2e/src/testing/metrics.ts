@@ -1,6 +1,6 @@
 import type { ProductHarness } from './harness.ts';
 
-/** Value of one counter of a service, over all label sets that have these labels. */
+/** Returns one counter of a service, summed over all label sets that contain these labels. */
 export async function readCounter(
   harness: ProductHarness,
   service: string,

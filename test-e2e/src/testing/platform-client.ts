@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProductHarness } from './harness.ts';
 
-/** A record as the Platform API answers it. */
+/** A record as returned by the Platform API. */
 export type PlatformRecord = Readonly<Record<string, unknown>>;
 
-/** The demo account's owner, as a client of the Platform API. */
+/** A client of the Platform API with the demo account's owner. */
 export class PlatformClient {
   readonly #base: string;
   readonly #headers: Record<string, string>;
@@ -29,7 +29,10 @@ export class PlatformClient {
     });
   }
 
-  /** The whole answer; POST where there is a body. Waits where it is too fast for the limits; throws on any other status than 200, 201 and 202. */
+  /**
+   * Returns the complete response; sends POST if there is a body. Waits when it hits a rate limit; throws for any
+   * status but 200, 201 and 202.
+   */
   async request(path: string, body?: object): Promise<PlatformRecord> {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${this.#base}${path}`, { headers: this.#headers, ...init });
@@ -46,7 +49,7 @@ export class PlatformClient {
     return (await this.request(path, body))['data'] as PlatformRecord;
   }
 
-  /** All pages of a list. */
+  /** Returns all pages of a list. */
   async listAll(path: string): Promise<PlatformRecord[]> {
     const found: PlatformRecord[] = [];
     for (;;) {

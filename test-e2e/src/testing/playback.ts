@@ -18,21 +18,24 @@ export const createRecording = (startTime: string, endTime: string, more: Partia
   ...more,
 });
 
-/** Editions with the forms of numbers that they use. */
+/** Editions with the lengths of their terminal numbers. */
 export const editions = [
   ['2011', 12],
   ['2013', 12],
   ['2019', 20],
 ] as const;
 
-/** Camera clock (UTC+08:00) at so many seconds after the beginning of the recording that `Playback` plays. */
+/**
+ * Returns the time on the camera's clock (UTC+08:00) `seconds` after the beginning of the recording that `Playback`
+ * plays.
+ */
 const formatClock = (seconds: number): string =>
   new Date(Date.UTC(2026, 7, 1, 10) + seconds * 1000).toISOString().slice(0, 19);
 
-/** The same as a query parameter. */
+/** Returns the same time as a query parameter. */
 export const formatTimeParameter = (seconds: number): string => `${formatClock(seconds)}%2B08:00`;
 
-/** A terminal with a recording, and who plays it through the product's doors. */
+/** A terminal with a recording, and its playback through the product's ports. */
 export class Playback {
   readonly harness: ProductHarness;
   readonly terminal: SimulatedTerminal;
@@ -44,7 +47,7 @@ export class Playback {
     this.seconds = seconds;
   }
 
-  /** A key frame each second, 15 pictures in it. */
+  /** One key frame and 15 pictures per second. */
   static async create(
     harness: ProductHarness,
     seconds: number,
@@ -78,19 +81,19 @@ export class Playback {
     return new Viewer(`${this.harness.product.runtime.base_url}/api/v1/history/stream.flv?${this.#query}${more}`);
   }
 
-  /** Status of `stream.flv` without playing it. */
+  /** Returns the status of `stream.flv` without playing it. */
   async fetchFlvStatus(): Promise<number> {
     return (await this.harness.get(`/history/stream.flv?${this.#query}`, { method: 'HEAD' })).status;
   }
 
-  /** The camera's latest playback. */
+  /** Latest playback of the camera. */
   get stream(): StreamRecord {
     const record = this.terminal.cameras.records.findLast(({ kind }) => kind === 'history');
     if (record === undefined) throw new Error('the camera plays nothing');
     return record;
   }
 
-  /** What is recorded at the picture that the camera has sent last, in seconds after the recording's beginning. */
+  /** Position in the recording of the picture that the camera sent last, in seconds after its beginning. */
   get position(): number {
     return ((this.stream.sentVideoFrames.at(-1)?.timestampMs ?? 0) - Date.UTC(2026, 7, 1, 2)) / 1000;
   }
@@ -101,7 +104,7 @@ export class Playback {
     expect((await this.harness.get(`/history/stream.flv?${this.#query}`)).status).toBe(404);
   }
 
-  /** Each picture that the camera has sent reached the viewer and decodes to what the camera saw, in the order of sending. */
+  /** Asserts that each picture sent by the camera reached the viewer in order and decodes to the original. */
   async expectAllPictures(viewer: Viewer): Promise<void> {
     const clip = await this.terminal.options.clips?.(1, 'main');
     if (clip === undefined) throw new Error('the terminal has no camera');
@@ -112,11 +115,11 @@ export class Playback {
   }
 }
 
-/** Times between the pictures of a viewer, from one of them on. */
+/** Returns the time differences between the pictures of a viewer, from the given one on. */
 export const getSteps = ({ pictures }: Viewer, from = 0): number[] =>
   pictures.slice(from + 1).map((tag, index) => tag.timestampMs - (pictures[from + index]?.timestampMs ?? 0));
 
-/** A viewer's clock never stands or goes back, and no picture stands for longer than this. */
+/** Asserts that the viewer's clock always advances, and by at most this step. */
 export function expectSmooth(viewer: Viewer, maxStepMs: number): void {
   const steps = getSteps(viewer);
   expect(Math.min(...steps)).toBeGreaterThan(0);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 const player = readFileSync(createRequire(import.meta.url).resolve('mpegts.js/dist/mpegts.js'));
 
-/** A page with a plain mpegts.js player: what a partner would write. What happens is in `window.state`. */
+/** A page with a plain mpegts.js player, as a partner would write it. `window.state` records the events. */
 const page = `<!doctype html>
 <title>player</title>
 <video id="video" muted autoplay></video>
@@ -21,7 +21,7 @@ const page = `<!doctype html>
   player.play();
 </script>`;
 
-/** Serves the page, and the stream under the page's own origin, as a partner's reverse proxy would. */
+/** Serves the page, and the stream under the page's origin, as a partner's reverse proxy would. */
 export async function servePlayer(streamUrl: string): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     if (request.url === '/player.js') {

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same again for the same seed (mulberry32). */
+/** Pseudo-random numbers that are the same for the same seed (mulberry32). */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** 0 to below 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -25,7 +25,7 @@ export class SeededRandom {
       .map(({ value }) => value);
   }
 
-  /** One after the other from lists, each in its own order. */
+  /** Interleaves the items of lists randomly; each list keeps its order. */
   interleaved<T>(lists: readonly (readonly T[])[]): T[] {
     const left = lists.map((list) => [...list]);
     const order = this.shuffled(lists.flatMap((list, at) => list.map(() => at)));

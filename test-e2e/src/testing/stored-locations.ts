@@ -1,20 +1,20 @@
 import { type ReportRecord, toEpochMs } from '@fleet/terminal-simulator';
 import type { PlatformClient, PlatformRecord } from './platform-client.ts';
 
-/** Most points of one page of a history. */
+/** Maximum page size of a history. */
 const pageSize = 10_000;
-/** Where the basic location has its place, in millionths of a degree (JT/T 808-2013 table 23). */
+/** Offsets of the coordinates in the basic location, in millionths of a degree (JT/T 808-2013 table 23). */
 const latitudeAt = 8;
 const longitudeAt = 12;
 
 const formatName = (timestamp: number, latitude: number, longitude: number): string =>
   `${timestamp}/${latitude.toFixed(6)}/${longitude.toFixed(6)}`;
 
-/** Time and place of a report, as `storedLocations` names it. */
+/** Formats time and position of a report as `readStoredLocations` does. */
 export const formatLocationName = ({ time, body }: ReportRecord): string =>
   formatName(toEpochMs(time), body.readUInt32BE(latitudeAt) / 1e6, body.readUInt32BE(longitudeAt) / 1e6);
 
-/** Returns time and place of all points in a vehicle's history between two times, in order. */
+/** Returns time and position of all points in a vehicle's history between two times, in order. */
 export async function readStoredLocations(
   client: PlatformClient,
   vehicleId: number,

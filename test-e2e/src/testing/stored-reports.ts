@@ -3,7 +3,10 @@ import { readTelemetryBatch, type TelemetryReport } from '@fleet/bus';
 import { connect } from 'nats';
 import type { ProductHarness } from './harness.ts';
 
-/** Whole reports of one message: 0x0200 is one, 0x0704 holds some, each behind its length (JT/T 808-2013 tables 76 and 77). */
+/**
+ * Returns the complete reports of one message: 0x0200 is one, 0x0704 contains several, each preceded by its length
+ * (JT/T 808-2013 tables 76 and 77).
+ */
 function decodeBodies({ messageId, body }: TelemetryReport): Buffer[] {
   if (messageId === 0x0200) return [body];
   const bodies: Buffer[] = [];
@@ -15,10 +18,10 @@ function decodeBodies({ messageId, body }: TelemetryReport): Buffer[] {
   return bodies;
 }
 
-/** Name of a report wherever it turns up: the terminal's number and the SHA-256 of the body. */
+/** Formats the name of a report: the terminal's number and the SHA-256 of the body. */
 export const formatReportName = (phone: string, sha256: string): string => `${phone}/${sha256}`;
 
-/** Names of all reports that JetStream holds. */
+/** Returns the names of all reports that JetStream holds. */
 export async function readStoredReports(harness: ProductHarness): Promise<Set<string>> {
   const nc = await connect({ servers: new URL(harness.product.runtime.backends.nats_url).host });
   try {

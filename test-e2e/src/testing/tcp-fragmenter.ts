@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A network that carries one byte in each packet, both ways. */
+/** A network that carries one byte in each packet, in both directions. */
 export interface TcpFragmenter {
   readonly port: number;
-  /** Bytes carried so far. */
+  /** Number of bytes carried so far. */
   carried(): number;
   stop(): void;
 }
 
-/** Opens a port whose connections go to `target` byte by byte. */
+/** Opens a port whose connections are forwarded to `target` byte by byte. */
 export async function openTcpFragmenter(target: { host: string; port: number }): Promise<TcpFragmenter> {
   const sockets = new Set<Socket>();
   let carried = 0;
@@ -34,7 +34,7 @@ export async function openTcpFragmenter(target: { host: string; port: number }):
       [far, near],
     ] as const) {
       sockets.add(from);
-      // Whichever side ends or breaks takes the other with it.
+      // If one side ends or fails, the other is closed too.
       forward(from, to).catch(() => to.destroy());
     }
   });

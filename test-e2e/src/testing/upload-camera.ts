@@ -6,7 +6,7 @@ import { createRecordings, type SimulatedTerminal, toCameraTime, type UploadFile
 import { type ApiResponse, type ProductHarness, type TerminalSetup, uniquePhone } from './harness.ts';
 import { waitFor } from './wait-for.ts';
 
-/** A stretch of what a camera has recorded. */
+/** A time range that a camera has recorded. */
 export interface Clip {
   readonly channel: number;
   readonly startMs: number;
@@ -27,7 +27,7 @@ export interface UploadResponse {
 
 export const uploadAction = { pause: 0, resume: 1, cancel: 2 } as const;
 
-// Errors of the system are no instances of the Error that tests see.
+// System errors are not instances of the Error class of the test realm.
 const getErrorName = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'name' in error ? String(error.name) : '';
 
@@ -37,7 +37,10 @@ const channels = [1, 2];
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A terminal whose two cameras have recorded the last minute in files of five seconds, and the Device API about its uploads. */
+/**
+ * A terminal whose two cameras have recorded the last minute in files of five seconds, and the Device API requests for
+ * its uploads.
+ */
 export class UploadCamera {
   readonly terminal: SimulatedTerminal;
   readonly #harness: ProductHarness;
@@ -49,7 +52,7 @@ export class UploadCamera {
     this.#untilMs = untilMs;
   }
 
-  /** About 430 KB for each recording; `uploadBytesPerSecond` leaves time for something to happen on the way. */
+  /** About 430 KB for each recording; `uploadBytesPerSecond` leaves time for events during the transfer. */
   static async start(harness: ProductHarness, setup: TerminalSetup = {}): Promise<UploadCamera> {
     const untilMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
     const plan = { channels, count: recordingsPerChannel, seconds: recordingMs / 1000, until: new Date(untilMs) };
@@ -62,19 +65,19 @@ export class UploadCamera {
       ...setup,
       phone,
     });
-    // A gateway says a moment later than to the terminal who is there.
+    // The gateway publishes a connected terminal a moment after the terminal is logged in.
     const path = `/health/device?imei=${phone}`;
-    await waitFor(`${phone} to be known`, async () => (await harness.get(path)).status === 200);
+    await waitFor(`${phone} to be connected`, async () => (await harness.get(path)).status === 200);
     return new UploadCamera(harness, terminal, untilMs);
   }
 
-  /** `count` recordings from the `index`th on. */
+  /** Returns `count` recordings from the `index`th on. */
   getClip(index: number, { channel = 1, count = 1 } = {}): Clip {
     const startMs = this.#untilMs - (recordingsPerChannel - index) * recordingMs;
     return { channel, startMs, endMs: startMs + count * recordingMs };
   }
 
-  /** What the camera has of a clip, in the order in which it uploads. */
+  /** Returns the camera's files of a clip, in the order of the upload. */
   readFiles(clip: Clip): Promise<UploadFile[]> {
     const { channel, startMs, endMs } = clip;
     return this.terminal.clipFiles({ channel, startTime: toCameraTime(startMs), endTime: toCameraTime(endMs) });
@@ -90,10 +93,10 @@ export class UploadCamera {
     return `imei=${imei}&channel=${channel}&start_time=${time(startMs)}&end_time=${time(endMs)}`;
   }
 
-  /** Asks for a clip that has no upload yet, and gives the `video_id`. */
+  /** Requests a clip that has no upload yet and returns the `video_id`. */
   async upload(clip: Clip, more = ''): Promise<string> {
     const { status, body } = await this.requestClip(clip, more);
-    if (status !== 200) throw new Error(`the upload is answered with ${status}: ${JSON.stringify(body)}`);
+    if (status !== 200) throw new Error(`the upload request returned ${status}: ${JSON.stringify(body)}`);
     return (body as { video_id: string }).video_id;
   }
 
@@ -105,7 +108,7 @@ export class UploadCamera {
   /** GET /videos. */
   async getUpload(videoId: string): Promise<UploadResponse> {
     const { status, body } = await this.#harness.get(`/videos?video_id=${videoId}`);
-    if (status !== 200) throw new Error(`the upload is shown with ${status}: ${JSON.stringify(body)}`);
+    if (status !== 200) throw new Error(`reading the upload returned ${status}: ${JSON.stringify(body)}`);
     return body as UploadResponse;
   }
 
@@ -119,7 +122,7 @@ export class UploadCamera {
     return this.#harness.get(`/videos/list?imei=${this.terminal.phone}${more}`);
   }
 
-  /** Waits for a status; one from which that cannot come any more fails at once. */
+  /** Waits for a status; fails immediately in a final status from which it cannot be reached. */
   async waitForStatus(videoId: string, status: UploadResponse['status'], timeoutMs = 60_000): Promise<UploadResponse> {
     const isFinal = (upload: UploadResponse): boolean => ['completed', 'failed', 'cancelled'].includes(upload.status);
     const ended = await waitFor(
@@ -134,7 +137,7 @@ export class UploadCamera {
     return ended;
   }
 
-  /** Waits until so many bytes of an upload have come. */
+  /** Waits until at least `bytes` of an upload are stored. */
   async waitForBytes(videoId: string, bytes = 1): Promise<UploadResponse> {
     return waitFor(`${bytes} bytes of upload ${videoId}`, async () => {
       const upload = await this.#tryGetUpload(videoId);
@@ -148,13 +151,13 @@ export class UploadCamera {
     return fetch(`${base_url}/api/v1/videos/file?video_id=${videoId}&format=${format}`, { headers });
   }
 
-  /** The upload's own directory; it may not be there. */
+  /** Returns the directory of the upload; it may not exist. */
   directory(videoId: string): string {
     const key = this.terminal.phone.replace(/^0+/, '');
     return join(this.#harness.product.dataDir, 'clips', key, videoId);
   }
 
-  /** What lies on the disk of an upload, as paths with their hashes. */
+  /** Returns the stored files of an upload, as paths with their hashes. */
   async readStoredFiles(videoId: string): Promise<{ path: string; sha256: string }[]> {
     const root = join(this.directory(videoId), 'files');
     if (!existsSync(root)) return [];
@@ -167,13 +170,13 @@ export class UploadCamera {
     return (await Promise.all(files)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Undefined while the Device API or what stands behind it is away. */
+  /** Undefined while the Device API or a service behind it is unavailable. */
   async #tryGetUpload(videoId: string): Promise<UploadResponse | undefined> {
     try {
       const { status, body } = await this.#harness.get(`/videos?video_id=${videoId}`);
       return status === 200 ? (body as UploadResponse) : undefined;
     } catch (error) {
-      // A connection that was cut, or the page that the proxy says it with.
+      // A closed connection, or the error page of the proxy.
       if (['TypeError', 'SyntaxError'].includes(getErrorName(error))) return undefined;
       throw error;
     }
@@ -183,7 +186,10 @@ export class UploadCamera {
 const formatFiles = (files: readonly { path: string; sha256: string }[]): string =>
   files.map(({ path, sha256: hash }) => `${path} ${hash}`).join(', ');
 
-/** What is wrong with a clip that is to be completed: status, size, the files on the disk or the download are not byte for byte the camera's. */
+/**
+ * Returns what is wrong with a clip that should be complete: status, size, and stored files or a download that differ
+ * from the camera's bytes.
+ */
 export async function findDefects(camera: UploadCamera, clip: Clip, videoId: string): Promise<string[]> {
   const files = await camera.readFiles(clip);
   const whole = Buffer.concat(files.map(({ content }) => content));

@@ -6,7 +6,7 @@ import type { ProductHarness } from './harness.ts';
 const script = resolve('services/platform-api/dist/create-vehicle.js');
 let vehicles = 0;
 
-/** Puts a vehicle with a terminal on record, as an operator does. */
+/** Creates a vehicle with a terminal, as an operator does. */
 export async function createVehicle(harness: ProductHarness, imei: string, cameraUtcOffset: string): Promise<void> {
   const { demo, backends } = harness.product.runtime;
   vehicles += 1;

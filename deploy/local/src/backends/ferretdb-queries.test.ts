@@ -39,7 +39,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** Values that compare alike across types, and neighbours of them. */
+/** Values that are equal across types, and their neighbours. */
 const small = fc.integer({ min: 0, max: 2 });
 const rare = fc.oneof(
   fc.constantFrom(-2.5, -0, 0, 1, 1.5, 1e300, -1e300, 2 ** 53, -(2 ** 63)).map((n) => new Double(n)),
@@ -52,7 +52,7 @@ const rare = fc.oneof(
   fc.constant(null),
   fc.constantFrom('0'.repeat(24), 'f'.repeat(24)).map((hex) => new ObjectId(hex)),
 );
-/** Mostly a few numbers, so that conditions find something and orders have ties. */
+/** Few different numbers, so that conditions match and sorts have ties. */
 const scalar = fc.oneof(
   { weight: 4, arbitrary: small.map((n) => new Int32(n)) },
   { weight: 2, arbitrary: small.map((n) => Long.fromNumber(n)) },
@@ -125,7 +125,7 @@ const filter = fc.oneof(
       .map(([own, name, branches]) => ({ ...own, [name]: branches })),
   },
 );
-/** The fields of an order: any, or some that follow each other in an index. */
+/** Sort fields: any, or consecutive fields of an index. */
 const orderFields = fc.oneof(
   fc.uniqueArray(fc.constantFrom('a', 'b', 'c.x', 'd'), { maxLength: 3 }),
   fc
@@ -158,7 +158,7 @@ async function filled(contents: readonly Document[]): Promise<Collection> {
   const collection = client.db(`queries_${++databases}`).collection<{ _id: Int32 }>('documents');
   await collection.createIndexes(indexes.slice(0, 3).map((key) => ({ key })));
   if (contents.length > 0) await collection.insertMany(contents.map((one, _id) => ({ ...one, _id: new Int32(_id) })));
-  // The others are built from documents that are there.
+  // The remaining indexes are built from existing documents.
   await collection.createIndexes(indexes.slice(3).map((key) => ({ key })));
   return collection as unknown as Collection;
 }
@@ -172,13 +172,13 @@ interface Query {
   projection: { isIncluded: boolean; withId: boolean; names: string[] } | undefined;
 }
 
-/** The fields that a projection leaves: the _id first, then the others in the order of the document. */
+/** Returns the fields that a projection leaves: the _id first, then the others in the order of the document. */
 function project(document: Document, { isIncluded, withId, names }: NonNullable<Query['projection']>): Document {
   const fields = Object.entries(document).filter(([name]) => name !== '_id' && names.includes(name) === isIncluded);
   return { ...(withId ? { _id: document['_id'] as unknown } : {}), ...Object.fromEntries(fields) };
 }
 
-/** What a query gives in several ways, and what a plain scan gives. */
+/** The results of one query in several ways, and the result of a plain scan. */
 interface Comparison {
   actual: unknown;
   expected: unknown;
@@ -186,12 +186,12 @@ interface Comparison {
 
 const byId = (list: Document[]): Document[] => list.toSorted((one, other) => Number(one['_id']) - Number(other['_id']));
 
-/** Runs a query by the planner's choice, by each index, and with its projection. */
+/** Runs a query with the planner's choice, with each index, and with its projection. */
 async function compare(collection: Collection, query: Query): Promise<Comparison[]> {
   const { filter: where, sort, skip, limit, batchSize, projection } = query;
   const find = async (options: FindOptions): Promise<Document[]> => {
     const cursor = collection.find(where, options);
-    // Without an order, the server may choose any.
+    // Without a sort, the server may return any order.
     if (sort === undefined) return byId(await cursor.toArray());
     return cursor.sort(sort).skip(skip).limit(limit).toArray();
   };
@@ -230,9 +230,9 @@ async function compareAll(collection: Collection, queries: readonly Query[]): Pr
   return comparisons;
 }
 
-describe('queries that indexes serve', () => {
+describe('queries with indexes', () => {
   it(
-    'give the results of a plain scan for random documents, filters, orders, limits and counts',
+    'return the results of a plain scan for random documents, filters, sorts, limits and counts',
     async () => {
       await fc.assert(
         fc.asyncProperty(

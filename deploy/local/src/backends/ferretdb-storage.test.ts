@@ -49,7 +49,7 @@ describe('a SQLite file of an earlier version', () => {
   const earlier = gunzipSync(readFileSync(new URL('fixtures/earlier-version.sqlite.gz', import.meta.url)));
 
   it(
-    'is imported once with its documents and indexes, and stays as it is',
+    'is imported once with its documents and indexes, and is not modified',
     async () => {
       const file = join(dir, 'earlier.sqlite');
       writeFileSync(file, earlier);
@@ -86,7 +86,7 @@ describe('a SQLite file of an earlier version', () => {
 
 describe('kill -9', () => {
   it(
-    'loses no acknowledged write, and leaves indexes that agree with the documents',
+    'loses no acknowledged write, and leaves indexes consistent with the documents',
     async () => {
       const writtenValues = new Map<number, number>();
       const removed = new Set<number>();
@@ -116,7 +116,8 @@ describe('kill -9', () => {
       }
       const entries = (await start()).collection<Entry>('entries');
       const found = new Map((await entries.find().toArray()).map((one) => [one._id, Number(one['value'])]));
-      // The process may have ended between a write and its acknowledgement: a value may be newer, a removal may be done.
+      // The process may have been killed between a write and its acknowledgement: a value may be newer, or a document
+      // deleted.
       const isLost = ([_id, value]: [number, number]): boolean =>
         found.has(_id) ? (found.get(_id) ?? 0) < value : _id % 5 !== 4;
       expect([...writtenValues].filter(isLost)).toEqual([]);
@@ -138,7 +139,7 @@ describe('indexes', () => {
     entries = (await start()).collection<Entry>('entries');
   });
 
-  it('give a document once where several values of an array match, in the order of the next field', async () => {
+  it('return a document once if several values of an array match, in the order of the next field', async () => {
     await entries.createIndex({ tags: 1, at: -1 });
     await entries.insertMany(times(9, (i) => ({ _id: i, tags: [i % 3, 'x', 'y'], at: i })));
     const filter = { tags: { $in: [0, 1, 'x', 'y'] } };
@@ -147,7 +148,7 @@ describe('indexes', () => {
     expect(await entries.countDocuments(filter)).toBe(9);
   });
 
-  it('merge the ranges of two lists into one order', async () => {
+  it('merge the ranges of two lists into one sorted result', async () => {
     await entries.createIndex({ a: 1, b: 1, c: 1 });
     await entries.insertMany(times(18, (i) => ({ _id: i, a: i % 2, b: i % 3, c: -i })));
     const filter = { a: { $in: [0, 1] }, b: { $in: [0, 2] } };
@@ -157,7 +158,7 @@ describe('indexes', () => {
     }
   });
 
-  it('refuse a second document with a unique value, at an insert and at an update', async () => {
+  it('reject a second document with a unique value, on insert and on update', async () => {
     await entries.createIndex({ key: 1 }, { unique: true });
     await entries.insertMany(times(3, (i) => ({ _id: i, key: i })));
     await expect(entries.insertOne({ _id: 9, key: 2 })).rejects.toThrow(/E11000/);
@@ -175,7 +176,7 @@ describe('indexes', () => {
     expect((await entries.find().sort({ _id: 1 }).toArray()).map((one) => Number(one['key']))).toEqual([0, 1, 7]);
   });
 
-  it('are created beside several that exist already', async () => {
+  it('are created alongside several existing ones', async () => {
     const keys = [{ a: 1 }, { b: 1 }, { c: 1 }, { d: 1 }] as const;
     await entries.createIndexes(keys.slice(1, 3).map((key) => ({ key })));
     await entries.createIndexes(keys.map((key) => ({ key })));
@@ -183,7 +184,7 @@ describe('indexes', () => {
     expect(new Set(names)).toEqual(new Set(['_id_', 'a_1', 'b_1', 'c_1', 'd_1']));
   });
 
-  it('are named in the plan of a query, and a sort without one is', async () => {
+  it('are named in the plan of a query, as is a sort without an index', async () => {
     await entries.createIndex({ a: 1, b: -1 });
     await entries.insertMany(times(3, (i) => ({ _id: i, a: 1, b: i })));
     const explainPlan = async (sort: Record<string, 1 | -1>): Promise<unknown> =>
@@ -201,7 +202,7 @@ describe('indexes', () => {
     });
   });
 
-  it('give all of a large result, batch by batch, while documents change', async () => {
+  it('return all of a large result batch by batch while documents change', async () => {
     const text = 'x'.repeat(10_000);
     for (let i = 0; i < 2_500; i += 500) await entries.insertMany(times(500, (n) => ({ _id: i + n, text })));
     const seen: number[] = [];

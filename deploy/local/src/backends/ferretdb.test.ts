@@ -29,7 +29,7 @@ async function connectClient(options: { maxPoolSize: number }): Promise<MongoCli
   return new MongoClient(`mongodb://127.0.0.1:${server.port}/`, options).connect();
 }
 
-/** Opens the whole pool, so that what follows does come over that many connections. */
+/** Opens the whole pool, so that the following requests do use this many connections. */
 async function openPool(): Promise<void> {
   await Promise.all(times(poolSize * 2, () => client.db('admin').command({ ping: 1 })));
 }
@@ -47,9 +47,9 @@ beforeEach(() => {
   entries = client.db(`front_${++databases}`).collection<Entry>('entries');
 });
 
-describe('writes of many connections at the same time', () => {
+describe('concurrent writes of many connections', () => {
   it(
-    'gives each of 100 increments a value of its own',
+    'return a different value for each of 100 increments',
     async () => {
       await entries.insertOne({ _id: 'counter', n: 0 });
       const results = await Promise.all(
@@ -62,7 +62,7 @@ describe('writes of many connections at the same time', () => {
   );
 
   it(
-    'lets one of 50 win a compare-and-set, in every round',
+    'let one of 50 win a compare-and-set in every round',
     async () => {
       await entries.insertOne({ _id: 'state', n: 0 });
       for (let n = 0; n < 5; n++) {
@@ -77,7 +77,7 @@ describe('writes of many connections at the same time', () => {
   );
 
   it(
-    'makes one document of 50 upserts, and counts them all',
+    'create one document from 50 upserts and count them all',
     async () => {
       const results = await Promise.all(
         times(50, () => entries.updateOne({ _id: 'once' }, { $inc: { n: 1 } }, { upsert: true })),
@@ -89,7 +89,7 @@ describe('writes of many connections at the same time', () => {
   );
 
   it(
-    'takes every operation of bulk writes, and inserts and deletes beside them',
+    'apply every operation of bulk writes, with concurrent inserts and deletes',
     async () => {
       const increment = (id: string) => ({
         updateOne: { filter: { _id: id }, update: { $inc: { n: 1 } }, upsert: true },
@@ -109,11 +109,11 @@ describe('writes of many connections at the same time', () => {
   );
 
   it(
-    'answers reads while a long write is under way',
+    'do not block reads during a long write',
     async () => {
       const count = 1000;
       await entries.insertMany(times(count, (i) => ({ _id: `entry-${i}`, n: 0 })));
-      // Whether a read hits the middle of a write is up to the machine: one of many does.
+      // Whether a read overlaps with a write depends on the machine; one of many does.
       let hits = 0;
       for (let n = 1; hits === 0 && n <= 50; n++) {
         const state = { ended: false };
@@ -161,7 +161,7 @@ function message(opcode: number, body: Buffer, lengthBytes = 16 + body.length): 
 
 const noFlags = Buffer.alloc(4);
 
-describe('a client that does not speak the protocol', () => {
+describe('a client that violates the protocol', () => {
   it.each([
     ['another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')],
     ['a length below the header', message(opMsg, Buffer.alloc(0), 5)],
@@ -173,10 +173,10 @@ describe('a client that does not speak the protocol', () => {
     ['no sections', message(opMsg, noFlags)],
     ['a section of an unknown kind', message(opMsg, Buffer.concat([noFlags, Buffer.alloc(40, 0xff)]))],
     ['a sequence longer than the message', message(opMsg, Buffer.from('0000000001ffffff7f6100000000', 'hex'))],
-    ['a body that is cut', message(opMsg, Buffer.from('0000000000ff0000001075706461746500', 'hex'))],
-  ])('is cut off (%s), and others go on', async (_case, bytes) => {
+    ['a truncated body', message(opMsg, Buffer.from('0000000000ff0000001075706461746500', 'hex'))],
+  ])('is disconnected without affecting others: %s', async (_case, bytes) => {
     const socket = connect(server.port, '127.0.0.1');
-    socket.on('error', () => socket.destroy()); // a reset is as good as an end
+    socket.on('error', () => socket.destroy()); // A reset is as good as an end.
     socket.resume();
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(bytes);
@@ -189,7 +189,7 @@ describe('a client that does not speak the protocol', () => {
     expect(result?.n).toBe(1);
   });
 
-  it('keeps nobody waiting when it stops in the middle of a message', async () => {
+  it('does not block other clients when it stops in the middle of a message', async () => {
     const socket = connect(server.port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write(message(opMsg, Buffer.from('0000000000', 'hex'), 1000));
@@ -200,7 +200,7 @@ describe('a client that does not speak the protocol', () => {
   });
 
   it(
-    'keeps nobody waiting when it goes away in the middle of its writes',
+    'does not block other clients when it disconnects in the middle of its writes',
     async () => {
       const leaving = await connectClient({ maxPoolSize: poolSize });
       const collection = leaving.db(entries.dbName).collection<Entry>('entries');
@@ -217,7 +217,7 @@ describe('a client that does not speak the protocol', () => {
 
 describe('SIGTERM', () => {
   it(
-    'ends the server with its clients, and what it acknowledged is there again',
+    'ends the server despite connected clients, and all acknowledged writes survive',
     async () => {
       const dir = mkdtempSync(join(tmpdir(), 'fleet-ferretdb-'));
       const port = await freePort();

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { errorCode } from '../start-error.ts';
 
-/** Servers often stand where an ordinary user's PATH does not look. */
+/** Folders of servers that are often missing from an ordinary user's PATH. */
 const defaultFolders = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin'];
 
 export function isExecutable(path: string): boolean {
@@ -15,7 +15,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** The first program of that name on the PATH, as a full path. */
+/** Returns the full path of the first program of that name on the PATH. */
 export function findOnPath(name: string, path = process.env['PATH'] ?? ''): string | undefined {
   const folders = [...path.split(delimiter).filter((folder) => folder !== ''), ...defaultFolders];
   return folders.map((folder) => join(folder, name)).find(isExecutable);

@@ -6,10 +6,10 @@ import { logTail } from '../supervised-process.ts';
 import { findOnPath } from './find-on-path.ts';
 
 export interface PackageRequest {
-  /** Debian's package and the program in it. */
+  /** A Debian package and the program that it contains. */
   packageName: string;
   program: string;
-  /** What to do by hand where this cannot be done. */
+  /** Manual installation instructions if the package cannot be installed. */
   advice: string;
 }
 
@@ -19,21 +19,27 @@ export interface InstallContext {
   signal?: AbortSignal;
 }
 
-/** The words before `apt-get` that give the right to install; undefined where there is no such right, or no apt-get. */
+/**
+ * Returns the words before `apt-get` that grant the permission to install; undefined without the permission or without
+ * apt-get.
+ */
 async function privilege(): Promise<string[] | undefined> {
   if (findOnPath('apt-get') === undefined) return undefined;
   if (process.getuid?.() === 0) return [];
   return (await readOutput('sudo', ['-n', 'true'])) === undefined ? undefined : ['sudo', '-n'];
 }
 
-/** Installs with apt-get and gives the programs' paths, in order; one StartError with the advice for all that is missing. */
+/**
+ * Installs packages with apt-get and returns the paths of the programs, in order. Throws one StartError with the advice
+ * for all that are missing.
+ */
 export async function installPackages(requests: readonly PackageRequest[], context: InstallContext): Promise<string[]> {
   const advice = requests.map((request) => request.advice).join(' ');
   const prefix = await privilege();
   const names = requests.map(({ packageName }) => packageName);
   if (prefix === undefined) throw new StartError(advice);
   const logFile = join(context.logDir, 'apt-get.log');
-  // `env` because sudo clears the environment; RUNLEVEL=1 keeps the package from starting a service of its own.
+  // `env` because sudo clears the environment; RUNLEVEL=1 prevents the package from starting a service.
   const aptGet = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'RUNLEVEL=1', 'apt-get', '-y', '-q'];
   const run = async (...args: string[]): Promise<boolean> => {
     const [command = 'env', ...rest] = [...aptGet, ...args];
@@ -42,7 +48,7 @@ export async function installPackages(requests: readonly PackageRequest[], conte
   };
   const install = (): Promise<boolean> => run('install', '--no-install-recommends', ...names);
   const installed = await context.progress.step(`Installing ${names.join(' and ')} (apt-get)`, async () => {
-    // The package lists of a fresh machine are empty or old.
+    // The package lists of a fresh machine are empty or outdated.
     return (await install()) || ((await run('update')) && (await install()));
   });
   const programs = requests.map(({ program }) => findOnPath(program));

@@ -28,7 +28,7 @@ const ffmpeg: PackageRequest = {
   advice: 'Install ffmpeg (Debian: sudo apt-get install ffmpeg; macOS: brew install ffmpeg) or set FFMPEG_PATH.',
 };
 
-/** apt-get and go each take a lock and both cores: one of each at a time. */
+/** apt-get and go each take a lock and use both cores, so one of each runs at a time. */
 function createSerialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -63,10 +63,10 @@ async function checkUrl(kind: ServerKind, variable: string, url: string): Promis
     throw new StartError(`${variable} is not a ${kind}:// URL: correct it or unset it.`, '', { cause });
   }
   if (!isReachable)
-    throw new StartError(`No server answers at ${variable}: start it, correct the URL, or unset ${variable}.`);
+    throw new StartError(`No server responds at ${variable}: start it, correct the URL, or unset ${variable}.`);
 }
 
-/** Finds, installs or builds every backend, as far as possible at once; nothing is started. */
+/** Finds, installs or builds every backend, concurrently where possible. Starts none of them. */
 export async function prepareBackends(options: PrepareOptions): Promise<PreparedBackends> {
   const surroundings = { env: options.env, findOnPath, isExecutable };
   const found = await Promise.all(

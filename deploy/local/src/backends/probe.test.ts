@@ -26,7 +26,7 @@ const respondWith = (response: string) => (socket: Socket) => {
 };
 
 describe('probe', () => {
-  it('knows a Redis that answers, one that asks for a password, and one that still loads', async () => {
+  it('accepts a Redis that responds or requires a password, and rejects one that is still loading', async () => {
     expect(await probe('redis', '127.0.0.1', await serve(respondWith('+PONG\r\n')))).toBe(true);
     expect(await probe('redis', '127.0.0.1', await serve(respondWith('-NOAUTH Authentication required.\r\n')))).toBe(
       true,
@@ -34,7 +34,7 @@ describe('probe', () => {
     expect(await probe('redis', '127.0.0.1', await serve(respondWith('-LOADING Redis is loading\r\n')))).toBe(false);
   });
 
-  it('knows NATS by what it says first, also in pieces', async () => {
+  it('recognizes NATS by its first line, also in several chunks', async () => {
     const port = await serve((socket) => {
       socket.write('INFO {"server_id"');
       setImmediate(() => socket.write(':"x"}\r\n'));
@@ -43,7 +43,7 @@ describe('probe', () => {
     expect(await probe('nats', '127.0.0.1', await serve((socket) => socket.write('SSH-2.0\r\n')))).toBe(false);
   });
 
-  it('asks a MongoDB with a well-formed OP_MSG and takes only the answer to it', async () => {
+  it('sends a well-formed OP_MSG to MongoDB and accepts only the matching reply', async () => {
     const requests: Buffer[] = [];
     const port = await serve((socket) => {
       socket.once('data', (request: Buffer) => {
@@ -60,7 +60,7 @@ describe('probe', () => {
     expect(request.subarray(21).toString('hex')).toBe('1e0000001070696e67000100000002246462000600000061646d696e0000');
   });
 
-  it('says no when nobody listens, or the connection is closed at once', async () => {
+  it('returns false if nothing listens, or the connection is closed immediately', async () => {
     const port = await serve((socket) => socket.destroy());
     expect(await probe('nats', '127.0.0.1', port)).toBe(false);
     expect(await probe('redis', '127.0.0.1', 1)).toBe(false);
@@ -68,14 +68,14 @@ describe('probe', () => {
 });
 
 describe('probeUrl', () => {
-  it('reads the first server of a list, with or without a scheme', async () => {
+  it('probes the first server of a list, with or without a scheme', async () => {
     const port = await serve((socket) => socket.write('INFO {}\r\n'));
     expect(await probeUrl('nats', `nats://127.0.0.1:${port},nats://127.0.0.1:1`)).toBe(true);
     expect(await probeUrl('nats', `127.0.0.1:${port}`)).toBe(true);
     expect(await probeUrl('nats', 'nats://127.0.0.1:1')).toBe(false);
   });
 
-  it('believes encrypted servers, and throws at what is no URL', async () => {
+  it('accepts encrypted servers without a probe, and throws for an invalid URL', async () => {
     expect(await probeUrl('redis', 'rediss://127.0.0.1:1')).toBe(true);
     await expect(probeUrl('redis', 'redis://127.0.0.1:port')).rejects.toThrow(/Invalid URL/);
     await expect(probeUrl('mongodb', 'http://127.0.0.1')).rejects.toThrow(/http: is not a scheme of mongodb/);

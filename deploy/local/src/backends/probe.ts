@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 
-/** How long one look may take. */
+/** Timeout of one probe. */
 const probeTimeoutMs = 2_000;
 
 export type ServerKind = 'nats' | 'redis' | 'mongodb';
 
 interface ProbeExchange {
-  /** What is said first; a NATS server speaks by itself. */
+  /** First message of the client; a NATS server sends first. */
   greeting: Buffer;
-  /** Judges what has been answered so far; undefined: not enough yet. */
+  /** Evaluates the response received so far; undefined if it is incomplete. */
   evaluate: (received: Buffer) => boolean | undefined;
 }
 
@@ -33,7 +33,7 @@ const exchanges: Record<ServerKind, ProbeExchange> = {
   },
   redis: {
     greeting: Buffer.from('PING\r\n'),
-    // A server that asks for a password is there; one that still loads its files is not ready.
+    // A server that requires a password is running; one that is still loading its files is not ready.
     evaluate: (received) =>
       received.includes('\r\n') ? /^(\+PONG|-NOAUTH)/.test(received.toString('latin1')) : undefined,
   },
@@ -44,7 +44,7 @@ const exchanges: Record<ServerKind, ProbeExchange> = {
   },
 };
 
-/** Whether a server of this kind answers there in its own protocol. */
+/** Returns whether a server of this kind responds there in its own protocol. */
 export function probe(kind: ServerKind, host: string, port: number): Promise<boolean> {
   const { greeting, evaluate } = exchanges[kind];
   return new Promise((resolve) => {
@@ -71,8 +71,9 @@ const defaultPorts: Record<ServerKind, number> = { nats: 4222, redis: 6379, mong
 const unprobedSchemes = new Set(['tls:', 'ws:', 'wss:', 'rediss:', 'mongodb+srv:']);
 
 /**
- * Whether the server of a URL from the environment answers. Encrypted and looked-up ones (`tls:`, `rediss:`,
- * `mongodb+srv:`) are believed: the services say what is wrong with them. Throws a TypeError on what is no URL of this kind.
+ * Returns whether the server of a URL from the environment responds. Encrypted URLs and those that need a lookup
+ * (`tls:`, `rediss:`, `mongodb+srv:`) are not probed: the services report their errors. Throws a TypeError for a URL
+ * that is not of this kind.
  */
 export async function probeUrl(kind: ServerKind, url: string): Promise<boolean> {
   const [first = ''] = url.split(',');

@@ -12,13 +12,13 @@ const surroundings = (env: NodeJS.ProcessEnv, ...onPath: string[]): Surroundings
   isExecutable: (path) => path === '/opt/ffmpeg' || path.startsWith('/bin/'),
 });
 
-describe('where a backend comes from', () => {
-  it('takes the URL of the environment before a program on the PATH', async () => {
+describe('the source of a backend', () => {
+  it('prefers the URL of the environment to a program on the PATH', async () => {
     const found = await resolveBackend(nats, surroundings({ NATS_URL: 'nats://n:1' }, 'nats-server'));
     expect(found).toEqual({ from: 'url', url: 'nats://n:1' });
   });
 
-  it('takes a program on the PATH before building one, the preferred name first', async () => {
+  it('prefers a program on the PATH to building one, in the order of the program names', async () => {
     obtain.mockClear();
     expect(await resolveBackend(nats, surroundings({ NATS_URL: '' }, 'gnatsd', 'nats-server'))).toEqual({
       from: 'path',
@@ -28,11 +28,11 @@ describe('where a backend comes from', () => {
     expect(obtain).not.toHaveBeenCalled();
   });
 
-  it('builds or installs it where there is neither', async () => {
+  it('builds or installs it if there is neither a URL nor a program', async () => {
     expect(await resolveBackend(nats, surroundings({}))).toEqual({ from: 'obtained', program: '/cache/nats-server' });
   });
 
-  it('takes FFMPEG_PATH as a path or a name, and refuses what is no program', async () => {
+  it('accepts FFMPEG_PATH as a path or a name, and refuses a value that is not a program', async () => {
     expect(await resolveBackend(ffmpeg, surroundings({ FFMPEG_PATH: '/opt/ffmpeg' }))).toMatchObject({
       program: '/opt/ffmpeg',
     });

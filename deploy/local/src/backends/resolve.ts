@@ -2,16 +2,16 @@ import { StartError } from '../start-error.ts';
 
 export type BackendName = 'nats' | 'redis' | 'mongodb' | 'ffmpeg';
 
-/** Where a backend comes from: a server that somebody else runs, or a program that we run. */
+/** Source of a backend: an external server, or a program that this start runs. */
 export type Resolved = { from: 'url'; url: string } | { from: 'path' | 'obtained'; program: string };
 
 export interface BackendSource {
   name: BackendName;
-  /** The environment variable with its URL (ffmpeg: with its path). */
+  /** Environment variable with its URL (ffmpeg: with its path). */
   variable: string;
-  /** Program names that do, the preferred one first. */
+  /** Suitable program names, the preferred one first. */
   programs: readonly string[];
-  /** Installs or builds it; a StartError where that cannot be done. */
+  /** Installs or builds it; throws a StartError if it cannot. */
   obtain: () => Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export interface Surroundings {
   isExecutable: (path: string) => boolean;
 }
 
-/** The one order for all backends: the environment, else a program on the PATH, else install or build. */
+/** Applies the same order to all backends: the environment, a program on the PATH, then installation or build. */
 export async function resolveBackend(
   source: BackendSource,
   { env, findOnPath, isExecutable }: Surroundings,
@@ -31,7 +31,7 @@ export async function resolveBackend(
     if (source.name !== 'ffmpeg') return { from: 'url', url: given };
     const program = given.includes('/') ? given : findOnPath(given);
     if (program !== undefined && isExecutable(program)) return { from: 'path', program };
-    throw new StartError(`FFMPEG_PATH is ${given}, which is no program: set it to ffmpeg's full path, or unset it.`);
+    throw new StartError(`FFMPEG_PATH is ${given}, which is not a program: set it to ffmpeg's full path, or unset it.`);
   }
   for (const name of source.programs) {
     const program = findOnPath(name);

@@ -4,11 +4,11 @@ import { type CommandOptions, readOutput, runCommand } from '../run-command.ts';
 import { StartError } from '../start-error.ts';
 import { logTail } from '../supervised-process.ts';
 
-/** A change of one place in a file of a Go module that a program is built with. */
+/** A change at one position in a file of a Go module. */
 export interface SourcePatch {
   readonly module: string;
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs in the file exactly once. */
   readonly from: string;
   readonly to: string;
 }
@@ -20,15 +20,15 @@ export interface SourceOverlay {
   readonly target: string;
 }
 
-/** How a module is changed: all patches are for the same module. */
+/** Changes to one module: all patches are for the same module. */
 export interface SourceChanges {
   readonly patches: readonly SourcePatch[];
   readonly overlays: readonly SourceOverlay[];
 }
 
 /**
- * Copies the one module of the changes with them into a folder, and the building module's go.mod with that instead of the original; the path of that go.mod, for
- * `-modfile`. (`-overlay` refuses files of the module cache.)
+ * Copies the patched module into a folder, together with a copy of the building module's go.mod that refers to it.
+ * Returns the path of that go.mod, for `-modfile`. (`-overlay` refuses files of the module cache.)
  */
 export async function createPatchedModule(
   go: string,
@@ -39,7 +39,7 @@ export async function createPatchedModule(
   const module = patches[0]?.module ?? '';
   const run = async (...args: string[]): Promise<void> => {
     if ((await runCommand(go, args, options)) === 0) return;
-    throw new StartError(`The sources of ${module} could not be had.`, logTail(options.logFile));
+    throw new StartError(`The sources of ${module} could not be downloaded.`, logTail(options.logFile));
   };
   await run('mod', 'download', module);
   const found = await readOutput(go, ['list', '-C', options.cwd, '-mod=readonly', '-m', '-f', '{{.Dir}}', module]);
@@ -58,7 +58,7 @@ export async function createPatchedModule(
   return modFile;
 }
 
-/** What is built of a module; as files of ours, since those of the module cache cannot be written. */
+/** Copies the source files of a module, because those of the module cache are not writable. */
 function copyFiles(from: string, to: string): void {
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name.endsWith('_test.go')) continue;
@@ -69,9 +69,9 @@ function copyFiles(from: string, to: string): void {
   }
 }
 
-/** The text with the change; an error where the version is another than the patch is for. */
+/** Returns the patched text; throws if the patch is for another version. */
 export function applyPatch(text: string, { module, file, from, to }: SourcePatch): string {
   const fragments = text.split(from);
-  if (fragments.length !== 2) throw new StartError(`${file} of ${module} is not what the patch is for.`);
+  if (fragments.length !== 2) throw new StartError(`${file} of ${module} does not match the patch.`);
   return fragments.join(to);
 }

@@ -7,7 +7,7 @@ import type { Supervisor } from '../supervisor.ts';
 import type { PreparedBackends } from './prepare-backends.ts';
 import { probe, type ServerKind } from './probe.ts';
 
-/** What the services are given. */
+/** Addresses of the backends that the services receive. */
 export interface BackendUrls {
   NATS_URL: string;
   REDIS_URL: string;
@@ -36,7 +36,8 @@ export function natsConfig(version: string, storeDir: string): string {
     `max_payload: ${natsMaxPayload}`,
     'jetstream {',
     `  store_dir: ${JSON.stringify(storeDir)}`,
-    // Laxer than production, which says "always": only a power cut can lose what is newer; a killed server loses nothing.
+    // Weaker than production, which uses "always": only a power failure can lose newer data; a killed server loses
+    // nothing.
     ...(knowsSyncInterval ? ['  sync_interval: "10s"'] : []),
     '}',
   ];
@@ -58,7 +59,7 @@ function redisArgs(port: number, dataDir: string): string[] {
   return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]), '--save', ''];
 }
 
-/** A real mongod and FerretDB keep different files: each has a folder of its own. */
+/** A real mongod and FerretDB have different file formats, so each has a separate folder. */
 function mongodbArgs(program: string, port: number, dataDir: string): string[] {
   const isFerret = basename(program) !== 'mongod';
   const folder = join(dataDir, isFerret ? 'mongodb' : 'mongod');
@@ -72,7 +73,10 @@ async function buildArgs(kind: ServerKind, program: string, port: number, dataDi
   return kind === 'redis' ? redisArgs(port, dataDir) : mongodbArgs(program, port, dataDir);
 }
 
-/** Starts the backends that are ours to run, waits until each answers in its own protocol, and gives all their URLs. */
+/**
+ * Starts the backends without an external URL, waits until each responds in its own protocol, and returns all their
+ * URLs.
+ */
 export async function startBackends({
   supervisor,
   prepared,
@@ -107,7 +111,7 @@ export async function startBackends({
   return urls;
 }
 
-/** The backends that a start runs itself, which therefore need a port. */
+/** Returns the backends that a start runs itself, which therefore need a port. */
 export function listOwnServers(env: NodeJS.ProcessEnv): ServerKind[] {
   const variables = { nats: env['NATS_URL'], redis: env['REDIS_URL'], mongodb: env['MONGODB_URL'] };
   return (Object.keys(variables) as ServerKind[]).filter((kind) => (variables[kind] ?? '') === '');

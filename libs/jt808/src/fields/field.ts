@@ -3,13 +3,13 @@ import { BodyError, EncodeError } from '../errors.ts';
 import { Reader } from '../reader.ts';
 import type { Writer } from '../writer.ts';
 
-/** What a field may look at besides its own bytes: the edition and the fields before it. */
+/** Context of a field beside its own bytes: the edition and the preceding fields. */
 export interface Scope {
   readonly edition: Edition;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Which values a field can carry; tests make random bodies of every message from it. */
+/** Values that a field can carry. Tests generate random bodies of every message from it. */
 export type Shape =
   | { kind: 'integer'; min: number; max: number }
   | { kind: 'bigint' }
@@ -28,18 +28,18 @@ export type Shape =
   | { kind: 'byEdition'; shapes: Readonly<Record<Edition, Shape>> }
   | { kind: 'optional'; shape: Shape; present: (scope: Scope) => boolean | 'maybe' };
 
-/** One field of a message: wire type, reader, writer and log form in one value. */
+/** One field of a message: wire type, reader, writer and log form. */
 export interface Field<T> {
   /** The standard's type, for the generated tables: WORD, STRING, ... */
   readonly type: string;
   readonly shape: Shape;
   read(reader: Reader, scope: Scope): T;
   write(writer: Writer, value: T, scope: Scope): void;
-  /** Adds the value to its snake_case log form. */
+  /** Adds the value to the log form under its snake_case name. */
   format(out: Record<string, unknown>, key: string, value: T): void;
 }
 
-/** Field that some bodies lack: absent from the type's required keys. */
+/** Field that may be absent: not among the type's required keys. */
 export interface OptionalField<T> extends Field<T | undefined> {
   readonly optional: true;
 }
@@ -57,7 +57,7 @@ export type ValuesOf<F> = { -readonly [K in Exclude<keyof F, OptionalKeys<F>>]: 
   ? { [K in keyof V]: V[K] }
   : never;
 
-/** snake_case of a field name, as logs and the reference write it. */
+/** Returns the snake_case of a field name, as used in logs and the reference. */
 export function snakeCase(name: string): string {
   return name
     .replaceAll(/([A-Z])/g, '_$1')
@@ -65,7 +65,7 @@ export function snakeCase(name: string): string {
     .toLowerCase();
 }
 
-/** Upper-case hex with 0x and at least `digits` digits. */
+/** Returns upper-case hex with 0x and at least `digits` digits. */
 export function hexId(value: number | bigint, digits: number): string {
   return `0x${value.toString(16).toUpperCase().padStart(digits, '0')}`;
 }
@@ -88,7 +88,7 @@ export function readFields(entries: readonly (readonly [string, Field<unknown>])
   return body;
 }
 
-/** Fields that must fill the bytes exactly; undefined where they do not. */
+/** Reads fields that must fill the bytes exactly; returns undefined if they do not. */
 export function readExactly<F extends Fields>(fields: F, bytes: Buffer, edition: Edition): ValuesOf<F> | undefined {
   try {
     const reader = new Reader(bytes);
@@ -122,7 +122,7 @@ export function writeFields(
   }
 }
 
-/** Log form of fields: snake_case names, ISO times, hex ids. */
+/** Returns the log form of fields: snake_case names, ISO times, hex ids. */
 export function formatFields(
   entries: readonly (readonly [string, Field<unknown>])[],
   body: Readonly<Record<string, unknown>>,
@@ -134,14 +134,14 @@ export function formatFields(
   return out;
 }
 
-/** Log form of one value on its own. */
+/** Returns the log form of a single value. */
 export function formatValue<T>(field: Field<T>, value: T): unknown {
   const out: Record<string, unknown> = {};
   field.format(out, 'v', value);
   return out['v'];
 }
 
-/** Most fields log as their value under their snake_case name. */
+/** Logs a value unchanged under its snake_case name, as most fields do. */
 export function formatPlain(out: Record<string, unknown>, key: string, value: unknown): void {
   out[snakeCase(key)] = value;
 }

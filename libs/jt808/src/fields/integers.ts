@@ -4,7 +4,7 @@ import { type Field, formatPlain, hexId, type OptionalField, snakeCase } from '.
 const typeNames = { 1: 'BYTE', 2: 'WORD', 4: 'DWORD' } as const;
 type Size = keyof typeof typeNames;
 
-/** How an integer shows in logs: plain, or as an id in hex with this many digits. */
+/** Log form of an integer: plain, or an id in hex with this number of digits. */
 interface IntegerOptions {
   hexDigits?: number;
 }
@@ -27,7 +27,7 @@ export const u16 = (options?: IntegerOptions): Field<number> => integer(2, optio
 /** DWORD. */
 export const u32 = (options?: IntegerOptions): Field<number> => integer(4, options);
 
-/** 64 flag bits as one bigint, most significant byte first. */
+/** Creates a field of 64 flag bits as one bigint, most significant byte first. */
 export function u64(): Field<bigint> {
   return {
     type: 'BYTE[8]',
@@ -38,12 +38,12 @@ export function u64(): Field<bigint> {
   };
 }
 
-/** WORD in tenths of the unit in the field's name. */
+/** Creates a WORD field in tenths of the unit in the field's name. */
 export function tenths(): Field<number> {
   return scaled(2, 10);
 }
 
-/** DWORD in tenths of the unit in the field's name. */
+/** Creates a DWORD field in tenths of the unit in the field's name. */
 export function tenthsU32(): Field<number> {
   return scaled(4, 10);
 }
@@ -58,7 +58,10 @@ function scaled(size: Size, divisor: number): Field<number> {
   };
 }
 
-/** Size of a later list or byte field: shown as it came, written as its length when the body does not state it. */
+/**
+ * Creates the count of a later list or byte field. It is read as received; if the body does not state it, the length is
+ * written.
+ */
 export function countOf(list: string, count: Field<number>): OptionalField<number> {
   return {
     optional: true,
@@ -76,7 +79,10 @@ export function countOf(list: string, count: Field<number>): OptionalField<numbe
 
 const microdegreesPerDegree = 1_000_000;
 
-/** DWORD of 10^-6 degrees without a sign: the hemisphere stands in attribute bits of the message, which the sender sets. */
+/**
+ * Creates a DWORD field of 10^-6 degrees without a sign. The hemisphere is in attribute bits of the message, which the
+ * sender sets.
+ */
 export function unsignedCoordinate(): Field<number> {
   return {
     type: 'DWORD',
@@ -88,8 +94,8 @@ export function unsignedCoordinate(): Field<number> {
 }
 
 /**
- * DWORD of 10^-6 degrees whose sign is a bit of the status field (2 south, 3 west). Some terminals send two's complement besides,
- * or instead: a negative value without its status bit is written that way too.
+ * Creates a DWORD field of 10^-6 degrees whose sign is a bit of the status field (2 south, 3 west). Some terminals
+ * also, or only, send two's complement. A negative value without its status bit is written in two's complement too.
  */
 export function coordinate(statusBit: number): Field<number> {
   return {
@@ -114,14 +120,17 @@ function isSet(flags: unknown, bit: number): boolean {
   return typeof flags === 'number' && ((flags >>> bit) & 1) === 1;
 }
 
-/** Metres above sea level, WORD. Unsigned by the text; values from 0x8000 on can only be negative, and log as `altitude_raw`. */
+/**
+ * Creates a WORD field of metres above sea level. Unsigned by the text; values from 0x8000 on can only be negative, and
+ * log as `altitude_raw`.
+ */
 export function altitude(): Field<number> {
   return {
     type: 'WORD',
     shape: { kind: 'integer', min: -0x8000, max: 0x7fff },
     read: (reader) => (reader.u16() << 16) >> 16,
     write(writer, value) {
-      if (value < -0x8000) throw new EncodeError(`${value} does not fit 16 bits`);
+      if (value < -0x8000) throw new EncodeError(`${value} does not fit in 16 bits`);
       writer.uint(value < 0 ? value + 0x1_0000 : value, 2);
     },
     format(out, key, value) {
@@ -131,7 +140,10 @@ export function altitude(): Field<number> {
   };
 }
 
-/** Sign and magnitude in a WORD: bit 15 = negative. Logs only when positive, since vendors disagree on the negative form. */
+/**
+ * Creates a WORD field of sign and magnitude: bit 15 = negative. Logs only positive values, since vendors disagree on
+ * the negative form.
+ */
 export function signMagnitude(): Field<number> {
   return {
     type: 'WORD',

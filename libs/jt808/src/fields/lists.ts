@@ -3,8 +3,8 @@ import { countOf, u8, u16 } from './integers.ts';
 import { countedList, inEditions, lookAhead } from './structure.ts';
 
 /**
- * Part numbers of 0x8003 and 0x0005. The count is a BYTE in 2013 and a WORD in 2019, and some 2019 implementations write a BYTE
- * all the same: the parity of what is left tells which it is.
+ * Creates the field for the part numbers of 0x8003 and 0x0005. The count is a BYTE in 2013 and a WORD in 2019, but some
+ * 2019 implementations write a BYTE. The parity of the remaining length distinguishes them.
  */
 export function packageIds(): Field<number[]> {
   const byteCounted = countedList(u8(), u16());
@@ -17,7 +17,10 @@ export function packageIds(): Field<number[]> {
   };
 }
 
-/** Part numbers of 0x8800, which stand there only when parts are missing: a count of 0 is refused by real terminals. */
+/**
+ * Creates the field for the part numbers of 0x8800, which are present only if parts are missing: real terminals reject
+ * a count of 0.
+ */
 export function retransmitIds(): Field<number[]> {
   const list = countedList(u8(), u16());
   return {
@@ -29,7 +32,7 @@ export function retransmitIds(): Field<number[]> {
   };
 }
 
-/** Whether a count byte follows at all; true also when it counts nothing. */
+/** Creates a field that is true if a count byte follows at all, even a count of 0. */
 export function countPresent(): OptionalField<boolean> {
   return lookAhead(
     (reader) => (reader.remaining > 0 ? true : undefined),
@@ -45,12 +48,15 @@ export interface CanItem {
   canId: number;
   canChannel: number;
   extendedFrame: boolean;
-  /** The value is an average over the upload interval, not a sample. */
+  /** True if the value is an average over the upload interval, not a sample. */
   averaged: boolean;
   data: Buffer;
 }
 
-/** CAN frames: DWORD id word (31 channel, 30 extended, 29 averaged, 28-0 id) and 8 bytes (JT/T 808-2013 table 79). */
+/**
+ * Creates a CAN frame field: DWORD id word (31 channel, 30 extended, 29 averaged, 28-0 id) and 8 bytes (JT/T 808-2013
+ * table 79).
+ */
 export function canItem(): Field<CanItem> {
   return {
     type: 'DWORD, BYTE[8]',
@@ -96,10 +102,13 @@ export interface ControlItem {
   parameter: Buffer;
 }
 
-/** The only standard control item: doors, one byte, 0 lock, 1 open (the opposite of 2013's flag). */
+/** The only standard control item: doors, one byte, 0 lock, 1 open (the opposite of the 2013 flag). */
 const doorControlId = 0x0001;
 
-/** Control items of 0x8500 (JT/T 808-2019). A vendor's item has no length of its own, so it takes what is left. */
+/**
+ * Creates the field for the control items of 0x8500 (JT/T 808-2019). A vendor's item states no length, so it extends to
+ * the end.
+ */
 export function controlItems(): Field<ControlItem[]> {
   const item: Field<ControlItem> = {
     type: 'WORD id, parameter',
@@ -122,14 +131,14 @@ export function controlItems(): Field<ControlItem[]> {
   return {
     ...list,
     read(reader, scope) {
-      // Some implementations leave the count out.
+      // Some implementations omit the count.
       const isUncounted = reader.remaining === 3 && reader.bytes.readUInt16BE(reader.at) === doorControlId;
       return isUncounted ? [item.read(reader, scope)] : list.read(reader, scope);
     },
   };
 }
 
-/** Second count that 2011 puts behind a list's count: the elements in this package. */
+/** Creates the second count that 2011 places after a list's count: the elements in this package. */
 export function packageCount(list: string, count: Field<number> = u8()): OptionalField<number | undefined> {
   return inEditions(['2011'], countOf(list, count));
 }

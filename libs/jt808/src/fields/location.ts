@@ -17,10 +17,13 @@ export const locationBase = {
   time: cameraTime(), //           GMT+8 by the standard
 };
 
-/** Smallest location body; a shorter one is answered with result 2. */
+/** Smallest location body; the response to a shorter one is result 2. */
 export const locationBaseBytes = 28;
 
-/** Items to the end of the body. An item that overruns ends them: it and what follows stay as `extrasTrailing`. */
+/**
+ * Creates the field for items to the end of the body. An item that overruns ends the list: it and the bytes after it
+ * stay in `extrasTrailing`.
+ */
 export function additionalItemsField(): Field<AdditionalItem[]> {
   return {
     type: 'n x (BYTE id, BYTE length, value)',
@@ -56,7 +59,7 @@ export function additionalItemsField(): Field<AdditionalItem[]> {
   };
 }
 
-/** What is left behind the last whole item; the values are such that do not read as an item. */
+/** Bytes after the last whole item. The sample values are ones that do not read as an item. */
 const extrasTrailing: OptionalField<Buffer> = {
   ...optionalRemaining(),
   shape: { kind: 'constant', values: [undefined, Buffer.from([0x01]), Buffer.from([0x00, 0xdd, 0x00])] },
@@ -66,7 +69,7 @@ const extrasTrailing: OptionalField<Buffer> = {
 export const locationFields = {
   ...locationBase,
   extras: additionalItemsField(),
-  extrasTrailing, // bytes behind the last whole item
+  extrasTrailing, // bytes after the last whole item
 };
 
 /** Whole location report. */
@@ -74,7 +77,10 @@ export type LocationReport = ValuesOf<typeof locationFields>;
 
 const locationEntries = Object.entries(locationFields);
 
-/** Locations behind their two-byte lengths (JT/T 808-2013 table 77). An item that is no location is passed over by its length. */
+/**
+ * Creates the field for locations with two-byte length prefixes (JT/T 808-2013 table 77). An item that is not a
+ * location is skipped by its length.
+ */
 export function batchItems(): Field<LocationReport[]> {
   return {
     type: 'n x (WORD length, location)',
@@ -116,7 +122,7 @@ function wireLength(location: LocationReport): number {
   return locationBaseBytes + itemBytes + (location.extrasTrailing?.length ?? 0);
 }
 
-/** Reads one location report from its body, without a definition at hand. */
+/** Reads one location report from its body, without a definition. */
 export function readLocation(body: Buffer): LocationReport {
   return readFields(locationEntries, new Reader(body), '2013') as LocationReport;
 }

@@ -2,10 +2,12 @@ import type { OptionalField, ValuesOf } from './field.ts';
 import { locationBase, locationBaseBytes } from './location.ts';
 import { struct } from './structure.ts';
 
-/** Start of a JPEG: where a location should be, it shows that an older unit sends none. */
+/** Start of a JPEG. At the offset of the location it shows that an older unit sends none. */
 const jpegStartMarker = 0xffd8;
 
-/** Location block of 0x0801. Older units lack it: then the picture starts here, or too little is left for a location. */
+/**
+ * Location block of 0x0801. Older units omit it: then the picture starts here, or too few bytes remain for a location.
+ */
 export function mediaLocation(): OptionalField<ValuesOf<typeof locationBase>> {
   const location = struct(locationBase);
   return {

@@ -15,7 +15,7 @@ import {
   writeFields,
 } from './field.ts';
 
-/** Nested group of fields. */
+/** Creates a nested group of fields. */
 export function struct<F extends Fields>(fields: F): Field<ValuesOf<F>> {
   const entries = Object.entries(fields);
   return {
@@ -34,13 +34,13 @@ function asRecord(value: unknown): Readonly<Record<string, unknown>> {
 
 /** Options of a counted list. */
 interface CountedOptions {
-  /** 2011 has a second count, of the elements in this package. */
+  /** Second count in 2011: the elements in this package. */
   packageCount2011?: Field<number>;
-  /** Nothing at all follows for this value of an earlier field (clear everything). */
+  /** Value of an earlier field after which nothing follows (clear everything). */
   emptyWhen?: readonly [field: string, value: number];
 }
 
-/** Count and elements. A body that ends before the count has none of them. */
+/** Creates a count and its elements. A body that ends before the count has no elements. */
 export function countedList<T>(count: Field<number>, item: Field<T>, options: CountedOptions = {}): Field<T[]> {
   const { packageCount2011, emptyWhen } = options;
   return {
@@ -50,7 +50,7 @@ export function countedList<T>(count: Field<number>, item: Field<T>, options: Co
       const total = count.read(reader, scope);
       const packageCount = scope.edition === '2011' ? packageCount2011 : undefined;
       if (packageCount === undefined) return readItems(item, reader, scope, total, false);
-      // The first count is that of the whole message: a single package may hold fewer.
+      // The first count covers the whole message: a single package may contain fewer elements.
       return readItems(item, reader, scope, Math.max(total, packageCount.read(reader, scope)), true);
     },
     write(writer, value, scope) {
@@ -63,7 +63,7 @@ export function countedList<T>(count: Field<number>, item: Field<T>, options: Co
   };
 }
 
-/** Elements to the end of the body; a last one that is cut short is left over. */
+/** Creates a list of elements to the end of the body; an incomplete last element is left unread. */
 export function listToEnd<T>(item: Field<T>): Field<T[]> {
   return {
     ...listField(item, `n x (${item.type})`),
@@ -119,7 +119,7 @@ export function readToEnd<T>(item: Field<T>, reader: Reader, scope: Scope): T[] 
   return items;
 }
 
-/** Writes elements one after the other, naming the one that does not fit. */
+/** Writes elements in order; an error names the element that does not fit. */
 export function writeItems<T>(
   item: Field<T>,
   items: readonly T[],
@@ -135,7 +135,7 @@ export function writeItems<T>(
   }
 }
 
-/** Latitude and longitude side by side, as vertices are. */
+/** Creates a pair of two numbers, such as the latitude and longitude of a vertex. */
 export function pair(first: Field<number>, second: Field<number>): Field<[number, number]> {
   return {
     type: `${first.type}, ${second.type}`,
@@ -165,7 +165,7 @@ function optionalField<T>(
   };
 }
 
-/** Field that is there only under a condition on earlier fields or the edition. */
+/** Creates a field that is present only under a condition on earlier fields or the edition. */
 export function when<T>(isPresent: (scope: Scope) => boolean, inner: Field<T>): OptionalField<T> {
   return optionalField(
     inner,
@@ -179,22 +179,22 @@ export function when<T>(isPresent: (scope: Scope) => boolean, inner: Field<T>): 
   );
 }
 
-/** Field that is there when an earlier number satisfies a condition. */
+/** Creates a field that is present if an earlier number satisfies a condition. */
 export function whenField<T>(key: string, condition: (value: number) => boolean, inner: Field<T>): OptionalField<T> {
   return when((scope) => condition(Number(scope.body[key])), inner);
 }
 
-/** Field that is there when a bit of an earlier number is set. */
+/** Creates a field that is present if a bit of an earlier number is set. */
 export function whenBit<T>(key: string, bit: number, inner: Field<T>): OptionalField<T> {
   return whenField(key, (flags) => ((flags >>> bit) & 1) === 1, inner);
 }
 
-/** Field of some editions only. */
+/** Creates a field that only some editions have. */
 export function inEditions<T>(editions: readonly Edition[], inner: Field<T>): OptionalField<T> {
   return when((scope) => editions.includes(scope.edition), inner);
 }
 
-/** Field that the end of the body may leave out: read when at least `minBytes` are left, written when given. */
+/** Creates a field that the end of the body may omit: read if at least `minBytes` remain, written if given. */
 export function optionalTail<T>(inner: Field<T>, minBytes = 1): OptionalField<T> {
   return optionalField(
     inner,
@@ -204,7 +204,7 @@ export function optionalTail<T>(inner: Field<T>, minBytes = 1): OptionalField<T>
   );
 }
 
-/** One name, another wire form in each edition. */
+/** Creates a field with one name and a different wire form per edition. */
 export function byEdition<T>(forms: Readonly<Record<Edition, Field<T>>>): Field<T> {
   return {
     type: [...new Set(editions.map((edition) => forms[edition].type))].join(' / '),
@@ -218,7 +218,10 @@ export function byEdition<T>(forms: Readonly<Record<Edition, Field<T>>>): Field<
   };
 }
 
-/** Fact about the layout that is not itself on the wire: found by looking ahead, used when writing. */
+/**
+ * Creates a value that is not on the wire itself: a fact about the layout, detected by looking ahead and used for
+ * writing.
+ */
 export function lookAhead<T>(
   detect: (reader: Reader, scope: Scope) => T | undefined,
   values: readonly (T | undefined)[],

@@ -5,7 +5,7 @@ import { type Field, formatFields, readFields, snakeCase, type ValuesOf, writeFi
 import { u8 } from './integers.ts';
 import { cameraTime, fixedText, optionalRemaining } from './text.ts';
 
-/** Alarm tags by province: Jiangsu and Hunan, Guangdong, Sichuan 2019, Heilongjiang. */
+/** Alarm tag sizes by province: Jiangsu and Hunan, Guangdong, Sichuan 2019, Heilongjiang. */
 export const tagSizes = [16, 40, 39, 38] as const;
 
 const tagFields = {
@@ -20,29 +20,32 @@ const tagEntries = Object.entries(tagFields);
 const longTagEntries = Object.entries(longTagFields);
 
 /**
- * Alarm tag (T/JSATL 12-2017 table 4-16): names an alarm and its attachments. Provinces differ in the width of the terminal id
- * (7 or 30 bytes; absent here = the one that fits) and in the reserved bytes behind.
+ * Alarm tag (T/JSATL 12-2017 table 4-16), which identifies an alarm and its attachments. Provinces differ in the width
+ * of the terminal id (7 or 30 bytes; absent here = the width that fits) and in the reserved bytes after it.
  */
 export interface AlarmTag extends Omit<ValuesOf<typeof tagFields>, 'reserved'> {
   reserved: Buffer;
   terminalIdLength?: 7 | 30 | undefined;
-  /** The tag as it came, to be sent back as it is whatever a vendor has put into it; it is written instead of the fields. */
+  /**
+   * The tag as received, to be returned unchanged whatever a vendor has put into it. If present, it is written instead
+   * of the fields.
+   */
   raw?: Buffer | undefined;
 }
 
-/** Reads a tag of 16, 38, 39 or 40 bytes; a BodyError for another size. */
+/** Reads a tag of 16, 38, 39 or 40 bytes; throws BodyError for another size. */
 export function readAlarmTag(raw: Buffer): AlarmTag {
-  if (!tagSizes.some((size) => size === raw.length)) throw new BodyError(`a tag has no ${raw.length} bytes`);
+  if (!tagSizes.some((size) => size === raw.length)) throw new BodyError(`a tag cannot have ${raw.length} bytes`);
   const terminalIdLength = raw.length >= 38 ? 30 : 7;
   const tag = readFields(terminalIdLength === 30 ? longTagEntries : tagEntries, new Reader(raw), '2013');
   return withRaw({ reserved: Buffer.alloc(0), ...tag, terminalIdLength }, raw);
 }
 
-/** Not enumerable, so that two tags with the same fields are alike. */
+/** Adds `raw` as a non-enumerable property, so that two tags with the same fields are equal. */
 const withRaw = (tag: object, raw: Buffer): AlarmTag =>
   Object.defineProperty(tag, 'raw', { value: raw }) as unknown as AlarmTag;
 
-/** Alarm tag whose size follows from what is left; `sizeOf` answers it. */
+/** Creates an alarm tag field whose size depends on the remaining bytes; `readSize` returns it. */
 export function tagField(
   readSize: (reader: Reader) => number,
   idLengths: readonly (7 | 30)[] = [7, 30],

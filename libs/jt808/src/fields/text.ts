@@ -16,7 +16,10 @@ import { unpackDigits } from '../terminal-number.ts';
 import { decodeGbk, encodeGbk } from '../text.ts';
 import { type Field, formatPlain, type OptionalField, snakeCase } from './field.ts';
 
-/** STRING to the end of the body. 2011 ends it with a NUL: read either way, written without, as terminals go by the length. */
+/**
+ * Creates a STRING field to the end of the body. 2011 ends it with a NUL: both forms are read; it is written without,
+ * since terminals use the length.
+ */
 export function text(): Field<string> {
   return {
     type: 'STRING',
@@ -41,15 +44,18 @@ function prefixedText(lengthBytes: 1 | 2): Field<string> {
   };
 }
 
-/** STRING behind its length in one byte. */
+/** Creates a STRING field with a length of one byte before it. */
 export const text8 = (): Field<string> => prefixedText(1);
-/** STRING behind its length in two bytes. */
+/** Creates a STRING field with a length of two bytes before it. */
 export const text16 = (): Field<string> => prefixedText(2);
 
-/** Where filler goes in fixed-width text. */
+/** Position of the padding in fixed-width text. */
 type Padding = 'nulBehind' | 'nulInFront' | 'spaceBehind';
 
-/** Text of fixed width. NULs at both ends are filler on receipt, whichever side the standard says. */
+/**
+ * Creates a text field of fixed width. NULs at both ends are padding when reading, whichever side the standard
+ * specifies.
+ */
 export function fixedText(size: number, padding: Padding = 'nulBehind'): Field<string> {
   return {
     type: `BYTE[${size}]`,
@@ -58,7 +64,7 @@ export function fixedText(size: number, padding: Padding = 'nulBehind'): Field<s
     write: (writer, value) => {
       const bytes = encodeGbk(value);
       const paddingBytes = size - bytes.length;
-      if (paddingBytes < 0) throw new EncodeError(`${bytes.length} bytes exceed ${size}`);
+      if (paddingBytes < 0) throw new EncodeError(`${bytes.length} bytes exceed the width of ${size}`);
       if (padding === 'nulInFront') writer.fill(0, paddingBytes);
       writer.put(bytes);
       if (padding !== 'nulInFront') writer.fill(padding === 'spaceBehind' ? 0x20 : 0, paddingBytes);
@@ -67,7 +73,7 @@ export function fixedText(size: number, padding: Padding = 'nulBehind'): Field<s
   };
 }
 
-/** Fixed-width text that ends the body and may be cut short or missing. */
+/** Creates a fixed-width text field that ends the body and may be cut short or missing. */
 export function fixedTextTail(size: number): OptionalField<string> {
   const inner = fixedText(size);
   return {
@@ -80,7 +86,10 @@ export function fixedTextTail(size: number): OptionalField<string> {
   };
 }
 
-/** Packed digits, kept as they are: `size` bytes give twice as many digits, A-F included (an ICCID may end in F). */
+/**
+ * Creates a field of packed digits, preserved unchanged: `size` bytes are twice as many digits, A-F included (an ICCID
+ * may end in F).
+ */
 export function digits(size: number): Field<string> {
   return {
     type: `BCD[${size}]`,
@@ -91,21 +100,21 @@ export function digits(size: number): Field<string> {
   };
 }
 
-/** Raw bytes of fixed width. They are a view on what was received. */
+/** Creates a field of raw bytes of fixed width. The value is a view on the received data. */
 export function bytes(size: number): Field<Buffer> {
   return {
     type: `BYTE[${size}]`,
     shape: { kind: 'bytes', min: size, max: size },
     read: (reader) => reader.take(size),
     write(writer, value) {
-      if (value.length !== size) throw new EncodeError(`${value.length} bytes instead of ${size}`);
+      if (value.length !== size) throw new EncodeError(`expected ${size} bytes, got ${value.length}`);
       writer.put(value);
     },
     format: formatHex,
   };
 }
 
-/** Raw bytes to the end of the body, perhaps none. */
+/** Creates a field of raw bytes to the end of the body, possibly none. */
 export function remainingBytes(): Field<Buffer> {
   return {
     type: 'BYTE[n]',
@@ -116,7 +125,7 @@ export function remainingBytes(): Field<Buffer> {
   };
 }
 
-/** Raw bytes to the end of the body, absent when there are none. */
+/** Creates a field of raw bytes to the end of the body; absent if there are none. */
 export function optionalRemaining(): OptionalField<Buffer> {
   return {
     optional: true,
@@ -128,7 +137,9 @@ export function optionalRemaining(): OptionalField<Buffer> {
   };
 }
 
-/** Picture, sound or film to the end of the body: logs carry its size and first 16 bytes only. */
+/**
+ * Creates a field of picture, audio or video data to the end of the body. Logs carry only its size and first 16 bytes.
+ */
 export function mediaData(): Field<Buffer> {
   return {
     ...remainingBytes(),
@@ -151,7 +162,7 @@ function formatTime(out: Record<string, unknown>, key: string, value: CameraTime
   out[snakeCase(key)] = typeof value === 'string' ? value + suffix : value === null ? null : formatRawBcd(value);
 }
 
-/** Time on the terminal's own clock, BCD[6]; GMT+8 by the standard. Null = no value. */
+/** Creates a field for a time on the terminal's own clock, BCD[6]; GMT+8 by the standard. Null = no value. */
 export function cameraTime(zone: '+08:00' | 'Z' = '+08:00'): Field<CameraTime> {
   return {
     type: 'BCD[6]',
@@ -162,7 +173,7 @@ export function cameraTime(zone: '+08:00' | 'Z' = '+08:00'): Field<CameraTime> {
   };
 }
 
-/** Calendar date, BCD[4] YYYYMMDD. */
+/** Creates a field for a calendar date, BCD[4] YYYYMMDD. */
 export function cameraDate(): Field<CameraDate> {
   return {
     type: 'BCD[4]',
@@ -173,7 +184,7 @@ export function cameraDate(): Field<CameraDate> {
   };
 }
 
-/** Time of day, BCD[5] hh mm ss msms. */
+/** Creates a field for a time of day, BCD[5] hh mm ss msms. */
 export function clockTime(): Field<ClockTime> {
   return {
     type: 'BCD[5]',

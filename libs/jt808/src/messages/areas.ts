@@ -32,7 +32,7 @@ const nightSpeedField = { nightMaxSpeedKmh: inEditions(['2019'], whenBit('attrib
 const name = { name: inEditions(['2019'], text16()) };
 const setAttributeField = { setAttribute: u8() }; // 0 replace, 1 add, 2 change
 
-/** 0x8600 circular areas. Coordinates carry no sign: attribute bits 6 and 7 do. */
+/** 0x8600: circular areas. Coordinates carry no sign; attribute bits 6 and 7 state the hemisphere. */
 export const setCircleAreas = defineMessage({
   id: 0x8600,
   name: 'setCircleAreas',
@@ -58,7 +58,7 @@ export const setCircleAreas = defineMessage({
   },
 });
 
-/** 0x8602 rectangular areas. */
+/** 0x8602: rectangular areas. */
 export const setRectangleAreas = defineMessage({
   id: 0x8602,
   name: 'setRectangleAreas',
@@ -85,7 +85,7 @@ export const setRectangleAreas = defineMessage({
   },
 });
 
-/** 0x8604 one polygon. */
+/** 0x8604: one polygon. */
 export const setPolygonArea = defineMessage({
   id: 0x8604,
   name: 'setPolygonArea',
@@ -102,7 +102,7 @@ export const setPolygonArea = defineMessage({
   },
 });
 
-/** 0x8606 one route. */
+/** 0x8606: one route. */
 export const setRoute = defineMessage({
   id: 0x8606,
   name: 'setRoute',
@@ -140,20 +140,20 @@ function defineDeletion<const N extends string>(id: number, nameField: N, refere
     from: 'platform',
     reference,
     answeredBy: [0x0001],
-    body: { ids: countedList(u8(), u32()) }, // at most 125; none = all of the kind
+    body: { ids: countedList(u8(), u32()) }, // at most 125; none = all of this kind
   });
 }
 
-/** 0x8601 delete circular areas. */
+/** 0x8601: delete circular areas. */
 export const deleteCircleAreas = defineDeletion(0x8601, 'deleteCircleAreas', 'JT/T 808-2013 table 58');
-/** 0x8603 delete rectangular areas. */
+/** 0x8603: delete rectangular areas. */
 export const deleteRectangleAreas = defineDeletion(0x8603, 'deleteRectangleAreas', 'JT/T 808-2013 table 61');
-/** 0x8605 delete polygons. */
+/** 0x8605: delete polygons. */
 export const deletePolygonAreas = defineDeletion(0x8605, 'deletePolygonAreas', 'JT/T 808-2013 table 64');
-/** 0x8607 delete routes. */
+/** 0x8607: delete routes. */
 export const deleteRoutes = defineDeletion(0x8607, 'deleteRoutes', 'JT/T 808-2013 table 69');
 
-/** 0x8608 query of areas and routes. */
+/** 0x8608: query areas and routes. */
 export const queryAreas = defineMessage({
   id: 0x8608,
   name: 'queryAreas',
@@ -167,7 +167,10 @@ export const queryAreas = defineMessage({
   },
 });
 
-/** 0x0608 areas and routes of the terminal, as the bodies that set them: `decodeQueriedAreas` reads those. */
+/**
+ * 0x0608: areas and routes of the terminal, in the form of the bodies that set them. `decodeQueriedAreas` decodes
+ * those.
+ */
 export const queryAreasResponse = defineMessage({
   id: 0x0608,
   name: 'queryAreasResponse',
@@ -184,7 +187,9 @@ const definitionByQueryType: Readonly<Record<number, MessageDefinition>> = {
   4: setRoute,
 };
 
-/** Set-messages inside a 0x0608, one after the other; undefined when the type is unknown or they do not fit. */
+/**
+ * Decodes the consecutive set-messages inside a 0x0608; returns undefined if the type is unknown or they do not fit.
+ */
 export function decodeQueriedAreas(
   response: { queryType: number; data: Buffer },
   edition: Edition = '2019',

@@ -14,7 +14,7 @@ const numberedFile = {
 const alarmNoBytes = 32;
 const reservedBytes = 16;
 
-/** 0x9208 the platform asks for the attachments of an alarm. */
+/** 0x9208: the platform requests the attachments of an alarm. */
 export const alarmAttachmentUpload = defineMessage({
   id: 0x9208,
   name: 'alarmAttachmentUpload',
@@ -31,7 +31,7 @@ export const alarmAttachmentUpload = defineMessage({
   },
 });
 
-/** True when the files behind a head of this size fill the body exactly. */
+/** Returns true if the files after a head of this size fill the body exactly. */
 function doFilesFit(reader: Reader, headerBytes: number): boolean {
   const { bytes: body, end } = reader;
   let at = reader.at + headerBytes + alarmNoBytes + 1;
@@ -40,7 +40,8 @@ function doFilesFit(reader: Reader, headerBytes: number): boolean {
   at += 1;
   let files = 0;
   for (; files < count && at < end; files += 1) at += 1 + (body[at] as number) + 4;
-  // A start that is off by one falls into step with names of 48 to 57 characters, which begin with a digit: only the count tells.
+  // With an offset that is wrong by one, names of 48 to 57 characters parse as well, since they begin with a digit.
+  // Only the count reveals the error.
   return at === end && files === count;
 }
 
@@ -50,7 +51,7 @@ const attachmentLayouts = [7, 30].flatMap((idLength) => tagSizes.map((tagSize) =
 const shortId = fixedText(7);
 const longId = fixedText(30);
 
-/** Terminal id in front of the tag, as wide as the body shows. */
+/** Creates the field for the terminal id before the tag; the body determines its width. */
 function terminalId(): Field<string> {
   const fieldForLength = (length: unknown): Field<string> => (length === 30 ? longId : shortId);
   return {
@@ -61,12 +62,12 @@ function terminalId(): Field<string> {
   };
 }
 
-/** Size of the tag: the first of the known ones with which the rest of the body fits. */
+/** Returns the size of the tag: the first known size with which the rest of the body fits. */
 function detectTagSize(reader: Reader): number {
   return tagSizes.find((size) => doFilesFit(reader, size)) ?? tagSizes[0];
 }
 
-/** 0x1210 list of the attachments. */
+/** 0x1210: list of the attachments. */
 export const alarmAttachmentInfo = defineMessage({
   id: 0x1210,
   name: 'alarmAttachmentInfo',
@@ -87,7 +88,7 @@ export const alarmAttachmentInfo = defineMessage({
   },
 });
 
-/** 0x1211 announces a file. */
+/** 0x1211: description of a file before its upload. */
 export const attachmentFileInfo = defineMessage({
   id: 0x1211,
   name: 'attachmentFileInfo',
@@ -97,7 +98,7 @@ export const attachmentFileInfo = defineMessage({
   body: numberedFile,
 });
 
-/** 0x1212 a file is done. */
+/** 0x1212: a file is complete. */
 export const attachmentUploadComplete = defineMessage({
   id: 0x1212,
   name: 'attachmentFileDone',
@@ -107,7 +108,7 @@ export const attachmentUploadComplete = defineMessage({
   body: numberedFile,
 });
 
-/** 0x9212 answer to 0x1212: done, or the ranges to send again. */
+/** 0x9212: response to 0x1212, either complete or with the ranges to send again. */
 export const attachmentUploadCompleteResponse = defineMessage({
   id: 0x9212,
   name: 'attachmentFileDoneResponse',

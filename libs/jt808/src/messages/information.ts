@@ -1,7 +1,10 @@
 import { countedList, inEditions, listToEnd, struct, text, text8, text16, u8, u16 } from '../fields/index.ts';
 import { defineMessage } from '../message.ts';
 
-/** 0x8300 text to the driver: at most 1024 bytes of GBK. The text_type byte of 2019 must be there, or the first letter is eaten. */
+/**
+ * 0x8300: text to the driver, at most 1024 bytes of GBK. 2019 requires the text_type byte: without it, the terminal
+ * drops the first letter.
+ */
 export const textMessage = defineMessage({
   id: 0x8300,
   name: 'textMessage',
@@ -15,7 +18,7 @@ export const textMessage = defineMessage({
   },
 });
 
-/** 0x8301 events that the driver can report. */
+/** 0x8301: events that the driver can report. */
 export const setEvents = defineMessage({
   id: 0x8301,
   name: 'setEvents',
@@ -31,7 +34,7 @@ export const setEvents = defineMessage({
   },
 });
 
-/** 0x0301 event that the driver reports. */
+/** 0x0301: event reported by the driver. */
 export const eventReport = defineMessage({
   id: 0x0301,
   name: 'eventReport',
@@ -41,7 +44,7 @@ export const eventReport = defineMessage({
   body: { eventId: u8() },
 });
 
-/** 0x8302 question with answers to choose from. */
+/** 0x8302: question with selectable answers. */
 export const sendQuestion = defineMessage({
   id: 0x8302,
   name: 'askQuestion',
@@ -55,7 +58,7 @@ export const sendQuestion = defineMessage({
   },
 });
 
-/** 0x0302 answer of the driver. */
+/** 0x0302: the driver's answer to a question. */
 export const questionResponse = defineMessage({
   id: 0x0302,
   name: 'questionAnswer',
@@ -65,7 +68,7 @@ export const questionResponse = defineMessage({
   body: { replySerial: u16(), answerId: u8() },
 });
 
-/** 0x8303 menu of information on demand. */
+/** 0x8303: menu of information on demand. */
 export const setInfoMenu = defineMessage({
   id: 0x8303,
   name: 'setInfoMenu',
@@ -81,7 +84,7 @@ export const setInfoMenu = defineMessage({
   },
 });
 
-/** 0x0303 information subscribed or cancelled by the driver. */
+/** 0x0303: information subscribed or cancelled by the driver. */
 export const infoSubscription = defineMessage({
   id: 0x0303,
   name: 'infoSubscription',
@@ -91,7 +94,7 @@ export const infoSubscription = defineMessage({
   body: { infoType: u8(), flag: u8() }, // flag 0 cancel, 1 subscribe
 });
 
-/** 0x8304 information that was subscribed. */
+/** 0x8304: subscribed information. */
 export const infoService = defineMessage({
   id: 0x8304,
   name: 'infoService',
@@ -100,12 +103,12 @@ export const infoService = defineMessage({
   answeredBy: [0x0001],
   body: {
     infoType: u8(),
-    totalLength: inEditions(['2011'], u16()), // 2011: length over all packages, then that of this one
+    totalLength: inEditions(['2011'], u16()), // 2011: length over all packages, then the length of this one
     content: text16(),
   },
 });
 
-/** 0x8400 the terminal shall call a number. */
+/** 0x8400: the terminal calls a phone number. */
 export const phoneCallback = defineMessage({
   id: 0x8400,
   name: 'callBack',
@@ -115,7 +118,7 @@ export const phoneCallback = defineMessage({
   body: { flag: u8(), phoneNumber: text() }, // flag 0 call, 1 listen in; number up to 20 bytes
 });
 
-/** 0x8401 phone book. */
+/** 0x8401: phone book. */
 export const setPhoneBook = defineMessage({
   id: 0x8401,
   name: 'setPhoneBook',

@@ -3,7 +3,7 @@ import { controlItems } from '../fields/lists.ts';
 import { batchItems, locationBaseBytes, locationFields } from '../fields/location.ts';
 import { defineMessage } from '../message.ts';
 
-/** 0x0200 location report. A body under 28 bytes is refused with result 2. */
+/** 0x0200: location report. A body below 28 bytes is rejected with result 2. */
 export const locationReport = defineMessage({
   id: 0x0200,
   name: 'locationReport',
@@ -13,7 +13,7 @@ export const locationReport = defineMessage({
   body: locationFields,
 });
 
-/** 0x8201 query of the location. */
+/** 0x8201: query the location. */
 export const queryLocation = defineMessage({
   id: 0x8201,
   name: 'queryLocation',
@@ -23,7 +23,7 @@ export const queryLocation = defineMessage({
   body: {},
 });
 
-/** 0x0201 location on request. 2011 has no reply serial. */
+/** 0x0201: location on request. 2011 has no reply serial. */
 export const queryLocationResponse = defineMessage({
   id: 0x0201,
   name: 'queryLocationResponse',
@@ -33,7 +33,7 @@ export const queryLocationResponse = defineMessage({
   body: { replySerial: inEditions(['2013', '2019'], u16()), ...locationFields },
 });
 
-/** 0x8202 temporary tracking. */
+/** 0x8202: temporary tracking. */
 export const trackControl = defineMessage({
   id: 0x8202,
   name: 'trackControl',
@@ -46,7 +46,7 @@ export const trackControl = defineMessage({
   },
 });
 
-/** 0x8203 a person has seen the alarm. */
+/** 0x8203: a person has confirmed the alarm. */
 export const confirmAlarm = defineMessage({
   id: 0x8203,
   name: 'confirmAlarm',
@@ -60,7 +60,7 @@ export const confirmAlarm = defineMessage({
   },
 });
 
-/** 0x8204 link detection: the right probe for "is it awake", 2019 only. */
+/** 0x8204: link detection. The right probe for whether the terminal is awake; 2019 only. */
 export const linkDetection = defineMessage({
   id: 0x8204,
   name: 'linkDetection',
@@ -71,7 +71,7 @@ export const linkDetection = defineMessage({
   body: {},
 });
 
-/** 0x0704 batch of locations; an item that is none is left out. No live alarms from catch-up data. */
+/** 0x0704: batch of locations. An invalid item is left out. Catch-up data must not raise live alarms. */
 export const locationBatch = defineMessage({
   id: 0x0704,
   name: 'locationBatch',
@@ -86,7 +86,9 @@ export const locationBatch = defineMessage({
   },
 });
 
-/** 0x8500 vehicle control. Doors: 2011 and 2013 flag 0 unlock, 1 lock; 2019 item 0 lock, 1 open, the opposite sense. */
+/**
+ * 0x8500: vehicle control. Doors: 2011 and 2013 flag 0 unlock, 1 lock; 2019 item 0 lock, 1 open, the opposite sense.
+ */
 export const vehicleControl = defineMessage({
   id: 0x8500,
   name: 'vehicleControl',
@@ -99,7 +101,7 @@ export const vehicleControl = defineMessage({
   },
 });
 
-/** 0x0500 location after a vehicle control: judge success from the status bits. */
+/** 0x0500: location after a vehicle control. The status bits show whether it succeeded. */
 export const vehicleControlResponse = defineMessage({
   id: 0x0500,
   name: 'vehicleControlResponse',

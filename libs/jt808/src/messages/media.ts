@@ -25,7 +25,7 @@ const mediaHeader = {
   channel: u8(),
 };
 
-/** 0x0800 multimedia event. */
+/** 0x0800: multimedia event. */
 export const multimediaEvent = defineMessage({
   id: 0x0800,
   name: 'multimediaEvent',
@@ -35,7 +35,10 @@ export const multimediaEvent = defineMessage({
   body: mediaHeader,
 });
 
-/** 0x0801 multimedia data, in parts: 0x8001 for each but the last, then one 0x8800. The head stands in part 1 only. */
+/**
+ * 0x0801: multimedia data, in parts. Each part but the last is acknowledged with 0x8001, the last with one 0x8800. Only
+ * part 1 contains the head.
+ */
 export const multimediaData = defineMessage({
   id: 0x0801,
   name: 'multimediaData',
@@ -51,7 +54,7 @@ export const multimediaData = defineMessage({
   },
 });
 
-/** 0x8800 answer to 0x0801: just the id when complete, else the parts that are missing (at most 125). */
+/** 0x8800: response to 0x0801. Only the id if complete, otherwise the missing parts (at most 125). */
 export const multimediaUploadResponse = defineMessage({
   id: 0x8800,
   name: 'multimediaUploadResponse',
@@ -65,7 +68,7 @@ export const multimediaUploadResponse = defineMessage({
   },
 });
 
-/** 0x8801 take pictures or film now. */
+/** 0x8801: take pictures or record video now. */
 export const cameraShoot = defineMessage({
   id: 0x8801,
   name: 'cameraShoot',
@@ -74,8 +77,8 @@ export const cameraShoot = defineMessage({
   answeredBy: [0x0805, 0x0001],
   body: {
     channel: u8(), //    above 0; T/JSATL 12: 0x00-0x25 host, 0x64 ADAS, 0x65 DSM
-    command: u16(), //   0 stop, 0xFFFF film, else number of photos
-    intervalS: u16(), // between photos, or length of the film; 0 = fastest, or endless
+    command: u16(), // 0 stop, 0xFFFF video, else number of photos
+    intervalS: u16(), // between photos, or length of the video; 0 = fastest, or endless
     saveFlag: u8(), //   1 store, 0 upload at once
     resolution: u8(), // 1 320x240, 2 640x480, 3 800x600, 4 1024x768, 5 QCIF, 6 CIF, 7 704x288, 8 D1; 2019: 0 lowest, 0xFF highest
     quality: u8(), //    1 best .. 10 smallest
@@ -86,7 +89,7 @@ export const cameraShoot = defineMessage({
   },
 });
 
-/** 0x0805 answer to 0x8801. Ids follow only when the result is 0, and some units list none even then. */
+/** 0x0805: response to 0x8801. Ids follow only if the result is 0, and some units list none even then. */
 export const cameraShootResponse = defineMessage({
   id: 0x0805,
   name: 'cameraShootResponse',
@@ -108,7 +111,7 @@ const searchFields = {
   endTime: cameraTime(),
 };
 
-/** 0x8802 search of stored multimedia. */
+/** 0x8802: search stored multimedia. */
 export const multimediaSearch = defineMessage({
   id: 0x8802,
   name: 'multimediaSearch',
@@ -118,7 +121,7 @@ export const multimediaSearch = defineMessage({
   body: searchFields,
 });
 
-/** 0x0802 stored multimedia. 2011 lists no ids. */
+/** 0x0802: stored multimedia. 2011 lists no ids. */
 export const multimediaSearchResponse = defineMessage({
   id: 0x0802,
   name: 'multimediaSearchResponse',
@@ -140,7 +143,7 @@ export const multimediaSearchResponse = defineMessage({
   },
 });
 
-/** 0x8803 upload stored multimedia. */
+/** 0x8803: upload stored multimedia. */
 export const multimediaUploadRequest = defineMessage({
   id: 0x8803,
   name: 'multimediaUploadRequest',
@@ -150,7 +153,7 @@ export const multimediaUploadRequest = defineMessage({
   body: { ...searchFields, deleteFlag: u8() },
 });
 
-/** 0x8804 record sound. */
+/** 0x8804: record audio. */
 export const audioRecording = defineMessage({
   id: 0x8804,
   name: 'audioRecording',
@@ -165,7 +168,7 @@ export const audioRecording = defineMessage({
   },
 });
 
-/** 0x8805 upload one stored item. */
+/** 0x8805: upload one stored item. */
 export const singleMultimediaUpload = defineMessage({
   id: 0x8805,
   name: 'singleMultimediaUpload',

@@ -19,7 +19,7 @@ import { defineMessage } from '../message.ts';
 import { doItemsFit, parameterItems } from '../parameters.ts';
 import type { Reader } from '../reader.ts';
 
-/** 0x8103 set parameters. */
+/** 0x8103: set parameters. */
 export const setParameters = defineMessage({
   id: 0x8103,
   name: 'setParameters',
@@ -30,7 +30,7 @@ export const setParameters = defineMessage({
   body: { count: countOf('params', u8()), packageCount: packageCount('params'), params: parameterItems() },
 });
 
-/** 0x8104 query all parameters. */
+/** 0x8104: query all parameters. */
 export const queryParameters = defineMessage({
   id: 0x8104,
   name: 'queryParameters',
@@ -40,7 +40,7 @@ export const queryParameters = defineMessage({
   body: {},
 });
 
-/** 0x8106 query some parameters. */
+/** 0x8106: query some parameters. */
 export const queryParametersByIds = defineMessage({
   id: 0x8106,
   name: 'queryParametersByIds',
@@ -51,7 +51,7 @@ export const queryParametersByIds = defineMessage({
   body: { paramIds: countedList(u8(), u32({ hexDigits: 4 })) },
 });
 
-/** 0x0104 parameters of the terminal. The count may be wrong: the items are read to the end. */
+/** 0x0104: parameters of the terminal. The count may be wrong, so the items are read to the end. */
 export const queryParametersResponse = defineMessage({
   id: 0x0104,
   name: 'queryParametersResponse',
@@ -70,7 +70,10 @@ export const queryParametersResponse = defineMessage({
   },
 });
 
-/** Commands of 0x8105 (JT/T 808-2013 table 18). 2019 keeps 2, 4 and 5 only; send the others anyway and pass the answer on. */
+/**
+ * Commands of 0x8105 (JT/T 808-2013 table 18). 2019 retains only 2, 4 and 5; send the others anyway and pass on the
+ * response.
+ */
 export const TerminalControlCommand = {
   wirelessUpgrade: 1,
   connectToServer: 2,
@@ -81,7 +84,7 @@ export const TerminalControlCommand = {
   stopAllCommunication: 7,
 } as const;
 
-/** 0x8105 terminal control. After commands 2, 4 and 5 the terminal drops the connection. */
+/** 0x8105: terminal control. After commands 2, 4 and 5 the terminal drops the connection. */
 export const terminalControl = defineMessage({
   id: 0x8105,
   name: 'terminalControl',
@@ -94,7 +97,7 @@ export const terminalControl = defineMessage({
   },
 });
 
-/** Joins the parameters of 0x8105: an unused field stays empty and keeps its `;`. Throws on a `;` inside a field. */
+/** Joins the parameters of 0x8105. An unused field stays empty and retains its `;`. Throws on a `;` inside a field. */
 export function joinControlParameters(fields: readonly (string | number | null | undefined)[]): string {
   return fields.map((field) => assertControlField(String(field ?? ''))).join(';');
 }
@@ -104,7 +107,7 @@ function assertControlField(field: string): string {
   return field;
 }
 
-/** 0x8107 query attributes. */
+/** 0x8107: query attributes. */
 export const queryAttributes = defineMessage({
   id: 0x8107,
   name: 'queryAttributes',
@@ -115,7 +118,10 @@ export const queryAttributes = defineMessage({
   body: {},
 });
 
-/** Width of the manufacturer's id, 5 by the standard and 11 in some 2019 implementations: the one with which the rest fits. */
+/**
+ * Creates the detected width of the manufacturer's id, 5 by the standard and 11 in some 2019 implementations: the width
+ * with which the rest fits.
+ */
 function manufacturerIdLength(fits: (reader: Reader, length: 5 | 11, is2019: boolean) => boolean) {
   return lookAhead<number>(
     (reader, scope) => {
@@ -142,19 +148,25 @@ function manufacturerId(): Field<string> {
   };
 }
 
-/** True when the two texts of a 0x0107 whose manufacturer's id starts at `at` leave just the two attribute bytes. */
+/**
+ * Returns true if exactly the two attribute bytes follow the two texts of a 0x0107 whose manufacturer's id starts at
+ * `at`.
+ */
 function doAttributesFitAt(body: Buffer, at: number, length: 5 | 11, is2019: boolean): boolean {
   const hardware = at + length + (is2019 ? 60 : 27) + 10;
   const firmware = hardware + 1 + (body[hardware] ?? 0);
   return firmware < body.length && firmware + 1 + (body[firmware] as number) + 2 === body.length;
 }
 
-/** The look-ahead starts at the id itself: the terminal type is behind us. */
+/** Checks the attributes from the manufacturer's id on. The look-ahead starts there, after the terminal type. */
 function doAttributesFit(reader: Reader, length: 5 | 11, is2019: boolean): boolean {
   return doAttributesFitAt(reader.bytes, reader.at, length, is2019);
 }
 
-/** Layout of a 0x0107: that of the edition, unless only the other one fits (fields of 2019 behind a short header, or the reverse). */
+/**
+ * Returns the layout of a 0x0107: that of the edition, unless only the other one fits (2019 fields after a short
+ * header, or the reverse).
+ */
 function detectAttributesLayout(body: Buffer, edition: Edition): Edition {
   const fits = (is2019: boolean): boolean =>
     ([5, 11] as const).some((length) => doAttributesFitAt(body, 2, length, is2019));
@@ -163,7 +175,10 @@ function detectAttributesLayout(body: Buffer, edition: Edition): Edition {
   return is2019 ? '2013' : '2019';
 }
 
-/** 0x0107 attributes. Has no reply serial. [13] prints the ICCID at 42; the sum, and terminals, say 34. */
+/**
+ * 0x0107: attributes. Has no reply serial. [13] prints the ICCID at offset 42; the sum of the widths, and terminals,
+ * give 34.
+ */
 export const queryAttributesResponse = defineMessage({
   id: 0x0107,
   name: 'queryAttributesResponse',
@@ -191,7 +206,7 @@ function doesPackageFit(reader: Reader, length: 5 | 11): boolean {
   return size + 4 <= reader.end && reader.bytes.readUInt32BE(size) === reader.end - size - 4;
 }
 
-/** 0x8108 upgrade package, usually in many parts. */
+/** 0x8108: upgrade package, usually in many parts. */
 export const upgradePackage = defineMessage({
   id: 0x8108,
   name: 'upgradePackage',
@@ -209,7 +224,7 @@ export const upgradePackage = defineMessage({
   },
 });
 
-/** 0x0108 upgrade result, sent after reconnecting. */
+/** 0x0108: upgrade result, sent after reconnecting. */
 export const upgradeResult = defineMessage({
   id: 0x0108,
   name: 'upgradeResult',

@@ -15,7 +15,7 @@ import {
 import { packageIds } from '../fields/lists.ts';
 import { defineMessage } from '../message.ts';
 
-/** 0x0001 terminal general response. Never acknowledged itself. */
+/** 0x0001: terminal general response. It is never acknowledged itself. */
 export const terminalGeneralResponse = defineMessage({
   id: 0x0001,
   name: 'terminalGeneralResponse',
@@ -28,7 +28,7 @@ export const terminalGeneralResponse = defineMessage({
   },
 });
 
-/** 0x8001 platform general response. */
+/** 0x8001: platform general response. */
 export const platformGeneralResponse = defineMessage({
   id: 0x8001,
   name: 'platformGeneralResponse',
@@ -46,7 +46,7 @@ const formatVendorBytes = (out: Record<string, unknown>, body: Readonly<Record<s
   if (Buffer.isBuffer(trailing)) out['vendor_hex'] = trailing.toString('hex').toUpperCase();
 };
 
-/** 0x0002 heartbeat. Trackers append data of their own (battery, signal): kept as `trailing`. */
+/** 0x0002: heartbeat. Trackers append data of their own (battery, signal), which is preserved as `trailing`. */
 export const terminalHeartbeat = defineMessage({
   id: 0x0002,
   name: 'terminalHeartbeat',
@@ -57,7 +57,7 @@ export const terminalHeartbeat = defineMessage({
   format: formatVendorBytes,
 });
 
-/** 0x0003 log-out: undoes the registration. 2011 appendix B prints 0x0101, its text 0x0003. */
+/** 0x0003: log-out, which cancels the registration. 2011 prints 0x0101 in appendix B, and 0x0003 in its text. */
 export const terminalLogout = defineMessage({
   id: 0x0003,
   name: 'terminalLogout',
@@ -68,7 +68,7 @@ export const terminalLogout = defineMessage({
   format: formatVendorBytes,
 });
 
-/** 0x0004 query of the server's time. */
+/** 0x0004: query the server's time. */
 export const queryServerTime = defineMessage({
   id: 0x0004,
   name: 'queryServerTime',
@@ -79,7 +79,7 @@ export const queryServerTime = defineMessage({
   body: {},
 });
 
-/** 0x8004 the server's time, in UTC and not in GMT+8. Has no reply serial. */
+/** 0x8004: the server's time, in UTC and not in GMT+8. Has no reply serial. */
 export const serverTimeResponse = defineMessage({
   id: 0x8004,
   name: 'serverTimeResponse',
@@ -89,17 +89,21 @@ export const serverTimeResponse = defineMessage({
   body: { timeUtc: cameraTime('Z') },
 });
 
-/** 0x8003 the platform asks for missing parts. Not answered: the parts come again with their old serials. */
+/**
+ * 0x8003: the platform requests missing parts. There is no response: the parts are sent again with their old serials.
+ */
 export const platformRetransmitRequest = defineMessage({
   id: 0x8003,
   name: 'platformRetransmitRequest',
   from: 'platform',
   reference: 'JT/T 808-2013 table 6',
   editions: ['2013', '2019'],
-  body: { originalSerial: u16(), packageIds: packageIds() }, // originalSerial is that of part 1
+  body: { originalSerial: u16(), packageIds: packageIds() }, // originalSerial is the serial of part 1
 });
 
-/** 0x0005 the terminal asks for missing parts. Not answered: the parts are sent again with their old serials. */
+/**
+ * 0x0005: the terminal requests missing parts. There is no response: the parts are sent again with their old serials.
+ */
 export const terminalRetransmitRequest = defineMessage({
   id: 0x0005,
   name: 'terminalRetransmitRequest',
@@ -109,7 +113,9 @@ export const terminalRetransmitRequest = defineMessage({
   body: { originalSerial: u16(), packageIds: packageIds() },
 });
 
-/** 0x0100 registration. Widths of the texts differ in every edition; a body below 37 bytes is 2011's. */
+/**
+ * 0x0100: registration. The widths of the texts differ between all editions; a body below 37 bytes has the 2011 layout.
+ */
 export const terminalRegistration = defineMessage({
   id: 0x0100,
   name: 'terminalRegistration',
@@ -132,7 +138,7 @@ export const terminalRegistration = defineMessage({
   },
 });
 
-/** 0x8100 answer to the registration. The code comes back in 0x0102 on every connection; keep it short ASCII. */
+/** 0x8100: response to the registration. The terminal sends the code in 0x0102 on every connection; use short ASCII. */
 export const registrationResponse = defineMessage({
   id: 0x8100,
   name: 'registrationResponse',
@@ -145,7 +151,7 @@ export const registrationResponse = defineMessage({
   },
 });
 
-/** 0x0102 authentication. Some 2019 terminals still send the bare code of the older editions. */
+/** 0x0102: authentication. Some 2019 terminals still send the bare code of the older editions. */
 export const terminalAuthentication = defineMessage({
   id: 0x0102,
   name: 'terminalAuthentication',

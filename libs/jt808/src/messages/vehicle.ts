@@ -20,7 +20,7 @@ import {
 import { canItem } from '../fields/lists.ts';
 import { defineMessage } from '../message.ts';
 
-/** 0x8700 ask the driving recorder (GB/T 19056). */
+/** 0x8700: query the driving recorder (GB/T 19056). */
 export const recorderDataRequest = defineMessage({
   id: 0x8700,
   name: 'recorderDataRequest',
@@ -30,7 +30,7 @@ export const recorderDataRequest = defineMessage({
   body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
-/** 0x0700 data of the driving recorder. */
+/** 0x0700: data of the driving recorder. */
 export const recorderDataUpload = defineMessage({
   id: 0x0700,
   name: 'recorderDataUpload',
@@ -39,7 +39,7 @@ export const recorderDataUpload = defineMessage({
   body: { replySerial: u16(), command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
-/** 0x8701 set the driving recorder. */
+/** 0x8701: set the driving recorder. */
 export const recorderParameters = defineMessage({
   id: 0x8701,
   name: 'recorderParameters',
@@ -49,7 +49,7 @@ export const recorderParameters = defineMessage({
   body: { command: u8({ hexDigits: 2 }), data: remainingBytes() },
 });
 
-/** 0x0701 electronic waybill; some vendors send command results in it. */
+/** 0x0701: electronic waybill. Some vendors send command results in it. */
 export const waybillReport = defineMessage({
   id: 0x0701,
   name: 'waybillReport',
@@ -59,10 +59,10 @@ export const waybillReport = defineMessage({
   body: { length: countOf('content', u32()), content: remainingBytes() },
 });
 
-/** 1 card in, 2 card out: anything else is the length of 2011's name. */
+/** 1 card in, 2 card out; any other value is the length of the 2011 name. */
 const cardStatus: Field<number> = { ...u8(), shape: { kind: 'integer', min: 1, max: 2 } };
 
-/** 0x8702 query of the driver. */
+/** 0x8702: query the driver. */
 export const queryDriver = defineMessage({
   id: 0x8702,
   name: 'queryDriver',
@@ -74,8 +74,9 @@ export const queryDriver = defineMessage({
 });
 
 /**
- * 0x0702 driver's card put in or taken out, also the answer to 0x8702. Only what the length allows is there: after the time when the
- * card went out, after the result when it could not be read. Field sets of 2019 come with the short header too.
+ * 0x0702: driver card inserted or removed; also the response to 0x8702. Only the fields that the length allows are
+ * present: a removed card ends after the time, an unreadable card after the result. 2019 fields also occur with the
+ * short header.
  */
 export const driverReport = defineMessage({
   id: 0x0702,
@@ -92,8 +93,8 @@ export const driverReport = defineMessage({
     certificateNo: optionalTail(fixedText(20), 20),
     issuer: optionalTail(text8()),
     validUntil: optionalTail(cameraDate(), 4),
-    idCardNo: optionalTail(fixedText(20), 20), //              2019
-    faceMatch: optionalTail(u8(), 21), //                      a supplement some units send
+    idCardNo: optionalTail(fixedText(20), 20), // 2019
+    faceMatch: optionalTail(u8(), 21), // extension that some units send
     uid: when((scope) => scope.body['faceMatch'] !== undefined, fixedText(20)),
   },
   layouts: {
@@ -101,7 +102,7 @@ export const driverReport = defineMessage({
   },
 });
 
-/** 0x0705 frames of the CAN bus. */
+/** 0x0705: frames of the CAN bus. */
 export const canData = defineMessage({
   id: 0x0705,
   name: 'canData',
@@ -112,7 +113,7 @@ export const canData = defineMessage({
   body: { count: countOf('items', u16()), receiveTime: clockTime(), items: listToEnd(canItem()) },
 });
 
-/** Transparent data; 2011 has the lengths of the whole and of this part in front. */
+/** Transparent data. 2011 places the total length and the length of this part before it. */
 const passthrough = {
   type: u8({ hexDigits: 2 }), // 0x00 GNSS detail, 0x0B IC card, 0x41/0x42 serial 1/2, 0xF0-0xFF custom; T/JSATL 12: 0xF7, 0xF8
   totalLength: inEditions(['2011'], u32()),
@@ -120,7 +121,7 @@ const passthrough = {
   data: remainingBytes(),
 };
 
-/** 0x8900 transparent data to a peripheral. */
+/** 0x8900: transparent data to a peripheral. */
 export const downlinkPassthrough = defineMessage({
   id: 0x8900,
   name: 'downlinkPassthrough',
@@ -130,7 +131,7 @@ export const downlinkPassthrough = defineMessage({
   body: passthrough,
 });
 
-/** 0x0900 transparent data from a peripheral; some terminals hold back their locations until it is acknowledged. */
+/** 0x0900: transparent data from a peripheral. Some terminals hold back their locations until it is acknowledged. */
 export const uplinkPassthrough = defineMessage({
   id: 0x0900,
   name: 'uplinkPassthrough',
@@ -140,7 +141,7 @@ export const uplinkPassthrough = defineMessage({
   body: passthrough,
 });
 
-/** 0x0901 gzip data. */
+/** 0x0901: gzip data. */
 export const compressedData = defineMessage({
   id: 0x0901,
   name: 'compressedData',
@@ -152,7 +153,7 @@ export const compressedData = defineMessage({
 
 const rsaKey: { e: Field<number>; n: Field<Buffer> } = { e: u32(), n: bytes(128) };
 
-/** 0x8A00 the platform's RSA key. */
+/** 0x8A00: the platform's RSA key. */
 export const platformRsaKey = defineMessage({
   id: 0x8a00,
   name: 'platformRsaKey',
@@ -162,7 +163,7 @@ export const platformRsaKey = defineMessage({
   body: rsaKey,
 });
 
-/** 0x0A00 the terminal's RSA key. */
+/** 0x0A00: the terminal's RSA key. */
 export const terminalRsaKey = defineMessage({
   id: 0x0a00,
   name: 'terminalRsaKey',

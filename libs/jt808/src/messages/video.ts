@@ -1,10 +1,10 @@
 import { cameraTime, countOf, listToEnd, struct, text8, u8, u16, u32, u64 } from '../fields/index.ts';
 import { defineMessage } from '../message.ts';
 
-// JT/T 1078-2016 signalling. Channels are logical numbers of JT/T 1076-2016 table 2; times are on the terminal's own clock.
-// Alarm flags: bits 0-31 as in 0x0200, bits 32-63 as in extra 0x14; one big-endian number.
+// JT/T 1078-2016 signalling. Channels are the logical numbers of JT/T 1076-2016 table 2; times are on the terminal's
+// own clock. Alarm flags are one big-endian number: bits 0-31 as in 0x0200, bits 32-63 as in additional item 0x14.
 
-/** 0x9003 query of the audio and video attributes. */
+/** 0x9003: query the audio and video attributes. */
 export const queryAvAttributes = defineMessage({
   id: 0x9003,
   name: 'queryAvAttributes',
@@ -14,10 +14,10 @@ export const queryAvAttributes = defineMessage({
   body: {},
 });
 
-/** Sample rates of `audioSampleRate` in 0x1003, by its value. */
+/** Sample rates, by the value of `audioSampleRate` in 0x1003. */
 export const audioSampleRates: readonly number[] = [8_000, 22_050, 44_100, 48_000];
 
-/** 0x1003 audio and video attributes. Has no reply serial. */
+/** 0x1003: audio and video attributes. Has no reply serial. */
 export const avAttributesResponse = defineMessage({
   id: 0x1003,
   name: 'avAttributesResponse',
@@ -36,7 +36,7 @@ export const avAttributesResponse = defineMessage({
   },
 });
 
-/** 0x1005 passengers that went in and out. */
+/** 0x1005: passengers who boarded and alighted. */
 export const passengerFlow = defineMessage({
   id: 0x1005,
   name: 'passengerFlow',
@@ -47,12 +47,12 @@ export const passengerFlow = defineMessage({
 });
 
 const mediaServer = {
-  serverIp: text8(), // address or host name, as the terminal reaches it
+  serverIp: text8(), // address or host name at which the terminal reaches the server
   tcpPort: u16(), //    0 = not TCP
   udpPort: u16(), //    0 = not UDP
 };
 
-/** 0x9101 start of a live stream. */
+/** 0x9101: start of a live stream. */
 export const liveStreamRequest = defineMessage({
   id: 0x9101,
   name: 'liveStreamRequest',
@@ -67,7 +67,7 @@ export const liveStreamRequest = defineMessage({
   },
 });
 
-/** 0x9102 control of a live stream. */
+/** 0x9102: control of a live stream. */
 export const liveStreamControl = defineMessage({
   id: 0x9102,
   name: 'liveStreamControl',
@@ -82,7 +82,7 @@ export const liveStreamControl = defineMessage({
   },
 });
 
-/** 0x9105 loss notice while a live stream runs. */
+/** 0x9105: packet loss of a running live stream. */
 export const liveStreamStatus = defineMessage({
   id: 0x9105,
   name: 'liveStreamStatus',
@@ -92,7 +92,7 @@ export const liveStreamStatus = defineMessage({
   body: { channel: u8(), lossRatePercent: u8() },
 });
 
-/** 0x9205 query of the recordings. Answered by 0x1205, or 0x0001 when refused. */
+/** 0x9205: query recordings. The response is 0x1205, or 0x0001 if refused. */
 export const queryResourceList = defineMessage({
   id: 0x9205,
   name: 'queryResourceList',
@@ -110,7 +110,10 @@ export const queryResourceList = defineMessage({
   },
 });
 
-/** 0x1205 recordings, usually in parts whose borders cut items: join first. Also answers 0x9201 by the text. */
+/**
+ * 0x1205: recordings, usually in parts whose boundaries cut items, so join them first. By the text, also a response to
+ * 0x9201.
+ */
 export const resourceList = defineMessage({
   id: 0x1205,
   name: 'resourceList',
@@ -135,7 +138,9 @@ export const resourceList = defineMessage({
   },
 });
 
-/** 0x9201 playback of a recording. Complete it on 0x1205 or 0x0001, whichever comes first with the right serial. */
+/**
+ * 0x9201: playback of a recording. It is complete with 0x1205 or 0x0001, whichever arrives first with the right serial.
+ */
 export const playbackRequest = defineMessage({
   id: 0x9201,
   name: 'playbackRequest',
@@ -146,7 +151,7 @@ export const playbackRequest = defineMessage({
     ...mediaServer,
     channel: u8(),
     mediaType: u8(), //    0 AV, 1 audio, 2 video, 3 video or AV
-    streamType: u8(), //   0 main or sub, 1 main, 2 sub: other numbers than in 0x9101
+    streamType: u8(), // 0 main or sub, 1 main, 2 sub: differs from 0x9101
     storageType: u8(), //  0 either, 1 main, 2 backup
     playbackMode: u8(), // 0 normal, 1 fast forward, 2 key-frame rewind, 3 key frames, 4 single frame
     speed: u8(), //        modes 1 and 2: 1 1x, 2 2x, 3 4x, 4 8x, 5 16x
@@ -155,7 +160,7 @@ export const playbackRequest = defineMessage({
   },
 });
 
-/** 0x9202 control of a playback. */
+/** 0x9202: control of a playback. */
 export const playbackControl = defineMessage({
   id: 0x9202,
   name: 'playbackControl',
@@ -170,7 +175,7 @@ export const playbackControl = defineMessage({
   },
 });
 
-/** 0x9206 upload of a recording by FTP: 0x0001 = accepted, 0x1206 = finished. */
+/** 0x9206: upload of a recording by FTP. 0x0001 = accepted, 0x1206 = finished. */
 export const fileUploadRequest = defineMessage({
   id: 0x9206,
   name: 'fileUploadRequest',
@@ -194,7 +199,7 @@ export const fileUploadRequest = defineMessage({
   },
 });
 
-/** 0x1206 upload finished; the serial is that of 0x9206. May come on a later connection. */
+/** 0x1206: upload finished. The serial is that of 0x9206. May arrive on a later connection. */
 export const fileUploadResult = defineMessage({
   id: 0x1206,
   name: 'fileUploadResult',
@@ -204,7 +209,7 @@ export const fileUploadResult = defineMessage({
   body: { replySerial: u16(), result: u8() }, // result 0 success, 1 failure
 });
 
-/** 0x9207 control of an upload; the serial is that of the 0x9206 in question. */
+/** 0x9207: control of an upload. The serial is that of the 0x9206 to control. */
 export const fileUploadControl = defineMessage({
   id: 0x9207,
   name: 'fileUploadControl',
@@ -214,7 +219,7 @@ export const fileUploadControl = defineMessage({
   body: { replySerial: u16(), control: u8() }, // control 0 pause, 1 resume, 2 cancel
 });
 
-/** 0x9301 turn the camera. */
+/** 0x9301: rotate the camera. */
 export const ptzRotate = defineMessage({
   id: 0x9301,
   name: 'ptzRotate',
@@ -235,13 +240,13 @@ function definePtz<const N extends string>(id: number, name: N, section: string)
   });
 }
 
-/** 0x9302 focal length. */
+/** 0x9302: focal length. */
 export const ptzFocus = definePtz(0x9302, 'ptzFocus', '5.7.2');
-/** 0x9303 iris. */
+/** 0x9303: iris. */
 export const ptzIris = definePtz(0x9303, 'ptzIris', '5.7.3');
-/** 0x9304 wiper. */
+/** 0x9304: wiper. */
 export const ptzWiper = definePtz(0x9304, 'ptzWiper', '5.7.4');
-/** 0x9305 infrared light. */
+/** 0x9305: infrared light. */
 export const ptzInfraredLight = definePtz(0x9305, 'ptzInfraredLight', '5.7.5');
-/** 0x9306 zoom. */
+/** 0x9306: zoom. */
 export const ptzZoom = definePtz(0x9306, 'ptzZoom', '5.7.6');

@@ -41,7 +41,7 @@ const timeArbitraries: Readonly<Record<'cameraTime' | 'cameraDate' | 'clockTime'
 const bytes = (min: number, max: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength: min, maxLength: max }).map((value) => Buffer.from(value));
 
-/** Values of a shape, before conditions on other fields are applied. */
+/** Generates values of a shape, before conditions on other fields are applied. */
 function rawValue(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
   switch (shape.kind) {
     case 'integer':
@@ -84,7 +84,7 @@ function rawValue(shape: Shape, edition: Edition): fc.Arbitrary<unknown> {
   }
 }
 
-/** Value of a field once the fields before it are known; undefined when it is not there. */
+/** Returns the value of a field once the preceding fields are known; undefined if it is absent. */
 function applyConditions(shape: Shape, value: unknown, includeOptional: boolean, scope: Scope, all: Values): unknown {
   switch (shape.kind) {
     case 'optional': {
@@ -103,7 +103,7 @@ function applyConditions(shape: Shape, value: unknown, includeOptional: boolean,
   }
 }
 
-/** Random bodies of a set of fields in an edition, as decoding gives them. */
+/** Generates random bodies of a set of fields in an edition, in decoded form. */
 export function bodyArbitrary(fields: Fields, edition: Edition): fc.Arbitrary<Values> {
   const entries = Object.entries(fields);
   const values = fc.record(Object.fromEntries(entries.map(([key, field]) => [key, rawValue(field.shape, edition)])));

@@ -1,6 +1,6 @@
 import * as jt from '../index.ts';
 
-/** Parts that golden bodies are built of: values as code has them in small letters, their bytes in capitals. */
+/** Building blocks of golden bodies: values, and their bytes as constants with the suffix `Hex`. */
 export const time = '2026-08-01T10:00:00';
 export const timeHex = '260801100000';
 export const textHex = (value: string): string => Buffer.from(value).toString('hex');
@@ -19,7 +19,7 @@ export const location = {
 };
 export const locationHex = `00100001 00040003 01e0a6e0 073a20d0 0012 025d 005a ${timeHex}`;
 
-/** A body and its bytes, in one edition. */
+/** A body and its bytes in one edition. */
 export type GoldenRow = [
   name: string,
   definition: jt.MessageDefinition,
@@ -28,7 +28,7 @@ export type GoldenRow = [
   hex: string,
 ];
 
-/** Both ways of a golden row: `encoded` must equal `bytes`, `decoded` the body. */
+/** Encodes and decodes a golden row: `encoded` must equal `bytes`, `decoded` the body. */
 export function roundTrip(definition: jt.MessageDefinition, edition: jt.Edition, body: GoldenRow[3], hex: string) {
   const bytes = hex.replaceAll(' ', '').toLowerCase();
   return {

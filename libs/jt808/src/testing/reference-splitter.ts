@@ -1,4 +1,4 @@
-/** Frame as the plain path below sees it. */
+/** Frame as returned by the reference splitter. */
 export interface ReferenceFrame {
   messageId: number;
   phone: string;
@@ -7,8 +7,8 @@ export interface ReferenceFrame {
 }
 
 /**
- * Frames of a whole stream, written for reading and not for speed: cut at flags, unescape, check, compare lengths. The fast splitter
- * is held against it.
+ * Returns the frames of a whole stream, optimised for readability: splits at flags, unescapes, verifies the check byte,
+ * compares lengths. Tests compare the fast splitter with it.
  */
 export function referenceSplit(stream: Buffer): ReferenceFrame[] {
   const first = stream.indexOf(0x7e);

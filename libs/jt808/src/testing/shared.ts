@@ -39,22 +39,24 @@ export interface MalformedCase {
   };
 }
 
-/** Reference file of the shared protocol folder, or undefined (with one printed line) when it is not there. */
+/**
+ * Reads a reference file of the shared protocol folder; returns undefined (and prints one line) if it does not exist.
+ */
 export function readSharedFile(name: string): unknown {
   const path = resolve(directory, name);
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as unknown;
-  process.stdout.write(`${name} is not there: its tests are skipped\n`);
+  process.stdout.write(`${name} does not exist: its tests are skipped\n`);
   return undefined;
 }
 
-/** Element that must be there. */
+/** Returns an element that must exist. */
 export function elementAt<T>(list: readonly T[], index: number): T {
   const element = list.at(index);
-  if (element === undefined) throw new Error(`there are only ${list.length} elements`);
+  if (element === undefined) throw new Error(`the list has only ${list.length} elements`);
   return element;
 }
 
-/** Frames of some reads. */
+/** Returns the frames of the reads. */
 export function split(
   chunks: readonly Buffer[],
   options: SplitterOptions = {},
@@ -65,10 +67,10 @@ export function split(
   return { frames, splitter };
 }
 
-/** The only frame of some hex. */
+/** Returns the only frame of the hex. */
 export function onlyFrame(hex: string): Frame {
   const { frames } = split([Buffer.from(hex, 'hex')]);
   const [frame] = frames;
-  if (frame === undefined || frames.length !== 1) throw new Error(`${frames.length} frames in ${hex}`);
+  if (frame === undefined || frames.length !== 1) throw new Error(`expected one frame in ${hex}, got ${frames.length}`);
   return frame;
 }

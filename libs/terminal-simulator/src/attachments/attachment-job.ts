@@ -15,25 +15,25 @@ import type { ResolvedOptions } from '../terminal-options.ts';
 import { AttachmentLink } from './attachment-link.ts';
 import type { AttachmentFault } from './attachment-options.ts';
 
-/** What became of one file of an alarm. */
+/** Upload state of one file of an alarm. */
 export interface AttachmentFileRecord {
   name: string;
   type: number;
   content: Buffer;
-  /** Bytes of data that were sent, those that were sent twice counted twice. */
+  /** Data bytes sent, repeated bytes included. */
   sentBytes: number;
-  /** Times that the platform has asked for something again. */
+  /** Number of times that the platform requested missing ranges. */
   resends: number;
-  /** 0x9212 has said that it is there. */
+  /** True once 0x9212 has confirmed the file. */
   isAcknowledged: boolean;
 }
 
-/** One answer to a 0x9208. */
+/** Upload that one 0x9208 started. */
 export interface AttachmentUploadRecord {
   alarmNo: string;
   server: { host: string; port: number };
   files: AttachmentFileRecord[];
-  /** Connections so far. */
+  /** Number of connections. */
   attempts: number;
   state: 'sending' | 'completed' | 'failed';
   error: string | null;
@@ -47,17 +47,17 @@ interface ByteRange {
 const defaultChunkBytes = 64 * 1024;
 const maxRounds = 100;
 
-/** The platform has said no; a terminal does not come back. */
+/** The platform rejected the upload; a terminal does not retry. */
 class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** An accident that the options told of. */
+/** A fault injected by the options. */
 class FaultError extends Error {
   override readonly name = 'FaultError';
 }
 
-/** Sends the files of one alarm, over as many connections as it takes (T/JSATL 12-2017 chapter 4.5). */
+/** Sends the files of one alarm, over as many connections as needed (T/JSATL 12-2017 chapter 4.5). */
 export class AttachmentJob {
   readonly record: AttachmentUploadRecord;
   readonly #tag: AlarmTag;
@@ -65,7 +65,7 @@ export class AttachmentJob {
   readonly #faults: AttachmentFault[];
   readonly #encoder: MessageEncoder;
   readonly #abort = new AbortController();
-  /** What of each file was not sent yet. */
+  /** Unsent ranges of each file. */
   readonly #unsentRanges = new Map<string, ByteRange[]>();
   #link: AttachmentLink | null = null;
   #sentOnLink = 0;
@@ -78,7 +78,7 @@ export class AttachmentJob {
     this.#encoder = new MessageEncoder(options.phone, options.edition);
   }
 
-  /** Ends it, without a word to the platform. */
+  /** Ends the upload without notifying the platform. */
   stop(): void {
     this.#abort.abort();
     this.#link?.destroy();
@@ -117,7 +117,7 @@ export class AttachmentJob {
       for (const file of record.files) if (!file.isAcknowledged) await this.#sendFile(link, file, isRetry);
       link.end('finish');
     } catch (error) {
-      // An accident has ended the connection in its own way.
+      // An injected fault has already closed the connection in its own way.
       if (!(error instanceof FaultError)) link.destroy();
       throw error;
     } finally {
@@ -136,7 +136,7 @@ export class AttachmentJob {
       files: files.map(({ name, content }) => ({ name, size: content.length })),
     };
     const result = await link.sendAndConfirm(createMessage(alarmAttachmentInfo, body, this.#options.edition));
-    if (result !== 0) throw new RefusedError(`0x1210 is answered with ${result}`);
+    if (result !== 0) throw new RefusedError(`the platform responded to 0x1210 with result ${result}`);
   }
 
   async #sendFile(link: AttachmentLink, file: AttachmentFileRecord, isRetry: boolean): Promise<void> {
@@ -145,7 +145,7 @@ export class AttachmentJob {
     const fileInfo = { name, type, size: content.length };
     if (!attachmentSkipsInfo) {
       const result = await link.sendAndConfirm(createMessage(attachmentFileInfo, fileInfo, edition));
-      if (result !== 0) throw new RefusedError(`0x1211 is answered with ${result}`);
+      if (result !== 0) throw new RefusedError(`the platform responded to 0x1211 with result ${result}`);
     }
     const unsentRanges = isRetry && attachmentResume === 'rest' ? this.#unsentRanges.get(name) : undefined;
     let ranges = unsentRanges ?? this.#initialRanges(file);
@@ -154,10 +154,10 @@ export class AttachmentJob {
       ranges = await this.#sendComplete(link, file, fileInfo);
       if (file.isAcknowledged) return;
     }
-    throw new RefusedError(`${name} is never done`);
+    throw new RefusedError(`the platform never confirmed ${name}`);
   }
 
-  /** 0x1212; gives what is to be sent again. */
+  /** Sends 0x1212 and returns the ranges to send again. */
   async #sendComplete(
     link: AttachmentLink,
     file: AttachmentFileRecord,
@@ -169,7 +169,7 @@ export class AttachmentJob {
     let missing: ByteRange[] = [];
     for (let time = 0; time < repetitions; time += 1) {
       const response = await link.waitForResponse(attachmentUploadCompleteResponse.id, 0x8001);
-      if (response.messageId === 0x8001) throw new RefusedError('0x1212 is refused');
+      if (response.messageId === 0x8001) throw new RefusedError('the platform rejected 0x1212');
       const { result, retransmit } = decodeBody(attachmentUploadCompleteResponse, response.body);
       file.isAcknowledged = result === 0;
       missing = retransmit;
@@ -178,7 +178,7 @@ export class AttachmentJob {
     return missing;
   }
 
-  /** Chunks of a file in the order in which they go out the first time. */
+  /** Returns the chunks of a file in the order of the first transmission. */
   #initialRanges({ content }: AttachmentFileRecord): ByteRange[] {
     const { attachmentChunkBytes = defaultChunkBytes, attachmentLostChunks = [], attachmentOrder } = this.#options;
     const chunks: ByteRange[] = [];
@@ -197,7 +197,7 @@ export class AttachmentJob {
       const length = Math.min(next.length, attachmentChunkBytes);
       const data = file.content.subarray(next.offset, next.offset + length);
       await this.#sendPacket(link, file, next.offset, data);
-      // What was written counts as sent, as for a terminal that cannot know better.
+      // Written bytes count as sent, since a terminal cannot know more.
       if (length < next.length) remaining[0] = { offset: next.offset + length, length: next.length - length };
       else remaining.shift();
       if (attachmentBytesPerSecond !== undefined)
@@ -216,12 +216,12 @@ export class AttachmentJob {
     this.#sentOnLink += data.length;
   }
 
-  /** Half a packet goes out, and the connection ends. */
+  /** Sends half a packet and ends the connection. */
   async #injectFault(link: AttachmentLink, fault: AttachmentFault, half: Buffer): Promise<never> {
     const times = (fault.times ?? 1) - 1;
     this.#faults.splice(0, 1, ...(times > 0 ? [{ ...fault, times }] : []));
     await link.sendRaw(half);
     link.end(fault.how);
-    throw new FaultError(`told to break: ${fault.how}`);
+    throw new FaultError(`injected fault: ${fault.how}`);
   }
 }

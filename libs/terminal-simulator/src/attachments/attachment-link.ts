@@ -8,12 +8,12 @@ import type { TerminalMessage } from '../terminal-options.ts';
 const connectTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
 
-/** The connection to an attachment server is gone, or the server does not answer. */
+/** The connection to an attachment server was lost, or the server did not respond. */
 export class AttachmentLinkError extends Error {
   override readonly name = 'AttachmentLinkError';
 }
 
-/** One connection to an attachment server: messages that are answered, and raw data between them. */
+/** Connection to an attachment server: messages with responses, and raw data between them. */
 export class AttachmentLink {
   readonly #socket: net.Socket;
   readonly #encoder: MessageEncoder;
@@ -34,7 +34,7 @@ export class AttachmentLink {
   static async open(address: { host: string; port: number }, encoder: MessageEncoder): Promise<AttachmentLink> {
     const socket = net.connect({ ...address, noDelay: true });
     await new Promise<void>((resolve, reject) => {
-      socket.setTimeout(connectTimeoutMs, () => socket.destroy(new AttachmentLinkError('no connection in time')));
+      socket.setTimeout(connectTimeoutMs, () => socket.destroy(new AttachmentLinkError('connecting timed out')));
       socket.once('connect', resolve);
       socket.once('error', reject);
     });
@@ -43,7 +43,7 @@ export class AttachmentLink {
     return new AttachmentLink(socket, encoder);
   }
 
-  /** Sends a message and gives the result of its 0x8001. */
+  /** Sends a message and returns the result of its 0x8001. */
   async sendAndConfirm(message: TerminalMessage): Promise<number> {
     const serial = this.send(message);
     for (;;) {
@@ -54,14 +54,14 @@ export class AttachmentLink {
     }
   }
 
-  /** Sends a message; gives the serial of its last frame, which an answer repeats. */
+  /** Sends a message and returns the serial of its last frame, which the response repeats. */
   send(message: TerminalMessage): number {
     const frames = this.#encoder.encode(message);
     for (const { wire } of frames) this.#write(wire);
     return frames.at(-1)?.serial ?? 0;
   }
 
-  /** Sends raw bytes, and waits while the network takes no more. */
+  /** Sends raw bytes; waits for drain when the socket buffer is full. */
   async sendRaw(bytes: Buffer): Promise<void> {
     if (this.#write(bytes)) return;
     await new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ export class AttachmentLink {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** The next answer of an id; other answers before it are passed over. */
+  /** Returns the next response with one of the ids; discards other responses before it. */
   async waitForResponse(...messageIds: number[]): Promise<PlatformMessage> {
     const deadline = performance.now() + responseTimeoutMs;
     for (;;) {
@@ -79,12 +79,12 @@ export class AttachmentLink {
       if (responseIndex >= 0) return this.#responses.splice(0, responseIndex + 1).at(-1) as PlatformMessage;
       if (this.#failure !== null) throw this.#failure;
       const remainingMs = deadline - performance.now();
-      if (remainingMs <= 0) throw new AttachmentLinkError('the platform does not answer');
+      if (remainingMs <= 0) throw new AttachmentLinkError('the platform did not respond');
       await this.#waitForChange(remainingMs);
     }
   }
 
-  /** Ends it after what was written, or at once. */
+  /** Ends the connection after the written data, or resets it immediately. */
   end(mode: 'finish' | 'reset'): void {
     if (mode === 'finish') this.#socket.end();
     else this.#socket.resetAndDestroy();

@@ -16,13 +16,13 @@ import { waitFor } from '../testing/wait-for.ts';
 import type { SafetyAlarmRecord } from './attachments.ts';
 import type { AlarmFile, SafetyAlarm } from './safety-alarms.ts';
 
-// Real sockets on a machine that may be busy.
+// The tests use real sockets on a machine that may be busy.
 jest.setTimeout(60_000);
 
 const phone = '013800138077';
 const alarmNo = '0123456789abcdef'.repeat(2);
 
-/** Bytes that differ everywhere, with flags and marks among them. */
+/** Returns bytes without repetition, with flags and marks among them. */
 const content = (sizeBytes: number): Buffer => {
   const bytes = Buffer.alloc(sizeBytes);
   for (let i = 0; i < sizeBytes; i += 1) bytes[i] = (i * 131 + (i >> 8)) & 0xff;
@@ -59,7 +59,7 @@ async function start(options: Partial<TerminalOptions> = {}): Promise<void> {
   await terminal.waitUntilOnline();
 }
 
-/** Raises an alarm and asks for its files, as the platform does. */
+/** Raises an alarm and requests its files, as the platform does. */
 async function requestFiles(alarm: Partial<SafetyAlarm> = {}): Promise<SafetyAlarmRecord> {
   const record = terminal.raiseSafetyAlarm({ kind: 'dsm', type: 2, files: [picture, video], ...alarm });
   sendRequest(record);
@@ -82,12 +82,12 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const expectedHashes = [sha256(picture.content), sha256(video.content)];
 const receivedHashes = (): string[] => [...sink.files.values()].map((file) => sha256(file.content));
 
-describe('an alarm of active safety', () => {
+describe('active-safety alarm', () => {
   it.each([
     ['adas', additionalItemDefinitions.adasAlarm, 0x64],
     ['dsm', additionalItemDefinitions.dsmAlarm, 0x65],
     ['bsd', additionalItemDefinitions.bsdAlarm, 0x67],
-  ] as const)('of %s is in the report, with the tag that counts its files', async (kind, definition, id) => {
+  ] as const)('of kind %s is reported with a tag that counts its files', async (kind, definition, id) => {
     await start();
     const { report, tag } = terminal.raiseSafetyAlarm({ kind, type: 3, files: [picture, video] });
     const { extras } = decodeBody(locationReport, report.body);
@@ -96,7 +96,7 @@ describe('an alarm of active safety', () => {
     expect(extras.find((extra) => extra.id === id)?.bytes.subarray(-16)).toEqual(tag);
   });
 
-  it.each([16, 38, 39, 40] as const)('may have a tag of %d bytes, which comes back as it was', async (tagBytes) => {
+  it.each([16, 38, 39, 40] as const)('accepts a tag of %d bytes and returns it unchanged', async (tagBytes) => {
     await start();
     const { tag, uploads } = await requestFiles({ tagBytes });
     expect(tag).toHaveLength(tagBytes);
@@ -106,7 +106,7 @@ describe('an alarm of active safety', () => {
 });
 
 describe('attachments', () => {
-  it('are sent when they are asked for, under names that tell what they are', async () => {
+  it('are sent on request, under names of the standard form', async () => {
     await start();
     const { uploads } = await requestFiles();
     await waitFor('0x0001', () => platform.framesWithId(0x0001).length > 0);
@@ -128,7 +128,7 @@ describe('attachments', () => {
     ]);
   });
 
-  it('are refused for an alarm that was never raised', async () => {
+  it('are refused for an unknown alarm', async () => {
     await start();
     const { tag } = terminal.raiseSafetyAlarm({ kind: 'adas', type: 1, files: [picture] });
     const otherRecord = Buffer.from(tag);
@@ -139,7 +139,7 @@ describe('attachments', () => {
     expect(sink.connections).toBe(0);
   });
 
-  it('come again where chunks were lost, and only those', async () => {
+  it('are sent again where chunks were lost, and only there', async () => {
     await start({ attachmentLostChunks: [0, 2] });
     const { uploads } = await requestFiles();
     expect(receivedHashes()).toEqual(expectedHashes);
@@ -150,7 +150,7 @@ describe('attachments', () => {
   it.each([
     ['rest', (bytes: number) => bytes < 2 * 300_001],
     ['fromZero', (bytes: number) => bytes > 300_001],
-  ] as const)('go on in the middle of a file when the connection breaks: %s', async (attachmentResume, isRight) => {
+  ] as const)('resume in the middle of a file after a broken connection: %s', async (attachmentResume, isRight) => {
     await start({
       attachmentResume,
       attachmentFaults: [
@@ -165,7 +165,7 @@ describe('attachments', () => {
     expect(isRight(uploads[0]?.files.at(-1)?.sentBytes ?? 0)).toBe(true);
   });
 
-  it('may come in other orders, without 0x1211, and with 0x1212 twice', async () => {
+  it('can arrive in another order, without 0x1211, and with 0x1212 twice', async () => {
     await start({ attachmentOrder: 'reversed', attachmentSkipsInfo: true, attachmentRepeatsComplete: true });
     await requestFiles();
     expect(receivedHashes()).toEqual(expectedHashes);
@@ -173,7 +173,7 @@ describe('attachments', () => {
     expect([sink.announcedNames.length, sink.completedNames.length]).toEqual([0, 4]);
   });
 
-  it('are given up when the list is refused', async () => {
+  it('fail when the platform rejects the list', async () => {
     await start({ attachmentRetries: 2 });
     sink.listResult = 1;
     expect((await requestFiles()).uploads).toMatchObject([
@@ -181,7 +181,7 @@ describe('attachments', () => {
     ]);
   });
 
-  it('of terminals of 2019 come with their long numbers', async () => {
+  it('of 2019 terminals carry the long terminal number', async () => {
     await platform.close();
     platform = await new TestPlatform('2019').listen();
     await start({ phone: '00000000013800138078' });

@@ -6,16 +6,16 @@ import { AttachmentJob, type AttachmentUploadRecord } from './attachment-job.ts'
 import type { AttachmentFault } from './attachment-options.ts';
 import { buildFileNames, createSafetyItem, type SafetyAlarm } from './safety-alarms.ts';
 
-/** An alarm of active safety that was raised. */
+/** A raised active-safety alarm. */
 export interface SafetyAlarmRecord {
   readonly alarm: SafetyAlarm;
   readonly tag: Buffer;
   readonly report: ReportRecord;
-  /** What became of each 0x9208 for it. */
+  /** Uploads started by each 0x9208 for this alarm. */
   readonly uploads: AttachmentUploadRecord[];
 }
 
-/** What attachments need of their terminal. */
+/** Dependencies of attachments on their terminal. */
 export interface AttachmentDeps {
   location(): LocationReport & { time: string };
   report(extras: readonly AdditionalItem[]): ReportRecord;
@@ -23,11 +23,14 @@ export interface AttachmentDeps {
 
 const terminalIdBytes = 7;
 
-/** Alarms of a terminal and their files, which it sends when it is asked for them. Sending outlives the connection to the platform. */
+/**
+ * Alarms of a terminal and their files, which it sends on request. An upload continues while the connection to the
+ * platform is lost.
+ */
 export class Attachments {
-  /** Alarms so far, oldest first (bounded by `logLimit`). */
+  /** All alarms, oldest first (bounded by `logLimit`). */
   readonly alarms: SafetyAlarmRecord[] = [];
-  /** Accidents to come; may be added to at any time. */
+  /** Faults to inject; may be extended at any time. */
   readonly faults: AttachmentFault[];
   readonly #options: ResolvedOptions;
   readonly #deps: AttachmentDeps;
@@ -40,7 +43,7 @@ export class Attachments {
     this.faults = [...(options.attachmentFaults ?? [])];
   }
 
-  /** Raises an alarm and reports at once. */
+  /** Raises an alarm and reports immediately. */
   raise(alarm: SafetyAlarm): SafetyAlarmRecord {
     const alarmId = this.#nextId;
     this.#nextId += 1;
@@ -52,7 +55,7 @@ export class Attachments {
     return record;
   }
 
-  /** 0x9208: what is to be done once it is answered, or null where there is no such alarm. */
+  /** Handles 0x9208. Returns the action to run after the response, or null if no such alarm exists. */
   handleRequest({
     tag,
     alarmNo,
@@ -65,7 +68,7 @@ export class Attachments {
     return () => this.#send(record, alarmNo, { host: serverIp, port: tcpPort });
   }
 
-  /** Ends what is being sent. */
+  /** Stops all uploads. */
   close(): void {
     for (const job of this.#jobs.values()) job.stop();
   }
@@ -75,7 +78,7 @@ export class Attachments {
     alarmNo: string,
     server: { host: string; port: number },
   ): Promise<void> {
-    // Asked again meanwhile: it is on its way.
+    // A repeated request: the upload is already running.
     if (this.#jobs.has(alarmNo)) return;
     const names = buildFileNames(alarm, alarmNo);
     const files = (alarm.files ?? []).map(({ content, type }, index) => {

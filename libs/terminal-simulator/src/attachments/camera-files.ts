@@ -5,7 +5,7 @@ import type { AlarmFile } from './safety-alarms.ts';
 
 const videoSeconds = 5;
 
-/** What the cameras of a terminal have of this moment: a picture, and a film of a few seconds; none where it has no camera. */
+/** Captures a picture and a video of a few seconds from a terminal's cameras; returns no files if it has no camera. */
 export async function captureCameraFiles(terminal: SimulatedTerminal): Promise<AlarmFile[]> {
   const { cameras } = terminal;
   if (!cameras.hasChannel(1)) return [];

@@ -1,26 +1,26 @@
 import type { LocationReport } from '@fleet/jt808';
 import { type AdditionalItem, type AlarmTag, additionalItemDefinitions, createAdditionalItem } from '@fleet/jt808';
 
-/** Sizes of an alarm's tag: Jiangsu, Heilongjiang, Sichuan, Guangdong. */
+/** Tag sizes of alarms: Jiangsu, Heilongjiang, Sichuan, Guangdong. */
 export type TagBytes = 16 | 38 | 39 | 40;
 
-/** A file that a terminal has for an alarm. */
+/** File that belongs to an alarm. */
 export interface AlarmFile {
   content: Buffer;
   /** 0 image, 1 audio, 2 video, 3 text, 4 other. */
   type: 0 | 1 | 2 | 3 | 4;
-  /** Channel in the file's name: 0 to 37 a channel of table 4-29, 64 ADAS, 65 DSM. */
+  /** Channel in the file's name: 0 to 37 for a channel of table 4-29, 64 ADAS, 65 DSM. */
   channel?: number | undefined;
-  /** `jpg`, `mp4` and so on; by the type when absent. */
+  /** `jpg`, `mp4` and so on; derived from the type when absent. */
   extension?: string | undefined;
 }
 
-/** An alarm of active safety (T/JSATL 12-2017 tables 4-15, 4-17, 4-20). */
+/** An active-safety alarm (T/JSATL 12-2017 tables 4-15, 4-17, 4-20). */
 export interface SafetyAlarm {
   kind: 'adas' | 'dsm' | 'bsd';
   /** 1 forward collision, 2 lane departure ... (ADAS); 1 fatigue, 2 phone, 3 smoking ... (DSM); 1 rear, 2 left, 3 right (BSD). */
   type: number;
-  /** 1 or 2; not told by BSD. */
+  /** 1 or 2; BSD does not report it. */
   level?: 1 | 2 | undefined;
   /** 0 none, 1 start, 2 end. */
   flag?: 0 | 1 | 2 | undefined;
@@ -28,7 +28,7 @@ export interface SafetyAlarm {
   tagBytes?: TagBytes | undefined;
 }
 
-/** Id of an alarm's item in 0x0200. */
+/** Ids of the alarms' items in 0x0200. */
 export const alarmItemIds = { adas: 0x64, dsm: 0x65, bsd: 0x67 } as const;
 
 const extensions = ['jpg', 'wav', 'mp4', 'txt', 'bin'] as const;
@@ -39,15 +39,15 @@ const reservedBytes: Readonly<Record<TagBytes, number>> = { 16: 1, 38: 0, 39: 1,
 const accOnBit = 1;
 const fixedBit = 1 << 10;
 
-/** What tells one alarm of a terminal from another. */
+/** Identity of an alarm among those of a terminal. */
 export interface AlarmIdentity {
   alarmId: number;
   terminalId: string;
-  /** Counts alarms of the same second. */
+  /** Counter of the alarms within one second. */
   seq: number;
 }
 
-/** The item of an alarm, and its tag as it goes out. */
+/** Creates the item of an alarm, and its tag as sent. */
 export function createSafetyItem(
   alarm: SafetyAlarm,
   { alarmId, terminalId, seq }: AlarmIdentity,
@@ -92,7 +92,10 @@ export function createSafetyItem(
 
 const twoDigits = (value: number, radix = 10): string => value.toString(radix).padStart(2, '0');
 
-/** Names of an alarm's files, `type_channel_alarm_seq_alarmno.ext`, which depend on the number that the platform has given it. */
+/**
+ * Returns the names of an alarm's files, `type_channel_alarm_seq_alarmno.ext`. They depend on the number assigned by
+ * the platform.
+ */
 export function buildFileNames(alarm: SafetyAlarm, alarmNo: string): string[] {
   const code = `${twoDigits(alarmItemIds[alarm.kind], 16)}${twoDigits(alarm.type, 16)}`;
   return (alarm.files ?? []).map(({ type, channel = defaultChannels[alarm.kind], extension = extensions[type] }, seq) =>

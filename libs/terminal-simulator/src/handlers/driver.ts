@@ -24,7 +24,7 @@ import {
   type Handlers,
 } from './handler-context.ts';
 
-/** 0x0702 of the driver whose card is in. */
+/** Creates the 0x0702 of the driver whose card is inserted. */
 export function createDriverCardMessage(terminal: HandlerContext) {
   const { edition, phone } = terminal.options;
   const common = { driverName: '张伟', issuer: '深圳市交通运输局', certificateNo: `4403${phone.slice(-8)}` };
@@ -34,7 +34,7 @@ export function createDriverCardMessage(terminal: HandlerContext) {
   return createMessage(driverReport, edition === '2019' ? { ...card, idCardNo: '440300199001010011' } : card, edition);
 }
 
-/** Doors: bit 0 of the flags until 2013; item 1 of 2019 in the opposite sense. */
+/** Returns true if the doors are to be locked: bit 0 of the flags until 2013; item 1 of 2019 in the opposite sense. */
 function isDoorLockRequested(body: {
   controlFlags?: number | undefined;
   items?: { id: number; parameter: Buffer }[] | undefined;
@@ -45,13 +45,16 @@ function isDoorLockRequested(body: {
 
 const acceptOnly: Handler = (message) => accept(message);
 
-/** Messages that a terminal only has to take: events, menus, information, phone calls, areas and routes, recorder settings. */
+/**
+ * Messages that a terminal only acknowledges: events, menus, information, phone calls, areas and routes, recorder
+ * settings.
+ */
 const acceptedMessageIds = [
   0x8108, 0x8301, 0x8303, 0x8304, 0x8400, 0x8401, 0x8600, 0x8601, 0x8602, 0x8603, 0x8604, 0x8605, 0x8606, 0x8607,
   0x8701,
 ];
 
-/** Texts, questions, doors, areas, recorder, driver. */
+/** Handlers for texts, questions, doors, areas, recorder and driver. */
 export const driverHandlers: Handlers = {
   ...Object.fromEntries(acceptedMessageIds.map((messageId) => [messageId, acceptOnly])),
   ...defineHandler(textMessage, (_body, message) => accept(message)),

@@ -18,7 +18,7 @@ import type { ResolvedOptions, TerminalMessage } from '../terminal-options.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import type { Vehicle } from '../vehicle.ts';
 
-/** What handlers may do to the terminal they answer for. */
+/** Access of handlers to their terminal. */
 export interface HandlerContext {
   readonly options: ResolvedOptions;
   readonly vehicle: Vehicle;
@@ -27,59 +27,62 @@ export interface HandlerContext {
   readonly uploads: Uploads;
   readonly attachments: Attachments;
   readonly recordings: Recording[];
-  /** Sends a message of the terminal's own. */
+  /** Sends an unsolicited message. */
   send(message: TerminalMessage): void;
   /** Sends frames again, unchanged. */
   resend(frames: readonly OutgoingFrame[]): void;
-  /** Parts of an earlier message, by the serial of its part 1 or, with null, the latest of that id. */
+  /**
+   * Returns parts of an earlier message, by the serial of its part 1 or, with a message id, of the latest message of
+   * that id.
+   */
   findSentParts(
     first: { serial: number } | { messageId: number },
     partNumbers: readonly number[],
   ): readonly OutgoingFrame[];
-  /** Drops the connection and comes back after a while, to another server if one is named. */
+  /** Drops the connection and reconnects after a downtime, to another server if one is given. */
   dropAndReconnect(options: {
     downtimeMs: number;
     clearRegistration?: boolean;
     server?: { host: string; port: number };
   }): void;
-  /** 0x8202: reports at another interval for a while; 0 ends that. */
+  /** Handles 0x8202: reports at another interval for a limited time; interval 0 ends tracking. */
   startTemporaryTracking(intervalMs: number, durationMs: number): void;
-  /** Applies parameters that the terminal itself obeys. */
+  /** Applies the parameters that affect the terminal itself. */
   applyParameters(): void;
-  /** Next id of a picture or sound on the terminal. */
+  /** Returns the next id of a picture or audio file on the terminal. */
   nextMultimediaId(): number;
 }
 
-/** What a good terminal does about a message: what it sends, and what it does once that is on its way. */
+/** Reaction of a conforming terminal to a message: the responses, and the action after they were sent. */
 export interface HandlerResult {
   responses: readonly TerminalMessage[];
   afterSend?: () => void | Promise<void>;
 }
 
-/** How one message id is handled. Throwing BodyError gives result 2. */
+/** Handler of one message id. A thrown BodyError is answered with result 2. */
 export type Handler = (message: PlatformMessage, terminal: HandlerContext) => HandlerResult;
 
 /** Handlers by message id. */
 export type Handlers = Readonly<Record<number, Handler>>;
 
-/** 0x0001 for a message. */
+/** Creates the 0x0001 for a message. */
 export function createGeneralResponse(message: PlatformMessage, result: number): TerminalMessage {
   const body = { replySerial: message.serial, replyId: message.messageId, result };
   return { messageId: 0x0001, body: encodeBody(terminalGeneralResponse, body) };
 }
 
-/** Handling that is a 0x0001 with success, followed by an action. */
+/** Responds with 0x0001 and success, then runs an action. */
 export function accept(message: PlatformMessage, after?: () => void | Promise<void>): HandlerResult {
   const responses = [createGeneralResponse(message, ReplyResult.success)];
   return after === undefined ? { responses } : { responses, afterSend: after };
 }
 
-/** Handling that is a 0x0001 with another result. */
+/** Responds with 0x0001 and another result. */
 export function refuse(message: PlatformMessage, result: number = ReplyResult.failure): HandlerResult {
   return { responses: [createGeneralResponse(message, result)] };
 }
 
-/** A message of the terminal from its definition. */
+/** Creates a message of the terminal from its definition. */
 export function createMessage<D extends MessageDefinition>(
   definition: D,
   body: BodyOf<D>,
@@ -88,7 +91,7 @@ export function createMessage<D extends MessageDefinition>(
   return { messageId: definition.id, body: encodeBody(definition, body, edition) };
 }
 
-/** Handler of one message definition, given its decoded body. */
+/** Creates the handler of one message definition, which receives the decoded body. */
 export function defineHandler<D extends MessageDefinition>(
   definition: D,
   handler: (body: BodyOf<D>, message: PlatformMessage, terminal: HandlerContext) => HandlerResult,
@@ -99,7 +102,7 @@ export function defineHandler<D extends MessageDefinition>(
   };
 }
 
-/** Text of a time on the camera's clock; what is no date counts as "none". */
+/** Returns a time on the camera's clock as text; an invalid date counts as "none". */
 export function toTimeText(time: CameraTime): string | null {
   return typeof time === 'string' ? time : null;
 }

@@ -16,7 +16,8 @@ const allHandlers: Handlers = {
 };
 
 /**
- * What a good terminal does about a message: result 3 for what its edition does not have, result 2 for a body that it cannot read.
+ * Handles a message as a conforming terminal: result 3 for a message that its edition lacks, result 2 for an unreadable
+ * body.
  */
 export function handleMessage(message: PlatformMessage, terminal: HandlerContext): HandlerResult {
   const handler = allHandlers[message.messageId];

@@ -17,7 +17,7 @@ import { accept, createMessage, defineHandler, type HandlerContext, type Handler
 const channelNotSupported = 2;
 const maxPictures = 10;
 
-/** Whole 0x0801 of a picture that the channel's camera takes now. */
+/** Creates the whole 0x0801 of a picture taken now by the channel's camera. */
 async function createPictureMessage(
   terminal: HandlerContext,
   channel: number,
@@ -32,7 +32,7 @@ async function createPictureMessage(
   return createMessage(multimediaData, body, edition);
 }
 
-/** Takes pictures and sends them, as 0x8801 or an alarm asks. */
+/** Takes pictures and sends them, as requested by 0x8801 or an alarm. */
 export async function sendPictures(
   terminal: HandlerContext,
   channel: number,
@@ -49,7 +49,7 @@ function createShootResponse(serial: number, result: number, ids: number[] | und
   return createMessage(cameraShootResponse, body, edition);
 }
 
-/** Pictures and retransmission of parts. */
+/** Handlers for pictures and the retransmission of parts. */
 export const pictureHandlers: Handlers = {
   ...defineHandler(cameraShoot, (body, message, terminal) => {
     const { channel, command } = body;

@@ -16,7 +16,7 @@ import {
 } from '@fleet/jt808';
 import { accept, createMessage, defineHandler, type HandlerContext, type Handlers, refuse } from './handler-context.ts';
 
-/** How long "power off" and "stop communication" last here: a simulated driver switches it on again. */
+/** Duration of "power off" and "stop communication": then a simulated driver switches the terminal on again. */
 const poweredOffMs = 60_000;
 
 const commandsNotIn2019: ReadonlySet<number> = new Set([
@@ -26,7 +26,10 @@ const commandsNotIn2019: ReadonlySet<number> = new Set([
   Command.stopAllCommunication,
 ]);
 
-/** Command 2: `control; auth code; APN; user; password; address; TCP port; …`; control 1 means back to the own server. */
+/**
+ * Runs command 2: `control; auth code; APN; user; password; address; TCP port; …`. Control 1 means back to its original
+ * server.
+ */
 function connectToServer(terminal: HandlerContext, parameters: string): void {
   const fields = parameters.split(';');
   const [control, address, port] = [fields[0], fields[5] ?? '', Number(fields[6])];
@@ -50,7 +53,7 @@ function runControlCommand(terminal: HandlerContext, command: number, parameters
   else terminal.dropAndReconnect({ downtimeMs: poweredOffMs });
 }
 
-/** Parameters, control, attributes and location. */
+/** Handlers for parameters, control, attributes and location. */
 export const settingsHandlers: Handlers = {
   ...defineHandler(setParameters, (body, message, terminal) => {
     terminal.parameters.set(body.params);

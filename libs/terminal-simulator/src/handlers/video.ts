@@ -34,7 +34,7 @@ import {
 
 const playbackModes: readonly PlaybackMode[] = ['normal', 'fastForward', 'keyFrameRewind', 'keyFrames', 'singleFrame'];
 
-/** Speeds 1 to 5 of JT/T 1078-2016 tables 24 and 25 are 1 to 16 times. */
+/** Converts speeds 1 to 5 of JT/T 1078-2016 tables 24 and 25 to factors of 1 to 16. */
 const toSpeedFactor = (speed: number): number => (speed >= 1 && speed <= 5 ? 2 ** (speed - 1) : 1);
 
 const toMediaTarget = (body: { serverIp: string; tcpPort: number; udpPort: number }): MediaTarget => ({
@@ -43,7 +43,7 @@ const toMediaTarget = (body: { serverIp: string; tcpPort: number; udpPort: numbe
   udpPort: body.udpPort,
 });
 
-/** Fields that 0x9205, 0x9201 and 0x9206 share, as a query of the disk. */
+/** Converts the common fields of 0x9205, 0x9201 and 0x9206 to a query of the disk. */
 function toRecordingQuery(body: {
   channel: number;
   startTime: Parameters<typeof toTimeText>[0];
@@ -54,7 +54,7 @@ function toRecordingQuery(body: {
   storageType: number;
 }): RecordingQuery {
   const { channel, alarmFlags = 0n, streamType, storageType } = body;
-  // Asked for sound and picture, a terminal also takes recordings that have no sound.
+  // A request for audio and video also matches recordings without audio.
   const mediaType = body.mediaType === 0 ? 3 : body.mediaType;
   const window = { startTime: toTimeText(body.startTime), endTime: toTimeText(body.endTime) };
   return { channel, alarmFlags, mediaType, streamType, storageType, ...window };
@@ -65,10 +65,10 @@ function createListMessage(terminal: HandlerContext, message: PlatformMessage, r
   return createMessage(resourceList, { replySerial: message.serial, items }, terminal.options.edition);
 }
 
-/** Where the total stands in 0x1205, behind the reply serial. */
+/** Offset of the total in 0x1205, after the reply serial. */
 const totalOffset = 2;
 
-/** 0x1205 in as many messages, with as wrong a total, as the options say. */
+/** Creates 0x1205 in the number of messages, and with the total, that the options specify. */
 function createListMessages(
   terminal: HandlerContext,
   message: PlatformMessage,
@@ -86,9 +86,9 @@ function createListMessages(
 
 const acceptOnly: Handler = (message) => accept(message);
 
-/** JT/T 1078 signalling. */
+/** Handlers for JT/T 1078 signalling. */
 export const videoHandlers: Handlers = {
-  // PTZ: the simulated cameras have no motor, but take the command as real fixed ones do.
+  // PTZ: the simulated cameras have no motor, but accept the command as real fixed cameras do.
   ...Object.fromEntries([0x9301, 0x9302, 0x9303, 0x9304, 0x9305, 0x9306].map((messageId) => [messageId, acceptOnly])),
   ...defineHandler(queryAvAttributes, (_body, _message, terminal) => {
     const { camera, channels, edition } = terminal.options;
@@ -137,7 +137,7 @@ export const videoHandlers: Handlers = {
     const { playbackResponse = 'list', zoneMinutes } = terminal.options;
     const mode = playbackModes[body.playbackMode] ?? 'normal';
     const query = toRecordingQuery(body);
-    // A single picture is asked for by its instant alone.
+    // A request for a single picture states only its time.
     if (mode === 'singleFrame') query.endTime = null;
     const segments = selectSegments(terminal.recordings, query, zoneMinutes);
     const list = createListMessage(

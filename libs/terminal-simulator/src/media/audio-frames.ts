@@ -1,14 +1,14 @@
 import { AdpcmEncoder, addHisiliconHeader, PayloadType } from '@fleet/jt1078';
 import type { AudioCodec, ClipSpec } from './clip-spec.ts';
 
-/** How a codec is made and cut. Frames of 40 ms are what the field's G.726 and ADPCM terminals send. */
+/** Encoding and framing of a codec. G.726 and ADPCM terminals in the field send frames of 40 ms. */
 export interface AudioFormat {
   payloadType: number;
   sampleRate: number;
   channels: number;
   /** ffmpeg output arguments. */
   output: readonly string[];
-  /** Bytes of one frame as ffmpeg gives it; null when frames say their own length (ADTS). */
+  /** Bytes of one frame as ffmpeg outputs it; null if frames state their own length (ADTS). */
   frameBytes: number | null;
   frameMs: number;
 }
@@ -54,7 +54,7 @@ const audioFormats: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioFormat>> =
     frameBytes: null,
     frameMs: 128,
   },
-  // What some cameras send: no ADTS, so that rate and channels stand in 0x1003 alone.
+  // Some cameras send AAC without ADTS, so that only 0x1003 states rate and channels.
   'aac-raw': {
     payloadType: PayloadType.AAC,
     sampleRate: 44_100,
@@ -65,26 +65,26 @@ const audioFormats: Readonly<Record<Exclude<AudioCodec, 'none'>, AudioFormat>> =
   },
 };
 
-/** Form of a codec, or null for a camera without microphone. */
+/** Returns the format of a codec, or null for a camera without a microphone. */
 export function getAudioFormat(codec: AudioCodec): AudioFormat | null {
   return codec === 'none' ? null : audioFormats[codec];
 }
 
-/** ffmpeg input for a clip's sound: a tone with a beep every second, so that drift can be heard. */
+/** Returns the ffmpeg input for a clip's audio: a tone with a beep every second, so that drift is audible. */
 export function audioInputArguments(spec: ClipSpec, format: AudioFormat): string[] {
   const source = `sine=frequency=${spec.toneHz}:beep_factor=3:sample_rate=${format.sampleRate}:duration=${spec.seconds}`;
   return ['-f', 'lavfi', '-i', source];
 }
 
-/** ffmpeg output arguments for a clip's sound. */
+/** Returns the ffmpeg output arguments for a clip's audio. */
 export function audioOutputArguments(format: AudioFormat): string[] {
   return ['-ac', String(format.channels), '-ar', String(format.sampleRate), ...format.output];
 }
 
-/** ADTS without a checksum. */
+/** Size of an ADTS header without a checksum. */
 const adtsHeaderBytes = 7;
 
-/** ADTS frames, header included: what PT 19 carries. */
+/** Splits a stream into ADTS frames, headers included, as carried by PT 19. */
 export function splitAdts(stream: Buffer): Buffer[] {
   const frames: Buffer[] = [];
   let at = 0;
@@ -108,7 +108,7 @@ function readSamples(bytes: Buffer): Int16Array {
   return Int16Array.from({ length: bytes.length >> 1 }, (_unused, index) => bytes.readInt16LE(index * 2));
 }
 
-/** Cuts ffmpeg's output into the frames that go into JT/T 1078 packets. */
+/** Splits ffmpeg's output into the frames of JT/T 1078 packets. */
 export function splitAudioFrames(raw: Buffer, spec: ClipSpec, format: AudioFormat): Buffer[] {
   const rawFrames = format.frameBytes === null ? splitAdts(raw) : splitFixed(raw, format.frameBytes);
   if (spec.audio === 'adpcm') {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Video codecs that a simulated camera can send. */
+/** Video codecs of a simulated camera. */
 export type VideoCodec = 'h264' | 'h265';
 
-/** Audio codecs that a simulated camera can send; `adpcm` is IMA ADPCM (PT 26), `aac-raw` is AAC without ADTS, 44.1 kHz stereo. */
+/** Audio codecs of a simulated camera. `adpcm` is IMA ADPCM (PT 26); `aac-raw` is AAC without ADTS, 44.1 kHz stereo. */
 export type AudioCodec = 'g711a' | 'g711u' | 'g726' | 'adpcm' | 'aac' | 'aac-raw' | 'none';
 
-/** What a camera sees: a short moving picture with a number drawn into it, and a tone. It is sent in a loop. */
+/** Content of a camera: a short moving picture with a number drawn into it, and a tone. It is sent in a loop. */
 export interface ClipSpec {
   codec: VideoCodec;
   width: number;
@@ -17,15 +17,15 @@ export interface ClipSpec {
   seconds: number;
   bitrateKbps: number;
   audio: AudioCodec;
-  /** Pitch of the tone, so that channels can be told apart by ear. */
+  /** Pitch of the tone, which distinguishes channels by ear. */
   toneHz: number;
-  /** Puts the 4-byte Hisilicon header before each audio frame; ADPCM always has it. */
+  /** Adds the 4-byte Hisilicon header before each audio frame; ADPCM always has it. */
   hisiliconHeader: boolean;
   /** Digits and dashes drawn into the picture: the vehicle's number. */
   stamp: string;
 }
 
-/** A small H.264 clip with G.711A sound: what most cameras send. */
+/** Small H.264 clip with G.711A audio, as most cameras send. */
 export const defaultClipSpec: ClipSpec = {
   codec: 'h264',
   width: 640,
@@ -40,22 +40,24 @@ export const defaultClipSpec: ClipSpec = {
   stamp: '',
 };
 
-/** Changes whenever the way clips are made changes, so that old cache files are not taken. */
+/**
+ * Version of the clip encoding; increase it with every change of the encoding, so that old cache files are not used.
+ */
 const recipeVersion = 4;
 
-/** Name of a clip's files in the cache. */
+/** Returns the name of a clip's files in the cache. */
 export function clipKey(spec: ClipSpec): string {
   const text = JSON.stringify([recipeVersion, ...Object.entries(spec).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }
 
-/** Fills in defaults and refuses what no encoder takes. */
+/** Applies defaults and rejects values that no encoder accepts. */
 export function resolveClipSpec(partial: Partial<ClipSpec>): ClipSpec {
   const spec = { ...defaultClipSpec, ...partial };
   if (!Number.isInteger(spec.fps) || spec.fps < 1 || spec.fps > 60) throw new RangeError('clip fps must be 1 to 60');
   if (!Number.isInteger(spec.gop) || spec.gop < 1) throw new RangeError('clip gop must be at least 1');
   if (spec.width % 2 !== 0 || spec.height % 2 !== 0) throw new RangeError('clip width and height must be even');
   if (!(spec.seconds > 0 && spec.seconds <= 600)) throw new RangeError('clip seconds must be above 0 and at most 600');
-  if (!/^[0-9 -]*$/.test(spec.stamp)) throw new RangeError('clip stamp may have digits, spaces and dashes only');
+  if (!/^[0-9 -]*$/.test(spec.stamp)) throw new RangeError('clip stamp may contain only digits, spaces and dashes');
   return spec;
 }

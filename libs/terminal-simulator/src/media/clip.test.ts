@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(options.cacheDir, { recursive: true }));
 
-describe('makeClip', () => {
-  it.each<VideoCodec>(['h264', 'h265'])('makes %s access units that decode to one picture each', async (codec) => {
+describe('createClip', () => {
+  it.each<VideoCodec>(['h264', 'h265'])('creates %s access units that decode to one picture each', async (codec) => {
     const clip = await createClip({ ...small, codec, stamp: '0138-1' }, options);
     expect(clip.videoFrames).toHaveLength(10);
     expect(clip.videoFrames.flatMap((frame) => (frame.isKeyFrame ? [frame.index] : []))).toEqual([0, 5]);
@@ -34,7 +34,7 @@ describe('makeClip', () => {
     expect(await decodedFrameHashes(joined, { format: codec === 'h264' ? 'h264' : 'hevc' })).toEqual(hashes);
   });
 
-  it('has parameter sets in every key frame, no delimiters and no B slices', async () => {
+  it('creates parameter sets in every key frame, no delimiters and no B slices', async () => {
     const clip = await createClip({ ...small, stamp: '0138-1' }, options);
     const types = clip.videoFrames.map((frame) => splitNalUnits(frame.data).map((unit) => nalType(unit, 'h264')));
     expect(types[5]).toEqual(expect.arrayContaining([7, 8, 5]));
@@ -42,13 +42,13 @@ describe('makeClip', () => {
     expect(types.flat()).not.toContain(9);
   });
 
-  it('takes a clip from the cache the second time, and shares it in the process', async () => {
+  it('reads a clip from the cache the second time, and shares it within the process', async () => {
     const messages: string[] = [];
     const spec = { ...small, stamp: '77' };
     const progressMessages = { ...options, onProgress: (message: string) => messages.push(message) };
     const [first, second] = await Promise.all([createClip(spec, progressMessages), createClip(spec, progressMessages)]);
     expect(first).toBe(second);
-    expect(messages).toEqual(['making clip 160x120 h264 77']);
+    expect(messages).toEqual(['creating clip 160x120 h264 77']);
     expect((await readdir(options.cacheDir)).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
@@ -61,19 +61,19 @@ describe('makeClip', () => {
     expect(one[0]).not.toBe(two[0]);
   });
 
-  it('says what is wrong when ffmpeg is not there', async () => {
+  it('throws an error that asks for ffmpeg when it is not installed', async () => {
     const missing = { ...options, ffmpegPath: '/nonexistent/ffmpeg' };
     await expect(createClip({ ...small, stamp: '99' }, missing)).rejects.toThrow(/install ffmpeg/);
   });
 });
 
-describe('sound', () => {
+describe('audio of a clip', () => {
   it.each<[AudioCodec, number, number]>([
     ['g711a', 25, 320],
     ['g711u', 25, 320],
     ['g726', 25, 160],
     ['adpcm', 25, 168],
-  ])('%s comes in %i frames a second of %i bytes', async (audio, count, bytes) => {
+  ])('%s has %i frames per second of %i bytes', async (audio, count, bytes) => {
     const clip = await createClip({ ...small, audio }, options);
     expect(clip.audioFrames).toHaveLength(count);
     expect(new Set(clip.audioFrames.map((frame) => frame.data.length))).toEqual(new Set([bytes]));
@@ -88,18 +88,18 @@ describe('sound', () => {
     expect(loudest).toBeGreaterThan(1000);
   });
 
-  it('G.711 gets the header when asked for', async () => {
+  it('G.711 has the header if requested', async () => {
     const clip = await createClip({ ...small, audio: 'g711a', hisiliconHeader: true }, options);
     expect(clip.audioFrames[0]?.data.subarray(0, 4)).toEqual(Buffer.from([0, 1, 160, 0]));
   });
 
-  it('AAC is cut into ADTS frames', async () => {
+  it('AAC is split into ADTS frames', async () => {
     const clip = await createClip({ ...small, audio: 'aac' }, options);
     expect(clip.audioFrames.length).toBeGreaterThanOrEqual(8);
     for (const { data } of clip.audioFrames) expect(splitAdts(data)).toEqual([data]);
   });
 
-  it('can be left out', async () => {
+  it('is empty for the codec none', async () => {
     const clip = await createClip({ ...small, audio: 'none' }, options);
     expect(clip.audioFrames).toEqual([]);
     expect(clip.audioPayloadType).toBeNull();
@@ -107,7 +107,7 @@ describe('sound', () => {
 });
 
 describe('splitDelimitedStream', () => {
-  it('takes start codes of three and four bytes, and several slices of one picture', () => {
+  it('accepts start codes of three and four bytes, and several slices of one picture', () => {
     const aud = '0000000109f0';
     const stream = Buffer.from(
       `${aud}0000000167aa0000000168bb00000165c1c200000165c3c4${aud}0000000141d1${aud}0000000141e1`,
@@ -120,14 +120,14 @@ describe('splitDelimitedStream', () => {
   });
 });
 
-describe('clipSpec', () => {
-  it('refuses what cannot be encoded', () => {
+describe('clip specification', () => {
+  it('rejects values that cannot be encoded', () => {
     expect(() => resolveClipSpec({ width: 161 })).toThrow(/even/);
     expect(() => resolveClipSpec({ fps: 0 })).toThrow(/fps/);
     expect(() => resolveClipSpec({ stamp: "1':drawbox" })).toThrow(/stamp/);
   });
 
-  it('names a clip by what it shows, whatever the order of its settings', () => {
+  it('has a key that depends on the content, not on the order of the settings', () => {
     const { width, ...rest } = resolveClipSpec({});
     expect(clipKey({ ...rest, width })).toBe(clipKey(resolveClipSpec({})));
     expect(clipKey(resolveClipSpec({ stamp: '1' }))).not.toBe(clipKey(resolveClipSpec({})));

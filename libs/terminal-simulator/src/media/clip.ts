@@ -14,7 +14,7 @@ import { splitDelimitedStream } from './elementary-stream.ts';
 import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 import { createNumberFilters } from './number-overlay.ts';
 
-/** One frame of a clip; `sha256` identifies its bytes wherever they are found again. */
+/** One frame of a clip; `sha256` identifies its bytes in received streams. */
 export interface ClipFrame {
   index: number;
   data: Buffer;
@@ -22,39 +22,39 @@ export interface ClipFrame {
   sha256: string;
 }
 
-/** A clip in memory, cut into frames. Shared by all cameras that show it. */
+/** A clip in memory, split into frames. All cameras with the same content share it. */
 export interface Clip {
   spec: ClipSpec;
   key: string;
-  /** Elementary stream as ffmpeg wrote it, for decoding the clip itself. */
+  /** Elementary stream as written by ffmpeg, for decoding the clip itself. */
   videoFile: string;
   audioFile: string | null;
   videoPayloadType: number;
   audioPayloadType: number | null;
   videoFrames: readonly ClipFrame[];
   audioFrames: readonly ClipFrame[];
-  /** Time of one audio frame. */
+  /** Duration of one audio frame. */
   audioFrameMs: number;
 }
 
-/** Where clips are kept and how they are made. */
+/** Options for creating and caching clips. */
 export interface ClipOptions {
-  /** Directory for made clips; an ignored one. */
+  /** Cache directory; must be ignored by git. */
   cacheDir: string;
   ffmpegPath?: string | undefined;
-  /** Told when a clip has to be made, which takes about a second; not when it comes from the cache. */
+  /** Called when a clip has to be created, which takes about a second; not called for a cached clip. */
   onProgress?: ((message: string) => void) | undefined;
 }
 
 const defaultCachePath = path.join('.cache', 'clips');
 
-/** Directory that clips are cached in unless another is given. */
+/** Returns the default cache directory of clips. */
 export const getDefaultCacheDir = (): string => path.resolve(defaultCachePath);
 
 function videoArguments(spec: ClipSpec): string[] {
   const { gop, bitrateKbps } = spec;
   const rate = ['-b:v', `${bitrateKbps}k`, '-maxrate', `${bitrateKbps}k`, '-bufsize', `${bitrateKbps}k`];
-  // Baseline without B frames and one thread: what cameras send, and the same bytes on every run.
+  // Baseline without B frames and with one thread: as cameras send it, and identical bytes on every run.
   const common = ['-preset', 'ultrafast', '-threads', '1', '-bf', '0', '-g', `${gop}`, ...rate];
   if (spec.codec === 'h264') {
     const keyFrames = ['-keyint_min', `${gop}`, '-sc_threshold', '0', '-x264-params', 'aud=1'];
@@ -64,7 +64,7 @@ function videoArguments(spec: ClipSpec): string[] {
   return ['-c:v', 'libx265', ...common, '-x265-params', params, '-f', 'hevc'];
 }
 
-/** Picture and sound are made by one ffmpeg: starting it takes as long as encoding. */
+/** One ffmpeg process creates video and audio, since starting it takes as long as encoding. */
 function ffmpegArguments(spec: ClipSpec, format: AudioFormat | null, videoFile: string, audioFile: string): string[] {
   const picture = `testsrc2=size=${spec.width}x${spec.height}:rate=${spec.fps}:duration=${spec.seconds}`;
   const filters = [...createNumberFilters(spec.stamp, spec.width), 'format=yuv420p'].join(',');
@@ -76,7 +76,10 @@ function ffmpegArguments(spec: ClipSpec, format: AudioFormat | null, videoFile: 
 
 const readIfExists = (file: string): Promise<Buffer | null> => readFile(file).catch(() => null);
 
-/** The two files of a clip, made first where they are not there. Several processes may do so at once: the last rename wins. */
+/**
+ * Returns the two files of a clip; creates them if they do not exist. Several processes may do so concurrently: the
+ * last rename wins.
+ */
 async function ensureClipFiles(spec: ClipSpec, key: string, format: AudioFormat | null, options: ClipOptions) {
   await mkdir(options.cacheDir, { recursive: true });
   const videoFile = path.join(options.cacheDir, `${key}.${spec.codec}`);
@@ -87,7 +90,7 @@ async function ensureClipFiles(spec: ClipSpec, key: string, format: AudioFormat 
   ];
   if (cachedVideo !== null && cachedAudio !== null)
     return { videoFile, audioFile, video: cachedVideo, audio: cachedAudio };
-  options.onProgress?.(`making clip ${spec.width}x${spec.height} ${spec.codec} ${spec.stamp}`.trim());
+  options.onProgress?.(`creating clip ${spec.width}x${spec.height} ${spec.codec} ${spec.stamp}`.trim());
   const suffix = `.${randomUUID()}.part`;
   try {
     const args = ffmpegArguments(spec, format, videoFile + suffix, audioFile + suffix);
@@ -130,7 +133,7 @@ async function buildClip(spec: ClipSpec, key: string, options: ClipOptions): Pro
 
 const clipCache = new Map<string, Promise<Clip>>();
 
-/** Makes a clip with ffmpeg, or takes it from the cache. The same clip is one object for all who ask in this process. */
+/** Creates a clip with ffmpeg, or reads it from the cache. All callers in this process share one object per clip. */
 export function createClip(partial: Partial<ClipSpec>, options: ClipOptions): Promise<Clip> {
   const spec = resolveClipSpec(partial);
   const key = clipKey(spec);

@@ -1,12 +1,12 @@
 import type { VideoCodec } from './clip-spec.ts';
 
-/** One picture with its parameter sets, Annex B: what one JT/T 1078 video frame carries. */
+/** One picture with its parameter sets in Annex B format: the content of one JT/T 1078 video frame. */
 export interface AccessUnit {
   data: Buffer;
   isKeyFrame: boolean;
 }
 
-/** NAL units of an Annex B stream, each with its start code. */
+/** Splits an Annex B stream into NAL units, each with its start code. */
 export function splitNalUnits(stream: Buffer): Buffer[] {
   const starts: number[] = [];
   let at = stream.indexOf('000001', 0, 'hex');
@@ -17,7 +17,7 @@ export function splitNalUnits(stream: Buffer): Buffer[] {
   return starts.map((start, index) => stream.subarray(start, starts[index + 1] ?? stream.length));
 }
 
-/** NAL unit type of a unit that still has its start code. */
+/** Returns the NAL unit type of a unit with its start code. */
 export function nalType(unit: Buffer, codec: VideoCodec): number {
   const header = unit[unit[2] === 1 ? 3 : 4] ?? 0;
   return codec === 'h264' ? header & 0x1f : (header >> 1) & 0x3f;
@@ -29,8 +29,8 @@ const isRandomAccess = (type: number, codec: VideoCodec): boolean =>
   codec === 'h264' ? type === 5 : type >= 16 && type <= 21;
 
 /**
- * Cuts a stream in which the encoder has put an access unit delimiter before every picture. The delimiters themselves are left
- * out, as cameras send none. Deliberately independent of the platform's own parser, which it helps to test.
+ * Splits a stream in which the encoder has placed an access unit delimiter before every picture. Omits the delimiters,
+ * since cameras send none. Deliberately independent of the platform's own parser, which it helps to test.
  */
 export function splitDelimitedStream(stream: Buffer, codec: VideoCodec): AccessUnit[] {
   const units: AccessUnit[] = [];

@@ -1,22 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** ffmpeg could not be started or failed; the message ends with what it said. */
+/** ffmpeg could not be started or failed; the message ends with its error output. */
 export class FfmpegError extends Error {
   override readonly name = 'FfmpegError';
 }
 
-/** Where ffmpeg is: the given path, else FFMPEG_PATH, else the PATH. */
+/** Returns the path of ffmpeg: the given path, else FFMPEG_PATH, else the PATH. */
 export function getFfmpegPath(configuredPath?: string): string {
   return configuredPath ?? (process.env['FFMPEG_PATH'] || 'ffmpeg');
 }
 
 const runningProcesses = new Set<ChildProcess>();
-// Nobody else would end them when this process is stopped in the middle.
+// Kill running ffmpeg processes when this process exits, since nothing else would end them.
 process.on('exit', () => {
   for (const child of runningProcesses) child.kill('SIGKILL');
 });
 
-/** Runs ffmpeg to its end and gives its standard output. */
+/** Runs ffmpeg until it exits and returns its standard output. */
 export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const child = spawn(path, ['-hide_banner', '-nostdin', '-v', 'error', ...args], {
@@ -38,7 +38,7 @@ export function runFfmpeg(path: string, args: readonly string[]): Promise<Buffer
     child.on('close', (code, signal) => {
       runningProcesses.delete(child);
       if (code === 0) resolve(Buffer.concat(output));
-      else reject(new FfmpegError(`ffmpeg ended with ${code ?? signal}: ${errorOutput.trim()}`));
+      else reject(new FfmpegError(`ffmpeg exited with ${code ?? signal}: ${errorOutput.trim()}`));
     });
   });
 }

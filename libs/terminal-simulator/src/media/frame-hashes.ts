@@ -1,7 +1,7 @@
 import type { Clip } from './clip.ts';
 import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 
-/** MD5 of each decoded picture, from the output of ffmpeg's framemd5 muxer. */
+/** Returns the MD5 of each decoded picture from the output of ffmpeg's framemd5 muxer. */
 export function parseFrameMd5(text: string): string[] {
   return text
     .split('\n')
@@ -10,8 +10,8 @@ export function parseFrameMd5(text: string): string[] {
 }
 
 /**
- * MD5 of each picture that a file (elementary stream, FLV ...) decodes to: compare with those of the clip to see that what a viewer
- * got is what the camera encoded.
+ * Returns the MD5 of each picture that a file (elementary stream, FLV ...) decodes to. Compare with those of the clip
+ * to verify that a viewer received the pictures that the camera encoded.
  */
 export async function decodedFrameHashes(
   file: string,
@@ -22,7 +22,7 @@ export async function decodedFrameHashes(
   return parseFrameMd5((await runFfmpeg(getFfmpegPath(options.ffmpegPath), args)).toString());
 }
 
-/** The same for a clip: entry i belongs to `clip.videoFrames[i]`. */
+/** Returns the MD5 of each picture of a clip: entry i belongs to `clip.videoFrames[i]`. */
 export function clipFrameHashes(clip: Clip, options: { ffmpegPath?: string } = {}): Promise<string[]> {
   return decodedFrameHashes(clip.videoFile, { ...options, format: clip.spec.codec === 'h264' ? 'h264' : 'hevc' });
 }

@@ -3,14 +3,16 @@ import type { Clip, ClipFrame } from './clip.ts';
 import type { MediaLink } from './media-link.ts';
 import { createSentFrame, pushBounded, type StreamRecord } from './stream-record.ts';
 
-/** Who sends: what stands in every packet's header. */
+/** Identity of the sending camera, as in every packet's header. */
 export interface CameraAddress {
   sim: string;
   simBytes: SimBytes;
   channel: number;
 }
 
-/** Puts clip frames into JT/T 1078 packets on one connection; audio and video share one sequence, as on real terminals. */
+/**
+ * Sends clip frames as JT/T 1078 packets on one connection; audio and video share one sequence, as on real terminals.
+ */
 export class FrameSender {
   readonly #link: MediaLink;
   readonly #camera: CameraAddress;
@@ -44,7 +46,7 @@ export class FrameSender {
     this.#send(frame.data, { payloadType: clip.videoPayloadType, dataType, timestamp: timestampMs, ...intervals });
   }
 
-  /** Sends one frame of sound. */
+  /** Sends one audio frame. */
   sendAudio(clip: Clip, frame: ClipFrame, timestampMs: number): void {
     if (clip.audioPayloadType === null) return;
     pushBounded(

@@ -4,10 +4,10 @@ import { FrameSender } from './frame-sender.ts';
 import type { MediaLink } from './media-link.ts';
 import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
 
-/** Live stream numbering of 0x9101: 0 main, 1 sub. */
+/** Clips of the live streams of 0x9101: 0 main, 1 sub. */
 export type LiveClips = Readonly<Record<'main' | 'sub', Clip>>;
 
-/** Settings of one live stream. */
+/** Options of one live stream. */
 export interface LiveStreamOptions extends MediaStreamOptions {
   clips: LiveClips;
   stream: 'main' | 'sub';
@@ -15,10 +15,10 @@ export interface LiveStreamOptions extends MediaStreamOptions {
   hasAudio: boolean;
 }
 
-/** A camera that has this much unsent drops pictures until the next key frame. */
+/** Unsent bytes above which a camera drops pictures until the next key frame. */
 const maxQueuedBytes = 1 << 20;
 
-/** Answer to 0x9101: sends a clip in a loop, in real time, until told to stop. */
+/** Live stream of 0x9101: sends a clip in a loop, in real time, until it is stopped. */
 export class LiveStream extends MediaStream {
   readonly #cursor: ClipCursor;
   readonly #clips: LiveClips;
@@ -39,14 +39,14 @@ export class LiveStream extends MediaStream {
     this.#epochMs = Date.now() - performance.now();
   }
 
-  /** 0x9102 control 0: stops both, sound only or picture only; the connection closes when nothing is left. */
+  /** Handles 0x9102 control 0: stops both, audio only or video only; closes the connection if nothing remains. */
   stopPart(part: 'all' | 'audio' | 'video'): void {
     if (part !== 'video') this.#hasAudio = false;
     if (part !== 'audio') this.#hasVideo = false;
     if (!this.#hasAudio && !this.#hasVideo) this.close('stopped');
   }
 
-  /** 0x9102 control 1: goes on with the other stream from its next key frame. */
+  /** Handles 0x9102 control 1: continues with the other stream from its next key frame. */
   switchStream(stream: 'main' | 'sub'): void {
     this.#cursor.switchTo(this.#clips[stream]);
   }
@@ -63,12 +63,12 @@ export class LiveStream extends MediaStream {
     this.#cursor.skipToKeyFrame();
   }
 
-  /** Sends all that is due. */
+  /** Sends all due frames. */
   protected override tick(link: MediaLink): void {
     const now = performance.now();
     const sender = this.#sender;
     if (sender === null) return;
-    // After a stall (machine asleep) the clock jumps instead of sending all at once what was missed.
+    // After a stall (suspended machine) the clock jumps, instead of sending all missed frames in one burst.
     if (now - this.#nextVideoMs > 2000) this.resumeClock();
     while (this.#nextVideoMs <= now || this.#nextAudioMs <= now) {
       if (this.#nextVideoMs <= this.#nextAudioMs) this.#sendVideo(sender, link);

@@ -1,7 +1,7 @@
 import dgram from 'node:dgram';
 import net from 'node:net';
 
-/** Where a stream goes; TCP is taken when both ports are given, as terminals do. */
+/** Destination of a stream. TCP is used if both ports are given, as terminals do. */
 export interface MediaTarget {
   host: string;
   tcpPort: number;
@@ -11,19 +11,19 @@ export interface MediaTarget {
 /** Connection on which a camera sends its packets. */
 export interface MediaLink {
   readonly protocol: 'tcp' | 'udp';
-  /** Bytes that the network has not taken yet. */
+  /** Bytes not yet accepted by the network. */
   readonly queuedBytes: number;
   send(packets: readonly Buffer[]): void;
-  /** Calls back once when the queue has emptied; at once when it is empty. */
+  /** Calls back once when the queue has drained; immediately if it is empty. */
   whenDrained(callback: () => void): void;
   close(): void;
 }
 
-/** Told once when the link has ended, with the error if there was one. */
+/** Called once when the link has ended, with the error if there was one. */
 export type LinkEndHandler = (error: Error | null) => void;
 
 const connectTimeoutMs = 10_000;
-/** Datagrams in one go: a key frame of 60 packets at once overruns default socket buffers. */
+/** Datagrams per batch: a key frame of 60 packets in one burst overruns default socket buffers. */
 const datagramsPerBatch = 12;
 
 class TcpLink implements MediaLink {
@@ -51,7 +51,7 @@ class TcpLink implements MediaLink {
   }
 
   close(): void {
-    // end() lets what was written arrive; a server that does not read must not keep the socket forever.
+    // end() flushes the written data; the timeout releases the socket if the server does not read.
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), 1000).unref();
   }
@@ -112,14 +112,15 @@ function openTcp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
     const socket = net.connect({ host: target.host, port: target.tcpPort, noDelay: true });
     let failure: Error | null = null;
     let isOpen = false;
-    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('media server did not accept in time')));
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('connecting to the media server timed out')));
     socket.on('error', (error) => {
       failure = error;
     });
     socket.on('connect', () => {
       isOpen = true;
       socket.setTimeout(0);
-      // What the server says (talk-back audio) is read and dropped, else its end would never be noticed.
+      // Data from the server (talk-back audio) is read and discarded; otherwise the end of the connection would go
+      // unnoticed.
       socket.resume();
       resolve(new TcpLink(socket));
     });
@@ -135,7 +136,7 @@ function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
     const socket = dgram.createSocket({ type: target.host.includes(':') ? 'udp6' : 'udp4', sendBufferSize: 1 << 20 });
     let isOpen = false;
     socket.on('error', (error) => {
-      // A refused datagram (nobody listens any more) says so here; a camera does not notice and goes on.
+      // Reports a refused datagram (the port is closed). A camera does not notice it and continues.
       if (isOpen) return;
       socket.close();
       reject(error);
@@ -150,9 +151,9 @@ function openUdp(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink>
   });
 }
 
-/** Opens the connection that a stream request names. */
+/** Opens the connection of a stream request. */
 export async function openMediaLink(target: MediaTarget, onEnd: LinkEndHandler): Promise<MediaLink> {
   if (target.tcpPort !== 0) return openTcp(target, onEnd);
   if (target.udpPort !== 0) return openUdp(target, onEnd);
-  throw new Error('the stream request names no port');
+  throw new Error('the stream request has no port');
 }

@@ -2,19 +2,19 @@ import type { CameraAddress } from './frame-sender.ts';
 import { type MediaLink, type MediaTarget, openMediaLink } from './media-link.ts';
 import { createStreamRecord, type StreamKind, type StreamRecord } from './stream-record.ts';
 
-/** Settings that all streams have. */
+/** Options of all streams. */
 export interface MediaStreamOptions {
   camera: CameraAddress;
   target: MediaTarget;
-  /** Sent frames that the record remembers, of each kind. */
+  /** Number of sent frames of each kind that the record retains. */
   frameLogLimit: number;
-  /** `connectSilently` opens the connection and sends nothing; `neverConnect` does not even open it. */
+  /** `connectSilently` opens the connection and sends nothing; `neverConnect` does not open it. */
   media?: 'normal' | 'connectSilently' | 'neverConnect' | undefined;
-  /** Told once, when the stream has ended for whatever reason. */
+  /** Called once when the stream has ended for any reason. */
   onEnd?: ((stream: MediaStream) => void) | undefined;
 }
 
-/** One media connection of a camera: connecting, pacing, pausing, closing. What is sent is up to its subclass. */
+/** One media connection of a camera: connects, paces, pauses and closes. The subclass decides what to send. */
 export abstract class MediaStream {
   readonly record: StreamRecord;
   protected readonly camera: CameraAddress;
@@ -32,14 +32,14 @@ export abstract class MediaStream {
     this.#options = options;
   }
 
-  /** Sends the first frames on a fresh connection. */
+  /** Sends the first frames on a new connection. */
   protected abstract begin(link: MediaLink): void;
-  /** Sends what is due and schedules the next turn. */
+  /** Sends the due frames and schedules the next tick. */
   protected abstract tick(link: MediaLink): void;
-  /** Starts the clock again after a pause. */
+  /** Restarts the clock after a pause. */
   protected abstract resumeClock(): void;
 
-  /** Connects and starts to send; a failure ends the stream and shows in its record. */
+  /** Connects and starts sending; a failure ends the stream and is stored in its record. */
   async open(): Promise<void> {
     if (this.#options.media === 'neverConnect') return;
     try {
@@ -59,14 +59,14 @@ export abstract class MediaStream {
     }
   }
 
-  /** Sends nothing until `resume`; the connection stays. */
+  /** Sends nothing until `resume`; the connection stays open. */
   pause(): void {
     if (this.record.state !== 'streaming') return;
     this.record.state = 'paused';
     this.#clearTimer();
   }
 
-  /** Goes on from the next key frame. */
+  /** Continues with the next key frame. */
   resume(): void {
     if (this.record.state !== 'paused') return;
     this.record.state = 'streaming';

@@ -42,7 +42,8 @@ function segmentBox(segment: string, x: number, y: number, width: number, thick:
 }
 
 /**
- * ffmpeg filters that draw a number with boxes: drawtext would need a font, which not every machine has. Digits scale with the picture.
+ * Returns ffmpeg filters that draw a number with boxes: drawtext would need a font, which not every machine has. Digits
+ * scale with the picture.
  */
 export function createNumberFilters(text: string, pictureWidth: number): string[] {
   if (text === '') return [];

@@ -5,39 +5,39 @@ import { FrameSender } from './frame-sender.ts';
 import type { MediaLink } from './media-link.ts';
 import { MediaStream, type MediaStreamOptions } from './media-stream.ts';
 
-/** Modes of 0x9201: how pictures are chosen and in which order. */
+/** Modes of 0x9201: selection and order of the pictures. */
 export type PlaybackMode = 'normal' | 'fastForward' | 'keyFrameRewind' | 'keyFrames' | 'singleFrame';
 
-/** Settings of one playback. */
+/** Options of one playback. */
 export interface PlaybackOptions extends MediaStreamOptions {
-  /** What a recording shows. */
+  /** Content of the recordings. */
   clip: Clip;
   segments: readonly RecordingSegment[];
   mode: PlaybackMode;
-  /** 1, 2, 4, 8 or 16 times. */
+  /** Speed factor: 1, 2, 4, 8 or 16. */
   speed: number;
   hasVideo: boolean;
   hasAudio: boolean;
-  /** Play all as fast as the network takes it, for tests of back-pressure. */
+  /** Plays as fast as the network accepts it, for tests of back-pressure. */
   unpaced?: boolean | undefined;
 }
 
-/** Unsent bytes above which a recording waits: nothing of it may be lost. */
+/** Unsent bytes above which a playback waits, since it must not drop frames. */
 const maxQueuedBytes = 256 * 1024;
-/** Frames of one turn when nothing paces. */
+/** Frames per tick of an unpaced playback. */
 const framesPerTick = 200;
 
-/** Answer to 0x9201: sends recordings once, at the asked speed, and closes at their end. Drops no frame. */
+/** Playback of 0x9201: sends recordings once at the requested speed and closes at their end. Drops no frame. */
 export class PlaybackStream extends MediaStream {
   readonly #options: PlaybackOptions;
   #sender: FrameSender | null = null;
   #mode: PlaybackMode;
   #speed: number;
   #segmentIndex: number;
-  /** Place of the next picture, in recorded time. */
+  /** Position of the next picture, in recorded time. */
   #positionMs: number;
   #nextAudioMs: number;
-  /** Wall clock and recorded time that belong together; renewed by every control. */
+  /** Wall clock and recorded time of the same position; reset by every control. */
   #anchorWallMs = 0;
   #anchorRecordedMs = 0;
 
@@ -53,7 +53,7 @@ export class PlaybackStream extends MediaStream {
     this.#nextAudioMs = this.#positionMs;
   }
 
-  /** 0x9202 controls 0, 3, 4 and 6: plays on from here in another way. */
+  /** Handles 0x9202 controls 0, 3, 4 and 6: continues from here in another mode. */
   play(mode: PlaybackMode, speed: number): void {
     this.#mode = mode;
     this.#speed = speed;
@@ -62,7 +62,9 @@ export class PlaybackStream extends MediaStream {
     else this.#restart();
   }
 
-  /** 0x9202 control 5. A place outside the recordings goes to the nearest later one, or ends the playback. */
+  /**
+   * Handles 0x9202 control 5. A position outside the recordings moves to the nearest later one, or ends the playback.
+   */
   seek(recordedMs: number): void {
     const index = this.#options.segments.findIndex((segment) => segment.toMs > recordedMs);
     const segment = this.#options.segments[index];
@@ -124,7 +126,7 @@ export class PlaybackStream extends MediaStream {
     return this.#anchorWallMs + recordedMs / this.#speed - performance.now();
   }
 
-  /** Sends the picture at the position, with the sound up to it; false at the end. */
+  /** Sends the picture at the position and the audio up to it; returns false at the end. */
   #sendNext(sender: FrameSender): boolean {
     const segment = this.#options.segments[this.#segmentIndex];
     if (segment === undefined) return false;
@@ -161,7 +163,7 @@ export class PlaybackStream extends MediaStream {
     else if (this.#positionMs >= segment.toMs) this.#enterSegment(this.#segmentIndex + 1);
   }
 
-  /** Goes to the neighbouring recording; the gap between two takes no time to play. */
+  /** Moves to the adjacent recording; a gap between two takes no time to play. */
   #enterSegment(index: number): void {
     this.#segmentIndex = index;
     const segment = this.#options.segments[index];
@@ -171,7 +173,7 @@ export class PlaybackStream extends MediaStream {
     this.resumeClock();
   }
 
-  /** Steps back to the key frame that the picture here depends on. */
+  /** Moves back to the key frame on which the current picture depends. */
   #alignToKeyFrame(): void {
     const segment = this.#options.segments[this.#segmentIndex];
     if (segment === undefined || this.#positionMs === Number.POSITIVE_INFINITY) return;

@@ -5,7 +5,10 @@ import type { Clip } from './clip.ts';
 import type { AudioCodec } from './clip-spec.ts';
 import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 
-/** ffmpeg input arguments of a clip's sound; ADPCM with its headers is nothing that ffmpeg reads. */
+/**
+ * ffmpeg input arguments of a clip's audio. For ADPCM they describe the raw samples, since ffmpeg cannot read ADPCM
+ * with its headers.
+ */
 const audioInputArguments: Partial<Record<AudioCodec, readonly string[]>> = {
   g711a: ['-f', 'alaw', '-ar', '8000', '-ac', '1'],
   g711u: ['-f', 'mulaw', '-ar', '8000', '-ac', '1'],
@@ -18,7 +21,7 @@ const audioInputArguments: Partial<Record<AudioCodec, readonly string[]>> = {
 /** Smallest MP4 box: length and type. */
 const boxHeaderBytes = 8;
 
-/** Fills a file up with a `free` box, which players skip, so that it is as long as 0x1205 has said. */
+/** Pads a file with a `free` box, which players skip, to the size stated in 0x1205. */
 export function padMp4(content: Buffer, sizeBytes: number): Buffer {
   const paddingBytes = sizeBytes - content.length;
   if (paddingBytes < boxHeaderBytes) return content;
@@ -28,7 +31,7 @@ export function padMp4(content: Buffer, sizeBytes: number): Buffer {
   return Buffer.concat([content, box]);
 }
 
-/** Writes a file's bytes over and over: ffmpeg cannot loop raw streams. */
+/** Writes a file's bytes repeatedly: ffmpeg cannot loop raw streams. */
 async function writeRepeated(source: string, target: string, times: number): Promise<string> {
   const content = await readFile(source);
   const file = await open(target, 'w');
@@ -40,14 +43,17 @@ async function writeRepeated(source: string, target: string, times: number): Pro
   return target;
 }
 
-/** What a recording has beside its clip's picture and sound. */
+/** Options of a recording beside its clip. */
 export interface RecordingFileOptions {
   ffmpegPath?: string;
   hasVideo?: boolean;
   hasAudio?: boolean;
 }
 
-/** MP4 that shows a clip over and over for a while: what the camera uploads as a recording. The same bytes whenever it is made by the same ffmpeg. */
+/**
+ * Creates an MP4 that repeats a clip for a given time: the file that a camera uploads as a recording. The same ffmpeg
+ * always creates the same bytes.
+ */
 export async function createRecordingFile(
   clip: Clip,
   seconds: number,

@@ -3,7 +3,7 @@ import { getFfmpegPath, runFfmpeg } from './ffmpeg.ts';
 
 const snapshotCache = new Map<string, Promise<Buffer>>();
 
-/** JPEG of a clip's first picture: what the camera "photographs". */
+/** Returns a JPEG of a clip's first picture, as the camera's photo. */
 export function takeSnapshot(clip: Clip, options: { ffmpegPath?: string } = {}): Promise<Buffer> {
   const cached = snapshotCache.get(clip.key);
   if (cached) return cached;

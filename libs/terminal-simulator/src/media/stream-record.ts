@@ -3,9 +3,9 @@ import type { Clip, ClipFrame } from './clip.ts';
 /** Live (0x9101) or playback of a recording (0x9201). */
 export type StreamKind = 'live' | 'history';
 
-/** One frame that really left the camera: enough to find it again at the viewer's end. */
+/** One frame sent by the camera, with the data to identify it at the viewer. */
 export interface SentFrame {
-  /** Clip it is from (`Clip.key`) and its index there. */
+  /** Clip of the frame (`Clip.key`) and its index in the clip. */
   clipKey: string;
   clipIndex: number;
   /** Hash of the bytes in the packets' bodies. */
@@ -13,11 +13,11 @@ export interface SentFrame {
   sizeBytes: number;
   timestampMs: number;
   isKeyFrame: boolean;
-  /** Sequence of its first packet. */
+  /** Sequence number of its first packet. */
   sequence: number;
 }
 
-/** What one media connection did, kept after its end. */
+/** Record of one media connection, retained after its end. */
 export interface StreamRecord {
   readonly kind: StreamKind;
   readonly channel: number;
@@ -26,7 +26,7 @@ export interface StreamRecord {
   state: 'connecting' | 'streaming' | 'paused' | 'ended';
   startedAt: number;
   endedAt: number | null;
-  /** Why it ended: `stopped`, `replaced`, `endOfRecording`, `connectionLost`, `connectFailed: …`. */
+  /** Reason of the end: `stopped`, `replaced`, `endOfRecording`, `connectionLost`, `connectFailed: …`. */
   endReason: string | null;
   bytesSent: number;
   packetsSent: number;
@@ -34,7 +34,7 @@ export interface StreamRecord {
   readonly sentAudioFrames: SentFrame[];
 }
 
-/** New record of a stream that is about to connect. */
+/** Creates the record of a stream that is about to connect. */
 export function createStreamRecord(kind: StreamKind, channel: number, target: string): StreamRecord {
   return {
     kind,
@@ -52,7 +52,7 @@ export function createStreamRecord(kind: StreamKind, channel: number, target: st
   };
 }
 
-/** Entry of a record for one frame of a clip. */
+/** Creates the record of one sent frame of a clip. */
 export function createSentFrame(clip: Clip, frame: ClipFrame, timestampMs: number, sequence: number): SentFrame {
   return {
     clipKey: clip.key,
@@ -65,7 +65,7 @@ export function createSentFrame(clip: Clip, frame: ClipFrame, timestampMs: numbe
   };
 }
 
-/** Appends, forgetting the oldest tenth when the list is full. */
+/** Appends an item; removes the oldest tenth if the list is full. */
 export function pushBounded<T>(list: T[], item: T, limit: number): void {
   if (list.length >= limit) list.splice(0, Math.max(1, Math.floor(limit / 10)));
   list.push(item);

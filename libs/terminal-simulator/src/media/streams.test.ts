@@ -95,24 +95,27 @@ describe('live (0x9101)', () => {
   it.each([
     ['TCP', false],
     ['UDP', true],
-  ])('%s: what arrives is what was sent, picture by picture and sound by sound', async (_name, udp) => {
-    startLive({ udp });
-    await waitFor('a second and a half of video', () => sink.framesOfKind('video').length >= 38);
-    platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
-    const stream = await latestRecord();
-    await waitFor('end', () => stream.state === 'ended');
-    await waitFor('all frames', () => sink.framesOfKind('video').length === stream.sentVideoFrames.length);
-    expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
-    expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
-    expect(stream).toMatchObject({ kind: 'live', protocol: udp ? 'udp' : 'tcp', endReason: 'stopped' });
-    const clip = await clips(1, 'main');
-    expect(stream.sentVideoFrames.map((frame) => frame.clipIndex)).toEqual(
-      stream.sentVideoFrames.map((_frame, index) => index % clip.videoFrames.length),
-    );
-    expect(sink.frames[0]).toMatchObject({ sim: terminalPhone, channel: 1 });
-  });
+  ])(
+    '%s: the server receives the frames that were sent, picture by picture and audio frame by audio frame',
+    async (_name, udp) => {
+      startLive({ udp });
+      await waitFor('a second and a half of video', () => sink.framesOfKind('video').length >= 38);
+      platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 0, streamType: 0 });
+      const stream = await latestRecord();
+      await waitFor('end', () => stream.state === 'ended');
+      await waitFor('all frames', () => sink.framesOfKind('video').length === stream.sentVideoFrames.length);
+      expect(frameHashes(sink.framesOfKind('video'))).toEqual(frameHashes(stream.sentVideoFrames));
+      expect(frameHashes(sink.framesOfKind('audio'))).toEqual(frameHashes(stream.sentAudioFrames));
+      expect(stream).toMatchObject({ kind: 'live', protocol: udp ? 'udp' : 'tcp', endReason: 'stopped' });
+      const clip = await clips(1, 'main');
+      expect(stream.sentVideoFrames.map((frame) => frame.clipIndex)).toEqual(
+        stream.sentVideoFrames.map((_frame, index) => index % clip.videoFrames.length),
+      );
+      expect(sink.frames[0]).toMatchObject({ sim: terminalPhone, channel: 1 });
+    },
+  );
 
-  it('counts packets on one sequence, none longer than 950 bytes', async () => {
+  it('numbers packets in one sequence, none longer than 950 bytes', async () => {
     startLive();
     await waitFor('video', () => sink.framesOfKind('video').length >= 12);
     const sequences = sink.packets.map((packet) => packet.sequence);
@@ -120,19 +123,19 @@ describe('live (0x9101)', () => {
     expect(Math.max(...sink.packets.map((packet) => packet.bodyBytes))).toBe(950);
   });
 
-  it('keeps timestamps rising through the loop, in real time', async () => {
+  it('increases timestamps across the loop, in real time', async () => {
     const longestPause = monitorEventLoopLag();
     startLive();
     await waitFor('more than one loop', () => sink.framesOfKind('video').length >= 30);
     const pauseMs = longestPause();
     const times = sink.framesOfKind('video').map((frame) => frame.timestampMs);
     const steps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    // The clock leaps over two seconds in which the machine itself stood still, and over nothing else.
+    // The clock skips more than two seconds only if the machine itself stood still for that time.
     const isPause = (stepMs: number): boolean => stepMs > 2_000 && stepMs <= pauseMs + 100;
     expect(steps.filter((stepMs) => Math.abs(stepMs - 40) > 1 && !isPause(stepMs))).toEqual([]);
   });
 
-  it('sends 10-byte SIMs when it is a terminal of 2019', async () => {
+  it('sends 10-byte SIMs for a 2019 terminal', async () => {
     await terminal.stop();
     await platform.close();
     platform = await new TestPlatform('2019').listen();
@@ -144,7 +147,7 @@ describe('live (0x9101)', () => {
     expect(sink.frames[0]?.sim).toBe(phone);
   });
 
-  it('switches to the sub stream from a key frame on', async () => {
+  it('switches to the sub stream at a key frame', async () => {
     startLive();
     await waitFor('video', () => sink.framesOfKind('video').length >= 3);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 1, closeType: 0, streamType: 1 });
@@ -156,7 +159,7 @@ describe('live (0x9101)', () => {
     expect(sink.connections).toBe(1);
   });
 
-  it('pauses, and goes on with a key frame on the same connection', async () => {
+  it('pauses, and continues with a key frame on the same connection', async () => {
     startLive();
     await waitFor('video', () => sink.framesOfKind('video').length >= 3);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 2, closeType: 0, streamType: 0 });
@@ -169,7 +172,7 @@ describe('live (0x9101)', () => {
     expect(sink.connections).toBe(1);
   });
 
-  it('closes the sound alone, then the rest', async () => {
+  it('stops the audio alone, then the video', async () => {
     startLive();
     await waitFor('sound', () => sink.framesOfKind('audio').length >= 2);
     platform.sendCommand(terminalPhone, liveStreamControl, { channel: 1, control: 0, closeType: 1, streamType: 0 });
@@ -182,7 +185,7 @@ describe('live (0x9101)', () => {
     await waitFor('closed', () => sink.closedConnections === 1);
   });
 
-  it('sends picture only or sound only when asked so', async () => {
+  it('sends video only or audio only if requested', async () => {
     startLive({ dataType: 1 });
     await waitFor('video', () => sink.framesOfKind('video').length >= 5);
     expect(sink.framesOfKind('audio')).toEqual([]);
@@ -191,7 +194,7 @@ describe('live (0x9101)', () => {
     expect(terminal.cameras.records.map((one) => one.endReason)).toEqual(['replaced', null]);
   });
 
-  it('notes a server that is not there, and refuses control of a stream that does not run', async () => {
+  it('records a failed connection, and refuses to control a stream that is not running', async () => {
     platform.sendCommand(terminalPhone, liveStreamRequest, { ...live, tcpPort: 1, udpPort: 0 });
     const stream = await latestRecord();
     await waitFor('failure', () => stream.state === 'ended');
@@ -201,7 +204,7 @@ describe('live (0x9101)', () => {
     expect(platform.framesWithId(0x0001).map((frame) => frame.body[4])).toEqual([0, 1]);
   });
 
-  it('can accept and never connect, or connect and say nothing', async () => {
+  it('can accept without connecting, or connect without sending', async () => {
     await restartTerminal({ media: 'connectSilently' });
     startLive();
     await waitFor('connection', () => sink.connections === 1);
@@ -212,7 +215,7 @@ describe('live (0x9101)', () => {
     expect(sink.connections).toBe(1);
   });
 
-  it('tells its codecs (0x9003)', async () => {
+  it('reports its codecs (0x9003)', async () => {
     platform.sendCommand(terminalPhone, queryAvAttributes, {});
     const { body } = await platform.waitForFrame(0x1003);
     expect([body[0], body[7], body[9]]).toEqual([6, 98, 1]);
@@ -248,7 +251,7 @@ describe('playback (0x9201)', () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(6000 - 40);
   });
 
-  it('loses nothing however slow the server reads', async () => {
+  it('drops no frame however slowly the server reads', async () => {
     await restartTerminal({ recordings, unpacedPlayback: true, playbackResponse: 'list' });
     play({ playbackMode: 0, speed: 0 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
@@ -260,7 +263,7 @@ describe('playback (0x9201)', () => {
     expect((await platform.waitForFrame(0x1205)).body.readUInt32BE(2)).toBe(3);
   });
 
-  it('sends key frames only, backwards in rewind', async () => {
+  it('sends only key frames, in reverse order, in rewind mode', async () => {
     play({ playbackMode: 2, speed: 5 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
     const stream = await latestRecord();
@@ -276,7 +279,7 @@ describe('playback (0x9201)', () => {
     expect(sink.framesOfKind('video')).toHaveLength(1);
   });
 
-  it('pauses, seeks to a key frame, plays on, and stops', async () => {
+  it('pauses, seeks to a key frame, continues and stops', async () => {
     play({ playbackMode: 0, speed: 0 });
     await waitFor('video', () => sink.framesOfKind('video').length >= 3);
     const control = { channel: 1, speed: 0, seekTime: null };
@@ -300,17 +303,17 @@ describe('playback (0x9201)', () => {
     [2, 2],
     [4, 8],
     [5, 16],
-  ])('speed %i is %i times as fast as recorded, with every picture and its recorded time', async (speed, times) => {
+  ])('speed %i plays %i times as fast as recorded, with every picture at its recorded time', async (speed, times) => {
     const startedAt = performance.now();
     play({ playbackMode: 1, speed });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
-    // Never faster; how much slower is up to the machine.
+    // It must never be faster; how much slower depends on the machine.
     expect(performance.now() - startedAt).toBeGreaterThan(6000 / times - 40);
     const recorded = sink.framesOfKind('video').map((frame) => frame.timestampMs - until.getTime() + 6000);
     expect(recorded).toEqual(Array.from({ length: 150 }, (_unused, index) => index * 40));
   });
 
-  it('sends key frames alone, at their recorded times, in mode 3', async () => {
+  it('sends only key frames, at their recorded times, in mode 3', async () => {
     await restartTerminal({ recordings, playbackResponse: 'general', unpacedPlayback: true });
     play({ playbackMode: 3, speed: 0 });
     await waitFor('end of the recording', () => sink.closedConnections === 1);
@@ -323,8 +326,9 @@ describe('playback (0x9201)', () => {
     expect(sink.framesOfKind('audio')).toEqual([]);
   });
 
-  it('turns to rewind, key frames and fast forward on the way, each from where it was', async () => {
-    // Two minutes, of which twenty seconds are shown before: at sixteen times the speed the way back must not be over before the next turn.
+  it('switches to rewind, key frames and fast forward, each from the current position', async () => {
+    // Two minutes, of which twenty seconds are played first: at sixteen times the speed, the rewind must not reach the
+    // start before the next control.
     const long = createRecordings({ channels: [1], count: 3, seconds: 40, until, bitrateKbps: 500 });
     await restartTerminal({ recordings: long, playbackResponse: 'general' });
     play({ playbackMode: 1, speed: 5, startTime: toCameraTime(until.getTime() - 120_000) });
@@ -349,13 +353,13 @@ describe('playback (0x9201)', () => {
     expect(sink.connections).toBe(1);
   });
 
-  it('sends the picture at an instant in single-frame mode, with its own time', async () => {
+  it('sends the picture of a given time in single-frame mode, with its own timestamp', async () => {
     play({ playbackMode: 4, speed: 0, startTime: toCameraTime(until.getTime() - 3000), endTime: null });
     await waitFor('end', () => sink.closedConnections === 1);
     expect(sink.framesOfKind('video').map((frame) => frame.timestampMs)).toEqual([until.getTime() - 3000]);
   });
 
-  it('refuses a window in which it has recorded nothing', async () => {
+  it('refuses a time window without recordings', async () => {
     play({ playbackMode: 0, speed: 0, startTime: '2020-01-01T00:00:00', endTime: '2020-01-02T00:00:00' });
     const answer = await platform.waitForFrame(0x0001);
     expect(answer.body[4]).toBe(1);

@@ -13,7 +13,7 @@ import {
   platformGeneralResponse,
 } from '@fleet/jt808';
 
-/** One list (0x1210) that the sink was sent. */
+/** One list (0x1210) received by the sink. */
 export interface ReceivedList {
   alarmNo: string;
   infoType: number;
@@ -23,15 +23,15 @@ export interface ReceivedList {
   header: string;
 }
 
-/** A small attachment server for the simulator's own tests: takes everything, and asks for what has not come. */
+/** Small attachment server for the simulator's own tests: accepts everything and requests missing ranges. */
 export class AttachmentSink {
   readonly lists: ReceivedList[] = [];
-  /** Names in 0x1211 and 0x1212, as they came. */
+  /** Names in 0x1211 and 0x1212, in order of arrival. */
   readonly announcedNames: string[] = [];
   readonly completedNames: string[] = [];
-  /** What has come of each file, and how many bytes of it. */
+  /** Received content of each file, and the number of received bytes. */
   readonly files = new Map<string, { content: Buffer; receivedMask: Uint8Array; receivedBytes: number }>();
-  /** Sizes of data packets in the order in which they came, with their offsets. */
+  /** Sizes and offsets of data packets, in order of arrival. */
   readonly packets: { offset: number; length: number }[] = [];
   listResult = 0;
   connections = 0;

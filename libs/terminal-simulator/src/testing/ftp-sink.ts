@@ -2,13 +2,16 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { freePort } from '../../../service-kit/src/testing/server-process.ts';
 
-/** An FTP server just big enough for the simulator's own upload tests: files live in memory, and stay when it is closed and listens again. */
+/**
+ * Minimal FTP server for the simulator's own upload tests. Files are in memory, and survive closing and listening
+ * again.
+ */
 export class FtpSink {
   readonly files = new Map<string, Buffer>();
   readonly commands: string[] = [];
-  /** How each transfer has ended, as the server sees it. */
+  /** Outcome of each transfer, as the server sees it. */
   readonly transfers: ('whole' | 'broken')[] = [];
-  /** Given: AUTH TLS is understood. */
+  /** If given, AUTH TLS is supported. */
   secureContext: tls.SecureContext | null = null;
   readonly #sockets = new Set<net.Socket>();
   readonly #server = net.createServer((socket) => this.#onControl(socket));
@@ -18,13 +21,13 @@ export class FtpSink {
     return this.#port;
   }
 
-  /** Connections that stand, of both kinds. */
+  /** Open connections of both kinds. */
   get openConnections(): number {
     return this.#sockets.size;
   }
 
   async listen(): Promise<this> {
-    // Nobody else takes it while it is closed.
+    // The port is reserved: no other process takes it while the server is closed.
     if (this.#port === 0) this.#port = await freePort();
     await new Promise<void>((resolve) => {
       this.#server.listen(this.#port, '127.0.0.1', resolve);
@@ -32,7 +35,7 @@ export class FtpSink {
     return this;
   }
 
-  /** As if the process was killed. */
+  /** Closes the server as if the process was killed. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
@@ -41,7 +44,7 @@ export class FtpSink {
     await closed;
   }
 
-  /** Remembers a socket until it closes. */
+  /** Tracks a socket until it closes. */
   track(socket: net.Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());

@@ -10,7 +10,7 @@ import {
   ReorderWindow,
 } from '@fleet/jt1078';
 
-/** A frame that arrived, copied. */
+/** A copy of a received frame. */
 export interface ReceivedMediaFrame {
   kind: MediaFrame['kind'];
   sim: string;
@@ -21,7 +21,7 @@ export interface ReceivedMediaFrame {
   data: Buffer;
 }
 
-/** Takes JT/T 1078 streams over TCP and UDP, for the simulator's own tests. */
+/** Receives JT/T 1078 streams over TCP and UDP, for the simulator's own tests. */
 export class MediaSink {
   readonly frames: ReceivedMediaFrame[] = [];
   readonly packets: { sequence: number; bodyBytes: number }[] = [];
@@ -64,7 +64,7 @@ export class MediaSink {
     });
   }
 
-  /** Frames of one kind. */
+  /** Returns the frames of one kind. */
   framesOfKind(kind: MediaFrame['kind']): ReceivedMediaFrame[] {
     return this.frames.filter((frame) => frame.kind === kind);
   }

@@ -36,10 +36,13 @@ const neverAcknowledgedIds: ReadonlySet<number> = new Set([
   0x0001, 0x0100, 0x0104, 0x0107, 0x0201, 0x0500, 0x0608, 0x0700, 0x0802, 0x0805, 0x0a00, 0x1003,
 ]);
 
-/** A small platform for the simulator's own tests: registers all, acknowledges what it is told to, sends commands. */
+/**
+ * Small platform for the simulator's own tests: registers all terminals, acknowledges messages as configured, sends
+ * commands.
+ */
 export class TestPlatform {
   readonly received: ReceivedFrame[] = [];
-  /** Bytes that gave no frame. */
+  /** Splitters of all connections, with their drop counters. */
   readonly splitters: FrameSplitter[] = [];
   readonly edition: Edition;
   isAcknowledging = true;
@@ -54,7 +57,7 @@ export class TestPlatform {
     this.edition = edition;
   }
 
-  /** Connections so far. */
+  /** Number of connections. */
   get connections(): number {
     return this.#connections;
   }
@@ -85,12 +88,12 @@ export class TestPlatform {
     for (const { socket } of this.#openSockets) socket.destroy();
   }
 
-  /** Frames of a message id. */
+  /** Returns the frames of a message id. */
   framesWithId(messageId: number): ReceivedFrame[] {
     return this.received.filter((frame) => frame.messageId === messageId);
   }
 
-  /** The first frame of an id from `from` (index in `received`) on. */
+  /** Waits for the first frame of an id from `from` (index in `received`) on. */
   async waitForFrame(messageId: number, from = 0, timeoutMs = 10_000): Promise<ReceivedFrame> {
     const find = (): ReceivedFrame | undefined =>
       this.received.slice(from).find((frame) => frame.messageId === messageId);
@@ -100,12 +103,12 @@ export class TestPlatform {
     return frame;
   }
 
-  /** Sends a command to a terminal; gives the serial. */
+  /** Sends a command to a terminal; returns the serial. */
   sendCommand<D extends MessageDefinition>(phone: string, definition: D, body: BodyOf<D>): number {
     return this.sendRaw(phone, definition.id, encodeBody(definition, body, this.edition));
   }
 
-  /** Sends a frame with this body to the latest connection of a terminal; gives the serial. */
+  /** Sends a frame with this body to the latest connection of a terminal; returns the serial. */
   sendRaw(
     phone: string,
     messageId: number,

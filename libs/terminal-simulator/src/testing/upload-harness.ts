@@ -14,7 +14,7 @@ import { TestPlatform } from './test-platform.ts';
 const terminalPhone = '013800138001';
 const recordingsEnd = new Date('2026-08-01T04:00:00Z');
 
-/** A platform, an FTP server and a terminal that uploads from the one's order to the other. */
+/** A platform, an FTP server, and a terminal that uploads to the server on the platform's request. */
 export class UploadHarness {
   readonly cacheDir: string;
   readonly platform = new TestPlatform();
@@ -31,7 +31,7 @@ export class UploadHarness {
     return harness;
   }
 
-  /** A directory for clips; remove it at the end. */
+  /** Creates a directory for clips; remove it at the end. */
   static createCache(): Promise<string> {
     return mkdtemp(path.join(os.tmpdir(), 'clips-'));
   }
@@ -45,7 +45,7 @@ export class UploadHarness {
     return this.#terminal;
   }
 
-  /** Brings a terminal online that has three recordings of two seconds. */
+  /** Starts a terminal with three recordings of two seconds and waits until it is online. */
   async start(options: Partial<TerminalOptions> = {}): Promise<void> {
     const spec = { width: 160, height: 120, fps: 10, gop: 5, seconds: 1 };
     this.#terminal = new SimulatedTerminal({
@@ -68,7 +68,7 @@ export class UploadHarness {
     await Promise.all([this.platform.close(), this.ftp.close()]);
   }
 
-  /** 0x9206 for the last seconds of the recordings; gives its serial. */
+  /** Sends 0x9206 for the last seconds of the recordings; returns its serial. */
   requestUpload({ password = 'secret', seconds = 4, path: directory = '/upload-1' } = {}): number {
     return this.platform.sendCommand(terminalPhone, fileUploadRequest, {
       server: '127.0.0.1',
@@ -87,22 +87,22 @@ export class UploadHarness {
     });
   }
 
-  /** 0x9207. */
+  /** Sends 0x9207. */
   sendControl(replySerial: number, how: number): number {
     return this.platform.sendCommand(terminalPhone, fileUploadControl, { replySerial, control: how });
   }
 
-  /** What the last seconds are to be uploaded as. */
+  /** Returns the files expected for an upload of the last seconds. */
   expectedFiles(seconds = 4): Promise<UploadFile[]> {
     return this.terminal.clipFiles({ channel: 1, startTime: toCameraTime(recordingsEnd.getTime() - seconds * 1000) });
   }
 
-  /** Results of the 0x0001 so far. */
+  /** Results of all 0x0001. */
   get results(): (number | undefined)[] {
     return this.platform.framesWithId(0x0001).map((frame) => frame.body[4]);
   }
 
-  /** Waits for 0x1206 and gives its result. */
+  /** Waits for 0x1206 and returns its result. */
   async waitForNotice(): Promise<number | undefined> {
     return (await this.platform.waitForFrame(0x1206)).body[2];
   }

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { FtpControl, FtpRefusalError } from './ftp-control.ts';
 import { type DataMode, openData } from './ftp-data.ts';
 
-/** Where and as whom a camera uploads. */
+/** Server and credentials of an upload. */
 export interface FtpAccess {
   server: string;
   port: number;
@@ -13,10 +13,10 @@ export interface FtpAccess {
   dataMode: DataMode;
 }
 
-/** How a file is sent: from its first byte, or behind what the server has. */
+/** Command to send a file: from its first byte, or after the bytes that the server has. */
 export type StoreCommand = { verb: 'STOR' | 'APPE' } | { verb: 'REST'; offset: number };
 
-/** How long the server may take to say why it has broken a transfer. */
+/** Time for the server to report why it broke a transfer. */
 const finalReplyTimeoutMs = 2000;
 
 const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
@@ -34,7 +34,7 @@ export class CameraFtp {
     this.#dataMode = dataMode;
   }
 
-  /** Connects and logs in; an abort destroys the session, also later on. */
+  /** Connects and logs in. An abort destroys the session, also later on. */
   static async open(access: FtpAccess, signal: AbortSignal): Promise<CameraFtp> {
     const control = await FtpControl.open(access.server, access.port, signal);
     try {
@@ -47,7 +47,10 @@ export class CameraFtp {
     return new CameraFtp(control, access.dataMode);
   }
 
-  /** Enters a directory step by step, making what is not there: MKD of what is there is refused, and that is fine. */
+  /**
+   * Enters a directory step by step, and creates it if necessary: the server refuses MKD of an existing directory,
+   * which is ignored.
+   */
   async enterDirectory(directory: string): Promise<void> {
     if (directory.startsWith('/')) await this.#control.command('CWD /');
     for (const step of directory.split('/').filter((name) => name !== '')) {
@@ -56,14 +59,14 @@ export class CameraFtp {
     }
   }
 
-  /** Enters a directory below the one of `enter`, from whatever one was moved to before. */
+  /** Enters a directory below the one of `enterDirectory`, from any directory entered by an earlier call. */
   async changeDirectory(directory: string): Promise<void> {
     for (; this.#depth > 0; this.#depth -= 1) await this.#control.command('CDUP');
     await this.enterDirectory(directory);
     this.#depth = directory.split('/').filter((name) => name !== '').length;
   }
 
-  /** Bytes that the server has of a file; 0 when it has none. */
+  /** Returns the size of a file on the server; 0 if it does not exist. */
   async getSize(name: string): Promise<number> {
     const reply = await this.#ignoreRefusal(this.#control.command(`SIZE ${name}`));
     return reply === undefined ? 0 : Number(reply.text.slice(4));
@@ -89,12 +92,12 @@ export class CameraFtp {
     }
   }
 
-  /** RST of the data connection alone, in the middle of a file. */
+  /** Resets the data connection alone, in the middle of a file. */
   breakData(): void {
     this.#data?.resetAndDestroy();
   }
 
-  /** Loses the control connection alone: the data connection stays open until `close`. */
+  /** Drops the control connection alone: the data connection stays open until `close`. */
   breakControl(): void {
     this.#isControlBroken = true;
     this.#control.close('reset');
@@ -104,23 +107,25 @@ export class CameraFtp {
     return this.#control.quit();
   }
 
-  /** Closes both connections without a word. */
+  /** Closes both connections without QUIT. */
   close(how: 'finish' | 'reset'): void {
     if (how === 'reset') this.#data?.resetAndDestroy();
     else this.#data?.destroy();
     this.#control.close(how);
   }
 
-  /** Resolves, with the reason, when the control connection goes while a file is on its way. */
+  /** Resolves with the reason when the control connection is lost during a transfer. */
   #waitForControlLoss(): Promise<Error> {
     const { socket } = this.#control;
-    if (socket.destroyed) return Promise.resolve(new Error('the control connection is lost'));
+    if (socket.destroyed) return Promise.resolve(new Error('the control connection was lost'));
     return new Promise((resolve) => {
-      socket.once('close', () => resolve(new Error('the control connection is lost')));
+      socket.once('close', () => resolve(new Error('the control connection was lost')));
     });
   }
 
-  /** The server's word about a broken transfer is worth more than the error of its data connection. */
+  /**
+   * Returns the server's reply about a broken transfer, which is more specific than the error of its data connection.
+   */
   async #resolveError(error: Error): Promise<Error> {
     if (this.#control.isClosed) return error;
     try {

@@ -7,7 +7,7 @@ export interface FtpReply {
   text: string;
 }
 
-/** The server said no. */
+/** The server refused a command. */
 export class FtpRefusalError extends Error {
   override readonly name = 'FtpRefusalError';
   readonly code: number;
@@ -18,26 +18,26 @@ export class FtpRefusalError extends Error {
   }
 }
 
-/** How long a terminal waits for a reply. */
+/** Timeout of a reply. */
 const replyTimeoutMs = 30_000;
 
-/** Terminals do not know any authority. */
+/** Terminals have no certificate authorities. */
 const tlsOptions: tls.ConnectionOptions = { rejectUnauthorized: false };
 
-/** A socket speaks TLS from here on; resolves once that is agreed. */
+/** Upgrades a socket to TLS; resolves after the handshake. */
 export async function upgradeToTls(socket: net.Socket, session?: Buffer): Promise<tls.TLSSocket> {
   const upgraded = tls.connect({ ...tlsOptions, socket, ...(session === undefined ? {} : { session }) });
   await new Promise<void>((resolve, reject) => {
     upgraded.once('secureConnect', resolve);
     upgraded.once('error', reject);
-    upgraded.once('close', () => reject(new Error('connection closed instead of a TLS handshake')));
+    upgraded.once('close', () => reject(new Error('connection closed during the TLS handshake')));
   });
   return upgraded;
 }
 
 /**
- * Control connection of an FTP client that closes in every way a camera can: with QUIT and without, by FIN and by RST. (basic-ftp sends QUIT whenever it
- * closes, and knows neither PORT nor REST with STOR.)
+ * Control connection of an FTP client that can close in every way of a camera: with QUIT and without, by FIN and by
+ * RST. (basic-ftp sends QUIT whenever it closes, and supports neither PORT nor REST with STOR.)
  */
 export class FtpControl {
   #socket: net.Socket;
@@ -53,10 +53,10 @@ export class FtpControl {
     this.#listen();
   }
 
-  /** Connects and takes the greeting; an abort destroys the connection, also later on. */
+  /** Connects and reads the greeting. An abort destroys the connection, also later on. */
   static async open(host: string, port: number, signal: AbortSignal): Promise<FtpControl> {
     const socket = net.connect({ host, port, signal });
-    socket.setTimeout(replyTimeoutMs, () => socket.destroy(new Error('no connection to the FTP server in time')));
+    socket.setTimeout(replyTimeoutMs, () => socket.destroy(new Error('connecting to the FTP server timed out')));
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', reject);
@@ -76,7 +76,7 @@ export class FtpControl {
     return this.#socket;
   }
 
-  /** For data connections: servers want to see the same TLS session there. */
+  /** TLS session for the data connections: servers require the same session there. */
   get tlsSession(): Buffer | undefined {
     return this.#session ?? (this.#socket instanceof tls.TLSSocket ? this.#socket.getSession() : undefined);
   }
@@ -85,7 +85,7 @@ export class FtpControl {
     return this.#socket instanceof tls.TLSSocket;
   }
 
-  /** AUTH TLS, and TLS for the data connections too. */
+  /** Sends AUTH TLS, and enables TLS for the data connections too. */
   async secure(): Promise<void> {
     await this.command('AUTH TLS');
     this.#socket.removeAllListeners();
@@ -105,15 +105,15 @@ export class FtpControl {
     await this.command('TYPE I');
   }
 
-  /** Sends a command and takes its first reply; throws FtpRefusalError on 4xx and 5xx. */
+  /** Sends a command and returns its first reply; throws FtpRefusalError on 4xx and 5xx. */
   command(line: string): Promise<FtpReply> {
     this.#socket.write(`${line}\r\n`);
     return this.readReply();
   }
 
-  /** Takes the next reply. */
+  /** Returns the next reply. */
   async readReply(timeoutMs = replyTimeoutMs): Promise<FtpReply> {
-    const timer = setTimeout(() => this.#fail(new Error('the FTP server does not reply')), timeoutMs);
+    const timer = setTimeout(() => this.#fail(new Error('the FTP server did not reply')), timeoutMs);
     while (this.#replies.length === 0 && this.#error === null) {
       await new Promise<void>((resolve) => {
         this.#waiter = resolve;
@@ -126,18 +126,18 @@ export class FtpControl {
     return reply;
   }
 
-  /** True once the connection is gone or has been given up. */
+  /** True once the connection was lost or closed. */
   get isClosed(): boolean {
     return this.#error !== null;
   }
 
-  /** Says good-bye and closes. */
+  /** Sends QUIT and closes. */
   async quit(): Promise<void> {
     await this.command('QUIT');
     this.close('finish');
   }
 
-  /** Closes without a word. */
+  /** Closes without QUIT. */
   close(how: 'finish' | 'reset'): void {
     if (how === 'reset') this.#socket.resetAndDestroy();
     else this.#socket.destroy();
@@ -148,7 +148,7 @@ export class FtpControl {
     this.#socket.setEncoding('utf8');
     this.#socket.on('data', (chunk: string) => this.#onData(chunk));
     this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('close', () => this.#fail(new Error('the control connection is lost')));
+    this.#socket.on('close', () => this.#fail(new Error('the control connection was lost')));
   }
 
   #fail(error: Error): void {
@@ -166,7 +166,7 @@ export class FtpControl {
     this.#pending = lines.pop() ?? '';
     for (const line of lines) {
       this.#lines.push(line);
-      // A reply of many lines ends with the one that has a blank behind the code.
+      // The last line of a multi-line reply has a space after the code.
       const match = /^(\d{3}) /.exec(line);
       if (match === null) continue;
       this.#replies.push({ code: Number(match[1]), text: this.#lines.join('\n') });

@@ -1,13 +1,16 @@
 import net from 'node:net';
 import { type FtpControl, upgradeToTls } from './ftp-control.ts';
 
-/** How a data connection is opened: the terminal connects (PASV, EPSV) or the server does (PORT, EPRT). */
+/** Mode of a data connection: the terminal connects (PASV, EPSV) or the server does (PORT, EPRT). */
 export type DataMode = 'pasv' | 'epsv' | 'port' | 'eprt';
 
-/** A data connection that is agreed on; `connected` resolves once it stands, which in active mode is after the transfer's command. */
+/**
+ * A negotiated data connection. `waitUntilConnected` resolves once it is open, which in active mode is after the
+ * transfer's command.
+ */
 export interface DataConnection {
   waitUntilConnected(): Promise<net.Socket>;
-  /** Gives up whatever there is. */
+  /** Closes the connection, or stops waiting for it. */
   abandon(): void;
 }
 
@@ -19,7 +22,7 @@ function parsePassiveAddress(
   controlHost: string,
 ): { host: string; port: number } {
   const numbers = mode === 'pasv' ? /(\d+),(\d+),(\d+),(\d+),(\d+),(\d+)/.exec(reply) : /\(\|\|\|(\d+)\|\)/.exec(reply);
-  if (numbers === null) throw new Error(`no address in ${reply}`);
+  if (numbers === null) throw new Error(`no address in the FTP reply: ${reply}`);
   const [first = 0, ...others] = numbers.slice(1).map(Number);
   if (mode === 'epsv') return { host: controlHost, port: first };
   const [b = 0, c = 0, d = 0, high = 0, low = 0] = others;
@@ -33,7 +36,7 @@ async function openPassive(control: FtpControl, mode: 'pasv' | 'epsv'): Promise<
     socket.once('connect', () => resolve(socket));
     socket.once('error', reject);
   });
-  // Read by `connected`; until then a refusal is nobody's unhandled rejection.
+  // `waitUntilConnected` handles the rejection; this handler prevents an unhandled one before that.
   connected.catch(() => socket.destroy());
   return { waitUntilConnected: () => connected, abandon: () => void socket.destroy() };
 }
@@ -47,7 +50,7 @@ async function openActive(control: FtpControl, mode: 'port' | 'eprt'): Promise<D
   const host = (control.socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/i, '');
   const server = net.createServer();
   const incoming = new Promise<net.Socket>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the FTP server does not connect')), connectTimeoutMs);
+    const timer = setTimeout(() => reject(new Error('the FTP server did not connect')), connectTimeoutMs);
     server.once('close', () => clearTimeout(timer));
     server.once('connection', (socket) => {
       server.close();
@@ -73,7 +76,7 @@ async function openActive(control: FtpControl, mode: 'port' | 'eprt'): Promise<D
   };
 }
 
-/** Agrees on a data connection; over a secure control connection it is secure too. */
+/** Negotiates a data connection; it is secure if the control connection is. */
 export async function openData(control: FtpControl, mode: DataMode): Promise<DataConnection> {
   const plain = mode === 'pasv' || mode === 'epsv' ? await openPassive(control, mode) : await openActive(control, mode);
   if (!control.isSecure) return plain;

@@ -25,7 +25,7 @@ afterEach(() => harness.close());
 
 const firstFile = (): Buffer => [...harness.ftp.files.values()][0] ?? Buffer.alloc(0);
 
-/** The upload has ended with success and the server has exactly what the terminal has. */
+/** Asserts that the upload succeeded and that the server has exactly the terminal's bytes. */
 async function expectWhole(): Promise<void> {
   expect(await harness.waitForNotice()).toBe(0);
   const [expected] = await harness.expectedFiles();
@@ -35,13 +35,13 @@ async function expectWhole(): Promise<void> {
 
 const verbs = (): string[] => harness.ftp.commands.map((line) => line.split(' ')[0] ?? '');
 
-describe('accidents on the way', () => {
+describe('upload faults', () => {
   it.each<[NonNullable<UploadOptions['uploadResume']>, string[]]>([
     ['append', ['STOR', 'APPE', 'APPE', 'APPE']],
     ['restart', ['STOR', 'REST', 'STOR', 'REST', 'STOR', 'REST', 'STOR']],
     ['fromZero', ['STOR', 'STOR', 'STOR', 'STOR']],
   ])(
-    'a terminal that resumes by %s brings the file over a connection that breaks three times',
+    'a terminal that resumes by %s completes the file although the connection breaks three times',
     async (resume, sent) => {
       await harness.start({
         uploadResume: resume,
@@ -59,7 +59,7 @@ describe('accidents on the way', () => {
     },
   );
 
-  it('breaks as often as it is told to, and gives up when that is too often', async () => {
+  it('breaks as often as configured, and fails if the retries are exhausted', async () => {
     await harness.start({ uploadRetries: 2, uploadFaults: [{ how: 'reset', afterBytes: 10_000, times: 5 }] });
     harness.requestUpload();
     expect(await harness.waitForNotice()).toBe(1);
@@ -76,7 +76,7 @@ describe('accidents on the way', () => {
     expect(harness.ftp.transfers).toEqual([]);
   });
 
-  it('silent leaves both open', async () => {
+  it('silent leaves both connections open', async () => {
     await harness.start({ uploadRetryMs: 3_600_000, uploadFaults: [{ how: 'silent', afterBytes: 10_000 }] });
     harness.requestUpload();
     await waitFor('the silence', () => harness.terminal.uploads.faults.length === 0);
@@ -84,19 +84,19 @@ describe('accidents on the way', () => {
     expect(harness.ftp.transfers).toEqual([]);
   });
 
-  it('goes on when the FTP server was away, and when its own connection to the platform was', async () => {
+  it('continues after an outage of the FTP server and a lost connection to the platform', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000, reconnect: { minMs: 10, maxMs: 10 } });
     harness.requestUpload();
     await waitFor('bytes', () => firstFile().length > 20_000);
     harness.terminal.dropConnection();
     await harness.ftp.close();
-    await waitFor('a vain attempt', () => (harness.terminal.uploads.records[0]?.attempts ?? 0) > 2);
+    await waitFor('a failed attempt', () => (harness.terminal.uploads.records[0]?.attempts ?? 0) > 2);
     await harness.ftp.listen();
     await expectWhole();
     expect(harness.platform.connections).toBe(2);
   });
 
-  it('goes on after a restart of the terminal', async () => {
+  it('continues after a restart of the terminal', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000 });
     harness.requestUpload();
     await waitFor('bytes', () => firstFile().length > 20_000);
@@ -107,7 +107,7 @@ describe('accidents on the way', () => {
 });
 
 describe('0x1206', () => {
-  it('lies about a file that was cut off by an early FIN', async () => {
+  it('can report success for a file that was cut by an early FIN', async () => {
     const uploadFaults = [{ how: 'finish', afterBytes: 40_000 }] as const;
     await harness.start({ uploadRetries: 0, uploadNotice: 'success', uploadFaults });
     harness.requestUpload();
@@ -117,14 +117,14 @@ describe('0x1206', () => {
     expect(harness.terminal.uploads.records[0]).toMatchObject({ state: 'failed', notice: 0 });
   });
 
-  it('says failure about a file that is whole', async () => {
+  it('can report failure for a complete file', async () => {
     await harness.start({ uploadNotice: 'failure' });
     harness.requestUpload();
     expect(await harness.waitForNotice()).toBe(1);
     expect(harness.terminal.uploads.records[0]).toMatchObject({ state: 'completed', notice: 1 });
   });
 
-  it.each([true, false])('never comes, with QUIT %s', async (uploadQuits) => {
+  it.each([true, false])('is never sent if configured, with QUIT %s', async (uploadQuits) => {
     await harness.start({ uploadNotice: 'never', uploadQuits });
     harness.requestUpload();
     await waitFor('the end', () => harness.terminal.uploads.records[0]?.state === 'completed');
@@ -133,7 +133,7 @@ describe('0x1206', () => {
     expect(verbs().includes('QUIT')).toBe(uploadQuits);
   });
 
-  it('comes before the file is closed', async () => {
+  it('can arrive before the file is closed', async () => {
     await harness.start({ uploadNotice: 'early' });
     harness.requestUpload();
     expect(await harness.waitForNotice()).toBe(0);
@@ -145,14 +145,14 @@ describe('0x1206', () => {
 });
 
 describe('data connections', () => {
-  it.each(['pasv', 'epsv', 'port', 'eprt'] as const)('by %s', async (uploadDataMode) => {
+  it.each(['pasv', 'epsv', 'port', 'eprt'] as const)('support %s', async (uploadDataMode) => {
     await harness.start({ uploadDataMode, uploadFaults: [{ how: 'reset', afterBytes: 30_000 }] });
     harness.requestUpload();
     await expectWhole();
     expect(verbs()).toContain(uploadDataMode.toUpperCase());
   });
 
-  it.each(['pasv', 'port'] as const)('by %s with explicit TLS', async (uploadDataMode) => {
+  it.each(['pasv', 'port'] as const)('support %s with explicit TLS', async (uploadDataMode) => {
     const request = [
       'req',
       '-x509',

@@ -5,7 +5,7 @@ import { estimateRecordingBytes, type RecordingSegment } from '../recordings.ts'
 import type { ResolvedOptions } from '../terminal-options.ts';
 import type { UploadFilePlan } from './upload-options.ts';
 
-/** One file that a terminal uploads, with what is in it. */
+/** One uploaded file with its content. */
 export interface UploadFile {
   /** Path below the path of 0x9206. */
   readonly path: string;
@@ -30,7 +30,7 @@ function buildFileName(
   return (options.uploadFileName ?? buildStandardName)(plan);
 }
 
-/** Names of the files that a clip is uploaded as, before anything is made. */
+/** Returns the file names of an uploaded clip without creating the files. */
 export function buildUploadFileNames(
   channel: number,
   segments: readonly RecordingSegment[],
@@ -60,7 +60,7 @@ async function createContent(
   });
 }
 
-/** The files of a clip: real, playable, and the same bytes whenever the same clip is asked for. */
+/** Creates the files of a clip: playable, and always the same bytes for the same clip. */
 export function createUploadFiles(
   cameras: Cameras,
   channel: number,

@@ -5,7 +5,7 @@ import { FtpRefusalError } from './ftp-control.ts';
 import type { UploadFile } from './upload-files.ts';
 import type { UploadFault } from './upload-options.ts';
 
-/** 0x9206 as far as the upload itself needs it. */
+/** The fields of 0x9206 that the upload needs. */
 export interface UploadRequest {
   server: string;
   port: number;
@@ -22,42 +22,42 @@ export interface UploadRecord {
   readonly channel: number;
   /** The first file's path below the path of 0x9206. */
   readonly fileName: string;
-  /** Sum of the files, known once they are made. */
+  /** Total size of the files, known once they are created. */
   sizeBytes: number;
-  /** Bytes handed to the network in all attempts. */
+  /** Bytes passed to the network in all attempts. */
   sentBytes: number;
-  /** FTP sessions so far. */
+  /** Number of FTP sessions. */
   attempts: number;
   state: 'uploading' | 'paused' | 'completed' | 'failed' | 'cancelled';
   error: string | null;
-  /** Result of the 0x1206 that was sent: 0 success, 1 failure. */
+  /** Result of the sent 0x1206: 0 success, 1 failure. */
   notice: number | null;
 }
 
-/** An accident that the terminal was told to have. */
+/** An injected fault. */
 class UploadFaultError extends Error {
   override readonly name = 'UploadFaultError';
 }
 
-/** What a job needs of its terminal. */
+/** Dependencies of a job on its terminal. */
 export interface UploadJobDeps {
   readonly options: ResolvedOptions;
-  /** Accidents to come; a job takes away what has happened. */
+  /** Faults to inject; a job removes those that occurred. */
   readonly faults: UploadFault[];
   files(): Promise<UploadFile[]>;
-  /** The last file is on its way and not closed yet. */
+  /** Called when the last file was sent but is not closed yet. */
   beforeClose(): Promise<void>;
-  /** Done, or given up: `error` says why. */
+  /** Called when the upload has completed or failed; `error` states the reason. */
   onEnd(error: string | null): void;
 }
 
 const maxChunkBytes = 16 * 1024;
-/** What was sent before an accident is to have been read: an RST throws away what was not. */
+/** Delay before a fault, so that the server reads the sent data: an RST discards unread data. */
 const settleDelayMs = 50;
-/** Replies that no later attempt would change: log-in refused, no space for it. */
+/** Replies that a retry would not change: log-in refused, no space. */
 const finalRefusalCodes: ReadonlySet<number> = new Set([530, 532, 552]);
 
-/** One upload: attempts until all files are whole, with what a pause does in between. */
+/** One upload: attempts until all files are complete, with any pauses in between. */
 export class UploadJob {
   readonly record: UploadRecord;
   readonly #request: UploadRequest;
@@ -65,9 +65,9 @@ export class UploadJob {
   #files: Promise<UploadFile[]> | null = null;
   /** Files that the server has confirmed. */
   #completedFiles = 0;
-  /** The first transfer of a file replaces whatever has its name. */
+  /** The first transfer of a file replaces an existing file of that name. */
   #isFileStarted = false;
-  /** Of the attempts that run: a pause or an end aborts it. */
+  /** Controller of the running attempts: a pause or an end aborts it. */
   #running = new AbortController();
   #ftp: CameraFtp | null = null;
   #releaseHold: (() => void) | null = null;
@@ -79,27 +79,27 @@ export class UploadJob {
     this.#deps = deps;
   }
 
-  /** Uploads until all is done or the attempts are used up. */
+  /** Uploads until all files are complete or the retries are exhausted. */
   async run(): Promise<void> {
     const running = new AbortController();
     this.#running = running;
     const { uploadRetries = 10, uploadRetryMs = 1000 } = this.#deps.options;
     for (let retries = 0; ; retries += 1) {
       const error = await this.#attempt(running.signal);
-      // A held upload whose connections the server has closed begins again when it is resumed.
+      // A held upload whose connections the server has closed starts a new attempt when it is resumed.
       if (this.#hold !== null) await this.#hold;
       if (running.signal.aborted) return;
       if (error === null || retries === uploadRetries || isFinal(error)) {
         this.#deps.onEnd(error === null ? null : error.message);
         return;
       }
-      this.#deps.options.onLog?.(`upload ${this.record.fileName} broken: ${error.message}`);
+      this.#deps.options.onLog?.(`upload ${this.record.fileName} failed: ${error.message}`);
       await delay(uploadRetryMs, undefined, { signal: running.signal }).catch(() => running.abort());
       if (running.signal.aborted) return;
     }
   }
 
-  /** Stops as `uploadPause` says. */
+  /** Pauses as configured by `uploadPause`. */
   pause(): void {
     const { uploadPause = 'close' } = this.#deps.options;
     this.record.state = 'paused';
@@ -112,7 +112,7 @@ export class UploadJob {
     this.#abort(uploadPause === 'reset' ? 'reset' : 'finish');
   }
 
-  /** Goes on where it was, or from zero. */
+  /** Continues after the sent data, or from zero. */
   async resume(): Promise<void> {
     this.record.state = 'uploading';
     if (this.#hold === null) {
@@ -123,19 +123,21 @@ export class UploadJob {
     this.#hold = null;
   }
 
-  /** Ends it for good. */
+  /** Ends the upload permanently. */
   stop(state: 'cancelled' | 'failed'): void {
     this.record.state = state;
     this.#abort('finish');
   }
 
-  /** The terminal restarts: the connections are lost, and the next attempt begins after the usual wait. */
+  /**
+   * Simulates a restart of the terminal: the connections are lost, and the next attempt begins after the usual delay.
+   */
   interrupt(): void {
     this.#ftp?.close('reset');
   }
 
   #abort(how: 'finish' | 'reset'): void {
-    // First, as an abort closes by FIN alone.
+    // Must come first, as an abort closes only by FIN.
     this.#closeFtp(how);
     this.#running.abort();
     this.#releaseHold?.();
@@ -147,9 +149,9 @@ export class UploadJob {
     this.#ftp = null;
   }
 
-  /** One FTP session; gives what has ended it early. */
+  /** Runs one FTP session; returns the error that ended it early. */
   async #attempt(signal: AbortSignal): Promise<Error | null> {
-    // Connections that an accident has left open are dead by now.
+    // Close connections that a fault has left open.
     this.#closeFtp('finish');
     try {
       this.#files ??= this.#deps.files();
@@ -236,19 +238,19 @@ export class UploadJob {
     if (isLast) await this.#deps.beforeClose();
   }
 
-  /** Has an accident, and takes it off the list when it has happened often enough. */
+  /** Injects a fault, and removes it from the list after its last occurrence. */
   async #injectFault(plan: UploadFault, ftp: CameraFtp, fault: FaultSignal, signal: AbortSignal): Promise<void> {
     const times = (plan.times ?? 1) - 1;
     this.#deps.faults.splice(0, 1, ...(times > 0 ? [{ ...plan, times }] : []));
     await delay(settleDelayMs);
-    const error = new UploadFaultError(`told to break: ${plan.how}`);
+    const error = new UploadFaultError(`injected fault: ${plan.how}`);
     fault.error = error;
-    // An early FIN is sent by ending the stream: the server confirms the file before the next attempt begins.
+    // Ending the stream sends an early FIN: the server confirms the file before the next attempt begins.
     if (plan.how === 'finish') return;
     if (plan.how === 'reset') ftp.breakData();
     if (plan.how === 'controlLost') ftp.breakControl();
     fault.trigger(error);
-    // The data connection is left as it is until the next attempt, or the end, closes it.
+    // The data connection stays open until the next attempt, or the end, closes it.
     if (plan.how !== 'reset') await waitForAbort(signal);
   }
 }

@@ -31,7 +31,7 @@ const findFrames = async (name: string, content: Buffer): Promise<string[]> => {
 };
 
 describe('upload by FTP (0x9206)', () => {
-  it('stores a file that plays, of the size the list states, and tells its end', async () => {
+  it('stores a playable file of the listed size, and reports the result', async () => {
     await harness.start();
     const serial = harness.requestUpload({ seconds: 2 });
     const end = await harness.platform.waitForFrame(0x1206);
@@ -43,7 +43,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.ftp.commands.at(-1)).toBe('QUIT');
   });
 
-  it('makes the same bytes each time a clip is asked for, and can say beforehand which', async () => {
+  it('creates the same bytes for every request of a clip, and returns them in advance', async () => {
     await harness.start();
     const [[first], [second]] = [await harness.expectedFiles(), await harness.expectedFiles()];
     expect(first?.sha256).toBe(second?.sha256);
@@ -52,7 +52,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.ftp.files.get(`/upload-1/${first?.path}`)?.equals(first?.content ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it('sends one file for each recording when it is such a terminal, by names and in directories of its own', async () => {
+  it('sends one file per recording if configured, with custom names and directories', async () => {
     await harness.start({
       uploadFiles: 'perRecording',
       uploadDirectory: '2026-08-01/ch1',
@@ -68,7 +68,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.terminal.uploads.records[0]).toMatchObject({ serial, state: 'completed', attempts: 1 });
   });
 
-  it('pauses without a word, resumes behind what the server has, and completes', async () => {
+  it("pauses without a notice, resumes after the server's bytes, and completes", async () => {
     await harness.start({ uploadBytesPerSecond: 200_000 });
     const serial = harness.requestUpload();
     await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
@@ -84,7 +84,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(await findFrames('resumed.mp4', content)).toHaveLength(40);
   });
 
-  it('holds its connections through a pause when it is such a terminal', async () => {
+  it('holds its connections during a pause if configured', async () => {
     await harness.start({ uploadBytesPerSecond: 200_000, uploadPause: 'hold' });
     const serial = harness.requestUpload();
     await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
@@ -96,7 +96,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.ftp.transfers).toEqual(['whole']);
   });
 
-  it('uploads another clip while one is paused, and resumes that afterwards', async () => {
+  it('uploads another clip during a pause, and resumes the first afterwards', async () => {
     await harness.start({ uploadBytesPerSecond: 100_000 });
     const first = harness.requestUpload({ path: '/a' });
     await waitFor('first bytes', () => [...harness.ftp.files.values()].some((file) => file.length > 20_000));
@@ -114,7 +114,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.ftp.files.get(`/a/${expected?.path}`)?.equals(expected?.content ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it('refuses a second upload while one runs, and cancels without 0x1206', async () => {
+  it('refuses a second concurrent upload, and cancels without 0x1206', async () => {
     await harness.start({ uploadBytesPerSecond: 50_000 });
     const serial = harness.requestUpload();
     await waitFor('upload', () => harness.ftp.files.size === 1);
@@ -129,7 +129,7 @@ describe('upload by FTP (0x9206)', () => {
     expect(harness.platform.framesWithId(0x1206)).toEqual([]);
   });
 
-  it('reports failure when the server does not let it in', async () => {
+  it('reports failure if the server refuses the log-in', async () => {
     await harness.start();
     harness.requestUpload({ password: 'wrong' });
     expect(await harness.waitForNotice()).toBe(1);
@@ -140,7 +140,7 @@ describe('upload by FTP (0x9206)', () => {
     });
   });
 
-  it('tells the end on its next connection when the platform is away', async () => {
+  it('repeats the notice on the next connection if the platform does not acknowledge it', async () => {
     await harness.start({ uploadBytesPerSecond: 300_000, reconnect: { minMs: 300, maxMs: 300 } });
     harness.requestUpload();
     await waitFor('upload', () => harness.ftp.files.size === 1);
@@ -154,7 +154,7 @@ describe('upload by FTP (0x9206)', () => {
 });
 
 describe('padMp4', () => {
-  it('adds a box that players skip, and leaves a file alone that is long enough', () => {
+  it('adds a box that players skip, and leaves a sufficiently long file unchanged', () => {
     const padded = padMp4(Buffer.from('abcd'), 20);
     expect(padded).toHaveLength(20);
     expect(padded.toString('hex', 4, 12)).toBe('0000001066726565');

@@ -7,7 +7,7 @@ import { buildUploadFileNames, createUploadFiles, type UploadFile } from './uplo
 import { UploadJob, type UploadRecord, type UploadRequest } from './upload-job.ts';
 import type { UploadFault } from './upload-options.ts';
 
-/** 0x9207 controls. */
+/** Controls of 0x9207. */
 const pauseControl = 0;
 const resumeControl = 1;
 const cancelControl = 2;
@@ -15,14 +15,17 @@ const cancelControl = 2;
 const successResult = 0;
 const failureResult = 1;
 
-/** How long the last file stays open behind a 0x1206 that was sent too early. */
+/** Time that the last file stays open after a 0x1206 that was sent too early. */
 const earlyNoticeLeadMs = 1000;
 
-/** Uploads of a terminal by FTP: one runs at a time, others may be paused meanwhile. They outlive the connection to the platform. */
+/**
+ * FTP uploads of a terminal. One runs at a time; others may be paused. They continue while the connection to the
+ * platform is lost.
+ */
 export class Uploads {
-  /** Every upload so far. */
+  /** All uploads. */
   readonly records: UploadRecord[] = [];
-  /** Accidents to come, of whichever upload is next; may be added to at any time. */
+  /** Faults to inject into the next uploads; may be extended at any time. */
   readonly faults: UploadFault[];
   readonly #options: ResolvedOptions;
   readonly #cameras: Cameras;
@@ -36,12 +39,12 @@ export class Uploads {
     this.faults = [...(options.uploadFaults ?? [])];
   }
 
-  /** True while an upload runs; a second one is refused. A paused one does not count. */
+  /** True while an upload runs; a second one is refused. A paused upload does not count. */
   get isBusy(): boolean {
     return this.records.some((record) => record.state === 'uploading');
   }
 
-  /** Starts an upload; its end is told with 0x1206. */
+  /** Starts an upload; 0x1206 reports its end. */
   async start(serial: number, request: UploadRequest, segments: readonly RecordingSegment[]): Promise<void> {
     const [first] = buildUploadFileNames(request.channel, segments, this.#options);
     const record: UploadRecord = {
@@ -67,12 +70,12 @@ export class Uploads {
     await job.run();
   }
 
-  /** The files that a clip is uploaded as: the same bytes each time. */
+  /** Creates the files of an uploaded clip: always the same bytes. */
   createFiles(channel: number, segments: readonly RecordingSegment[]): Promise<UploadFile[]> {
     return createUploadFiles(this.#cameras, channel, segments, this.#options);
   }
 
-  /** 0x9207: what is to be done once it is answered, or null when it does not fit the upload's state. */
+  /** Handles 0x9207. Returns the action to run after the response, or null if it does not fit the upload's state. */
   control(serial: number, control: number): (() => void | Promise<void>) | null {
     const job = this.#jobs.get(serial);
     if (job === undefined) return null;
@@ -84,12 +87,12 @@ export class Uploads {
     return () => job.resume();
   }
 
-  /** The terminal restarts: what runs loses its connections and goes on afterwards. */
+  /** Simulates a restart of the terminal: running uploads lose their connections and continue afterwards. */
   interrupt(): void {
     for (const job of this.#jobs.values()) if (job.record.state === 'uploading') job.interrupt();
   }
 
-  /** Ends what runs or is paused, without a word to the platform. */
+  /** Ends all running and paused uploads without notifying the platform. */
   close(): void {
     for (const job of Array.from(this.#jobs.values())) {
       this.#stop(job, job.record.state === 'paused' ? 'cancelled' : 'failed');

@@ -8,7 +8,7 @@ const frame = (kind: 'video' | 'audio', timestamp: number, arrivalMs: number, da
 let detector: DiscontinuityDetector;
 let timestamp: number;
 let nowMs: number;
-/** Frames of a steady stream: 25 pictures a second. */
+/** Plays frames of a steady stream: 25 pictures a second. */
 const play = (count: number): boolean[] =>
   Array.from({ length: count }, () => {
     timestamp += 40;
@@ -23,15 +23,15 @@ beforeEach(() => {
   expect(play(20)).not.toContain(true);
 });
 
-describe('while a command is under way', () => {
+describe('DiscontinuityDetector during a command', () => {
   beforeEach(() => detector.expect(nowMs));
 
   it.each([
-    ['an hour on', 3_600_000, DataType.I],
-    ['two seconds on', 2_000, DataType.P],
+    ['an hour forward', 3_600_000, DataType.I],
+    ['two seconds forward', 2_000, DataType.P],
     ['an hour back', -3_600_000, DataType.P],
-    ['to the key frame before', -480, DataType.I],
-  ])('finds a jump %s, once', (_what, by, dataType) => {
+    ['to the previous key frame', -480, DataType.I],
+  ])('detects a jump %s, once', (_what, by, dataType) => {
     expect(play(10)).not.toContain(true);
     timestamp += by;
     expect(detector.isDiscontinuity(frame('video', timestamp, nowMs + 40, dataType))).toBe(true);
@@ -40,7 +40,7 @@ describe('while a command is under way', () => {
     expect(play(1)).toEqual([false]);
   });
 
-  it('finds it in sound that comes before the picture', () => {
+  it('detects a jump in audio that arrives before the video', () => {
     expect(detector.isDiscontinuity(frame('audio', timestamp, nowMs, DataType.AUDIO))).toBe(false);
     timestamp -= 700;
     expect(detector.isDiscontinuity(frame('audio', timestamp, nowMs, DataType.AUDIO))).toBe(true);
@@ -48,25 +48,25 @@ describe('while a command is under way', () => {
   });
 
   it.each([
-    ['a picture that is shown later than it comes', [frame('video', 1_000_720, 5_840, DataType.B)]],
-    ['a pause in which the clock went on', [frame('video', 1_010_840, 15_840)]],
-    ['what was held back and comes at once', [frame('video', 1_000_840, 9_000), frame('video', 1_000_880, 9_001)]],
-    ['a picture or two that are missing', [frame('video', 1_001_000, 5_840)]],
+    ['a picture displayed later than it arrives', [frame('video', 1_000_720, 5_840, DataType.B)]],
+    ['a pause in which the clock advanced', [frame('video', 1_010_840, 15_840)]],
+    ['delayed frames that arrive together', [frame('video', 1_000_840, 9_000), frame('video', 1_000_880, 9_001)]],
+    ['one or two missing pictures', [frame('video', 1_001_000, 5_840)]],
     ['the wrap of the clock', [frame('audio', 0xffff_fff0, 5_840), frame('audio', 10, 5_860)]],
-  ])('does not take %s for one', (_what, frames) => {
+  ])('does not detect a jump in %s', (_what, frames) => {
     expect(frames.map((each) => detector.isDiscontinuity(each))).not.toContain(true);
   });
 });
 
-describe('otherwise', () => {
-  it('leaves leaps to the clock, as cameras leap for many reasons', () => {
+describe('DiscontinuityDetector without a command', () => {
+  it('ignores clock leaps, which cameras have for many reasons', () => {
     timestamp += 3_600_000;
     expect(play(1)).toEqual([false]);
     timestamp -= 7_200_000;
     expect(play(1)).toEqual([false]);
   });
 
-  it('does so again when the command has been under way for too long', () => {
+  it('ignores clock leaps after the command has timed out', () => {
     detector.expect(nowMs);
     nowMs += 15_000;
     timestamp -= 5_000;

@@ -1,10 +1,10 @@
 import { DataType, type MediaFrame } from '@fleet/jt1078';
 
-/** A camera that was asked for another place or speed shows it by then, or has refused. */
+/** Time within which a camera executes or refuses a seek or speed command. */
 const expectationTimeoutMs = 15_000;
-/** Presentation times of B frames go back by no more. */
+/** Maximum backward step of presentation times caused by B frames. */
 const maxReorderMs = 1_000;
-/** A step that is longer than this, and than several usual ones, is more than a picture or two that the camera left out. */
+/** A longer step, which also exceeds several usual ones, is more than one or two pictures left out by the camera. */
 const minLeapMs = 250;
 const leapSteps = 4;
 
@@ -15,19 +15,20 @@ interface LastFrame {
 }
 
 /**
- * Finds the frame with which a recording goes on at another place after 0x9202. The camera's answer and its frames come by different ways, and either may
- * be first: only the timestamps tell where the old place ends. Looked for only while a command is under way, as cameras' clocks leap for other reasons too.
+ * Detects the first frame of a recording's new position after 0x9202. The camera's response and its frames travel on
+ * different connections, and either may arrive first. Only the timestamps show where the old position ends. Detection
+ * is active only during a command, as camera clocks leap for other reasons, too.
  */
 export class DiscontinuityDetector {
   readonly #lastFrames = new Map<MediaFrame['kind'], LastFrame>();
   #expectedUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** A jump may come from now on. */
+  /** Expects a jump from now on. */
   expect(nowMs: number): void {
     this.#expectedUntilMs = nowMs + expectationTimeoutMs;
   }
 
-  /** Notes a frame; true when the recording goes on at another place with it, after which no further jump is expected. */
+  /** Records a frame. Returns true when it begins a new position, after which no further jump is expected. */
   isDiscontinuity(frame: MediaFrame): boolean {
     const { timestampLow: timestamp, arrivalMs } = frame;
     const last = this.#lastFrames.get(frame.kind);
@@ -35,7 +36,7 @@ export class DiscontinuityDetector {
       this.#lastFrames.set(frame.kind, { timestamp, arrivalMs, meanMs: 40 });
       return false;
     }
-    // The lower 32 bits are enough for differences, through wraps as well.
+    // The lower 32 bits are sufficient for differences, even across wraps.
     const stepMs = (timestamp - last.timestamp) | 0;
     const isDetected =
       arrivalMs < this.#expectedUntilMs && isLeap(frame, stepMs, arrivalMs - last.arrivalMs, last.meanMs);
@@ -43,7 +44,7 @@ export class DiscontinuityDetector {
     last.arrivalMs = arrivalMs;
     if (isDetected) {
       this.#expectedUntilMs = Number.NEGATIVE_INFINITY;
-      // The other kind has yet to follow.
+      // The other kind of media has yet to jump.
       this.#lastFrames.clear();
     } else if (stepMs > 0 && stepMs <= maxReorderMs) {
       last.meanMs += (stepMs - last.meanMs) / 8;
@@ -53,7 +54,7 @@ export class DiscontinuityDetector {
 }
 
 function isLeap(frame: MediaFrame, stepMs: number, elapsedMs: number, meanMs: number): boolean {
-  // Only pictures are reordered, and none of them across a key frame.
+  // Only video is reordered, and never across a key frame.
   if (stepMs < 0) return stepMs < -maxReorderMs || frame.kind !== 'video' || frame.dataType === DataType.I;
   return stepMs - elapsedMs > Math.max(minLeapMs, leapSteps * meanMs);
 }

@@ -1,14 +1,14 @@
 import { type FlvTag, toLegacyHevcTag, writeTagHeader } from '@fleet/jt1078';
 
-/** A tag at a viewer's own time. */
+/** Tag with the timestamp of one viewer. */
 export interface TimedTag {
   readonly tag: FlvTag;
   readonly timestampMs: number;
 }
 
-/** How a viewer's bytes differ from another's. */
+/** Wire format of a viewer. */
 export interface ChunkFormat {
-  /** HTTP/1.1 chunked framing; a chunk is made with the tag, so that one write carries both. */
+  /** HTTP/1.1 chunked framing. A chunk is encoded together with its tag, so one write carries both. */
   readonly isChunked: boolean;
   readonly isLegacyHevc: boolean;
 }
@@ -18,10 +18,10 @@ const tagHeaderBytes = 11;
 const chunkHeaderBytes = 10;
 const chunkOverheadBytes = chunkHeaderBytes + 2;
 
-/** The end of a chunked body. */
+/** End of a chunked body. */
 export const lastChunk = Buffer.from('0\r\n\r\n');
 
-/** One chunk around bytes that are no tag. */
+/** Encodes bytes other than tags as one chunk. */
 export function toChunk(data: Buffer, isChunked: boolean): Buffer {
   if (!isChunked) return data;
   const chunk = Buffer.allocUnsafe(data.length + chunkOverheadBytes);
@@ -31,7 +31,7 @@ export function toChunk(data: Buffer, isChunked: boolean): Buffer {
   return chunk;
 }
 
-/** The bytes of some tags for one viewer, as one chunk. */
+/** Encodes tags for one viewer as one chunk. */
 export function encodeTags(tags: readonly TimedTag[], format: ChunkFormat): Buffer {
   const formattedTags = format.isLegacyHevc
     ? tags.map(({ tag, timestampMs }) => ({ tag: toLegacyHevcTag(tag), timestampMs }))
@@ -58,7 +58,7 @@ function endChunk(target: Buffer): void {
   target[target.length - 1] = 0x0a;
 }
 
-/** So many different forms of one tag are kept: viewers that joined within one group of pictures share theirs. */
+/** Maximum number of cached formats of one tag. Viewers that joined within one group of pictures share a format. */
 const maxFormats = 8;
 
 interface CachedChunk {
@@ -68,8 +68,9 @@ interface CachedChunk {
 }
 
 /**
- * The bytes of the tag that is being delivered, made once for all viewers of the same time and form. A copy of the body for each is cheaper than handing
- * the kernel header and body apart; nothing of it outlives the write, as queues hold the tags.
+ * Cache of the encoded tag that is being delivered, shared by viewers with the same time base and format. Copying the
+ * body once per format is cheaper than passing header and body to the kernel separately. Nothing in it outlives the
+ * write, as queues hold the tags.
  */
 export class ChunkCache {
   #tag: FlvTag | null = null;

@@ -13,14 +13,14 @@ function createCache(tags: readonly FlvTag[], options: { retainAll?: boolean; ma
   return cache;
 }
 
-describe('the cached group of pictures', () => {
+describe('GopCache', () => {
   it('begins with the latest key frame', () => {
     const last = key();
     expect(createCache([videoTag(), key(), videoTag(), last, videoTag()]).tags.map(({ tag }) => tag)[0]).toBe(last);
     expect(createCache([videoTag(), videoTag()]).tags).toEqual([]);
   });
 
-  it('is given up whole when it outgrows its bounds', () => {
+  it('is cleared completely when it exceeds its limits', () => {
     expect(createCache([key(), ...Array.from({ length: 4 }, videoTag)], { maxTags: 4 }).tags).toEqual([]);
     const cache = createCache([key(), ...Array.from({ length: 30 }, videoTag)], { maxTags: 100 });
     expect([cache.tags.length, cache.bytes]).toEqual([0, 0]);
@@ -28,7 +28,7 @@ describe('the cached group of pictures', () => {
     expect(cache.tags).toHaveLength(1);
   });
 
-  it('keeps all while told so', () => {
+  it('retains everything while retainAll is set', () => {
     const cache = createCache([key(), videoTag(), key(), videoTag()], { retainAll: true });
     expect(cache.tags).toHaveLength(4);
     cache.retainAll = false;

@@ -1,27 +1,28 @@
 import type { FlvTag } from '@fleet/jt1078';
 
-/** The sequence headers that stand before a tag. */
+/** Sequence headers that apply to a tag. */
 export interface SequenceHeaders {
   readonly video: FlvTag | null;
-  /** Of the `audio` track. */
+  /** Header of the `audio` track. */
   readonly audio: FlvTag | null;
 }
 
-/** A tag with what a decoder needs before it. */
+/** Tag with the headers that a decoder needs before it. */
 export interface CachedTag {
   readonly tag: FlvTag;
   readonly headers: SequenceHeaders;
 }
 
-/** Bounds of what is kept for viewers that join. */
+/** Limits of the cache for joining viewers. */
 export interface GopCacheLimits {
   readonly maxTags: number;
   readonly maxBytes: number;
 }
 
 /**
- * The tags since the latest key frame, for viewers that join. A group that outgrows its bounds is given up: a viewer then waits for the next key frame,
- * as pictures must never be left out in between. Without video it keeps nothing.
+ * Cache of the tags since the latest key frame, for joining viewers. A group that exceeds its limits is discarded:
+ * pictures in between must never be left out, so a viewer then waits for the next key frame. Without video the cache
+ * stays empty.
  */
 export class GopCache {
   readonly #limits: GopCacheLimits;
@@ -33,7 +34,7 @@ export class GopCache {
     this.#limits = limits;
   }
 
-  /** Empty, or beginning with a key frame. */
+  /** Cached tags: empty, or beginning with a key frame. */
   get tags(): readonly CachedTag[] {
     return this.#tags;
   }
@@ -42,7 +43,10 @@ export class GopCache {
     return this.#bytes;
   }
 
-  /** While true nothing is given up: a recording's first viewer gets it from its beginning. The owner has to stop the input in time. */
+  /**
+   * While true nothing is discarded, so the first viewer of a recording gets it from the beginning. The owner must stop
+   * the input in time.
+   */
   set retainAll(value: boolean) {
     this.#retainAll = value;
   }

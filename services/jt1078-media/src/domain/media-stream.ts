@@ -10,34 +10,34 @@ import { GopCache, type SequenceHeaders } from './gop-cache.ts';
 import { decideTracks, getRequestedMedia, type PlayOptions, type RequestedMedia, type Tracks } from './play-options.ts';
 import type { Viewer } from './viewer.ts';
 
-/** A camera's connection, as a stream sees it. */
+/** Connection of a camera, as seen by a stream. */
 export interface CameraLink {
   readonly transport: 'tcp' | 'udp';
   readonly remote: string;
-  /** The stream needs the connection no more; when no other does, it is closed after this time. */
+  /** Detaches the stream. A connection without another stream is closed after this time. */
   release(id: StreamId, reason: string, closeAfterMs: number): void;
-  /** Recordings: stop and go on reading. */
+  /** Stops reading a recording until `resume`. */
   pause(id: StreamId): void;
   resume(id: StreamId): void;
 }
 
-/** Times and bounds of a stream. */
+/** Timeouts and limits of a stream. */
 export interface StreamLimits {
   readonly idleStopMs: number;
   readonly graceMs: number;
   readonly dataTimeoutMs: number;
   readonly firstFrameWaitMs: number;
-  /** Bounds of the cached group of pictures, and of a recording's beginning that waits for its first viewer. */
+  /** Limits of the cached group of pictures, and of the beginning of a recording that waits for its first viewer. */
   readonly maxCacheTags: number;
   readonly maxCacheBytes: number;
-  /** Recordings: with so much queued for one viewer the camera waits although others could take more. */
+  /** Queue length of one recording viewer at which the camera is paused although other viewers could accept more. */
   readonly hardQueueBytes: number;
 }
 
 /** Returns the form of a terminal's AAC without ADTS; never rejects. */
 export type FindAacFormat = (imei: string) => Promise<AacFormat>;
 
-/** Why a stream has ended. */
+/** Reason why a stream ended. */
 export type EndReason =
   | 'idle'
   | 'noData'
@@ -48,7 +48,7 @@ export type EndReason =
   | 'replaced'
   | 'shutdown';
 
-/** What a stream has seen; read by metrics. */
+/** Counters of a stream, read by the metrics. */
 export interface StreamCounters {
   packets: number;
   bytes: number;
@@ -59,16 +59,16 @@ export interface StreamCounters {
   reconnects: number;
 }
 
-/** A recording that nobody has watched stays for so long after its end: its viewer may just be on the way. */
+/** Retention of an ended recording that was never watched, as its viewer may still be connecting. */
 const unwatchedTtlMs = 5_000;
-/** A viewer that waited for the camera's first packet joins at once, or has gone. */
+/** Time in which a viewer that waited for the first packet of the camera joins, unless it has left. */
 const expectedViewerTimeoutMs = 2_000;
-/** After a stop command a connection is closed no sooner: the terminal may close it by itself. */
+/** Minimum delay of closing a connection after a stop command, as the terminal may close it by itself. */
 const closeAfterStopMs = 1_500;
-/** A frame that waits for its successor waits no longer once the camera is quiet. */
+/** Time without data after which a frame that waits for its successor is flushed. */
 const flushDelayMs = 500;
 
-/** One camera channel that streams here: frames in, tags to viewers. Lives through reconnects of the camera. */
+/** One camera channel that streams to this pod: frames in, tags to viewers. Survives reconnects of the camera. */
 export class MediaStream {
   readonly id: StreamId;
   readonly startedAtMs = performance.now();
@@ -98,13 +98,13 @@ export class MediaStream {
   #idleSinceMs: number = performance.now();
   #wasWatched = false;
   #waitingViewers = 0;
-  /** Somebody waited for the camera: a viewer is on its way. */
+  /** True while a viewer that waited for the camera is expected to join. */
   #expectsViewer: boolean;
   #isBackpressured = false;
   #isFlushed = true;
   #pace: TimestampSource;
   readonly #discontinuityDetector: DiscontinuityDetector | null;
-  /** A control that its camera is being asked for: with which pace the recording goes on, and whether it has begun to. */
+  /** Control command in progress: the pace after it, and whether its first frame has arrived. */
   #pendingControl: { readonly pace: TimestampSource; hasBegun: boolean } | null = null;
 
   constructor(
@@ -152,7 +152,7 @@ export class MediaStream {
     return getRequestedMedia(this.id.kind, this.claim.request?.dataType ?? null);
   }
 
-  /** Tags that slow viewers did not get, those that are still here included. */
+  /** Tags dropped for slow viewers, including the connected ones. */
   get droppedTags(): number {
     let dropped = this.counters.droppedTags;
     for (const viewer of this.#viewers) dropped += viewer.counters.droppedTags;
@@ -163,12 +163,12 @@ export class MediaStream {
     return this.#link;
   }
 
-  /** True while reading from the camera is stopped for the viewers' sake. */
+  /** True while reading from the camera is paused because viewers are full. */
   get isBackpressured(): boolean {
     return this.#isBackpressured;
   }
 
-  /** A camera's connection brings this stream from now on; an older one is left. */
+  /** Attaches the connection of a camera and releases an older one. */
   attach(link: CameraLink): void {
     const previous = this.#link;
     const isFirst = previous === null && this.#disconnectedAtMs === null;
@@ -177,7 +177,7 @@ export class MediaStream {
     this.#lastDataMs = performance.now();
     if (isFirst) return;
     this.counters.reconnects += 1;
-    this.#log.info({ transport: link.transport, remote: link.remote }, 'the camera has reconnected');
+    this.#log.info({ transport: link.transport, remote: link.remote }, 'camera reconnected');
     if (previous !== null && this.#isBackpressured) previous.resume(this.id);
     previous?.release(this.id, 'the camera has a new connection', 0);
     if (this.#isBackpressured) link.pause(this.id);
@@ -185,7 +185,7 @@ export class MediaStream {
     for (const viewer of this.#viewers) viewer.awaitKeyFrame();
   }
 
-  /** The connection is gone; false when another has taken its place. */
+  /** Detaches a closed connection. Returns false when another connection has replaced it. */
   detach(link: CameraLink): boolean {
     if (this.#link !== link) return false;
     this.#muxer.flush();
@@ -194,13 +194,13 @@ export class MediaStream {
     return true;
   }
 
-  /** The camera is being asked to go on at another place or speed; without a pace at the same. */
+  /** Records a seek or speed command that is being sent to the camera. Without `pace` the pace stays the same. */
   expectControl(pace: TimestampSource = this.#pace): void {
     this.#pendingControl = { pace, hasBegun: false };
     this.#discontinuityDetector?.expect(performance.now());
   }
 
-  /** The camera has said that it does. Where its frames have not shown it yet, they may still. */
+  /** Handles the camera's confirmation of a command. Its first frame may arrive before or after it. */
   confirmControl(pace?: TimestampSource): void {
     if (this.#pendingControl?.hasBegun === true) {
       this.#pendingControl = null;
@@ -208,14 +208,14 @@ export class MediaStream {
     }
     this.expectControl(pace);
     if (pace === undefined || pace === this.#pace) return;
-    // Another speed at the same place: the pictures go on, only their clock is another one.
+    // Another speed at the same position: the pictures continue, only their clock changes.
     this.#pace = pace;
     this.#muxer.setTimestampSource(pace);
   }
 
-  /** A frame from the camera, whose data is valid only during the call. */
+  /** Handles a frame of the camera. Its data is valid only during the call. */
   push(frame: MediaFrame): void {
-    // Some devices send sound although pictures alone were asked for, and the reverse: players are promised what was asked for.
+    // Some devices send audio although only video was requested, or the reverse. Players expect what was requested.
     const requestedMedia = this.#requestedMedia;
     if (requestedMedia !== 'any' && frame.kind !== requestedMedia) return;
     this.#isFlushed = false;
@@ -223,20 +223,23 @@ export class MediaStream {
     this.#muxer.push(frame);
   }
 
-  /** Counts packets; they say that the camera is alive even if no frame comes of them. */
+  /** Counts packets, which prove that the camera is alive even if they complete no frame. */
   countPackets(packets: number, bytes: number, nowMs: number): void {
     this.counters.packets += packets;
     this.counters.bytes += bytes;
     this.#lastDataMs = nowMs;
   }
 
-  /** The camera was paused or goes on: while paused no data is expected. */
+  /** Marks the stream as paused or resumed. No data is expected while paused. */
   setPaused(isPaused: boolean): void {
     this.isPaused = isPaused;
     this.#lastDataMs = performance.now();
   }
 
-  /** Adds a viewer; it starts as soon as its tracks are known. `onNothing` is called when there is nothing for it to play. */
+  /**
+   * Adds a viewer, which starts as soon as its tracks are known. Calls `onNoMedia` when there is nothing for it to
+   * play.
+   */
   join(viewer: Viewer, callbacks: { onStart: () => void; onNoMedia: () => void }): void {
     this.#viewers.add(viewer);
     this.#waitingViewers += 1;
@@ -249,7 +252,7 @@ export class MediaStream {
     this.#updateBackpressure();
   }
 
-  /** Removes a viewer, whether it left by itself or was closed. */
+  /** Removes a viewer that left or was closed. */
   leave(viewer: Viewer): void {
     if (!this.#viewers.delete(viewer)) return;
     if (viewer.tracks === null) this.#waitingViewers -= 1;
@@ -260,7 +263,7 @@ export class MediaStream {
     this.#updateBackpressure();
   }
 
-  /** Regular look at timers and viewers; the reason if the stream has to end. */
+  /** Checks timers and viewers; call it regularly. Returns a reason if the stream has to end. */
   check(nowMs: number): EndReason | null {
     if (!this.#isFlushed && nowMs - this.#lastDataMs >= flushDelayMs) {
       this.#isFlushed = true;
@@ -272,13 +275,13 @@ export class MediaStream {
     }
     for (const viewer of this.#viewers) {
       if (viewer.checkStalled(nowMs))
-        this.#log.info({ droppedTags: viewer.counters.droppedTags }, 'a stalled viewer was closed');
+        this.#log.info({ droppedTags: viewer.counters.droppedTags }, 'closed a stalled viewer');
       else if (viewer.tracks === null) this.#tryStart(viewer, nowMs);
     }
     return this.#findEndReason(nowMs);
   }
 
-  /** Finishes every response and the transcoder; the owner has taken the stream out of its books. */
+  /** Finishes all responses and the transcoder. The owner has already removed the stream. */
   end(reason: EndReason): void {
     this.#muxer.flush();
     this.#audio.stop();
@@ -304,7 +307,7 @@ export class MediaStream {
     return null;
   }
 
-  /** The recording goes on at another place, with a key frame; for viewers without a hole. */
+  /** Continues the recording at its new position, which begins with a key frame. Viewers get no gap. */
   #onDiscontinuity(): void {
     if (this.#pendingControl !== null) {
       this.#pace = this.#pendingControl.pace;
@@ -312,7 +315,7 @@ export class MediaStream {
     }
     this.#muxer.restart({ timestampSource: this.#pace });
     if (this.#viewers.size > 0) return;
-    // Whoever comes now wants to see what was sought.
+    // Later viewers begin at the new position.
     this.#cache.clear();
     this.#updateBackpressure();
   }
@@ -386,7 +389,7 @@ export class MediaStream {
     return mode === 'copy' ? source.canCopy : this.#audio.isAvailable;
   }
 
-  /** A viewer that waits for its start gets all from there on; nothing of a recording is lost while nobody watches. */
+  /** Retains everything for a viewer that waits for its start, and all of a recording without viewers. */
   #updateCacheMode(): void {
     const isUnwatched = this.#viewers.size === 0;
     this.#cache.retainAll =
@@ -399,7 +402,7 @@ export class MediaStream {
     this.#audio.listeners = listeners;
   }
 
-  /** Recordings never drop: the camera waits while nobody can take more. */
+  /** Pauses or resumes the camera of a recording, as recordings never drop frames. */
   #updateBackpressure(): void {
     if (this.id.kind !== 'history') return;
     const isBackpressured = this.#needsBackpressure();
@@ -417,7 +420,7 @@ export class MediaStream {
     for (const viewer of this.#viewers) {
       if (viewer.tracks === null || viewer.isClosed) continue;
       startedViewers += 1;
-      // Half of the bound, once held: not to stop and go with every tag.
+      // A paused camera resumes at half of the limit, which avoids a pause with every tag.
       if (!(this.#isBackpressured ? viewer.isHalfFull : viewer.isFull)) hasRoom = true;
       if (viewer.queuedBytes >= this.#limits.hardQueueBytes) isOverfull = true;
     }

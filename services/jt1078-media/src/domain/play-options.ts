@@ -1,52 +1,52 @@
-/** `aac`: what browsers play. `copy`: the camera's own sound, where FLV can carry it. */
+/** Audio of a viewer. `aac`: playable in browsers. `copy`: the camera's own codec, where FLV supports it. */
 export type AudioMode = 'aac' | 'copy' | 'none';
 
-/** What a viewer asked for. */
+/** Options requested by a viewer. */
 export interface PlayOptions {
   readonly audio: AudioMode;
-  /** H.265 as codec id 12 in place of enhanced tags. */
+  /** H.265 as codec id 12 instead of enhanced tags. */
   readonly isLegacyHevc: boolean;
 }
 
-/** What the camera was asked to send. */
+/** Media that the camera was requested to send. */
 export type RequestedMedia = 'any' | 'video' | 'audio';
 
 /**
- * JT/T 1078-2016 table 17 (0x9101: 0 both, 1 video, 2 intercom, 3 listen-in, 4 broadcast) and table 24 (0x9201: 0 both, 1 audio, 2 video, 3 either);
- * null when nobody said.
+ * Decodes the data type of 0x9101 (JT/T 1078-2016 table 17: 0 both, 1 video, 2 intercom, 3 listen-in, 4 broadcast) or
+ * of 0x9201 (table 24: 0 both, 1 audio, 2 video, 3 either). Null means unknown.
  */
 export function getRequestedMedia(kind: 'live' | 'history', dataType: number | null): RequestedMedia {
   if (kind === 'live') return dataType === 1 ? 'video' : dataType === 2 || dataType === 3 ? 'audio' : 'any';
   return dataType === 1 ? 'audio' : dataType === 2 ? 'video' : 'any';
 }
 
-/** The tracks that a viewer is promised in the FLV header. */
+/** Tracks declared to a viewer in the FLV header. */
 export interface Tracks {
   readonly video: boolean;
   readonly audio: boolean;
 }
 
-/** What is known of a stream when a viewer's tracks are to be decided. */
+/** State of a stream from which the tracks of a viewer are decided. */
 export interface TrackFacts {
   readonly requestedMedia: RequestedMedia;
   readonly audioMode: AudioMode;
-  /** How long the first key frame is past; null before it. */
+  /** Time since the first key frame; null before it. */
   readonly sinceKeyFrameMs: number | null;
-  /** Whether the camera's sound reaches this viewer; null while there is no sound. */
+  /** Whether the camera's audio reaches this viewer; null while there is none. */
   readonly isAudioPlayable: boolean | null;
-  /** Sound has come whose form is being found out, which takes a few seconds at most. */
+  /** Audio has arrived, but its format is still being determined, which takes a few seconds at most. */
   readonly isAudioAwaited: boolean;
-  /** How long this viewer has waited since the stream's first packet. */
+  /** Time that this viewer has waited since the first packet of the stream. */
   readonly waitedMs: number;
   readonly firstFrameWaitMs: number;
 }
 
-/** After the first key frame, how long sound is waited for before a viewer is told that there is none. */
+/** Time to wait for audio after the first key frame before it is declared absent. */
 export const audioWaitMs = 1_000;
 
 /**
- * Decides a viewer's tracks. The FLV header is a promise: players wait for each announced track before they show anything, and take none that comes
- * unannounced. `wait` until more is known; `none` when there is nothing to play.
+ * Decides the tracks of a viewer. The FLV header is binding: players wait for each declared track before they display
+ * anything, and ignore undeclared ones. Returns `wait` until more is known, and `none` when there is nothing to play.
  */
 export function decideTracks(facts: TrackFacts): Tracks | 'wait' | 'none' {
   const { requestedMedia, audioMode, sinceKeyFrameMs, isAudioPlayable, isAudioAwaited, waitedMs, firstFrameWaitMs } =

@@ -12,22 +12,22 @@ import {
 import { formatStreamName } from './stream-name.ts';
 import type { Viewer } from './viewer.ts';
 
-/** Where claims on streams are held. */
+/** Store of the claims on streams. */
 export interface ClaimStore {
   claim(id: StreamId): Promise<StreamClaim | null>;
   renew(id: StreamId, claim: StreamClaim): Promise<boolean>;
   release(id: StreamId, claim: StreamClaim): Promise<void>;
 }
 
-/** Sums over streams that have ended. */
+/** Totals of streams that have ended. */
 export interface EndedStreamTotals extends StreamCounters {
   streams: number;
 }
 
-/** Reasons after which the camera is told to stop: nothing else has told it. */
+/** End reasons after which this pod stops the camera, as nothing else has. */
 const cameraStopReasons: ReadonlySet<EndReason> = new Set(['idle', 'noData', 'cameraLeft', 'shutdown']);
 
-/** The streams of this pod: from the camera's first packet, with the claim, to the end. */
+/** Streams of this pod, from the first packet and the claim until the end. */
 export class StreamRegistry {
   readonly endedTotals: EndedStreamTotals = {
     streams: 0,
@@ -47,7 +47,7 @@ export class StreamRegistry {
   readonly #onEnd: (stream: MediaStream, reason: EndReason) => void;
   readonly #log: Logger;
   readonly #streams = new Map<string, MediaStream>();
-  /** Viewers of ended streams who still take what was queued for them. */
+  /** Viewers of ended streams that still have queued data. */
   readonly #draining = new Set<Viewer>();
   readonly #waiters = new Map<string, Set<(stream: MediaStream) => void>>();
   #isStopping = false;
@@ -82,9 +82,9 @@ export class StreamRegistry {
     return this.#streams.get(formatStreamName(id));
   }
 
-  /** The stream that a camera's connection may feed; null when nobody asked for it. */
+  /** Returns the stream that a camera's connection may feed, or null when it was not requested. */
   async admit(id: StreamId): Promise<MediaStream | null> {
-    // Running here: the camera has reconnected, and Redis need not be asked.
+    // Already running here: the camera has reconnected, so Redis is not needed.
     const running = this.find(id);
     if (running !== undefined) return running;
     const claim = await this.#claims.claim(id);
@@ -101,14 +101,14 @@ export class StreamRegistry {
     return this.#begin(id, claim);
   }
 
-  /** A camera's connection is gone: live viewers wait for another, a recording is over. */
+  /** Handles a closed camera connection. Live viewers wait for a new one; a recording is complete. */
   onLinkClosed(stream: MediaStream, link: CameraLink): void {
     if (this.find(stream.id) !== stream || !stream.detach(link)) return;
     const reason = stream.check(performance.now());
     if (reason !== null) this.end(stream, reason);
   }
 
-  /** Resolves with the stream once it begins here; null when that takes too long or is given up. */
+  /** Resolves with the stream once it begins here, or with null on timeout or abort. */
   waitFor(id: StreamId, timeoutMs: number, signal: AbortSignal): Promise<MediaStream | null> {
     const running = this.find(id);
     if (running !== undefined) return Promise.resolve(running);
@@ -130,24 +130,27 @@ export class StreamRegistry {
     });
   }
 
-  /** Ends a stream: its viewers get what is queued, its claim is given up, its camera is stopped where nothing else has done so. */
+  /**
+   * Ends a stream: viewers get the queued data, the claim is released, and the camera is stopped where nothing else has
+   * done so.
+   */
   end(stream: MediaStream, reason: EndReason): void {
     const name = formatStreamName(stream.id);
     if (this.#streams.get(name) !== stream) return;
     this.#streams.delete(name);
     const viewers = [...stream.viewers];
     this.#log.info({ stream: name, reason, viewers: viewers.length, ...stream.counters }, 'stream ended');
-    // The command goes out before the claim: a start that finds the channel free can only come after it.
+    // The command is sent before the claim is released, so a start that finds the channel free can only follow it.
     if (cameraStopReasons.has(reason)) void this.#stopCamera(stream.id, reason);
     stream.end(reason);
     for (const viewer of viewers) if (!viewer.isFinished) this.#draining.add(viewer);
     if (reason !== 'takenOver') void this.#claims.release(stream.id, stream.claim);
     this.#addToTotals(stream);
-    // Last: whoever hears of it may fail, and viewers must not be left without an end.
+    // Called last, as it may throw and viewers must not be left without an end.
     this.#onEnd(stream, reason);
   }
 
-  /** Regular look at all timers. */
+  /** Checks all timers; call it regularly. */
   check(nowMs: number): void {
     for (const stream of this.#streams.values()) {
       const reason = stream.check(nowMs);
@@ -157,21 +160,21 @@ export class StreamRegistry {
       if (viewer.isFinished || viewer.checkStalled(nowMs)) this.#draining.delete(viewer);
   }
 
-  /** Renews all claims; streams that another pod has taken over end here. */
+  /** Renews all claims and ends streams that another pod has taken over. */
   async renewClaims(): Promise<void> {
     await Promise.all(
       [...this.#streams.values()].map(async (stream) => {
         const { claim } = stream;
         const isRenewed = await this.#claims.renew(stream.id, claim);
-        // The answer is about the claim that was sent, which may have been renewed here meanwhile.
+        // The result applies to the claim that was sent, which may have been replaced concurrently.
         if (isRenewed || stream.claim !== claim) return;
-        this.#log.warn({ stream: formatStreamName(stream.id) }, 'another pod has taken the stream over');
+        this.#log.warn({ stream: formatStreamName(stream.id) }, 'another pod took over the stream');
         this.end(stream, 'takenOver');
       }),
     );
   }
 
-  /** Ends every stream; what viewers do not take at once is lost to them. */
+  /** Ends every stream. Viewers lose data that they do not accept within a second. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const claims = [...this.#streams.values()].map(({ id, claim }) => ({ id, claim }));

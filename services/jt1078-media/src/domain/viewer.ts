@@ -4,17 +4,17 @@ import { type ChunkCache, type ChunkFormat, encodeTags, lastChunk, type TimedTag
 import type { SequenceHeaders } from './gop-cache.ts';
 import type { PlayOptions, Tracks } from './play-options.ts';
 
-/** When a viewer that does not keep up is helped, and when it is given up. */
+/** Limits of a slow viewer. */
 export interface ViewerLimits {
-  /** Live: so far behind it loses frames up to the next key frame. Null: never (recordings). */
+  /** Live: lag above which frames are dropped up to the next key frame. Null: never drop (recordings). */
   readonly dropAfterMs: number | null;
-  /** Nothing taken for so long closes it. */
+  /** Time without progress after which the viewer is closed. */
   readonly closeAfterMs: number;
-  /** Live: a queue of so many bytes is behind, whatever its age. Recordings: it is full. */
+  /** Live: queue length that counts as lagging, whatever its age. Recordings: queue length that counts as full. */
   readonly maxQueueBytes: number;
 }
 
-/** What a viewer has got; read by metrics. */
+/** Counters of a viewer, read by the metrics. */
 export interface ViewerCounters {
   sentTags: number;
   droppedTags: number;
@@ -25,22 +25,23 @@ interface QueuedTag extends TimedTag {
   readonly queuedAtMs: number;
 }
 
-/** One write takes so much from a queue. */
+/** Maximum size of one write from the queue. */
 const batchBytes = 256 * 1024;
 
 /**
- * One response. Writes to the socket beside Node's HTTP response, in chunks of its own making, so that a tag costs one write; what the socket does not
- * take stays here as shared tags, bounded for live video, and is shortened to the next key frame when it gets old.
+ * One response. Writes chunks to the socket directly, bypassing Node's HTTP response, so that a tag costs one write.
+ * Tags that the socket does not accept are queued and shared between viewers. The queue of live video is bounded: once it
+ * is too old or too long, frames are dropped up to the next key frame.
  */
 export class Viewer {
   readonly options: PlayOptions;
   readonly joinedAtMs: number;
   readonly counters: ViewerCounters = { sentTags: 0, droppedTags: 0, sentBytes: 0 };
-  /** Called when the socket took more, so that a camera that waits may go on. */
+  /** Called when the socket accepts more data, so that a paused camera may resume. */
   onDrain: () => void = () => undefined;
-  /** Called right before the first byte, so that the response's head goes out with it. */
+  /** Called right before the first byte, which lets the response head share its packet. */
   onStart: () => void = () => undefined;
-  /** Called in place of `onStart` when there is nothing to play. */
+  /** Called instead of `onStart` when there is nothing to play. */
   onNoMedia: () => void = () => undefined;
   readonly #socket: Socket;
   readonly #format: ChunkFormat;
@@ -52,7 +53,7 @@ export class Viewer {
   #needsKeyFrame = true;
   #queue: QueuedTag[] = [];
   #queuedBytes = 0;
-  /** Since when the socket has taken nothing; null while it takes all. */
+  /** Time since which the socket has accepted nothing; null while it is not blocked. */
   #blockedSinceMs: number | null = null;
   #isEnding = false;
   #isClosed = false;
@@ -70,7 +71,7 @@ export class Viewer {
     socket.on('drain', () => this.#onDrain());
   }
 
-  /** The tracks it was promised; null before it has been. */
+  /** Declared tracks; null before the start. */
   get tracks(): Tracks | null {
     return this.#tracks;
   }
@@ -79,7 +80,7 @@ export class Viewer {
     return this.#isClosed || this.#isEnding;
   }
 
-  /** True once the response has gone out whole or was broken off. */
+  /** True once the response was sent completely or aborted. */
   get isFinished(): boolean {
     return this.#isClosed;
   }
@@ -88,24 +89,27 @@ export class Viewer {
     return this.#queuedBytes;
   }
 
-  /** True when a recording's next tag had better wait. */
+  /** True when the next tag of a recording should wait. */
   get isFull(): boolean {
     return this.#queuedBytes >= this.#limits.maxQueueBytes;
   }
 
-  /** True while a recording that waits should go on waiting: not to stop and go with every tag. */
+  /** True while a paused recording should stay paused, which avoids a pause with every tag. */
   get isHalfFull(): boolean {
     return this.#queuedBytes >= this.#limits.maxQueueBytes / 2;
   }
 
-  /** Writes the FLV header and metadata, and with them, in one packet, what `rest` pushes: sequence headers and the cached pictures. */
+  /**
+   * Writes the FLV header and metadata, followed in the same packet by the tags that `pushCached` adds: sequence
+   * headers and cached pictures.
+   */
   start(tracks: Tracks, metadata: FlvTag, nowMs: number, pushCached: () => void): void {
     this.#tracks = tracks;
     this.#socket.cork();
     this.onStart();
     const header = encodeTags([{ tag: metadata, timestampMs: 0 }], { isChunked: false, isLegacyHevc: false });
     this.#write(toChunk(Buffer.concat([createFlvHeader(tracks), header]), this.#format.isChunked), 1, nowMs);
-    // As if the socket were full: what is pushed gathers in the queue and goes out in few large writes.
+    // Marked as blocked, so that pushed tags collect in the queue and leave in few large writes.
     this.#blockedSinceMs = nowMs;
     pushCached();
     this.#blockedSinceMs = null;
@@ -113,10 +117,13 @@ export class Viewer {
     this.#socket.uncork();
   }
 
-  /** Takes a tag of one of its tracks, unless it has to wait for a key frame. `headers` are those that stand before it. */
+  /**
+   * Sends or queues a tag of a declared track, unless a key frame is needed first. `headers` are the sequence headers
+   * of the tag.
+   */
   push(tag: FlvTag, headers: SequenceHeaders, chunkCache: ChunkCache, nowMs: number): void {
     const tracks = this.#tracks;
-    // Headers go out before the tag that needs them, and only when they are news to this viewer.
+    // Headers are sent before the tag that needs them, and only if this viewer does not have them.
     if (tracks === null || this.isClosed || tag.isSequenceHeader) return;
     if (tag.track === 'video' ? !tracks.video : !tracks.audio) return;
     if (this.#queue.length > 0) this.#limitQueue(nowMs);
@@ -130,27 +137,27 @@ export class Viewer {
     else this.#pushAudio(tag, headers.audio, chunkCache, nowMs);
   }
 
-  /** The camera's connection is a new one: pictures go on with a key frame, after its sequence header. */
+  /** Requires a key frame, after its sequence header, because the camera has a new connection. */
   awaitKeyFrame(): void {
     this.#needsKeyFrame = true;
     this.#videoHeader = null;
   }
 
-  /** Finishes the response once all that is queued has gone out. */
+  /** Finishes the response once the queue has been sent. */
   end(): void {
     if (this.isClosed) return;
     this.#isEnding = true;
     if (this.#queue.length === 0) this.#finish();
   }
 
-  /** Breaks the response off. */
+  /** Aborts the response. */
   destroy(): void {
     this.#isClosed = true;
     this.#dropQueue();
     this.#socket.destroy();
   }
 
-  /** Closes a viewer that takes nothing; true when it did. */
+  /** Closes a viewer that made no progress. Returns true if it did. */
   checkStalled(nowMs: number): boolean {
     if (this.#isClosed || this.#blockedSinceMs === null) return false;
     if (nowMs - this.#blockedSinceMs < this.#limits.closeAfterMs) return false;
@@ -168,7 +175,7 @@ export class Viewer {
   }
 
   #pushAudio(tag: FlvTag, header: FlvTag | null, chunkCache: ChunkCache, nowMs: number): void {
-    // Sound from before the first picture, which comes late out of the transcoder.
+    // Audio from before the first picture, which the transcoder emits late.
     if (tag.timestampMs < (this.#baseTimestampMs ?? 0)) return;
     if (header !== null && header !== this.#audioHeader && header.track === tag.track) {
       this.#audioHeader = header;
@@ -198,7 +205,7 @@ export class Viewer {
     return oldest === undefined ? 0 : nowMs - oldest.queuedAtMs;
   }
 
-  /** The cheap step first: a viewer half as far behind as it may be gets no pictures that no other refers to. */
+  /** First measure: at half of the permitted lag, disposable pictures (referenced by no other) are dropped. */
   #dropIfDisposable(tag: FlvTag, nowMs: number): boolean {
     const { dropAfterMs } = this.#limits;
     if (!tag.isDisposable || dropAfterMs === null || this.#lagMs(nowMs) < dropAfterMs / 2) return false;
@@ -206,7 +213,7 @@ export class Viewer {
     return true;
   }
 
-  /** Live: what is queued for too long, or too much of it, goes; pictures start again with the next key frame. */
+  /** Live: drops a queue that is too old or too long. Video resumes with the next key frame. */
   #limitQueue(nowMs: number): void {
     const { dropAfterMs, maxQueueBytes } = this.#limits;
     if (dropAfterMs === null) return;
@@ -214,7 +221,7 @@ export class Viewer {
     this.counters.droppedTags += this.#queue.length;
     this.#dropQueue();
     this.#needsKeyFrame = true;
-    // They may have been among what was dropped.
+    // The dropped tags may have included headers.
     this.#videoHeader = null;
     this.#audioHeader = null;
   }

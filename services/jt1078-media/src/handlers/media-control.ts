@@ -3,7 +3,10 @@ import type { Logger } from '@fleet/service-kit';
 import { formatStreamName } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 
-/** Hears on `media.<pod>.control` what partners did to cameras over JT/T 808, so that timers and viewers follow. */
+/**
+ * Subscribes to `media.<pod>.control`: changes that partners made to cameras over JT/T 808, which affect timers and
+ * viewers.
+ */
 export function subscribeMediaControl(
   bus: Bus,
   podId: string,
@@ -12,7 +15,7 @@ export function subscribeMediaControl(
   return subscribe(
     bus,
     mediaControl,
-    (error) => deps.log.error({ err: error }, 'a media control announcement could not be read'),
+    (error) => deps.log.error({ err: error }, 'could not read a media control event'),
     ({ kind, imei, channel, change, pace }) => {
       const id = { kind, imei, channel };
       const stream = deps.registry.find(id);

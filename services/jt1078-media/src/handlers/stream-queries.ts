@@ -1,7 +1,7 @@
 import { type Bus, queryStream, serve } from '@fleet/bus';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 
-/** Says on `media.<pod>.stream` whether a stream runs here. */
+/** Serves `media.<pod>.stream`: whether a stream runs here. */
 export const serveStreamQueries = (
   bus: Bus,
   podId: string,

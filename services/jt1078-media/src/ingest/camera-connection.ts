@@ -4,15 +4,15 @@ import type { StreamId, StreamKind } from '@fleet/storage';
 import type { CameraLink, MediaStream } from '../domain/media-stream.ts';
 import { canonicalizeSim, formatStreamName } from '../domain/stream-name.ts';
 
-/** What a connection needs of the rest of the service. */
+/** Admission of cameras to streams. */
 export interface Admission {
-  /** The stream that a camera may feed; null when nobody asked for it. */
+  /** Returns the stream that a camera may feed, or null when it was not requested. */
   admit(id: StreamId): Promise<MediaStream | null>;
-  /** A camera's connection to a stream is gone. */
+  /** Called when a camera's connection to a stream has closed. */
   onLinkClosed(stream: MediaStream, link: CameraLink): void;
 }
 
-/** How a transport closes, holds and goes on. */
+/** Transport of a camera connection: TCP connection or UDP peer. */
 export interface Transport {
   readonly name: 'tcp' | 'udp';
   readonly remote: string;
@@ -35,20 +35,20 @@ type Channel = {
   stream: MediaStream | null;
   pending: MediaFrame[];
   pendingBytes: number;
-  /** Packets that came before the claim. */
+  /** Packets received before the claim. */
   unclaimedPackets: number;
   unclaimedBytes: number;
-  /** A refused stream may be asked for later: not before this time is looked again. */
+  /** Time of the next claim for a refused stream, which may be requested later. */
   retryAtMs: number;
 };
 
-/** Frames that wait for the claim, a round trip to Redis. */
+/** Limit of frames that wait for the claim, which takes a round trip to Redis. */
 const maxPendingBytes = 4 * 1024 * 1024;
-/** More (SIM, channel) pairs on one connection are not real. */
+/** More (SIM, channel) pairs on one connection are not plausible. */
 const maxChannels = 32;
 const claimRetryMs = 2_000;
 
-/** One TCP connection or UDP peer: packets in, frames to the streams that were asked for. */
+/** One TCP connection or UDP peer: packets in, frames to the requested streams. */
 export class CameraConnection implements CameraLink {
   readonly #kind: StreamKind;
   readonly #transport: Transport;
@@ -90,18 +90,18 @@ export class CameraConnection implements CameraLink {
     return this.#transport.remote;
   }
 
-  /** True while it brings, or may bring, a stream that was asked for. */
+  /** True while the connection feeds, or may feed, a requested stream. */
   get hasRequestedStream(): boolean {
     for (const channel of this.#channels.values()) if (channel.state !== 'refused') return true;
     return false;
   }
 
-  /** Packets that follow arrived at this time. */
+  /** Arrival time of the packets that follow. */
   set nowMs(value: number) {
     this.#nowMs = value;
   }
 
-  /** Takes a packet in sequence order; its bytes are not used after the call. */
+  /** Handles a packet in sequence order. Its bytes are not used after the call. */
   push(packet: MediaPacket): void {
     if (this.#isClosed) return;
     const channel = this.#findChannel(packet.sim, packet.channel);
@@ -109,12 +109,12 @@ export class CameraConnection implements CameraLink {
     this.#assembler.push(packet, this.#nowMs);
   }
 
-  /** Drops or emits what has waited for too long. */
+  /** Drops or emits frames that have waited too long. */
   expire(nowMs: number): void {
     this.#assembler.expire(nowMs);
   }
 
-  /** The transport is gone: what is whole still reaches the streams. */
+  /** Handles the end of the transport. Complete frames still reach the streams. */
   end(): void {
     if (this.#isClosed) return;
     this.#assembler.flush();
@@ -151,7 +151,7 @@ export class CameraConnection implements CameraLink {
   }
 
   #findChannel(sim: string, channelNo: number): Channel | null {
-    // Packets of one stream come in runs; the splitter hands out the same string for the same SIM.
+    // Packets of one stream arrive in runs, and the splitter returns the same string for the same SIM.
     if (sim === this.#lastSim && channelNo === this.#lastChannelNo) return this.#lastChannel;
     this.#lastSim = sim;
     this.#lastChannelNo = channelNo;
@@ -193,7 +193,7 @@ export class CameraConnection implements CameraLink {
     this.#admission.admit(channel.id).then(
       (stream) => this.#onClaimed(channel, stream),
       (error: unknown) => {
-        this.#log.error({ err: error, stream: formatStreamName(channel.id) }, 'a camera could not be admitted');
+        this.#log.error({ err: error, stream: formatStreamName(channel.id) }, 'could not admit a camera');
         this.#onClaimed(channel, null);
       },
     );
@@ -202,12 +202,9 @@ export class CameraConnection implements CameraLink {
   #onClaimed(channel: Channel, stream: MediaStream | null): void {
     if (stream === null) {
       this.#counters.unsolicited += 1;
-      this.#log.warn(
-        { stream: formatStreamName(channel.id), remote: this.remote },
-        'refused a stream that nobody asked for',
-      );
+      this.#log.warn({ stream: formatStreamName(channel.id), remote: this.remote }, 'refused an unsolicited stream');
       this.#refuse(channel);
-      this.#closeIfUnrequested('nobody asked for it');
+      this.#closeIfUnrequested('unsolicited stream');
       return;
     }
     channel.state = 'streaming';
@@ -220,7 +217,7 @@ export class CameraConnection implements CameraLink {
     channel.pending = [];
     channel.pendingBytes = 0;
     for (const frame of pending) stream.push(frame);
-    // A short recording may have come and gone during the round trip.
+    // A short recording may have ended during the round trip.
     if (this.#isClosed) this.#admission.onLinkClosed(stream, this);
   }
 
@@ -251,7 +248,7 @@ export class CameraConnection implements CameraLink {
 
   #bufferFrame(channel: Channel, frame: MediaFrame): void {
     if (channel.pendingBytes + frame.data.length > maxPendingBytes) {
-      // What is left would miss pictures in between: the stream begins with a later key frame.
+      // The remaining frames would have gaps, so the stream begins with a later key frame.
       this.#counters.droppedPending += channel.pending.length;
       channel.pending = [];
       channel.pendingBytes = 0;

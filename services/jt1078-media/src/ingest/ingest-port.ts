@@ -1,17 +1,17 @@
 import { TcpIngest, type TcpIngestOptions } from './tcp-ingest.ts';
 import { UdpIngest, type UdpIngestOptions } from './udp-ingest.ts';
 
-/** One ingest port, TCP and UDP on the same number. */
+/** One ingest port: TCP and UDP on the same number. */
 export interface IngestPort {
   readonly port: number;
   check(nowMs: number): void;
   stop(): Promise<void>;
 }
 
-/** A free TCP port may be taken for UDP. */
+/** A port that is free for TCP may be in use for UDP. */
 const maxPortAttempts = 10;
 
-/** Listens on both transports; port 0 picks one that is free for both. */
+/** Listens on both transports. Port 0 selects one that is free for both. */
 export async function openIngestPort(
   options: TcpIngestOptions & UdpIngestOptions & { readonly host: string; readonly port: number },
 ): Promise<IngestPort> {

@@ -5,7 +5,7 @@ import type { StreamId, StreamKind } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
 
-/** Settings of a TCP ingest port. */
+/** Options of a TCP ingest port. */
 export interface TcpIngestOptions {
   readonly kind: StreamKind;
   readonly admission: Admission;
@@ -14,13 +14,13 @@ export interface TcpIngestOptions {
   readonly log: Logger;
 }
 
-/** A connection that has been quiet for so long has no more to say about where a packet ends. */
+/** Quiet time after which the end of the last packet is considered final. */
 const settleDelayMs = 250;
 const keepAliveDelayMs = 15_000;
-/** Far more than one process can serve; what comes beyond is closed at once. */
+/** Far more than one process can serve; further connections are closed immediately. */
 const maxConnections = 8_192;
 
-/** The TCP side of one ingest port. */
+/** TCP side of one ingest port. */
 export class TcpIngest {
   readonly #options: TcpIngestOptions;
   readonly #server: Server;
@@ -38,7 +38,7 @@ export class TcpIngest {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => {
         this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the ingest port failed'));
+        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'ingest port failed'));
         const address = this.#server.address();
         resolve(typeof address === 'object' && address !== null ? address.port : port);
       });
@@ -49,7 +49,7 @@ export class TcpIngest {
     return this.#cameras.size;
   }
 
-  /** Regular look at silent connections and half frames. */
+  /** Checks for silent connections and incomplete frames; call it regularly. */
   check(nowMs: number): void {
     for (const camera of this.#cameras) camera.check(nowMs);
   }
@@ -89,7 +89,7 @@ class TcpCamera implements Transport {
     this.#splitter = new PacketSplitter({ onPacket: (packet) => this.#onPacket(packet) });
     socket.on('data', (chunk) => this.#onData(chunk));
     socket.on('end', () => this.#settle());
-    socket.on('error', (error) => options.log.debug({ err: error, remote: this.remote }, 'camera connection broken'));
+    socket.on('error', (error) => options.log.debug({ err: error, remote: this.remote }, 'camera connection failed'));
     socket.on('close', () => {
       this.#settle();
       this.#connection.end();
@@ -119,7 +119,8 @@ class TcpCamera implements Transport {
   check(nowMs: number): void {
     if (!this.#isSettled && nowMs - this.#lastDataMs >= settleDelayMs) this.#settle();
     this.#connection.expire(nowMs);
-    // A stream that was admitted has timers of its own; this one is for connections that never say who they are, or turn to garbage.
+    // Admitted streams have their own timers. This one closes connections that never identify themselves or send only
+    // garbage.
     if (this.#pausedFor.size > 0 || this.#connection.hasRequestedStream) return;
     if (nowMs - this.#lastPacketMs < this.#options.silenceTimeoutMs) return;
     this.#options.log.info({ remote: this.remote }, 'closing a connection without a valid packet');

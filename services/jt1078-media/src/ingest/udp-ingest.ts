@@ -5,31 +5,31 @@ import type { Logger } from '@fleet/service-kit';
 import type { StreamId, StreamKind } from '@fleet/storage';
 import { type Admission, CameraConnection, type IngestCounters, type Transport } from './camera-connection.ts';
 
-/** Settings of a UDP ingest port. */
+/** Options of a UDP ingest port. */
 export interface UdpIngestOptions {
   readonly kind: StreamKind;
   readonly admission: Admission;
   readonly counters: IngestCounters;
   readonly silenceTimeoutMs: number;
-  /** Recordings over UDP can only be held by command: 0x9202 pause, then play. */
+  /** Pauses or resumes a recording over UDP, which is only possible by command: 0x9202 pause, then play. */
   readonly onPause: (id: StreamId, isPaused: boolean) => void;
   readonly log: Logger;
 }
 
-/** A key frame is a burst of many datagrams: with the default buffer two thirds of it are lost (measured). */
+/** A key frame is a burst of many datagrams. With the default buffer two thirds of it are lost (measured). */
 const receiveBufferBytes = 4 * 1024 * 1024;
-/** A gap in the sequence is taken for a loss after 150 ms: this is how exactly. */
+/** A gap in the sequence counts as a loss after 150 ms, checked at this interval. */
 const gapCheckIntervalMs = 50;
 const maxPeers = 4096;
-/** Refused peers make room sooner. */
+/** Shorter timeout, so refused peers free their entry sooner. */
 const unrequestedPeerTimeoutMs = 5_000;
 
-/** The UDP side of one ingest port: peers by address and port. */
+/** UDP side of one ingest port: peers by address and port. */
 export class UdpIngest {
   readonly #options: UdpIngestOptions;
   readonly #peers = new Map<string, UdpPeer>();
   #socket: Socket | undefined;
-  /** Runs only while a packet waits for one before it. */
+  /** Runs only while a packet waits for an earlier one. */
   #gapTimer: NodeJS.Timeout | undefined;
 
   constructor(options: UdpIngestOptions) {
@@ -42,7 +42,7 @@ export class UdpIngest {
       socket.once('error', reject);
       socket.bind(port, host, () => {
         socket.off('error', reject);
-        socket.on('error', (error) => this.#options.log.error({ err: error }, 'the UDP ingest port failed'));
+        socket.on('error', (error) => this.#options.log.error({ err: error }, 'UDP ingest port failed'));
         socket.on('message', (datagram, from) => this.#onMessage(datagram, from));
         this.#socket = socket;
         resolve();
@@ -54,7 +54,7 @@ export class UdpIngest {
     return this.#peers.size;
   }
 
-  /** Regular look at half frames, and at peers that are gone. */
+  /** Checks for incomplete frames and removes silent peers; call it regularly. */
   check(nowMs: number): void {
     for (const [key, peer] of this.#peers) {
       peer.check(nowMs);
@@ -132,7 +132,7 @@ class UdpPeer implements Transport {
     return this.#window.deadlineMs !== null;
   }
 
-  /** Takes a gap that has waited long enough for a loss. */
+  /** Treats a gap that has waited long enough as a loss. */
   checkGap(nowMs: number): void {
     if (this.#window.deadlineMs === null || nowMs < this.#window.deadlineMs) return;
     this.#connection.nowMs = nowMs;
@@ -148,7 +148,7 @@ class UdpPeer implements Transport {
     this.#connection.end();
   }
 
-  /** A datagram socket has nothing to close: the peer is forgotten when it falls silent. */
+  /** A datagram socket cannot be closed per peer. The peer is removed when it falls silent. */
   close(): void {
     this.#options.log.debug({ remote: this.remote }, 'ignoring a UDP peer');
   }

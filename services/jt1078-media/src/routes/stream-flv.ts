@@ -7,13 +7,13 @@ import { canonicalizeSim } from '../domain/stream-name.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 import { Viewer, type ViewerLimits } from '../domain/viewer.ts';
 
-/** What the stream routes need. */
+/** Dependencies of the stream routes. */
 export interface StreamRouteDeps {
   readonly registry: StreamRegistry;
   readonly isExpected: (id: StreamId) => Promise<boolean>;
   readonly viewerLimits: (kind: StreamKind) => ViewerLimits;
   readonly signingSecret: string | undefined;
-  /** Benchmarks only: URLs without signature are good, too. */
+  /** Accepts URLs without signature; for benchmarks only. */
   readonly allowUnsigned: boolean;
   readonly corsOrigin: string | undefined;
 }
@@ -28,7 +28,7 @@ const params = Type.Object({
   stream: Type.String({ pattern: '^[0-9A-Fa-f]{1,20}_(?:[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$' }),
 });
 
-/** How often a wait for the camera looks whether it still makes sense. */
+/** Interval at which a wait for the camera checks whether it is still expected. */
 const expectationPollMs = 1_000;
 
 /** GET /live/<sim>_<channel>.flv and /history/<sim>_<channel>.flv: the FLV of a stream on this pod. */
@@ -38,15 +38,15 @@ export const streamRoutes = (deps: StreamRouteDeps): Route[] =>
       method: 'get',
       path: `/${kind}/:stream.flv`,
       operationId: `${kind}Stream`,
-      summary: 'FLV of a stream that a camera sends to this pod',
+      summary: 'Play a stream as FLV',
       params,
       query,
       contentType: 'video/x-flv',
       errors: {
-        401: 'no signature',
-        403: 'bad signature',
-        404: 'not streaming here',
-        502: 'no packet or picture came',
+        401: 'missing signature',
+        403: 'invalid or expired signature',
+        404: 'not streaming on this pod',
+        502: 'no packet or picture arrived',
       },
       handle: async ({ params, query, context }) => {
         const id = parseStreamId(kind, params.stream);
@@ -76,12 +76,15 @@ function authorize(
 ): void {
   const verdict = deps.signingSecret === undefined ? 'missing' : verifyMediaPath(deps.signingSecret, id, query);
   if (verdict === 'valid' || (verdict === 'missing' && deps.allowUnsigned)) return;
-  if (verdict === 'missing') throw new AppError('api_key_missing', 'The URL of a stream has to be signed.');
+  if (verdict === 'missing') throw new AppError('api_key_missing', 'The stream URL must be signed.');
   const message = verdict === 'expired' ? 'The URL has expired.' : 'The signature of the URL is not valid.';
   throw new AppError('permission_denied', message);
 }
 
-/** A camera that has been asked and has not connected yet counts as streaming: its viewers wait for the first packet. */
+/**
+ * Finds a stream. A requested camera that has not connected yet counts as streaming: its viewers wait for the first
+ * packet.
+ */
 async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSignal): Promise<MediaStream> {
   const running = deps.registry.find(id);
   if (running !== undefined) return running;
@@ -92,10 +95,10 @@ async function findStream(deps: StreamRouteDeps, id: StreamId, signal: AbortSign
     if (stream !== null) return stream;
     isExpected = await isCameraExpected(deps, id);
   }
-  // The claim may have been made here a moment ago.
+  // The stream may have begun here during the last check.
   const stream = deps.registry.find(id);
   if (stream !== undefined) return stream;
-  if (isExpected && !signal.aborted) throw new AppError('upstream_error', 'The camera has not connected.');
+  if (isExpected && !signal.aborted) throw new AppError('upstream_error', 'The camera did not connect.');
   throw new AppError('not_streaming', 'The channel is not streaming here.');
 }
 
@@ -103,7 +106,7 @@ async function isCameraExpected(deps: StreamRouteDeps, id: StreamId): Promise<bo
   try {
     return await deps.isExpected(id);
   } catch (cause) {
-    throw new AppError('upstream_error', 'The state of the channel cannot be read.', { cause });
+    throw new AppError('upstream_error', 'The state of the channel could not be read.', { cause });
   }
 }
 
@@ -150,7 +153,7 @@ function startPlayback(
 const getResponseHeaders = (corsOrigin: string | undefined): Record<string, string> => ({
   'Content-Type': 'video/x-flv',
   'Cache-Control': 'no-store',
-  // The bytes after the head are written to the socket directly: it can serve no second request.
+  // The bytes after the head are written to the socket directly, so the connection cannot serve a second request.
   Connection: 'close',
   'X-Accel-Buffering': 'no',
   ...(corsOrigin === undefined ? {} : { 'Access-Control-Allow-Origin': corsOrigin }),

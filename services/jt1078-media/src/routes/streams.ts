@@ -2,14 +2,14 @@ import { AppError, defineRoute, isLoopback, type Route } from '@fleet/service-ki
 import type { MediaStream } from '../domain/media-stream.ts';
 import type { StreamRegistry } from '../domain/stream-registry.ts';
 
-/** GET /streams: what runs on this pod, for its operator; only from this machine. */
+/** GET /streams: streams on this pod, for its operator; available only from this machine. */
 export const streamsRoute = (registry: StreamRegistry): Route =>
   defineRoute({
     method: 'get',
     path: '/streams',
     operationId: 'listStreams',
-    summary: 'Streams on this pod',
-    errors: { 404: 'asked from elsewhere' },
+    summary: 'List streams on this pod',
+    errors: { 404: 'request from another machine' },
     handle: async ({ context }) => {
       const remoteAddress = context.request.socket.remoteAddress ?? '';
       if (!isLoopback(remoteAddress.replace(/^::ffff:/, '')))

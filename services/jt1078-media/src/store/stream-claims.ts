@@ -11,11 +11,11 @@ import {
   type StreamId,
 } from '@fleet/storage';
 
-/** A camera that lands while Redis is away is kept waiting for so long. */
+/** Time that a camera waits for admission while Redis is unavailable. */
 const claimTimeoutMs = 15_000;
 const claimRetryMs = 200;
 
-/** This pod's claims in Redis. An outage never ends a stream: it only keeps new ones from beginning. */
+/** Claims of this pod in Redis. An outage never ends a stream: it only prevents new ones from beginning. */
 export class StreamClaims {
   readonly #redis: Redis;
   readonly #owner: { podId: string; url: string };
@@ -28,7 +28,7 @@ export class StreamClaims {
     redis: Redis;
     owner: { podId: string; url: string };
     acceptUnsolicited: boolean;
-    /** A claim that was void holds again: others may have been told that the stream had ended. */
+    /** Called when a lost claim was restored, as other pods may have published the end of the stream. */
     onRestored: (id: StreamId) => void;
     log: Logger;
   }) {
@@ -39,7 +39,10 @@ export class StreamClaims {
     this.#log = options.log;
   }
 
-  /** Claims a stream for its camera's connection; null when nobody asked for it, or nobody can say so. */
+  /**
+   * Claims a stream for its camera's connection. Returns null when the stream was not requested, or when Redis stays
+   * unavailable.
+   */
   async claim(id: StreamId): Promise<StreamClaim | null> {
     const deadlineMs = performance.now() + claimTimeoutMs;
     for (;;) {
@@ -56,7 +59,7 @@ export class StreamClaims {
     }
   }
 
-  /** Renews a claim; false only when another pod is known to have taken it over. */
+  /** Renews a claim. Returns false only when another pod is known to have taken it over. */
   async renew(id: StreamId, claim: StreamClaim): Promise<boolean> {
     try {
       const result = await renewStreamClaim(this.#redis, id, claim);
@@ -69,7 +72,7 @@ export class StreamClaims {
     }
   }
 
-  /** Gives a claim up; when that fails it expires by itself. */
+  /** Releases a claim. If that fails, it expires by itself. */
   async release(id: StreamId, claim: StreamClaim): Promise<void> {
     try {
       await releaseStream(this.#redis, id, claim.generation);
@@ -78,13 +81,13 @@ export class StreamClaims {
     }
   }
 
-  /** True when a camera has been asked to bring this stream to us and has not come yet. */
+  /** Returns true when a camera was requested to send this stream to this media tier and has not connected yet. */
   async isExpected(id: StreamId): Promise<boolean> {
     const { claim, request } = await readStream(this.#redis, id);
     return claim === null && request !== null && !request.isForeign;
   }
 
-  /** Streams whose camera said yes and did not come in time; each is handed to one pod. */
+  /** Returns streams whose camera acknowledged the request but did not connect in time; each is returned to one pod. */
   async popTimedOut(): Promise<StreamId[]> {
     try {
       return await popTimedOutStreams(this.#redis);
@@ -94,7 +97,7 @@ export class StreamClaims {
     }
   }
 
-  /** Streams of pods that have died; each is handed to one pod. */
+  /** Returns streams of crashed pods; each is returned to one pod. */
   async popOrphaned(): Promise<StreamId[]> {
     try {
       return await popOrphanedStreams(this.#redis);
@@ -106,7 +109,7 @@ export class StreamClaims {
 
   #onRedisFailure(error: unknown): void {
     if (!this.#isRedisUnavailable)
-      this.#log.warn({ err: error }, 'Redis does not answer: running streams go on, new ones wait');
+      this.#log.warn({ err: error }, 'Redis does not respond: running streams continue, new ones wait');
     this.#isRedisUnavailable = true;
   }
 }

@@ -17,7 +17,7 @@ import { requireEnv } from './harness.ts';
 
 const run = promisify(execFile);
 
-/** Pictures of a moving test card as ffmpeg encodes them: 25 a second, a key frame each second, no B frames. */
+/** Encodes a moving test card with ffmpeg: 25 pictures a second, a key frame each second, no B frames. */
 export async function createTestCard(
   options: { seconds?: number; size?: string; kbps?: number; codec?: 'h264' | 'h265' } = {},
 ): Promise<AccessUnit[]> {
@@ -36,7 +36,7 @@ export async function createTestCard(
   return splitAccessUnits(stdout, codec);
 }
 
-/** What a camera says on its media connection, packet by packet. */
+/** Builds the packets of a camera's media connection. */
 export class TestCamera {
   sequence = 0;
   timestampMs = 1_000_000;
@@ -83,7 +83,7 @@ export class TestCamera {
   }
 }
 
-/** Frames of a tone as AAC without ADTS headers, as some cameras send it. */
+/** Creates frames of a tone as AAC without ADTS headers, as some cameras send it. */
 export async function createRawAac(sampleRate: number, channels: number, seconds = 2): Promise<Buffer[]> {
   const tone = `sine=frequency=440:sample_rate=${sampleRate}:duration=${seconds}`;
   const { stdout } = await run(
@@ -96,7 +96,7 @@ export async function createRawAac(sampleRate: number, channels: number, seconds
   return frames;
 }
 
-/** A camera's TCP connection. */
+/** TCP connection of a camera. */
 export class TcpCamera {
   readonly socket: Socket;
   closedAtMs: number | null = null;
@@ -114,7 +114,7 @@ export class TcpCamera {
     return this.closedAtMs !== null;
   }
 
-  /** Sends bytes; waits where the other side does not read. */
+  /** Sends bytes, waiting while the other side does not read. */
   async send(...packets: Buffer[]): Promise<void> {
     for (const packet of packets) if (!this.socket.write(packet)) await once(this.socket, 'drain');
   }
@@ -124,7 +124,7 @@ export class TcpCamera {
   }
 }
 
-/** Pictures (and 40 ms of G.711A each, when asked) at a steady rate, from the first one again and again, until stopped. */
+/** Sends pictures (and 40 ms of G.711A each, if requested) at a steady rate in a loop until stopped. */
 export function startStreaming(
   camera: TcpCamera,
   testCamera: TestCamera,
@@ -144,11 +144,11 @@ export function startStreaming(
   return state;
 }
 
-/** 40 ms of G.711A that changes with time. */
+/** Returns 40 ms of G.711A that changes with time. */
 const createTone = (timestampMs: number): Buffer =>
   Buffer.from(Uint8Array.from({ length: 320 }, (_unused, i) => ((timestampMs + i * 7) % 64) ^ 0xd5));
 
-/** A camera that sends datagrams. */
+/** Camera that sends datagrams. */
 export class UdpCamera {
   readonly #socket = createSocket('udp4');
   readonly #port: number;

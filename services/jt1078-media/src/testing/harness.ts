@@ -6,17 +6,17 @@ import { loadConfig } from '../config.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 import { create, type MediaService } from '../service.ts';
 
-/** A setting that `npm test` provides. */
+/** Returns an environment variable that `npm test` sets. */
 export function requireEnv(name: string): string {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run the tests by npm test`);
+  if (value === undefined) throw new Error(`${name} is not set: run the tests with npm test`);
   return value;
 }
 
 export const signingSecret = 'a-signing-secret-for-tests';
 const log = createLogger('test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 
-/** Waits for a condition; fails with its description. */
+/** Waits for a condition and throws with its description on timeout. */
 export async function waitFor<T>(
   description: string,
   condition: () => T | Promise<T>,
@@ -26,14 +26,14 @@ export async function waitFor<T>(
   for (;;) {
     const value = await condition();
     if (value !== false && value !== null && value !== undefined) return value as NonNullable<Exclude<T, false>>;
-    if (performance.now() > deadlineMs) throw new Error(`waited ${timeoutMs} ms in vain: ${description}`);
+    if (performance.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${description}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 15);
     });
   }
 }
 
-/** What tests look at in `GET /streams`. */
+/** Fields of `GET /streams` used by tests. */
 export interface StreamResponse extends StreamId {
   viewers: number;
   isHeld: boolean;
@@ -47,24 +47,24 @@ export interface StreamResponse extends StreamId {
   videoFrames: number;
 }
 
-/** A media service with the backends of the test run, and what a test asks them. */
+/** Media service with the backends of the test run. */
 export interface MediaHarness {
   readonly service: MediaService;
   readonly redis: Redis;
   readonly bus: Bus;
   readonly podId: string;
-  /** A stream of a random terminal that has been asked for. */
+  /** Requests a stream of a random terminal. */
   requestStream(options?: { kind?: 'live' | 'history'; dataType?: number; channel?: number }): Promise<StreamId>;
-  /** The stream as `GET /streams` shows it. */
+  /** Returns the stream as listed by `GET /streams`. */
   findStream(id: StreamId): Promise<StreamResponse | undefined>;
   streamUrl(id: StreamId, query?: Record<string, string>): string;
   stop(): Promise<void>;
 }
 
-/** A terminal number that no other test uses. */
+/** Returns a terminal number that no other test uses. */
 export const randomImei = (): string => String(randomInt(100_000_000_000, 999_999_999_999));
 
-/** Starts a service of its own; `env` adds settings. */
+/** Starts a dedicated service; `env` adds settings. */
 export async function startHarness(env: Record<string, string> = {}): Promise<MediaHarness> {
   const podId = `test-${randomUUID()}`;
   const redisUrl = env['REDIS_URL'] ?? requireEnv('REDIS_URL');
@@ -95,7 +95,7 @@ export async function startHarness(env: Record<string, string> = {}): Promise<Me
   };
 }
 
-/** A second service beside that of a world. */
+/** Starts a second service besides that of a harness. */
 export const startService = (env: Record<string, string>): Promise<MediaService> =>
   create(
     loadConfig({
@@ -115,7 +115,7 @@ export const startService = (env: Record<string, string>): Promise<MediaService>
 export const signStreamUrl = (service: MediaService, id: StreamId, query: Record<string, string> = {}): string =>
   signMediaPath(signingSecret, { ...id, baseUrl: `http://127.0.0.1:${service.httpPort}`, lifetimeMs: 60_000, query });
 
-/** Does what device-api does before and after 0x9101. */
+/** Reserves and acknowledges a stream, as device-api does before and after 0x9101. */
 export async function requestStream(
   redis: Redis,
   id: StreamId,
@@ -136,7 +136,7 @@ export async function requestStream(
   await acknowledgeStream(redis, id, requestId);
 }
 
-/** A gateway that says yes to every command, and remembers them; `onCommand` runs before it does. */
+/** Fake gateway that acknowledges and records every command, after awaiting `onCommand`. */
 export function fakeGateway(
   bus: Bus,
   imei: string,

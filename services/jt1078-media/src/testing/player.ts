@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { type DemuxedTag, FlvDemuxer } from '@fleet/jt1078';
 import { requireEnv } from './harness.ts';
 
-/** A viewer over HTTP: collects the tags, notices how the response ends. */
+/** HTTP viewer that collects the tags and records how the response ends. */
 export class Player {
   readonly tags: DemuxedTag[] = [];
   readonly chunks: Buffer[] = [];
@@ -29,7 +29,7 @@ export class Player {
     });
   }
 
-  /** Resolves with the response's head; a status other than 200 throws its body. */
+  /** Resolves with the response head. Throws the body of a status other than 200. */
   static async open(url: string): Promise<Player> {
     const response = await request(url);
     if (response.statusCode !== 200) throw new Error(await readBody(response));
@@ -44,7 +44,7 @@ export class Player {
     return Buffer.concat(this.chunks);
   }
 
-  /** Pictures without sequence headers. */
+  /** Video tags without sequence headers. */
   get video(): DemuxedTag[] {
     return this.tags.filter((tag) => tag.type === 9 && !isVideoHeader(tag));
   }
@@ -62,7 +62,7 @@ export class Player {
   }
 }
 
-/** AVC sequence header, or an enhanced one. */
+/** Returns true for an AVC sequence header or an enhanced one. */
 const isVideoHeader = ({ body }: DemuxedTag): boolean =>
   ((body[0] ?? 0) & 0x80) !== 0 ? ((body[0] ?? 0) & 0x0f) === 0 : body[1] === 0;
 
@@ -79,7 +79,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** Status and JSON body of a request that is not expected to stream. */
+/** Returns status and JSON body of a request that is not expected to stream. */
 export async function fetchStatus(url: string): Promise<{ status: number; body: unknown }> {
   const response = await request(url);
   if (response.statusCode === 200) {
@@ -89,7 +89,7 @@ export async function fetchStatus(url: string): Promise<{ status: number; body: 
   return { status: response.statusCode ?? 0, body: JSON.parse(await readBody(response)) as unknown };
 }
 
-/** One stream as ffprobe reads it. */
+/** One stream as reported by ffprobe. */
 export interface ProbedStream {
   codec_type: string;
   codec_name: string;
@@ -100,7 +100,7 @@ export interface ProbedStream {
   nb_read_frames: string;
 }
 
-/** The streams of some FLV as ffprobe reads and counts them. */
+/** Reads and counts the streams of an FLV with ffprobe. */
 export async function probeStreams(flv: Buffer, format = 'flv'): Promise<ProbedStream[]> {
   const ffprobe = requireEnv('FFMPEG_PATH').replace(/ffmpeg$/, 'ffprobe');
   const args = ['-v', 'error', '-f', format, '-show_streams', '-count_frames', '-of', 'json', 'pipe:0'];
@@ -108,7 +108,7 @@ export async function probeStreams(flv: Buffer, format = 'flv'): Promise<ProbedS
   return (JSON.parse(stdout) as { streams: ProbedStream[] }).streams;
 }
 
-/** What ffmpeg complains about when it decodes; empty when nothing. */
+/** Decodes with ffmpeg and returns its errors, or an empty string. */
 export async function decodeErrors(flv: Buffer, format = 'flv'): Promise<string> {
   const args = [
     '-v',
@@ -145,7 +145,7 @@ async function runWith(command: string, args: string[], input: Buffer): Promise<
   return { stdout, stderr };
 }
 
-/** ffmpeg processes whose parent is this process. */
+/** Counts the ffmpeg processes whose parent is this process. */
 export async function countFfmpegChildren(): Promise<number> {
   return new Promise((resolve) => {
     execFile('ps', ['--ppid', String(process.pid), '-o', 'comm='], (_error, stdout) => {

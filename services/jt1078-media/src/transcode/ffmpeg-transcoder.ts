@@ -5,17 +5,23 @@ import type { SoundFormat } from './transcoders.ts';
 
 /** One running conversion to AAC. */
 export interface Transcoder {
-  /** False when the process does not keep up: the sound is dropped, pictures never wait for it. */
+  /** Returns false when the process is too slow: the audio is dropped, as video never waits for it. */
   write(data: Buffer): boolean;
   kill(): void;
 }
 
-/** What may wait for the process: the sound of one group of pictures, handed over at its start, and what comes until it runs. */
+/**
+ * Limit of the input queue: the audio of one group of pictures, passed at the start, and the audio until the process
+ * runs.
+ */
 const maxQueuedBytes = 320 * 1024;
-/** Sample rate of what comes out: AAC of 16 kHz takes one encoder frame of 64 ms; at 8 kHz it would be 128 ms. */
+/** Output sample rate. At 16 kHz AAC adds one encoder frame of 64 ms; at 8 kHz it would be 128 ms. */
 export const outputSampleRate = 16_000;
 
-/** An ffmpeg process that reads raw sound and writes AAC with ADTS headers. The only module that knows fluent-ffmpeg's streams. */
+/**
+ * ffmpeg process that reads raw audio and writes AAC with ADTS headers. The only module that uses fluent-ffmpeg's
+ * streams.
+ */
 export class FfmpegTranscoder implements Transcoder {
   readonly #input = new PassThrough({ highWaterMark: maxQueuedBytes });
   readonly #command: FfmpegCommand;
@@ -42,7 +48,7 @@ export class FfmpegTranscoder implements Transcoder {
       .inputOptions(toInputOptions(format))
       .outputOptions(['-threads 1', `-ar ${outputSampleRate}`, '-c:a aac', '-b:a 32k', '-flush_packets 1'])
       .format('adts')
-      // The process is started after some asynchronous checks: it may have been given up by then.
+      // The process starts after some asynchronous checks, in which it may have been killed.
       .on('start', () => {
         if (this.#isKilled) this.#command.kill('SIGKILL');
       })
@@ -65,11 +71,14 @@ export class FfmpegTranscoder implements Transcoder {
   }
 }
 
-/** Without the first options the first AAC frame comes after two seconds, with them after 0.2 to 0.3 (measured). */
+/**
+ * Returns the input options. Without the first ones the first AAC frame takes two seconds, with them 0.2 to 0.3
+ * (measured).
+ */
 function toInputOptions(format: SoundFormat): string[] {
   const options = ['-v error', '-probesize 32', '-analyzeduration 0', '-fflags nobuffer', `-f ${format.format}`];
   if (format.codeSize !== null) options.push(`-code_size ${format.codeSize}`);
-  // AMR states rate and channels itself.
+  // AMR declares rate and channels itself.
   if (format.format !== 'amrnb') options.push(`-ar ${format.sampleRate}`, `-ac ${format.channels}`);
   return options;
 }

@@ -3,13 +3,13 @@ import type { Logger } from '@fleet/service-kit';
 import { outputSampleRate, type Transcoder } from './ffmpeg-transcoder.ts';
 import type { SoundFormat, Transcoders } from './transcoders.ts';
 
-/** Sound kept for a transcoder that starts late: it makes the sound of the cached pictures as well. */
+/** Limit of buffered audio for a transcoder that starts late, which also produces the audio of the cached pictures. */
 const maxRecentBytes = 256 * 1024;
-/** A process that ended by itself is started again after this time, doubled each time up to the limit. */
+/** Delay before an exited process is restarted, doubled each time up to the limit. */
 const restartDelayMs = 1_000;
 const maxRestartDelayMs = 30_000;
 
-/** The transcoding of one stream's sound: one ffmpeg process while someone listens, none otherwise. */
+/** Audio transcoding of one stream: one ffmpeg process while a viewer listens, none otherwise. */
 export class StreamAudio {
   readonly #transcoders: Transcoders;
   readonly #onAac: (adtsFrame: Buffer, timestampMs: number) => void;
@@ -35,19 +35,19 @@ export class StreamAudio {
     this.#log = options.log;
   }
 
-  /** True when a viewer may be promised transcoded sound. */
+  /** True when transcoded audio may be declared to a viewer. */
   get isAvailable(): boolean {
     return this.#transcoder !== null || (this.#failures === 0 && this.#transcoders.hasCapacity);
   }
 
-  /** Number of viewers that listen to transcoded sound. */
+  /** Number of viewers that listen to transcoded audio. */
   set listeners(count: number) {
     this.#listeners = count;
     if (count === 0) this.#stop();
     else if (this.#transcoder === null && this.#format !== null) this.#start();
   }
 
-  /** Takes the camera's sound. */
+  /** Handles audio of the camera. */
   push(input: TranscodeInput): void {
     const isSame = this.#format !== null && isSameFormat(this.#format, input);
     if (!isSame) {
@@ -64,7 +64,7 @@ export class StreamAudio {
     if (this.#listeners > 0 && performance.now() >= this.#restartAtMs) this.#start();
   }
 
-  /** A new group of pictures begins: nobody will be shown older ones. */
+  /** Drops buffered audio when a new group of pictures begins, as older pictures are not delivered. */
   clearRecent(): void {
     this.#recent = [];
     this.#recentBytes = 0;
@@ -90,7 +90,7 @@ export class StreamAudio {
       onEnd: (reason) => this.#onEnd(reason),
     });
     if (this.#transcoder === null) return;
-    // What was heard before must not be heard twice.
+    // Audio that was already transcoded must not be repeated.
     for (const input of this.#recent) if (input.timestampMs > this.#lastTimestampMs) this.#feed(input);
     this.clearRecent();
   }
@@ -118,7 +118,7 @@ export class StreamAudio {
     const waitMs = Math.min(maxRestartDelayMs, restartDelayMs * 2 ** this.#failures);
     this.#failures += 1;
     this.#restartAtMs = performance.now() + waitMs;
-    this.#log.warn({ reason, waitMs }, 'the sound transcoder ended by itself');
+    this.#log.warn({ reason, waitMs }, 'audio transcoder exited');
   }
 }
 

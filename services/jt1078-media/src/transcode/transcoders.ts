@@ -3,10 +3,10 @@ import type { Logger } from '@fleet/service-kit';
 import ffmpeg from 'fluent-ffmpeg';
 import { FfmpegTranscoder, type Transcoder } from './ffmpeg-transcoder.ts';
 
-/** What ffmpeg must know about its input; another input needs another process. */
+/** Input format of ffmpeg. Another format requires another process. */
 export type SoundFormat = Pick<TranscodeInput, 'format' | 'codeSize' | 'sampleRate' | 'channels'>;
 
-/** The ffmpeg processes of this service: whether there can be any, and never more than a limit. */
+/** ffmpeg processes of this service, up to a limit. */
 export class Transcoders {
   readonly #log: Logger;
   readonly #maxProcesses: number;
@@ -19,7 +19,9 @@ export class Transcoders {
     ffmpeg().setFfmpegPath(options.ffmpegPath);
   }
 
-  /** Looks once whether ffmpeg is there and encodes AAC; without it streams play without the sound that needs it. */
+  /**
+   * Checks once whether ffmpeg is available and encodes AAC. Without it streams play without the audio that needs it.
+   */
   async probe(): Promise<void> {
     try {
       const encoders = await new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -28,9 +30,9 @@ export class Transcoders {
         );
       });
       this.#canEncode = 'aac' in encoders;
-      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: sound that browsers cannot play is left out');
+      if (!this.#canEncode) this.#log.warn('ffmpeg has no AAC encoder: omitting audio that browsers cannot play');
     } catch (error) {
-      this.#log.warn({ err: error }, 'ffmpeg cannot be run: sound that browsers cannot play is left out');
+      this.#log.warn({ err: error }, 'could not run ffmpeg: omitting audio that browsers cannot play');
     }
   }
 
@@ -43,7 +45,9 @@ export class Transcoders {
     return this.#canEncode && this.#running.size < this.#maxProcesses;
   }
 
-  /** Starts a process; null when there is no room. `onEnd` is called once, however it ends, but not after `kill`. */
+  /**
+   * Starts a process, or returns null at the limit. Calls `onEnd` once, however the process ends, but not after `kill`.
+   */
   start(
     format: SoundFormat,
     callbacks: { onFrame: (adtsFrame: Buffer) => void; onEnd: (reason: string) => void },

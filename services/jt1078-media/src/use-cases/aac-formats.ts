@@ -4,15 +4,15 @@ import { type AacFormat, defaultAacFormat } from '@fleet/jt1078';
 import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, readTerminalProfile, type TerminalProfile } from '@fleet/storage';
 
-/** Viewers wait for the sound meanwhile. */
+/** Viewers wait for the audio during the query. */
 const queryTimeoutMs = 3_000;
-/** A terminal that does not reply to 0x9003 is not queried for every stream. */
+/** Interval between queries of a terminal that does not respond to 0x9003 with usable attributes. */
 const retryIntervalMs = 3_600_000;
 const maxFailedQueries = 10_000;
 
 const noProfile: TerminalProfile = { model: null, audio: null };
 
-/** Settings by model or canonical terminal number, from MODEL=rate/channels entries separated by commas. */
+/** Parses MODEL=rate/channels entries, separated by commas, by model or canonical terminal number. */
 export function parseAacFormats(text: string | undefined): ReadonlyMap<string, AacFormat> {
   const formats = new Map<string, AacFormat>();
   for (const entry of text?.split(',') ?? []) {
@@ -27,14 +27,14 @@ export function parseAacFormats(text: string | undefined): ReadonlyMap<string, A
   return formats;
 }
 
-/** Finds the form of AAC without ADTS: by the setting, by an earlier 0x1003, or by a query of the terminal (0x9003). */
+/** Finds the form of AAC without ADTS: by setting, by an earlier 0x1003, or by querying the terminal (0x9003). */
 export class AacFormats {
   readonly #redis: Redis;
   readonly #commandClient: DeviceCommandClient;
   readonly #configured: ReadonlyMap<string, AacFormat>;
   readonly #log: Logger;
   readonly #searches = new Map<string, Promise<AacFormat>>();
-  /** Times of the last queries without a usable reply. */
+  /** Times of the last queries without a usable response. */
   readonly #failedQueriesAtMs = new Map<string, number>();
 
   constructor(options: {
@@ -49,7 +49,7 @@ export class AacFormats {
     this.#log = options.log;
   }
 
-  /** Returns the form of a terminal's AAC, 8 kHz mono when nothing is known. Streams that begin together share a query. */
+  /** Returns the form of a terminal's AAC, or 8 kHz mono when it is unknown. Concurrent calls share a query. */
   find(imei: string): Promise<AacFormat> {
     const running = this.#searches.get(imei);
     if (running !== undefined) return running;
@@ -70,7 +70,7 @@ export class AacFormats {
       return reported;
     }
     if (wasDelivered) this.#suspendQueries(imei);
-    this.#log.info({ imei, ...defaultAacFormat }, 'the form of AAC without ADTS is unknown: assuming the usual one');
+    this.#log.info({ imei, ...defaultAacFormat }, 'unknown form of AAC without ADTS: using the default');
     return defaultAacFormat;
   }
 
@@ -94,7 +94,10 @@ export class AacFormats {
     this.#failedQueriesAtMs.set(imei, performance.now());
   }
 
-  /** Queries the terminal; the gateway stores the reply in its profile. False when the query may not have reached it. */
+  /**
+   * Queries the terminal, whose response the gateway stores in its profile. Returns false when the query may not have
+   * reached it.
+   */
   async #query(imei: string): Promise<boolean> {
     const correlationId = randomUUID();
     const outcome = await this.#commandClient.send({

@@ -4,10 +4,10 @@ import type { Logger } from '@fleet/service-kit';
 import { type Redis, readDevice, type StreamId } from '@fleet/storage';
 import { formatStreamName } from '../domain/stream-name.ts';
 
-/** What this service tells cameras by itself. */
+/** Commands that this service sends to cameras on its own. */
 export type CameraCommand = 'stop' | 'pause' | 'play';
 
-/** A command that is not through by then would end a stream that was asked for since. */
+/** Limit of the delivery time: a later command could end a stream that was requested since. */
 const commandTimeoutMs = 10_000;
 
 /** 0x9102 control (JT/T 1078-2016 table 18): 0 closes, 2 pauses, 3 resumes. */
@@ -21,7 +21,7 @@ function toDeviceCommand(id: StreamId, command: CameraCommand): DeviceCommand {
       kind: 'controlLive',
       channel: id.channel,
       control: liveControlCodes[command],
-      // Both sound and pictures, of the main stream: what is left out means the same.
+      // Both audio and video, of the main stream; omitted fields mean the same.
       closeType: 0,
       streamType: 0,
     };
@@ -34,7 +34,7 @@ function toDeviceCommand(id: StreamId, command: CameraCommand): DeviceCommand {
   };
 }
 
-/** Sends a camera 0x9102 or 0x9202 over the bus and logs how that ended; never throws. */
+/** Sends 0x9102 or 0x9202 to a camera over the bus and logs the outcome; never throws. */
 export async function commandCamera(
   deps: { readonly commandClient: DeviceCommandClient; readonly redis: Redis; readonly log: Logger },
   id: StreamId,
@@ -52,6 +52,6 @@ export async function commandCamera(
   const result = outcome.kind === 'answered' ? outcome.answer.result : null;
   deps.log.info(
     { stream: formatStreamName(id), order: command, reason, correlationId, outcome: outcome.kind, result },
-    'told a camera',
+    'sent a command to a camera',
   );
 }

@@ -2,7 +2,10 @@ import type { StreamId } from '@fleet/storage';
 import { commandCamera } from './command-camera.ts';
 import type { StreamEventPublisher } from './stream-event-publisher.ts';
 
-/** Stops the cameras that said yes and did not come: they hold state for the request, and the next one may otherwise get a silent connection. */
+/**
+ * Stops cameras that acknowledged a request but did not connect. They retain state for it, and the next request could
+ * get a silent connection.
+ */
 export async function stopTimedOutStreams(
   deps: Parameters<typeof commandCamera>[0],
   claims: { popTimedOut(): Promise<StreamId[]> },
@@ -10,11 +13,11 @@ export async function stopTimedOutStreams(
 ): Promise<void> {
   for (const id of await claims.popTimedOut()) {
     eventPublisher.publishStopped(id);
-    void commandCamera(deps, id, 'stop', 'no packet came');
+    void commandCamera(deps, id, 'stop', 'no packet arrived');
   }
 }
 
-/** Tells the end of streams whose pod was killed: their cameras have lost the connection, and were not back in time. */
+/** Publishes the end of streams whose pod crashed and whose cameras did not reconnect in time. */
 export async function endOrphanedStreams(
   claims: { popOrphaned(): Promise<StreamId[]> },
   eventPublisher: StreamEventPublisher,

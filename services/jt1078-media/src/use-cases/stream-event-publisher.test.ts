@@ -8,7 +8,7 @@ import { Player } from '../testing/player.ts';
 
 jest.setTimeout(60_000);
 
-describe('what is told of streams', () => {
+describe('stream.changed events', () => {
   let harness: MediaHarness;
   let card: AccessUnit[];
   let subscription: { stop(): void };
@@ -30,7 +30,7 @@ describe('what is told of streams', () => {
 
   const eventsOf = ({ imei }: StreamId): StreamChanged[] => published.filter((change) => change.imei === imei);
 
-  it('is their beginning, what they are, who watches, and their end, each once', async () => {
+  it('report the start, the media, the viewers and the end of a stream, each once', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const { request } = await readStream(harness.redis, id);
     const gateway = fakeGateway(harness.bus, id.imei);
@@ -46,7 +46,7 @@ describe('what is told of streams', () => {
     await gateway.stop();
     const [first, last] = [eventsOf(id)[0], eventsOf(id).at(-1)];
     expect(first).toMatchObject({ channel: id.channel, status: 'streaming', streamType: 0, viewers: 0 });
-    // All of it goes back to the same asking of the camera.
+    // All events belong to the same request.
     expect([...new Set(eventsOf(id).map(({ startId }) => startId))]).toEqual([request?.requestId]);
     expect(first?.startedAtMs).toBeGreaterThan(Date.now() - 60_000);
     const { video } = last ?? {};
@@ -60,10 +60,10 @@ describe('what is told of streams', () => {
     expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
   });
 
-  it('is the end of a stream whose pod was killed, told by another', async () => {
+  it('report the end of a stream whose pod crashed, published by another pod', async () => {
     const id: StreamId = { kind: 'live', imei: randomImei(), channel: 5 };
     await claimStream(harness.redis, id, { podId: 'killed', url: 'http://127.0.0.1:1' }, { acceptUnsolicited: true });
-    // Ten seconds have passed.
+    // Simulates the expiry after ten seconds.
     await harness.redis.del(`stream:live:${id.imei}:5`);
     await harness.redis.zAdd('streams:expiring', { score: Date.now() - 1, value: `live:${id.imei}:5` });
     await waitFor('the end', () => eventsOf(id).length > 0);
@@ -71,17 +71,17 @@ describe('what is told of streams', () => {
     expect(await harness.redis.zScore('streams:expiring', `live:${id.imei}:5`)).toBeNull();
   });
 
-  it('is told again where others may have taken the stream for ended', async () => {
+  it('are published again after the claim was lost, as others may have reported the end', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
     const player = await Player.open(harness.streamUrl(id));
     await waitFor('the viewer', () => eventsOf(id).some(({ viewers, video }) => viewers === 1 && video !== null));
     const serializeState = (change?: StreamChanged) => JSON.stringify({ ...change, atMs: 0, order: null });
-    await waitFor('the repetition', async () => {
+    await waitFor('the repeated event', async () => {
       const [before, last] = eventsOf(id).slice(-2);
       if (serializeState(before) === serializeState(last)) return true;
-      // As if this pod had been unable to renew its claim for long.
+      // Simulates a long failure to renew the claim.
       await harness.redis.del(`stream:live:${id.imei}:${id.channel}`);
       return false;
     });
@@ -91,7 +91,7 @@ describe('what is told of streams', () => {
     player.close();
   });
 
-  it('is told again where another pod has told its end, which may be told on behind its beginning', async () => {
+  it('are published again after another pod has reported the end, which may arrive after the start', async () => {
     const id = await harness.requestStream({ dataType: 1 });
     const camera = new TcpCamera(harness.service.livePort);
     const feed = startStreaming(camera, new TestCamera(id), card);
@@ -100,14 +100,14 @@ describe('what is told of streams', () => {
     const order = { by: 'another', sequence: 1 };
     publish(harness.bus, streamChanged, { ...streamStatusEvent(id, 'stopped'), order });
     const isEnd = ({ status }: StreamChanged): boolean => status === 'stopped';
-    await waitFor('the repetition', () => eventsOf(id).some(isEnd) && eventsOf(id).at(-1)?.status === 'streaming');
+    await waitFor('the repeated event', () => eventsOf(id).some(isEnd) && eventsOf(id).at(-1)?.status === 'streaming');
     expect(eventsOf(id).at(-1)).toMatchObject({ status: 'streaming', viewers: 1 });
     feed.stop();
     camera.close();
     player.close();
   });
 
-  it('is nothing of recordings', async () => {
+  it('are not published for recordings', async () => {
     const id = await harness.requestStream({ kind: 'history', dataType: 2 });
     const camera = new TcpCamera(harness.service.historyPort);
     const feed = startStreaming(camera, new TestCamera(id), card);
@@ -115,7 +115,7 @@ describe('what is told of streams', () => {
     await waitFor('pictures', () => player.video.length > 10);
     feed.stop();
     camera.close();
-    await waitFor('its end', async () => (await harness.findStream(id)) === undefined);
+    await waitFor('the end of the stream', async () => (await harness.findStream(id)) === undefined);
     await harness.bus.nc.flush();
     expect(eventsOf(id)).toEqual([]);
     player.close();

@@ -4,10 +4,10 @@ import type { StreamId } from '@fleet/storage';
 import type { EndReason, MediaStream } from '../domain/media-stream.ts';
 import { formatStreamName } from '../domain/stream-name.ts';
 
-/** What is told on by several may overtake one another for moments only. */
+/** Delay after which events relayed by several services can no longer overtake one another. */
 const republishDelayMs = 2_000;
 
-/** Tells whoever shows live streams how those of this pod go on: when they begin, what they are, how many watch, and their end. */
+/** Publishes changes of this pod's live streams: start, media, number of viewers and end. */
 export class StreamEventPublisher {
   readonly #bus: Bus;
   readonly #published = new Map<string, string>();
@@ -18,7 +18,7 @@ export class StreamEventPublisher {
     this.#bus = bus;
   }
 
-  /** Tells what has changed since the last call; to be called several times a second. */
+  /** Publishes changes since the last call. Call it several times a second. */
   publishChanges(streams: Iterable<MediaStream>): void {
     for (const stream of streams) {
       if (stream.id.kind !== 'live') continue;
@@ -31,25 +31,28 @@ export class StreamEventPublisher {
     }
   }
 
-  /** A stream has ended here; one that another pod has taken over goes on there. */
+  /** Publishes the end of a stream, unless another pod has taken it over. */
   publishEnded(stream: MediaStream, reason: EndReason): void {
     if (stream.id.kind !== 'live') return;
     this.#published.delete(formatStreamName(stream.id));
     if (reason !== 'takenOver') this.#publish({ ...buildStreamChanged(stream, 'stopped'), viewers: 0 });
   }
 
-  /** Others may have been told otherwise of a stream that goes on here: it is told again. */
+  /** Publishes the state of a stream again with the next call, as others may have a different one. */
   invalidate(id: StreamId): void {
     this.#published.delete(formatStreamName(id));
   }
 
-  /** Another pod tells the end of a stream, which may be here by now: who tells both on may do so the wrong way round, and so it is told again in a moment. */
+  /**
+   * Handles an end published by another pod. Relays may deliver it after this pod's own event, so the state is
+   * published again after a delay.
+   */
   onRemoteEnd({ imei, channel, status, order }: StreamChanged): void {
     if (status !== 'stopped' || order?.by === this.#publisherId) return;
     setTimeout(() => this.invalidate({ kind: 'live', imei, channel }), republishDelayMs).unref();
   }
 
-  /** Nobody has a stream any more of which nobody told the end: the camera said yes and did not come, or the pod that had it has died. */
+  /** Publishes the end of a stream that no pod has: its camera did not connect, or its pod has crashed. */
   publishStopped(id: StreamId): void {
     if (id.kind === 'live') this.#publish(streamStatusEvent(id, 'stopped'));
   }

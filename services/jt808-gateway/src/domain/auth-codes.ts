@@ -1,14 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** 128 bits as hex: short ASCII, as some terminals keep no more than 60 bytes. */
+/** 128 bits as hex. Codes are short ASCII because some terminals store no more than 60 bytes. */
 const macDigits = 32;
 
-/** What an authentication code proves: `epoch` is the number of log-outs before it was given. */
+/** Result of checking a code. `epoch` is the number of log-outs before the code was issued. */
 export type CodeCheck = { readonly kind: 'valid'; readonly epoch: number } | { readonly kind: 'wrong' };
 
 /**
- * Authentication codes of terminals (0x8100, 0x0102). A code is derived, not stored: the same terminal gets the same code on each registration, on
- * every pod, until it logs out. The epoch stands in the code, so that it can be checked while Redis is away.
+ * Authentication codes of terminals (0x8100, 0x0102). Codes are derived, not stored: a terminal gets the same code on
+ * each registration, on every pod, until it logs out. The code contains its epoch, so it can be checked while Redis is
+ * unavailable.
  */
 export class AuthCodes {
   readonly #secret: string;
@@ -17,12 +18,12 @@ export class AuthCodes {
     this.#secret = secret;
   }
 
-  /** The code of a terminal; `imei` is the canonical number. */
+  /** Returns the code of a terminal. `imei` is the canonical number. */
   createCode(imei: string, epoch: number): string {
     return epoch.toString(36) + this.#mac(imei, epoch);
   }
 
-  /** Checks a code in constant time; `epoch` is the one in force, or null when that cannot be known now. */
+  /** Checks a code in constant time. `epoch` is the current one, or null while it is unknown. */
   check(imei: string, code: string, epoch: number | null): CodeCheck {
     const claimedEpoch = Number.parseInt(code.slice(0, -macDigits), 36);
     const receivedMac = Buffer.from(code.slice(-macDigits));
@@ -39,8 +40,8 @@ export class AuthCodes {
 }
 
 /**
- * Codes that the body of a 0x0102 may mean, likeliest first. The 2019 body is a length, the code, IMEI and version; but terminals with a 2019 header and
- * the plain body of 2013 exist, and the other way round.
+ * Returns the codes that a 0x0102 body may contain, likeliest first. The 2019 body is a length, the code, IMEI and
+ * version. Some terminals combine a 2019 header with the plain body of 2013, or the reverse.
  */
 export function parseCandidateCodes(body: Buffer, is2019: boolean): string[] {
   const plain = decodeText(body);

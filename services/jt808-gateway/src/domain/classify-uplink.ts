@@ -1,6 +1,6 @@
 import { allMessages } from '@fleet/jt808';
 
-/** What the gateway does with a message id of an authenticated terminal (JT/T 808 reference, section 6). */
+/** Handling of an authenticated terminal's message, by message id (JT/T 808 reference, section 6). */
 export type UplinkKind =
   | 'answer'
   | 'location'
@@ -11,7 +11,7 @@ export type UplinkKind =
   | 'event'
   | 'unknown';
 
-/** Messages with a handler of their own. 0x1205 is a response, although terminals may also send it unasked. */
+/** Messages with their own handler. 0x1205 is a response, although terminals may also send it unsolicited. */
 const specialKinds: readonly (readonly [number, UplinkKind])[] = [
   [0x0002, 'heartbeat'],
   [0x0003, 'logout'],
@@ -22,7 +22,10 @@ const specialKinds: readonly (readonly [number, UplinkKind])[] = [
   [0x1205, 'answer'],
 ];
 
-/** The general response, the time query and the log-in, which other handlers receive before this table is used. */
+/**
+ * General response, time query, registration and authentication, which other handlers process before this table is
+ * used.
+ */
 const otherHandlers = new Set([0x0001, 0x0004, 0x0100, 0x0102]);
 
 const uplinkDefinitions = allMessages.filter(({ id, from }) => from === 'terminal' && !otherHandlers.has(id));
@@ -30,7 +33,9 @@ const responseIds = new Set(
   allMessages.filter(({ from }) => from === 'platform').flatMap(({ answeredBy = [] }) => answeredBy),
 );
 
-/** Follows from the codec: a message that the platform acknowledges is an event, one that ends a command is a response. */
+/**
+ * Derived from the codec: a message that the platform acknowledges is an event, one that ends a command is a response.
+ */
 const kindByMessageId = new Map<number, UplinkKind>([
   ...uplinkDefinitions.flatMap(({ id, answeredBy }): [number, UplinkKind][] => {
     if (answeredBy !== undefined) return [[id, 'event']];
@@ -39,8 +44,8 @@ const kindByMessageId = new Map<number, UplinkKind>([
   ...specialKinds,
 ]);
 
-/** Returns the kind of an uplink message; `unknown` for an id without a definition. */
+/** Returns the kind of an uplink message, or `unknown` for an id without a definition. */
 export const classifyUplink = (messageId: number): UplinkKind => kindByMessageId.get(messageId) ?? 'unknown';
 
-/** Smallest body of a location message: the base of 0x0200, or count and type of 0x0704. */
+/** Returns the minimum body length of a location message: the base of 0x0200, or count and type of 0x0704. */
 export const minLocationBytes = (messageId: number): number => (messageId === 0x0704 ? 3 : 28);

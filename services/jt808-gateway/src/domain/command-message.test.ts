@@ -19,7 +19,7 @@ const text = (more: Partial<Omit<Text, 'kind'>>): Text => ({
   options: null,
   ...more,
 });
-/** Everything before the text. */
+/** Returns the body without the text, as hex. */
 const encodeHead = (command: Text, edition: Edition): string => {
   const { messageId, body } = buildCommandMessage(command, edition);
   expect(messageId).toBe(0x8300);
@@ -27,29 +27,23 @@ const encodeHead = (command: Text, edition: Edition): string => {
   return body.subarray(0, -1).toString('hex');
 };
 
-describe('0x8300, JT/T 808 reference section 11', () => {
+describe('text message 0x8300 (JT/T 808 reference, section 11)', () => {
   it.each<[string, Text['options'], Text['textType'], before2019: string, in2019: string]>([
-    ['options left out', null, null, '01', '0201'],
-    ['options left out, a notification', null, 'Notification', '01', '0201'],
-    ['options left out, a service text', null, 'Service', '01', '0202'],
+    ['no options', null, null, '01', '0201'],
+    ['no options, a notification', null, 'Notification', '01', '0201'],
+    ['no options, a service text', null, 'Service', '01', '0202'],
     ['nothing chosen', none, null, '00', '0001'],
     ['a notification', none, 'Notification', '00', '0301'],
     ['a service text', none, 'Service', '00', '0102'],
     ['an emergency', { ...none, emergency: true }, null, '01', '0201'],
-    ['an emergency of the service kind', { ...none, emergency: true }, 'Service', '01', '0202'],
-    ['an emergency of the notification kind', { ...none, emergency: true }, 'Notification', '01', '0201'],
+    ['an emergency service text', { ...none, emergency: true }, 'Service', '01', '0202'],
+    ['an emergency notification', { ...none, emergency: true }, 'Notification', '01', '0201'],
     ['the display', { ...none, displayByTerminal: true }, null, '04', '0401'],
     ['reading aloud', { ...none, tts: true }, null, '08', '0801'],
     ['the advertising screen', { ...none, displayByAdvertisingScreen: true }, null, '10', '1001'],
+    ['navigation information, which is bit 5 cleared', { ...none, centralNavigationInfo: true }, null, '00', '0001'],
     [
-      'navigation information, which is what bit 5 says at 0',
-      { ...none, centralNavigationInfo: true },
-      null,
-      '00',
-      '0001',
-    ],
-    [
-      'everything at once',
+      'all options',
       {
         emergency: true,
         displayByTerminal: true,
@@ -61,12 +55,12 @@ describe('0x8300, JT/T 808 reference section 11', () => {
       '1d',
       '1e02',
     ],
-  ])('flags of %s', (_what, options, textType, before2019, in2019) => {
+  ])('encodes the flags of %s', (_what, options, textType, before2019, in2019) => {
     const command = text({ options, textType });
     expect(editions.map((edition) => encodeHead(command, edition))).toEqual([before2019, before2019, in2019]);
   });
 
-  it('carries the text in GBK, to its last byte', () => {
+  it('encodes the text in GBK up to its last byte', () => {
     for (const edition of editions) {
       const long = buildCommandMessage(text({ text: '车'.repeat(512) }), edition).body;
       expect(long.length).toBe((edition === '2019' ? 2 : 1) + 1024);
@@ -76,7 +70,7 @@ describe('0x8300, JT/T 808 reference section 11', () => {
   });
 });
 
-describe('0x8105, JT/T 808 reference section 9', () => {
+describe('terminal control 0x8105 (JT/T 808 reference, section 9)', () => {
   it.each([
     [4, null, '04'],
     [255, null, 'ff'],
@@ -87,7 +81,7 @@ describe('0x8105, JT/T 808 reference section 9', () => {
       `02${Buffer.from('0;').toString('hex')}b3b5${Buffer.from(';;;;host;7808;0;60').toString('hex')}`,
     ],
     [123, 'as;123;zxc;123;', '7b61733b3132333b7a78633b3132333b'],
-  ])('command %i with %j is the same in every edition', (command, parameters, hex) => {
+  ])('encodes command %i with %j identically in every edition', (command, parameters, hex) => {
     for (const edition of editions) {
       const { messageId, body } = buildCommandMessage({ kind: 'terminalControl', command, parameters }, edition);
       expect({ messageId, body: body.toString('hex') }).toEqual({ messageId: 0x8105, body: hex });
@@ -95,14 +89,14 @@ describe('0x8105, JT/T 808 reference section 9', () => {
   });
 });
 
-describe('waking up', () => {
-  it('is link detection in 2019, and a location query before', () => {
+describe('wake-up command', () => {
+  it('sends link detection in 2019 and a location query before', () => {
     const ids = editions.map((edition) => buildCommandMessage({ kind: 'wakeUp' }, edition));
     expect(ids).toEqual([0x8201, 0x8201, 0x8204].map((messageId) => ({ messageId, body: Buffer.alloc(0) })));
   });
 });
 
-describe('settings, pictures, doors and raw messages', () => {
+describe('parameter, picture, door and raw commands', () => {
   const encodeHex = (command: DeviceCommand, edition: Edition): string => {
     const { messageId, body } = buildCommandMessage(command, edition);
     return `${messageId.toString(16)} ${body.toString('hex')}`.trim();
@@ -142,7 +136,7 @@ describe('settings, pictures, doors and raw messages', () => {
       },
       '8801 0100030005000205783c3d82',
     ],
-  ])('%s', (_what, command, hex) => {
+  ])('encodes %s', (_what, command, hex) => {
     expect(encodeHex(command, '2013')).toBe(hex);
     expect(encodeHex(command, '2019')).toBe(hex);
   });
@@ -153,7 +147,7 @@ describe('settings, pictures, doors and raw messages', () => {
     expect(encodeHex({ ...command, alarmSerialNo: 258 }, '2019')).toBe('8203 010280000009');
   });
 
-  it('locks by flag bit 0 set before 2019, and by an item that is 0 since (JT/T 808-2019 table 58)', () => {
+  it('locks doors by flag bit 0 before 2019, and by an item with value 0 since (JT/T 808-2019 table 58)', () => {
     const doors = (isLocked: boolean, edition: Edition): string =>
       encodeHex({ kind: 'controlDoors', isLocked }, edition);
     expect([doors(true, '2013'), doors(false, '2013')]).toEqual(['8500 01', '8500 00']);

@@ -28,17 +28,17 @@ import {
   vehicleControl,
 } from '@fleet/jt808';
 
-/** A command as the message of one edition. */
+/** Command encoded as the message of one edition. */
 export interface CommandMessage {
   readonly messageId: number;
   readonly body: Buffer;
 }
 
-/** The message of a command in a terminal's edition; throws the codec's EncodeError when a value does not fit. */
+/** Encodes a command in the edition of a terminal. Throws EncodeError when a value does not fit. */
 export function buildCommandMessage(command: DeviceCommand, edition: Edition): CommandMessage {
   switch (command.kind) {
     case 'wakeUp':
-      // Before 2019 there is no harmless probe: a location query is the nearest.
+      // Editions before 2019 have no side-effect-free probe. A location query is the closest.
       return edition === '2019' ? encodeCommand(linkDetection, {}, edition) : encodeCommand(queryLocation, {}, edition);
     case 'startLive':
       return encodeCommand(liveStreamRequest, { ...command, serverIp: command.server }, edition);
@@ -117,13 +117,16 @@ const toAttachmentRequest = ({ server, tagHex, ...request }: DeviceCommandOf<'re
   reserved: Buffer.alloc(16),
 });
 
-/** Flag bit 0 set locks before 2019; there it is an item, whose 0 locks (JT/T 808-2013 table 53, JT/T 808-2019 table 58). */
+/**
+ * Encodes the lock state: before 2019 flag bit 0 set locks; since 2019 an item locks with value 0 (JT/T 808-2013 table
+ * 53, JT/T 808-2019 table 58).
+ */
 const toDoorBody = (isLocked: boolean, edition: Edition): BodyOf<typeof vehicleControl> =>
   edition === '2019'
     ? { items: [{ id: 0x0001, parameter: Buffer.from([isLocked ? 0 : 1]) }] }
     : { controlFlags: isLocked ? 1 : 0 };
 
-/** Twelve digits on the terminal's own clock; null, "no bound", is all zeros. */
+/** Converts twelve digits in the terminal's local time. Null ("unbounded") is encoded as all zeros. */
 const toCameraTime = (digits: string | null): { bcd: string } | null => (digits === null ? null : { bcd: digits });
 
 function toRecordingFilter(command: DeviceCommandOf<'listRecordings'> | DeviceCommandOf<'requestUpload'>) {
@@ -139,13 +142,13 @@ function toRecordingFilter(command: DeviceCommandOf<'listRecordings'> | DeviceCo
   };
 }
 
-/** Flags and text type of 0x8300, which mean something else in each edition (JT/T 808 reference, section 11). */
+/** Encodes flags and text type of 0x8300, whose meaning depends on the edition (JT/T 808 reference, section 11). */
 function toTextBody(
   { text, textType, options }: DeviceCommandOf<'sendText'>,
   edition: Edition,
 ): BodyOf<typeof textMessage> {
   const emergency = options === null || options.emergency;
-  // Bit 5 stays 0: its other value would say that the text is a CAN fault code.
+  // Bit 5 stays 0. Set, it marks the text as a CAN fault code.
   const sharedFlags =
     (options?.displayByTerminal === true ? 0x04 : 0) |
     (options?.tts === true ? 0x08 : 0) |

@@ -3,30 +3,30 @@ import type { Connection } from '../net/connection.ts';
 import { PendingCommands } from './pending-commands.ts';
 import { SerialCounter } from './serial-counter.ts';
 
-/** A terminal that is authenticated on a connection. */
+/** Authenticated session of a terminal on a connection. */
 export interface Session {
   readonly id: string;
   readonly device: Device;
   readonly connection: Connection;
   readonly onlineSinceMs: number;
-  /** Generation of the claim in Redis; 0 while Redis has not heard of the session. */
+  /** Generation of the claim in Redis; 0 until Redis has stored the session. */
   generation: number;
-  /** Where answers go: the terminal's own digits and header form. */
+  /** Destination of responses: the terminal's own digits and header form. */
   address: TerminalAddress;
   /** Digits as the terminal sends them. */
   phone: string;
   edition: Edition;
-  /** Id of the picture whose parts are coming in; null when part 1 has not come. */
+  /** Id of the picture that is being received; null until part 1 has arrived. */
   multimediaId: number | null;
-  /** Last-seen time that Redis knows. */
+  /** Last-seen time stored in Redis. */
   savedLastSeenMs: number;
-  /** Serial that Redis knows. */
+  /** Serial stored in Redis. */
   savedSerial: number;
-  /** True once the session takes no more commands because it is about to be closed. */
+  /** True once the session rejects commands because it is about to close. */
   isLeaving: boolean;
 }
 
-/** A message that was split for a terminal, kept because it may ask for parts again (0x0005). */
+/** Split message retained because the terminal may request parts again (0x0005). */
 export interface SplitMessage {
   readonly firstSerial: number;
   readonly frames: readonly Buffer[];
@@ -34,7 +34,10 @@ export interface SplitMessage {
 
 const maxSplitMessages = 4;
 
-/** What is kept of a terminal from its first session until nothing is pending: commands outlive the connection they were sent on. */
+/**
+ * State of a terminal from its first session until nothing is pending. Commands outlive the connection that carried
+ * them.
+ */
 export class Device {
   /** Canonical number. */
   readonly imei: string;
@@ -62,7 +65,7 @@ export class Device {
   }
 }
 
-/** The terminals of this pod, by canonical number. */
+/** Terminals of this pod, by canonical number. */
 export class Devices {
   readonly #devices = new Map<string, Device>();
 
@@ -78,13 +81,13 @@ export class Devices {
     this.#devices.set(device.imei, device);
   }
 
-  /** Forgets a terminal that has neither a session nor anything pending. */
+  /** Deletes a terminal that has neither a session nor pending commands. */
   deleteIfIdle(device: Device): void {
     if (device.session === null && device.pending.size === 0 && this.#devices.get(device.imei) === device)
       this.#devices.delete(device.imei);
   }
 
-  /** The sessions that stand now. */
+  /** Returns the active sessions. */
   sessions(): Session[] {
     const sessions: Session[] = [];
     for (const { session } of this.#devices.values()) if (session !== null) sessions.push(session);

@@ -1,4 +1,4 @@
-/** Lets a bounded number of lines a second through: a terminal that misbehaves must not fill the log. */
+/** Limits log lines per second, so a misbehaving terminal cannot fill the log. */
 export class LogThrottle {
   readonly #perSecond: number;
   #windowAtMs = 0;

@@ -16,7 +16,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A command that went out under these serials. */
+/** Adds a command that was sent with these serials. */
 function sent(messageId: number, ids: readonly number[], timeoutMs = 90_000): PendingCommand {
   const command = new PendingCommand(`${messageId}/${ids.join()}`, messageId, getResponseMatcher(messageId, '2013'));
   pending.add(command, timeoutMs);
@@ -35,13 +35,13 @@ const list = (serial: number, total: number, items: number): Buffer => {
   return body;
 };
 
-/** The outcome so far, without waiting for one. */
+/** Returns the current outcome without waiting, or null. */
 async function peekOutcome(command: PendingCommand): Promise<Outcome | null> {
   return Promise.race([command.outcome, Promise.resolve(null)]);
 }
 
-describe('answers', () => {
-  it('of a query of attributes have no serial: whatever stands in its place is the answer', async () => {
+describe('response matching', () => {
+  it('matches an attributes response without a serial, whatever bytes are in its position', async () => {
     const command = sent(0x8107, [4]);
     const texts = Buffer.alloc(2 + 5 + 20 + 7 + 10);
     const body = Buffer.concat([texts, Buffer.from([0, 0, 3, 32])]);
@@ -52,7 +52,7 @@ describe('answers', () => {
     });
   });
 
-  it('of several commands of one kind find their own by serial', async () => {
+  it('matches responses to several commands of one kind by serial', async () => {
     sent(0x9101, [1]);
     const second = sent(0x9101, [2]);
     sent(0x9102, [3]);
@@ -61,7 +61,7 @@ describe('answers', () => {
     expect(pending.size).toBe(2);
   });
 
-  it('that fit nothing are told apart', () => {
+  it('classifies responses that match no command', () => {
     const first = sent(0x9101, [1]);
     sent(0x9102, [2]);
     expect(pending.handleGeneralResponse(general(9, 0x9101, 0), false)).toBe('wrongSerial');
@@ -76,13 +76,13 @@ describe('answers', () => {
     expect(first.isEnded).toBe(true);
   });
 
-  it('that end behind their serial make that command unreadable', async () => {
+  it('ends a command as unreadable when its response is truncated after the serial', async () => {
     const command = sent(0x9101, [1]);
     expect(pending.handleGeneralResponse(Buffer.from([0, 1, 0x91]), false)).toBe('matched');
     expect(await peekOutcome(command)).toMatchObject({ kind: 'unreadable' });
   });
 
-  it('keep a serial taken until the command has ended', () => {
+  it('reserves a serial until its command has ended', () => {
     serials.advanceTo(0xffff);
     sent(0x9101, [0]);
     expect([serials.nextSerial(), serials.nextSerial()]).toEqual([0xffff, 1]);
@@ -92,7 +92,7 @@ describe('answers', () => {
   });
 });
 
-describe('a deadline', () => {
+describe('command deadline', () => {
   it('ends a command after 90 seconds, once', async () => {
     const command = sent(0x9205, [1]);
     await jest.advanceTimersByTimeAsync(89_999);
@@ -102,7 +102,7 @@ describe('a deadline', () => {
     expect(pending.handleSpecificResponse(0x1205, list(1, 0, 0), '2013')).toBe('late');
   });
 
-  it('is the same for a terminal that only says that it is working', async () => {
+  it('is not extended by a terminal that only reports that it is working', async () => {
     const command = sent(0x9205, [1]);
     expect(pending.handleGeneralResponse(general(1, 0x9205, 0), false)).toBe('matched');
     await jest.advanceTimersByTimeAsync(90_000);
@@ -111,26 +111,26 @@ describe('a deadline', () => {
 });
 
 describe('reply serial 0', () => {
-  it('is no answer without the switch of the terminal', () => {
+  it('matches no command unless the terminal is listed', () => {
     sent(0x9101, [7]);
     expect(pending.handleGeneralResponse(general(0, 0x9101, 0), false)).toBe('wrongSerial');
   });
 
-  it('with the switch answers the only command of that id', async () => {
+  it('matches the only command of that id for a listed terminal', async () => {
     const command = sent(0x9101, [7]);
     sent(0x9102, [8]);
     expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('matched');
     expect(await peekOutcome(command)).toMatchObject({ kind: 'answered' });
   });
 
-  it('with the switch answers neither of two, and no other serial is forgiven', () => {
+  it('matches neither of two commands for a listed terminal, nor any other wrong serial', () => {
     sent(0x9101, [7]);
     sent(0x9101, [8]);
     expect(pending.handleGeneralResponse(general(0, 0x9101, 0), true)).toBe('wrongSerial');
     expect(pending.handleGeneralResponse(general(9, 0x9101, 0), true)).toBe('wrongSerial');
   });
 
-  it('answers nothing for 120 s after a command of that id ended unanswered', async () => {
+  it('matches nothing for 120 s after a command of that id ended without a response', async () => {
     sent(0x9101, [7], 1_000);
     await jest.advanceTimersByTimeAsync(1_000);
     const next = sent(0x9101, [8], 300_000);
@@ -141,8 +141,8 @@ describe('reply serial 0', () => {
   });
 });
 
-describe('a list in several messages', () => {
-  it('is complete at its total', async () => {
+describe('list in several messages', () => {
+  it('completes when its total is reached', async () => {
     const command = sent(0x9205, [1]);
     pending.handleSpecificResponse(0x1205, list(1, 3, 2), '2013');
     expect(await peekOutcome(command)).toBeNull();
@@ -153,7 +153,7 @@ describe('a list in several messages', () => {
     expect(body).toHaveLength(6 + 3 * 28);
   });
 
-  it('that never reaches its total ends after a silence, with what came and what was announced', async () => {
+  it('below its total ends after a quiet period, with the received items and the reported total', async () => {
     const command = sent(0x9205, [1]);
     pending.handleSpecificResponse(0x1205, list(1, 9, 2), '2013');
     await jest.advanceTimersByTimeAsync(2_999);
@@ -169,8 +169,8 @@ describe('a list in several messages', () => {
   });
 });
 
-describe('a split command', () => {
-  it('is answered by the last part, at once', async () => {
+describe('split command', () => {
+  it('completes immediately with the response to its last part', async () => {
     const command = sent(0x8300, [1, 2, 3]);
     pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     expect(await peekOutcome(command)).toBeNull();
@@ -178,7 +178,7 @@ describe('a split command', () => {
     expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
-  it('ends 300 ms after a first terminal acknowledged it by the serial of its first part, and then at once', async () => {
+  it('waits 300 ms for the first terminal that acknowledges with the serial of the first part, then completes immediately', async () => {
     const first = sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     await jest.advanceTimersByTimeAsync(299);
@@ -190,13 +190,13 @@ describe('a split command', () => {
     expect(await peekOutcome(next)).toMatchObject({ kind: 'answered', answer: { commandSerialNo: 3, result: 0 } });
   });
 
-  it('ends at once when the terminal acknowledges the whole by the serial of the last part', async () => {
+  it('completes immediately when the terminal acknowledges with the serial of the last part', async () => {
     const command = sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(2, 0x8300, 0), false);
     expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
-  it('waits for the last part of a terminal that acknowledges each, whose reply is the result', async () => {
+  it('waits for the last part of a terminal that acknowledges each part, and returns that result', async () => {
     sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     pending.handleGeneralResponse(general(2, 0x8300, 0), false);
@@ -208,7 +208,7 @@ describe('a split command', () => {
     expect(await peekOutcome(slow)).toMatchObject({ answer: { commandSerialNo: 3, result: 1 } });
   });
 
-  it('notices by a late reply to the last part that the terminal acknowledges each', async () => {
+  it('detects from a late reply to the last part that the terminal acknowledges each part', async () => {
     sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     await jest.advanceTimersByTimeAsync(300);
@@ -220,7 +220,7 @@ describe('a split command', () => {
     expect(await peekOutcome(next)).toMatchObject({ answer: { result: 1 } });
   });
 
-  it('stays open while the terminal requests a part again', async () => {
+  it('stays pending while the terminal requests a part again', async () => {
     const command = sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(1, 0x8300, 0), false);
     pending.onPartsRequested(1);
@@ -230,15 +230,15 @@ describe('a split command', () => {
     expect(await peekOutcome(command)).toMatchObject({ answer: { commandSerialNo: 1, result: 0 } });
   });
 
-  it('fails with any part', async () => {
+  it('fails when any part fails', async () => {
     const command = sent(0x8300, [1, 2]);
     pending.handleGeneralResponse(general(1, 0x8300, 1), false);
     expect(await peekOutcome(command)).toMatchObject({ answer: { result: 1 } });
   });
 });
 
-describe('a lost session', () => {
-  it('ends what was not written as not connected, and leaves the rest to the next session', async () => {
+describe('lost session', () => {
+  it('ends unwritten commands as notConnected and leaves written ones to the next session', async () => {
     const written = sent(0x9101, [1]);
     const waiting = new PendingCommand('waiting', 0x9102, getResponseMatcher(0x9102, '2013'));
     pending.add(waiting, 90_000);

@@ -4,22 +4,24 @@ import type { ResponseMatcher } from './response-matching.ts';
 import { countRecordings, joinRecordings, validateResponse } from './response-validation.ts';
 import type { SerialCounter } from './serial-counter.ts';
 
-/** Reply timeouts after a terminal accepted a part of a split command, by how the terminal acknowledges parts. */
+/** Wait for further replies after a terminal accepted a part of a split command, by its acknowledgement style. */
 const partReplyTimeoutMs = {
-  /** Not seen yet. All parts leave in one write, so a terminal that acknowledges each sends its replies together. */
+  /**
+   * Not yet known. All parts leave in one write, so a terminal that acknowledges each part sends its replies together.
+   */
   unknown: 300,
   /** One reply for all parts, with the serial of the first. */
   whole: 0,
-  /** One reply for each part. The last one is the result of the command. */
+  /** One reply per part. The last one is the result of the command. */
   each: 3_000,
 };
-/** A list that comes in several messages is complete after this silence, whatever its total says. */
+/** A list sent in several messages is complete after this quiet period, whatever its total. */
 const collectQuietMs = 3_000;
-/** A late answer of a command that ended unanswered must not complete the next of its kind. */
+/** The late response of a command that ended without one must not complete the next command of its kind. */
 const zeroSerialQuarantineMs = 120_000;
 const maxEnded = 32;
 
-/** What became of an answer. Everything but `matched` is counted and logged, and goes to no caller. */
+/** Result of matching a response. Everything but `matched` is counted and logged, and reaches no caller. */
 export type MatchResult = 'matched' | 'late' | 'repeated' | 'wrongSerial' | 'wrongId' | 'malformed';
 
 interface EndedCommand {
@@ -37,11 +39,11 @@ export class PendingCommand {
   readonly messageId: number;
   readonly matcher: ResponseMatcher;
   readonly outcome: Promise<Outcome>;
-  /** Header serials that an answer may name; for a split command that of its last part. */
+  /** Header serials that a response may refer to; for a split command the serial of its last part. */
   readonly serials: number[] = [];
   /** Header serials of the other parts. */
   readonly partSerials: number[] = [];
-  /** True once a frame may have left: from then on the terminal's next session counts too. */
+  /** True once a frame may have been sent. From then on the terminal's next session may respond, too. */
   isWritten = false;
   isEnded = false;
   generalResult: number | null = null;
@@ -69,13 +71,13 @@ export class PendingCommand {
   }
 }
 
-/** The commands of one terminal that have no outcome yet, and the rules by which its answers find them. */
+/** Commands of one terminal without an outcome, and the rules that match responses to them. */
 export class PendingCommands {
   readonly #serials: SerialCounter;
   readonly #commands: PendingCommand[] = [];
   #ended: EndedCommand[] | undefined;
   #partReplies: keyof typeof partReplyTimeoutMs = 'unknown';
-  /** Hears of every command that has ended. */
+  /** Called for every command that has ended. */
   onEnd: (command: PendingCommand, outcome: Outcome) => void = () => undefined;
 
   constructor(serials: SerialCounter) {
@@ -86,7 +88,7 @@ export class PendingCommands {
     return this.#commands.length;
   }
 
-  /** The commands without an outcome at this moment. */
+  /** Returns the commands without an outcome. */
   list(): PendingCommand[] {
     return this.#commands.slice();
   }
@@ -95,13 +97,13 @@ export class PendingCommands {
     return this.#commands.find((command) => command.commandId === commandId);
   }
 
-  /** Takes a command in; it ends as timed out after `timeoutMs` at the latest. */
+  /** Adds a command, which ends as timed out after `timeoutMs` at the latest. */
   add(command: PendingCommand, timeoutMs: number): void {
     this.#commands.push(command);
     command.deadlineTimer = setTimeout(() => this.end(command, { kind: 'timedOut' }), timeoutMs);
   }
 
-  /** Notes under which serials a command goes out: they are not given to anything else until it has ended. */
+  /** Records the serials of a sent command and reserves them until it has ended. */
   markSent(command: PendingCommand, serials: readonly number[]): void {
     for (const [index, serial] of serials.entries()) {
       this.#serials.reserve(serial);
@@ -109,7 +111,7 @@ export class PendingCommands {
     }
   }
 
-  /** True when a command that is answered by id alone has to wait for another one. */
+  /** Returns true when a command whose response is matched by id has to wait for another one. */
   mustWait(command: PendingCommand): boolean {
     if (command.matcher.matchBy !== 'id') return false;
     const first = this.#commands.find(
@@ -118,7 +120,7 @@ export class PendingCommands {
     return first !== undefined && first !== command;
   }
 
-  /** The next command that may go out now that `ended` is done with. */
+  /** Returns the next command that may be sent after `ended`. */
   findNext(ended: PendingCommand): PendingCommand | undefined {
     if (ended.matcher.matchBy !== 'id') return undefined;
     const next = this.#commands.find(
@@ -127,7 +129,7 @@ export class PendingCommands {
     return next !== undefined && next.serials.length === 0 ? next : undefined;
   }
 
-  /** The session is gone and none has taken its place: what was not written never will be. */
+  /** Handles the end of a session without a successor: ends the commands that were not written. */
   onSessionLost(): void {
     for (const command of this.#commands.slice()) if (!command.isWritten) this.end(command, { kind: 'notConnected' });
   }
@@ -150,7 +152,7 @@ export class PendingCommands {
     this.onEnd(command, outcome);
   }
 
-  /** Takes a terminal general response, 0x0001. `zeroSerialQuirk`: the terminal always names serial 0. */
+  /** Handles a terminal general response, 0x0001. With `zeroSerialQuirk` the terminal always sends reply serial 0. */
   handleGeneralResponse(body: Buffer, zeroSerialQuirk: boolean): MatchResult {
     if (body.length < 2) return 'malformed';
     const serial = body.readUInt16BE(0);
@@ -167,7 +169,10 @@ export class PendingCommands {
     return 'matched';
   }
 
-  /** A general response that ends behind its reply serial: that much says which command it cannot tell anything about. */
+  /**
+   * Ends the command of a general response that is truncated after its reply serial, which still identifies the
+   * command.
+   */
   #endTruncated(serial: number): MatchResult {
     const command = this.#commands.find((pending) => pending.has(serial));
     if (command === undefined) return 'malformed';
@@ -176,7 +181,7 @@ export class PendingCommands {
     return 'matched';
   }
 
-  /** Takes a whole specific answer, such as 0x1205. */
+  /** Handles a complete specific response, such as 0x1205. */
   handleSpecificResponse(messageId: number, body: Buffer, edition: Edition): MatchResult {
     const hasSerial = messageId !== 0x0107 && messageId !== 0x1003 && !(messageId === 0x0201 && edition === '2011');
     if (hasSerial && body.length < 2) return 'malformed';
@@ -209,7 +214,10 @@ export class PendingCommands {
     this.#complete(command, serial, null);
   }
 
-  /** Some terminals acknowledge each part, most the whole message, and of those some with the serial of its first part. */
+  /**
+   * Some terminals acknowledge each part. Most acknowledge the whole message, some of them with the serial of its first
+   * part.
+   */
   #onPartAccepted(command: PendingCommand, serial: number): void {
     if (serial !== command.partSerials[0]) this.#partReplies = 'each';
     const awaited = this.#partReplies;
@@ -224,7 +232,7 @@ export class PendingCommands {
     }, partReplyTimeoutMs[awaited]);
   }
 
-  /** The terminal lacks parts of the split command with this first serial, so its reply to the whole is still to come. */
+  /** Handles a request for parts of the split command with this first serial: its final reply is still outstanding. */
   onPartsRequested(firstSerial: number): void {
     const command = this.#commands.find(({ partSerials }) => partSerials[0] === firstSerial);
     if (command?.quietTimer === undefined) return;
@@ -265,7 +273,7 @@ export class PendingCommands {
       kind: 'answered',
       answer: {
         commandMessageId: command.messageId,
-        // A split command is known by the serial of its first part, anything else by the one that was answered.
+        // A split command is identified by the serial of its first part, any other by the serial in the response.
         commandSerialNo: command.partSerials[0] ?? serial,
         result: command.generalResult,
         message:
@@ -282,7 +290,7 @@ export class PendingCommands {
       (entry) => entry.serials.includes(serial) && (messageId === null || entry.messageId === messageId),
     );
     if (ended === undefined) return 'wrongSerial';
-    // The first part's reply ended the command, but the terminal replies to every part.
+    // The reply to the first part ended the command, but the terminal replies to every part.
     if (serial === ended.lastPartSerial && this.#partReplies === 'whole') this.#partReplies = 'each';
     return ended.hasResponse ? 'repeated' : 'late';
   }

@@ -10,14 +10,14 @@ import {
   vehicleControlResponse,
 } from '@fleet/jt808';
 
-/** Reply serial and total in front of the items of a 0x1205. */
+/** Reply serial and total before the items of a 0x1205. */
 const listHeaderBytes = 6;
 const recordingBytes = 28;
 
-/** What is wrong with the body of a specific answer, or null when its fields can be read. */
+/** Returns the defect of a specific response's body, or null when all fields can be decoded. */
 export function validateResponse(messageId: number, body: Buffer, edition: Edition): string | null {
   switch (messageId) {
-    // The items of a list may come in several messages, so that its total fits none of them: whole items are enough.
+    // A list may come in several messages, none of which matches the total. Whole items are sufficient.
     case 0x1205:
       if (body.length < listHeaderBytes) return `0x1205 has ${body.length} bytes`;
       return (body.length - listHeaderBytes) % recordingBytes === 0 ? null : '0x1205 ends inside an item';
@@ -42,7 +42,7 @@ function describeError(decoded: BodyResult<unknown>): string | null {
   return decoded.ok ? null : decoded.error.message;
 }
 
-/** How many recordings several 0x1205 of one query hold, and how many they announce. */
+/** Counts the recordings in the 0x1205 messages of one query and returns the reported total. */
 export function countRecordings(bodies: readonly Buffer[]): { items: number; total: number } {
   let items = 0;
   let total = 0;
@@ -53,7 +53,10 @@ export function countRecordings(bodies: readonly Buffer[]): { items: number; tot
   return { items, total };
 }
 
-/** One 0x1205 body of all that came; its total is what was announced, so that a list that is not whole can be told from one that is. */
+/**
+ * Joins all received messages into one 0x1205 body. Its total is the reported one, so that callers can detect an
+ * incomplete list.
+ */
 export function joinRecordings(bodies: readonly Buffer[]): Buffer {
   const first = bodies[0] ?? Buffer.alloc(listHeaderBytes);
   const joined = Buffer.concat([first, ...bodies.slice(1).map((body) => body.subarray(listHeaderBytes))]);

@@ -1,5 +1,5 @@
 /**
- * Header serials of what is sent to one terminal. Serials whose answers are awaited are not given out again when the counter wraps.
+ * Counter of the header serials sent to one terminal. Skips serials of commands that await a response when it wraps.
  */
 export class SerialCounter {
   #next: number;
@@ -9,7 +9,7 @@ export class SerialCounter {
     this.#next = first & 0xffff;
   }
 
-  /** The serial that would be given out next. */
+  /** Next serial to be issued. */
   get peek(): number {
     return this.#next;
   }
@@ -21,7 +21,7 @@ export class SerialCounter {
     return serial;
   }
 
-  /** Consecutive serials for the parts of one message: the first of them. */
+  /** Reserves consecutive serials for the parts of one message and returns the first. */
   nextSerialRange(count: number): number {
     let first = this.nextSerial();
     for (let length = 1; length < count; ) {
@@ -35,7 +35,7 @@ export class SerialCounter {
     return first;
   }
 
-  /** Keeps a serial from being given out; to be called as often as `release`. */
+  /** Excludes a serial until `release` has been called once for each `reserve`. */
   reserve(serial: number): void {
     this.#awaited ??= new Map();
     this.#awaited.set(serial, (this.#awaited.get(serial) ?? 0) + 1);
@@ -48,7 +48,7 @@ export class SerialCounter {
     if (this.#awaited?.size === 0) this.#awaited = undefined;
   }
 
-  /** Takes the counter forward to what is known from an earlier session. */
+  /** Advances the counter to the value of an earlier session. */
   advanceTo(serial: number): void {
     this.#next = serial & 0xffff;
   }

@@ -22,7 +22,7 @@ import type { TelemetryWriter } from '../telemetry/telemetry-writer.ts';
 import type { LoginHandler } from './login-handler.ts';
 import { createMultimediaResponse } from './multimedia.ts';
 
-/** Bits of the properties that a plain frame does not have: encryption and subpackage item. */
+/** Property bits that are clear in a plain frame: encryption and subpackage. */
 const nonPlainBits = 0x3c00;
 
 const Result = { success: 0, failure: 1, incorrect: 2, unsupported: 3 } as const;
@@ -37,16 +37,16 @@ export interface FrameHandlerOptions {
   readonly log: Logger;
   readonly logThrottle: LogThrottle;
   readonly unknownMessageResult: number;
-  /** Largest message that the broker takes. */
+  /** Largest message that the broker accepts. */
   readonly maxEventBytes: number;
-  /** Canonical numbers of terminals that always answer with reply serial 0. */
+  /** Canonical numbers of terminals that always respond with reply serial 0. */
   readonly zeroSerialTerminals: ReadonlySet<string>;
 }
 
-/** What a terminal says, frame by frame: to the login, to JetStream, to the command that waits for it, or back with a refusal. */
+/** Dispatches each frame of a terminal: to the login, to JetStream, to the pending command, or to a refusal. */
 export class FrameHandler {
   readonly #options: FrameHandlerOptions;
-  /** Split messages that are joined and on their way to JetStream. */
+  /** Keys of joined split messages that wait for JetStream. */
   readonly #reassembledInFlight = new Set<string>();
   #lastEventNo = 0;
   readonly #eventPrefix = `${process.pid}-${Date.now().toString(36)}`;
@@ -55,7 +55,7 @@ export class FrameHandler {
     this.#options = options;
   }
 
-  /** Takes one good frame. The first branch is the hot path: a plain location of an authenticated terminal. */
+  /** Handles a valid frame. The `append` branch is the hot path: a plain location of an authenticated terminal. */
   handle(connection: Connection, frame: Frame): void {
     this.#options.metrics.hot.framesIn += 1;
     const { session } = connection;
@@ -66,7 +66,7 @@ export class FrameHandler {
     else this.#handleMessage(session, frame, frame.body);
   }
 
-  /** Whatever is not a plain frame of the session's own terminal in the form in which it last spoke. */
+  /** Handles any frame except a plain one of the session's own terminal in its current digits. */
   #handleForeignFrame(connection: Connection, frame: Frame): void {
     const imei = terminalKey(frame.phone);
     const { session } = connection;
@@ -103,11 +103,11 @@ export class FrameHandler {
   #refuse(connection: Connection, frame: Frame, result: number, reason: string): void {
     this.#options.metrics.refused.inc({ reason });
     connection.refusedFrameCount += 1;
-    // Never acknowledge an acknowledgement.
+    // An acknowledgement is never acknowledged.
     if (frame.messageId !== 0x0001) connection.reply(frame.toAddress(), frame.serial, frame.messageId, result);
   }
 
-  /** A message in one frame. */
+  /** Handles a message in one frame. */
   #handleMessage(session: Session, frame: Frame, body: Buffer): void {
     const { connection, device } = session;
     const { messageId } = frame;
@@ -140,9 +140,9 @@ export class FrameHandler {
     const kind = classifyUplink(messageId);
     if (messageId === 0x0001) this.#handleGeneralResponse(session, body);
     else if (kind === 'answer') {
-      // The list alone is to be acknowledged, JT/T 1078 section 4.1.
+      // 0x1205 is the only response to acknowledge (JT/T 1078, section 4.1).
       if (messageId === 0x1205) this.#reply(session, frame, Result.success);
-      // What the terminal is made of is of use beyond the command that asked.
+      // Terminal attributes are stored because they are useful beyond the command that queried them.
       if (messageId === 0x0107 && body.length <= this.#options.maxEventBytes)
         this.#publish(session, { messageId, serialNo: frame.serial, edition: session.edition }, body, () => undefined);
       if (messageId === 0x1003) this.#handleAttributes(session, body);
@@ -165,7 +165,10 @@ export class FrameHandler {
     this.#reply(session, frame, Result.incorrect);
   }
 
-  /** One part of a split message: acknowledged at once, unless it completes the message and that goes to JetStream first. */
+  /**
+   * Handles one part of a split message. Acknowledges it immediately unless it completes a message that must be stored
+   * first.
+   */
   #handleSubpackage(session: Session, frame: Frame): void {
     const { messageId, subpackage } = frame;
     if (messageId === 0x0801 && subpackage?.no === 1 && frame.bodyLength >= 4)
@@ -176,7 +179,7 @@ export class FrameHandler {
         this.#reply(session, frame, Result.success);
         break;
       case 'duplicate':
-        // Of a message that is on its way to JetStream: only its storing acknowledges it.
+        // Part of a message that waits for JetStream. It is acknowledged only when that is stored.
         if (!this.#reassembledInFlight.has(reassemblyKey(session, { messageId, total: subpackage?.total ?? 0 })))
           this.#reply(session, frame, Result.success);
         break;
@@ -200,7 +203,7 @@ export class FrameHandler {
       });
       return;
     }
-    // Every part of a split answer is acknowledged; 0x1205 does that itself.
+    // Every part of a split response is acknowledged. 0x1205 is acknowledged as a message.
     if (classifyUplink(frame.messageId) === 'answer' && frame.messageId !== 0x1205)
       this.#reply(session, frame, Result.success);
     this.#handleMessage(session, frame, body);
@@ -225,7 +228,7 @@ export class FrameHandler {
     );
   }
 
-  /** 0x1003 is stored before it ends the command, so that the requester finds it. */
+  /** Stores 0x1003 before it ends the command, so that the requester finds the attributes. */
   #handleAttributes(session: Session, body: Buffer): void {
     const { device, edition } = session;
     const copy = Buffer.from(body);
@@ -243,11 +246,11 @@ export class FrameHandler {
     const replyId = messageId === 0x0001 && body.length >= 4 ? body.readUInt16BE(2) : null;
     this.#options.log.info(
       { imei: session.device.imei, messageId, replySerial, replyId, match: matchResult },
-      'no command waits for this answer',
+      'no pending command for this response',
     );
   }
 
-  /** 0x0005: parts of a split message are sent again, unchanged. */
+  /** Handles 0x0005: sends the requested parts of a split message again, unchanged. */
   #resendSubpackages(session: Session, body: Buffer): void {
     const request = tryDecodeBody(terminalRetransmitRequest, body, '2019');
     const message = request.ok ? session.device.findSplitMessage(request.body.originalSerial) : undefined;
@@ -264,7 +267,7 @@ export class FrameHandler {
     }
   }
 
-  /** Publishes what a terminal says on its own; `stored` runs once JetStream has it. */
+  /** Publishes an uplink message and calls `onStored` once JetStream has stored it. */
   #store(session: Session, frame: Frame, body: Buffer, onStored: () => void): void {
     if (body.length > this.#options.maxEventBytes) {
       this.#options.metrics.dropped.inc({ kind: 'tooLarge' });
@@ -276,7 +279,10 @@ export class FrameHandler {
     this.#publish(session, event, body, onStored, this.#trackUntilStored(session, frame));
   }
 
-  /** For a message of several parts that goes to JetStream now: what to call once that has succeeded or failed. Undefined for one in one frame. */
+  /**
+   * Tracks a split message until it is stored. Returns the callback for the result, or undefined for a message in one
+   * frame.
+   */
   #trackUntilStored(session: Session, frame: Frame): ((isStored: boolean) => void) | undefined {
     const { messageId, subpackage } = frame;
     if (subpackage === null) return undefined;
@@ -288,13 +294,13 @@ export class FrameHandler {
     };
   }
 
-  /** What is sent again of a split message that is not stored must not pass for a duplicate of something that is. */
+  /** Lets the terminal resend a split message that was not stored, instead of treating it as a duplicate. */
   #allowRetransmission({ device }: Session, { messageId, subpackage }: Frame): void {
     if (subpackage !== null)
       this.#options.reassembler.allowRetransmission(device.imei, { messageId, total: subpackage.total });
   }
 
-  /** What a terminal has told of itself when it registered; its acknowledgement was that of the login. */
+  /** Publishes the registration body after the login, which has already acknowledged it. */
   #storeRegistration(session: Session): void {
     const { connection } = session;
     const { registration, registeredEdition } = connection;
@@ -319,7 +325,7 @@ export class FrameHandler {
     messageHeaders.set(eventHeaders.serialNo, String(event.serialNo));
     messageHeaders.set(eventHeaders.receivedAtMs, String(connection.receivedAtMs));
     this.#lastEventNo += 1;
-    // Makes our own repeats one message; what the terminal repeats is another.
+    // Deduplicates republished messages. A message repeated by the terminal gets another id.
     messageHeaders.set('Nats-Msg-Id', `${this.#eventPrefix}-${this.#lastEventNo}`);
     connection.pendingAcks += 1;
     const done = (isStored: boolean): void => {
@@ -328,7 +334,7 @@ export class FrameHandler {
       onResult?.(isStored);
       if (isStored) onStored();
     };
-    // A view on the read would keep all of it in memory until the confirmation.
+    // Copied, as a view of the read buffer would retain all of it until the confirmation.
     const payload = Buffer.from(body);
     if (!this.#options.events.publish(eventSubject(device.imei, event.messageId), payload, done, messageHeaders))
       done(false);
@@ -345,7 +351,7 @@ const reassemblyKey = (
   { messageId, total }: Pick<ReassembledMessage, 'messageId' | 'total'>,
 ): string => `${device.imei}/${messageId}/${total}`;
 
-/** The terminal speaks in its other form now: answers go out in that one. */
+/** Follows a terminal that switched to its other number form; responses use the new form. */
 function updateAddress(session: Session, frame: Frame): void {
   const address: TerminalAddress = frame.toAddress();
   session.address = address;

@@ -17,14 +17,14 @@ import type { Registration, Registrations } from '../store/registrations.ts';
 import type { DeviceAllowlist } from '../use-cases/device-allowlist.ts';
 import type { Sessions } from '../use-cases/sessions.ts';
 
-/** 0x8100: the standard's words for "not one of ours". */
+/** Result of 0x8100 for a terminal that is not in the database. */
 const unknownTerminalResult = 4;
 const maxAttemptsPerConnection = 10;
 
 export interface LoginHandlerOptions {
   readonly codes: AuthCodes;
   readonly allowlist: DeviceAllowlist;
-  /** Terminals without a registration on record need no valid code. */
+  /** Terminals without a stored registration need no valid code. */
   readonly acceptUnregistered: boolean;
   readonly registrations: Registrations;
   readonly records: CommandRecords;
@@ -33,10 +33,10 @@ export interface LoginHandlerOptions {
   readonly log: Logger;
 }
 
-/** Acknowledgements and the log-out say nothing that a session is needed for. */
+/** Acknowledgements and log-outs do not need a session. */
 const canBeginSession = (messageId: number): boolean => messageId !== 0x0001 && messageId !== 0x0003;
 
-/** Registration, authentication, log-out and the server's time: what a terminal may say before it has a session. */
+/** Handler of registration, authentication, log-out and server time: the messages allowed before a session. */
 export class LoginHandler {
   readonly #options: LoginHandlerOptions;
 
@@ -44,7 +44,7 @@ export class LoginHandler {
     this.#options = options;
   }
 
-  /** 0x0100 -> 0x8100. Its content is never a reason to refuse. */
+  /** Handles 0x0100 and sends 0x8100. Its content is never a reason for a refusal. */
   register(connection: Connection, frame: Frame, imei: string | null): void {
     const edition: Edition = frame.header === '2019' ? '2019' : registrationEdition(frame.body, '2013');
     if (imei === null) {
@@ -61,7 +61,8 @@ export class LoginHandler {
       connection.isUnregistered = false;
       if (connection.session?.device.imei === imei) connection.session.edition = edition;
       const epoch = await this.#options.registrations.register(imei, edition).catch((error: unknown) => {
-        // Degraded: a code of the first epoch. Where that is not in force, the terminal will be told and registers again.
+        // Degraded mode: issues a code of the first epoch. Where that epoch is outdated, the code is refused and the
+        // terminal registers again.
         this.#onRedisFailure('register', error);
         return 0;
       });
@@ -70,7 +71,7 @@ export class LoginHandler {
     });
   }
 
-  /** 0x0102 -> 0x8001. `onAccepted` runs once the terminal has its session. */
+  /** Handles 0x0102 and sends 0x8001. Calls `onAccepted` once the terminal has its session. */
   authenticate(
     connection: Connection,
     frame: Frame,
@@ -101,7 +102,7 @@ export class LoginHandler {
     });
   }
 
-  /** True when a message before the authentication may begin a session. */
+  /** Returns true when a message may begin a session without authentication. */
   canBeginUnregistered(connection: Connection, frame: Frame): boolean {
     return this.#options.acceptUnregistered && !connection.mustAuthenticate && canBeginSession(frame.messageId);
   }
@@ -117,7 +118,7 @@ export class LoginHandler {
       const [isAllowed, state] = await Promise.all([this.#options.allowlist.isAllowed(imei), this.#readState(imei)]);
       connection.isUnregistered = isAllowed && this.#isUnregistered(state.registration);
       if (!connection.isUnregistered) {
-        // The next reports are refused without a look at the registration, until the terminal authenticates.
+        // Until the terminal authenticates, further reports are refused without reading the registration.
         connection.mustAuthenticate = true;
         callbacks.onRefused();
         return;
@@ -126,20 +127,23 @@ export class LoginHandler {
     });
   }
 
-  /** A terminal that has a code must show it. While Redis is away nobody can tell, and the terminal tries again. */
+  /**
+   * A terminal that has a code must send it. While Redis is unavailable that is unknown, so the terminal is refused and
+   * retries.
+   */
   #isUnregistered(registration: Registration | null): boolean {
     return this.#options.acceptUnregistered && registration !== null && registration.epoch === null;
   }
 
-  /** 0x0003 -> 0x8001: the code is void, the session ends, the connection may register again. */
+  /** Handles 0x0003 and sends 0x8001: voids the code and ends the session. The connection may register again. */
   logOut(connection: Connection, frame: Frame, imei: string, address: TerminalAddress): void {
     this.#runPaused(connection, async () => {
       let result = 0;
       try {
-        // Without a registration there is no code to end, and a record would demand one at the next connection.
+        // Without a registration there is no code to void, and a stored epoch would require one at the next connection.
         if (!connection.isUnregistered) await this.#options.registrations.incrementEpoch(imei);
       } catch (error) {
-        // The code stays valid, so the terminal must not believe otherwise.
+        // The code is still valid, so the log-out must not be confirmed.
         this.#onRedisFailure('logOut', error);
         result = 1;
       }
@@ -148,14 +152,14 @@ export class LoginHandler {
     });
   }
 
-  /** 0x0004 -> 0x8004, in UTC. */
+  /** Handles 0x0004 and sends 0x8004, in UTC. */
   sendServerTime(connection: Connection, frame: Frame): void {
     const timeUtc = new Date(connection.receivedAtMs).toISOString().slice(0, 19);
     const header = { edition: '2019', phone: frame.toAddress(), serial: connection.nextSerial() } as const;
     for (const bytes of encodeMessage(serverTimeResponse, { timeUtc }, header)) connection.send(bytes);
   }
 
-  /** False when the connection was lost or replaced meanwhile. */
+  /** Returns false when the connection was lost or replaced concurrently. */
   async #accept(
     connection: Connection,
     frame: Frame,
@@ -189,7 +193,7 @@ export class LoginHandler {
     return reportedEdition === '2019' ? '2013' : reportedEdition;
   }
 
-  /** Epoch of the valid code in the body; null when there is none. */
+  /** Returns the epoch of the valid code in the body, or null when there is none. */
   #findValidEpoch(frame: Frame, imei: string, epoch: number | null): number | null {
     for (const code of parseCandidateCodes(frame.body, frame.header === '2019')) {
       const check = this.#options.codes.check(imei, code, epoch);
@@ -247,13 +251,15 @@ export class LoginHandler {
     for (const bytes of encodeMessage(registrationResponse, body, header)) connection.send(bytes);
   }
 
-  /** Frames behind this one wait until the work is done: a terminal may send reports right behind its authentication. */
+  /**
+   * Runs a task while later frames of the connection wait. A terminal may send reports right after its authentication.
+   */
   #runPaused(connection: Connection, task: () => Promise<void>): void {
     connection.pause();
     task()
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'a login failed'))
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'login failed'))
       .finally(() => connection.resume())
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'frames behind a login failed'));
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not handle the frames after a login'));
   }
 
   #onRedisFailure(operation: string, error: unknown): void {

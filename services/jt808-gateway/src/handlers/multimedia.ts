@@ -7,12 +7,12 @@ import {
   type TerminalAddress,
 } from '@fleet/jt808';
 
-/** Most part numbers in one 0x8800. */
+/** Maximum number of parts in one 0x8800. */
 const maxPartNumbers = 125;
 
 /**
- * The 0x8800 that ends an upload of 0x0801; null when 0x8001 is the answer: a body too short for an id, or (2011, which numbers parts in the body) a
- * part that is not the last.
+ * Creates the 0x8800 that ends an upload of 0x0801. Returns null when 0x8001 is the response: the body is too short for
+ * an id, or it is a part other than the last (2011 numbers parts in the body).
  */
 export function createMultimediaResponse(upload: {
   edition: Edition;
@@ -29,7 +29,10 @@ export function createMultimediaResponse(upload: {
     Buffer.concat(encodeMessage(multimediaUploadResponse, response, { edition, phone: address, serial }));
 }
 
-/** Asks for missing parts: a picture whose id is known by 0x8800, anything else by 0x8003. Null: the edition has no way to ask. */
+/**
+ * Creates a request for missing parts: 0x8800 for a picture with a known id, otherwise 0x8003. Returns null when the
+ * edition has no such message.
+ */
 export function createRetransmitRequest(request: {
   edition: Edition;
   address: TerminalAddress;

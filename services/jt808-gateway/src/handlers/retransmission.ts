@@ -3,7 +3,7 @@ import type { Devices } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { createRetransmitRequest } from './multimedia.ts';
 
-/** Asks for the parts that split messages lack, and counts the messages given up; to be called about once a second. */
+/** Requests the missing parts of split messages and counts abandoned ones. Call it about once a second. */
 export function requestMissingSubpackages(reassembler: Reassembler, devices: Devices, metrics: GatewayMetrics): void {
   for (const event of reassembler.poll()) {
     if (event.kind === 'expired') {

@@ -11,19 +11,19 @@ import type { Session } from '../domain/device.ts';
 import { SerialCounter } from '../domain/serial-counter.ts';
 import { GarbageMeter } from './garbage-meter.ts';
 
-/** What all connections of a listener share. */
+/** Options shared by all connections of a listener. */
 export interface ConnectionOptions {
   readonly writeBufferLimitBytes: number;
   readonly ignoreChecksum: boolean;
   readonly trustActualLength: boolean;
   readonly onFrame: (connection: Connection, frame: Frame) => void;
   readonly onClose: (connection: Connection) => void;
-  /** Called before a connection is closed that sends nothing but garbage. */
+  /** Called before a connection that sends only garbage is closed. */
   readonly onGarbage: (connection: Connection) => void;
   readonly onError: (connection: Connection, error: unknown) => void;
 }
 
-/** Why this side closed a connection. */
+/** Reason why this side closed a connection. */
 export type CloseReason =
   | 'peer'
   | 'slowReader'
@@ -38,19 +38,24 @@ export type CloseReason =
   | 'stop'
   | 'error';
 
-/** Most bytes of one connection in a turn of the event loop: a flood is read in slices, between which the others have their turns. */
+/**
+ * Maximum number of bytes of one connection per event-loop iteration. Slicing a flood lets other connections proceed.
+ */
 const sliceBytes = 16_384;
-/** With so many messages on their way to JetStream a connection is not read from. */
+/** Number of unconfirmed JetStream messages above which a connection is not read. */
 const maxPendingAcks = 512;
 const pendingAcksPollMs = 10;
 
 const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
-/** One TCP connection of a terminal: bytes in, frames out, bounded in both directions. Idle, it costs little more than its socket. */
+/**
+ * One TCP connection of a terminal, with bounded buffers in both directions. When idle, it uses little more memory than
+ * its socket.
+ */
 export class Connection {
   readonly socket: Socket;
   readonly remoteAddress: string;
-  /** Since when the connection has been without a session. */
+  /** Time since which the connection has had no session. */
   loginSinceMs = performance.now();
   /** Monotonic time of the last read. */
   readAtMs = this.loginSinceMs;
@@ -58,20 +63,20 @@ export class Connection {
   receivedAtMs = Date.now();
   /** Set once the terminal is authenticated. */
   session: Session | null = null;
-  /** Serials of what is sent before that. */
+  /** Serials of frames sent before the session. */
   readonly serials = new SerialCounter(0);
   failedLogins = 0;
-  /** The session began without a registration on record, by UNREGISTERED_TERMINALS. */
+  /** The session began without a stored registration, under UNREGISTERED_TERMINALS. */
   isUnregistered = false;
   /** The terminal may not report without authentication; known after its first report. */
   mustAuthenticate = false;
-  /** What a registration on this connection has shown. */
+  /** Edition detected from a registration on this connection. */
   registeredEdition: Edition | null = null;
-  /** Body of that registration, until it is told of. */
+  /** Body of that registration, until it is published. */
   registration: Buffer | null = null;
-  /** Acknowledgements that wait for JetStream. */
+  /** Number of acknowledgements that wait for JetStream. */
   pendingAcks = 0;
-  /** Frames that were refused. */
+  /** Number of refused frames. */
   refusedFrameCount = 0;
   closeReason: CloseReason = 'peer';
   readonly splitter: FrameSplitter;
@@ -80,7 +85,7 @@ export class Connection {
   #deferred: Frame[] | null = null;
   #outbox: Buffer[] | null = null;
   #isReading = false;
-  /** What is left of a large read; null while reads are handled at once. */
+  /** Unhandled rest of a large read; null while reads are handled immediately. */
   #backlog: Buffer | null = null;
   #frameCount = 0;
   readonly #garbage = new GarbageMeter();
@@ -92,7 +97,7 @@ export class Connection {
     this.splitter = new FrameSplitter(options);
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('error', () => {
-      // A reset is how many terminals leave; the close event follows.
+      // Many terminals disconnect with a reset; the close event follows.
       this.closeReason = this.closeReason === 'peer' ? 'error' : this.closeReason;
     });
     socket.on('close', () => options.onClose(this));
@@ -102,7 +107,7 @@ export class Connection {
     return !this.socket.destroyed;
   }
 
-  /** Sends whole frames; during a read they are kept and leave as one write at its end. */
+  /** Sends whole frames. Frames sent during a read leave in one write at its end. */
   send(bytes: Buffer): void {
     if (this.#isReading) {
       this.#outbox ??= [];
@@ -120,19 +125,19 @@ export class Connection {
     return (this.session?.device.serials ?? this.serials).nextSerial();
   }
 
-  /** Keeps further frames back until `release`, and stops reading, so that what is kept is bounded by one read. */
+  /** Defers further frames until `resume` and stops reading, which bounds the deferred frames to one read. */
   pause(): void {
     this.#deferred ??= [];
     this.socket.pause();
   }
 
-  /** Handles what was kept back, in order, and reads on. */
+  /** Handles the deferred frames in order and continues reading. */
   resume(): void {
     const deferred = this.#deferred ?? [];
     this.#deferred = null;
     for (let frame = deferred.shift(); frame !== undefined; frame = deferred.shift()) {
       this.#handleFrame(frame);
-      // Cast: narrowing does not see that handling a frame may hold again.
+      // Cast, as narrowing does not see that handling a frame may pause again.
       const deferredAgain = this.#deferred as Frame[] | null;
       if (deferredAgain !== null) {
         deferredAgain.push(...deferred);
@@ -142,7 +147,7 @@ export class Connection {
     this.#resumeSocket();
   }
 
-  /** Closes at once; what was not sent is lost. */
+  /** Closes immediately; unsent data is lost. */
   close(reason: CloseReason): void {
     if (!this.isOpen) return;
     this.closeReason = reason;
@@ -170,7 +175,7 @@ export class Connection {
     else this.#handleBacklog();
   }
 
-  /** Handles a slice of a large read, lets other connections have a turn, and goes on. */
+  /** Handles one slice of a large read, then yields to other connections before the next. */
   #handleBacklog(): void {
     const backlog = this.#backlog;
     if (backlog === null || !this.isOpen) return;
@@ -225,7 +230,7 @@ export class Connection {
     try {
       this.#options.onFrame(this, frame);
     } catch (error) {
-      // A defect of ours costs the frame, never the connection or the process.
+      // A bug in a handler costs the frame, never the connection or the process.
       this.#options.onError(this, error);
     }
   }
@@ -235,7 +240,7 @@ export class Connection {
     if (!socket.writable) return;
     const queued = socket.writableLength;
     if (queued + bytes.length > this.#options.writeBufferLimitBytes) this.close('slowReader');
-    // In the queue of a slow socket a few bytes would keep the whole buffer that they are a part of in memory.
+    // Copied, as a few bytes queued on a slow socket would retain the whole buffer that contains them.
     else socket.write(queued === 0 ? bytes : copyBuffer(bytes));
   }
 }

@@ -1,16 +1,18 @@
-/** Bytes after which a connection is judged: some dozens of the largest frames. */
+/** Size of a window: some dozens of the largest frames. */
 const windowBytes = 65_536;
-/** After so many windows in a row without a good frame the connection is closed. */
+/** Number of consecutive windows without a valid frame after which the connection is closed. */
 const maxWindows = 16;
 const delayStepMs = 10;
 
-/** Finds connections that send nothing but garbage. A good terminal costs one addition and one comparison for each read. */
+/**
+ * Detects connections that send only garbage. For a working terminal each read costs one addition and one comparison.
+ */
 export class GarbageMeter {
   #bytes = 0;
   #goodFrameCount = 0;
   #garbageWindows = 0;
 
-  /** Counts a read. `goodFrames`: those of the connection's whole life. */
+  /** Counts a read. `goodFrameCount` is the total of the connection. */
   count(bytes: number, goodFrameCount: number): void {
     this.#bytes += bytes;
     if (this.#bytes < windowBytes) return;
@@ -23,7 +25,7 @@ export class GarbageMeter {
     return this.#garbageWindows >= maxWindows;
   }
 
-  /** Pause before the next bytes are handled; longer with each window of garbage. */
+  /** Delay before the next bytes are handled; grows with each window of garbage. */
   get delayMs(): number {
     return this.#garbageWindows * delayStepMs;
   }

@@ -19,12 +19,12 @@ export interface ListenerOptions {
   readonly onError: (connection: Connection, error: unknown) => void;
 }
 
-/** Connections that wait for accept; a whole fleet may come back at once. */
+/** Length of the accept queue; a whole fleet may reconnect concurrently. */
 const backlog = 4096;
-/** Probes find a peer that vanished without a word, below the idle time-out of sessions. */
+/** Keep-alive probes detect vanished peers earlier than the idle timeout of sessions. */
 const keepAliveAfterMs = 60_000;
 
-/** The TCP port of terminals: accepts, limits, and closes who does not log in or has fallen silent. */
+/** TCP port for terminals: accepts connections, applies limits, and closes unauthenticated or idle ones. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
@@ -58,12 +58,12 @@ export class Listener {
         resolve();
       });
     });
-    // One timer for all: a timer for each connection would cost more than the scan.
+    // A timer per connection would cost more than scanning all of them.
     const intervalMs = Math.min(1_000, Math.max(10, Math.min(loginTimeoutMs, idleTimeoutMs) / 4));
     this.#sweepTimer = setInterval(() => this.#closeSilent(), intervalMs);
   }
 
-  /** Takes no more connections; those that stand stay. */
+  /** Stops accepting connections; existing ones stay open. */
   stopAccepting(): void {
     if (this.#server.listening) this.#server.close();
   }

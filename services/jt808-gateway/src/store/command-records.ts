@@ -2,32 +2,35 @@ import type { Outcome } from '@fleet/bus';
 import type { Redis } from '@fleet/storage';
 import type { RedisBreaker } from './redis-breaker.ts';
 
-/** What another pod has to know of a command whose frame was written here, to match its answer after this pod has died. */
+/** Data that another pod needs to match the response to a command sent here, after this pod has crashed. */
 export interface CommandRecord {
   readonly commandId: string;
   readonly messageId: number;
   readonly serials: readonly number[];
   readonly partSerials: readonly number[];
-  /** Wall-clock time after which nobody waits any more. */
+  /** Wall-clock time after which no caller waits. */
   readonly deadlineAtMs: number;
 }
 
-/** Longer than any caller waits. */
+/** Longer than the timeout of any caller. */
 const ttlMs = 150_000;
 const commandsKey = (imei: string): string => `device-commands:${imei}`;
 const endedKey = (commandId: string): string => `device-command-ended:${commandId}`;
-/** A longer outcome (a list of recordings) is not kept: a caller who has to ask for it again waits in vain. */
+/** A longer outcome (a list of recordings) is not stored; a retry of such a command times out. */
 const maxOutcomeLength = 8_192;
 
-/** What is known of a command that this pod does not have: under way elsewhere, ended (with its outcome where that was kept), or never sent by anybody. */
+/**
+ * Status of a command unknown to this pod: in progress elsewhere, ended (with the outcome if it was stored), or never
+ * sent.
+ */
 export type CommandStatus =
   | { readonly state: 'underWay'; readonly record: CommandRecord }
   | { readonly state: 'ended'; readonly outcome: Outcome | null }
   | { readonly state: 'neverSent' };
 
 /**
- * Commands under way, in Redis by terminal: hash `device-commands:<imei>`, field = Command-Id; those that have ended: `device-command-ended:<Command-Id>`.
- * Every call throws StateAwayError while Redis is away.
+ * Command records in Redis. Commands in progress by terminal: hash `device-commands:<imei>`, field = Command-Id. Ended
+ * commands: `device-command-ended:<Command-Id>`. Every method throws RedisUnavailableError while Redis is unavailable.
  */
 export class CommandRecords {
   readonly #redis: Redis;
@@ -38,7 +41,10 @@ export class CommandRecords {
     this.#breaker = breaker;
   }
 
-  /** To be awaited before the first frame is written; false when another pod has the command, which must then not be sent here. */
+  /**
+   * Claims a command; await it before writing the first frame. Returns false when another pod has the command, which
+   * must then not be sent here.
+   */
   async claim(imei: string, record: CommandRecord): Promise<boolean> {
     const { commandId, ...rest } = record;
     const [isNew] = await this.#breaker.run(() =>
@@ -51,7 +57,7 @@ export class CommandRecords {
     return Number(isNew) === 1;
   }
 
-  /** To be awaited before a further frame of the same command is written. */
+  /** Updates the record of a command; await it before writing a further frame. */
   async save(imei: string, record: CommandRecord): Promise<void> {
     const { commandId, ...rest } = record;
     await this.#breaker.run(() =>
@@ -63,7 +69,7 @@ export class CommandRecords {
     );
   }
 
-  /** What became of a command. */
+  /** Returns the status of a command. */
   async readStatus(imei: string, commandId: string): Promise<CommandStatus> {
     const [text, outcomeText] = await this.#breaker.run(() =>
       Promise.all([this.#redis.hGet(commandsKey(imei), commandId), this.#redis.get(endedKey(commandId))]),
@@ -73,7 +79,7 @@ export class CommandRecords {
     return text === null ? { state: 'neverSent' } : { state: 'underWay', record: parse(commandId, text) };
   }
 
-  /** All commands of a terminal that somebody may still wait for. */
+  /** Returns all commands of a terminal for which a caller may still wait. */
   async readAll(imei: string): Promise<CommandRecord[]> {
     const fields = await this.#breaker.run(() => this.#redis.hGetAll(commandsKey(imei)));
     const now = Date.now();
@@ -82,7 +88,7 @@ export class CommandRecords {
       .filter((record) => record.deadlineAtMs > now);
   }
 
-  /** Notes that a command has ended, so that a repeated ask finds its outcome and never sends it again. */
+  /** Records the outcome of a command, so that a retry returns it and never sends the command again. */
   async markEnded(imei: string, commandId: string, outcome: Outcome): Promise<void> {
     const text = JSON.stringify(outcome);
     const storedText = text.length > maxOutcomeLength ? '' : text;

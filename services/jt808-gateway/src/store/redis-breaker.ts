@@ -1,17 +1,17 @@
 import type { Redis } from '@fleet/storage';
 
-/** Redis answers within a millisecond or is in trouble. */
+/** Redis normally responds within a millisecond. */
 const timeoutMs = 2_000;
-/** After a command that hung, how long others wait no more than a moment. */
+/** Time after a timeout in which further commands wait only `openTimeoutMs`. */
 const openForMs = 5_000;
 const openTimeoutMs = 100;
 
-/** The state could not be read or written now. */
+/** The state could not be read or written. */
 export class RedisUnavailableError extends Error {
   override readonly name = 'StateAwayError';
 }
 
-/** Bounds the wait for Redis: once a command has hung, the next ones do not each wait their full time. */
+/** Circuit breaker for Redis: after one timeout, further commands do not each wait the full timeout. */
 export class RedisBreaker {
   readonly #redis: Pick<Redis, 'isReady'>;
   #openUntilMs = 0;
@@ -20,18 +20,19 @@ export class RedisBreaker {
     this.#redis = redis;
   }
 
-  /** The answer of a Redis command, or StateAwayError when it fails or hangs. */
+  /** Returns the reply to a Redis command. Throws RedisUnavailableError when the command fails or times out. */
   async run<T>(command: () => Promise<T>): Promise<T> {
-    // The client queues a transaction even so, until its next attempt to connect has failed: a second for each command to a terminal.
+    // The client would queue a transaction until its next connection attempt has failed: a second for each command to a
+    // terminal.
     if (!this.#redis.isReady) throw new RedisUnavailableError('Redis is unavailable');
     const isOpen = performance.now() < this.#openUntilMs;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
       const fail = (): void => {
         this.#openUntilMs = performance.now() + openForMs;
-        reject(new RedisUnavailableError('Redis does not answer in time'));
+        reject(new RedisUnavailableError('Redis did not respond in time'));
       };
-      // After a busy turn of ours timers come first: the answer may be there to be read.
+      // After a busy event-loop iteration timers run first, although the reply may already be readable.
       timer = setTimeout(() => setImmediate(fail), isOpen ? openTimeoutMs : timeoutMs);
     });
     try {

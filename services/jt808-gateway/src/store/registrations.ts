@@ -2,24 +2,24 @@ import type { Edition } from '@fleet/jt808';
 import type { Redis } from '@fleet/storage';
 import type { RedisBreaker } from './redis-breaker.ts';
 
-/** What is remembered of a terminal between its connections. Key `registration:<imei>`, imei being the canonical number. */
+/** State of a terminal between its connections, stored as `registration:<imei>`. `imei` is the canonical number. */
 export interface Registration {
-  /** Number of log-outs; null when nothing is on record. */
+  /** Number of log-outs; null when the terminal has not registered. */
   readonly epoch: number | null;
-  /** Edition that a registration has shown: the header alone cannot tell 2011 from 2013. */
+  /** Edition detected at registration. The header alone does not distinguish 2011 from 2013. */
   readonly edition: Edition | null;
   /** Header serial for the next message to the terminal. */
   readonly serial: number | null;
 }
 
-/** A terminal that has not been heard of for this long starts again. */
+/** Retention of the state of a terminal that does not connect. */
 const ttlSeconds = 400 * 24 * 3600;
-/** After a crash the serials in use are not known exactly: more than are used between two savings. */
+/** Added to the saved serial after a crash: more serials than are used between two saves. */
 const crashSerialGap = 2048;
 
 const registrationKey = (imei: string): string => `registration:${imei}`;
 
-/** Registrations of terminals in Redis. Every call throws StateAwayError while Redis is away. */
+/** Registrations of terminals in Redis. Every method throws RedisUnavailableError while Redis is unavailable. */
 export class Registrations {
   readonly #redis: Redis;
   readonly #breaker: RedisBreaker;
@@ -41,7 +41,7 @@ export class Registrations {
     });
   }
 
-  /** Notes a registration and answers the epoch in force. */
+  /** Records a registration and returns the current epoch. */
   register(imei: string, edition: Edition): Promise<number> {
     return this.#breaker.run(async () => {
       const [, , epoch] = await this.#redis
@@ -55,7 +55,7 @@ export class Registrations {
     });
   }
 
-  /** Puts the epoch of a valid code on record where there is none (Redis was emptied). */
+  /** Stores the epoch of a valid code where none is stored, because Redis was emptied. */
   async restoreEpoch(imei: string, epoch: number): Promise<void> {
     await this.#breaker.run(() =>
       this.#redis
@@ -66,14 +66,14 @@ export class Registrations {
     );
   }
 
-  /** A log-out: codes given before it are void. */
+  /** Records a log-out, which voids earlier codes. */
   async incrementEpoch(imei: string): Promise<void> {
     await this.#breaker.run(() =>
       this.#redis.multi().hIncrBy(registrationKey(imei), 'epoch', 1).expire(registrationKey(imei), ttlSeconds).exec(),
     );
   }
 
-  /** Notes the next serial; `isExact` when none will be used until the terminal comes back. */
+  /** Saves the next serial. `isExact` states that no serial will be used until the terminal reconnects. */
   async saveSerial(imei: string, serial: number, isExact: boolean): Promise<void> {
     const fields = { serial: String(serial), exact: isExact ? '1' : '0' };
     await this.#breaker.run(() =>

@@ -28,7 +28,7 @@ export class TerminalProfiles {
     await this.#breaker.run(() => saveTerminalModel(this.#redis, imei, terminalModel)).catch(this.#onError);
   }
 
-  /** Stores the sound of 0x1003; never throws. */
+  /** Stores the audio attributes of 0x1003; never throws. */
   async saveAttributes(imei: string, body: Buffer, edition: Edition): Promise<void> {
     const decoded = tryDecodeBody(avAttributesResponse, body, edition);
     if (!decoded.ok) return;

@@ -20,11 +20,11 @@ const parseFrames = (bytes: Buffer): Frame[] => {
 
 const report = (serial: number, body = Buffer.alloc(30, serial)): Frame => {
   const [frame] = parseFrames(encodeFrame({ messageId: 0x0200, edition: '2013', phone: '013800138000', serial, body }));
-  if (frame === undefined) throw new Error('the frame cannot be read');
+  if (frame === undefined) throw new Error('could not parse the frame');
   return frame;
 };
 
-/** A connection that only remembers what was sent. */
+/** Creates a session whose connection records sent bytes. */
 function createSession(imei: string, partition = 0): { session: Session; sent: Buffer[] } {
   const sent: Buffer[] = [];
   const connection = { pendingAcks: 0, receivedAtMs: 1_000, send: (bytes: Buffer) => sent.push(bytes) };
@@ -52,8 +52,8 @@ const turn = (): Promise<void> =>
     setImmediate(() => setImmediate(resolve));
   });
 
-describe('telemetry writer', () => {
-  it('puts the reports of one turn into one message and acknowledges each socket in one write, once they are stored', async () => {
+describe('TelemetryWriter', () => {
+  it('batches the reports of one event-loop iteration and acknowledges each socket in one write once they are stored', async () => {
     const { writer, published } = createWriter();
     const [one, two] = [createSession('1'), createSession('2')];
     for (const [{ session }, serial] of [
@@ -84,9 +84,9 @@ describe('telemetry writer', () => {
   });
 
   it.each([
-    ['given up', true],
-    ['refused for want of room', false],
-  ])('acknowledges nothing that was %s', async (_how, accepts) => {
+    ['dropped after publishing', true],
+    ['rejected by a full buffer', false],
+  ])('acknowledges no report that was %s', async (_how, accepts) => {
     const { writer, published } = createWriter({ accepts });
     const { session, sent } = createSession('1');
     writer.append(session, report(1), report(1).body);
@@ -96,14 +96,14 @@ describe('telemetry writer', () => {
     expect(session.connection.pendingAcks).toBe(0);
   });
 
-  it('keeps partitions apart', async () => {
+  it('separates partitions', async () => {
     const { writer, published } = createWriter({ partitions: 4 });
     for (const partition of [0, 3, 3]) writer.append(createSession('1', partition).session, report(1), report(1).body);
     await turn();
     expect(published.map(({ subject }) => subject)).toEqual(['telemetry.0', 'telemetry.3']);
   });
 
-  it('sends before a batch outgrows the broker, and lets batches grow while several are unconfirmed', async () => {
+  it('sends a batch before it exceeds the message limit, and grows batches while several are unconfirmed', async () => {
     const { writer, published } = createWriter();
     const { session } = createSession('1');
     const body = Buffer.alloc(1_000, 1);

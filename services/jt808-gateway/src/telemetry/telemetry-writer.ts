@@ -4,25 +4,31 @@ import type { Session } from '../domain/device.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Connection } from '../net/connection.ts';
 
-/** Publishes one payload; `done` says whether it is stored. False: refused, `done` is not called. */
+/**
+ * Publishes a payload and calls `done` with the result. Returns false, without calling `done`, when the payload is
+ * refused.
+ */
 export type PublishToStream = (subject: string, payload: Uint8Array, done: (stored: boolean) => void) => boolean;
 
 const firstAckBytes = 2048;
-/** More unconfirmed batches of a partition than this wait and grow instead: fewer, larger messages under load. */
+/**
+ * Maximum number of unconfirmed batches per partition. Further reports collect in one growing batch: fewer, larger
+ * messages under load.
+ */
 const maxInFlight = 4;
 
 const editionIndexes = { '2011': 0, '2013': 1, '2019': 2 } as const;
 
-/** Reports of one partition on their way to JetStream, and the acknowledgements that wait for it. */
+/** Reports of one partition that wait for JetStream, with their acknowledgements. */
 class Partition {
   readonly subject: string;
   readonly batch = new TelemetryBatch();
-  /** Connections that have acknowledgements in `acks`; those of index i start at `starts[i]`. */
+  /** Connections with acknowledgements in `acks`; those of index i start at `ackOffsets[i]`. */
   connections: Connection[] = [];
   ackOffsets: number[] = [];
   acks = Buffer.allocUnsafe(firstAckBytes);
   acksUsed = 0;
-  /** Told how the batch ended. */
+  /** Callbacks for the result of the batch. */
   resultListeners: ((isStored: boolean) => void)[] = [];
   inFlight = 0;
 
@@ -32,8 +38,9 @@ class Partition {
 }
 
 /**
- * Location reports on their way to JetStream: the reports of one event-loop turn from all terminals go out as one message, and their acknowledgements, written
- * ahead into one buffer, leave when JetStream has confirmed it. Nothing is awaited, allocated or logged for a single report.
+ * Writer of location reports to JetStream. The reports of all terminals in one event-loop iteration form one message.
+ * Their acknowledgements are encoded into one buffer in advance and sent when JetStream has confirmed the message.
+ * Nothing is awaited, allocated or logged per report.
  */
 export class TelemetryWriter {
   readonly #publish: PublishToStream;
@@ -49,7 +56,10 @@ export class TelemetryWriter {
     this.#partitions = Array.from({ length: options.partitions }, (_, index) => new Partition(telemetrySubject(index)));
   }
 
-  /** Takes in a report of a session, to be acknowledged when it is stored. `body` is the frame's or the joined one of its parts; `ended` is called for the few that need it. */
+  /**
+   * Appends a report of a session, which is acknowledged when stored. `body` is that of the frame or of the joined
+   * parts. `onResult` is optional, as few reports need it.
+   */
   append(session: Session, frame: Frame, body: Buffer, onResult?: (isStored: boolean) => void): void {
     const { connection, device, address } = session;
     const partition = this.#partitions[device.partition] as Partition;
@@ -80,7 +90,7 @@ export class TelemetryWriter {
     setImmediate(this.#flushAll);
   }
 
-  /** Sends what has gathered, as far as the broker keeps up. */
+  /** Publishes the collected reports, except for partitions with too many unconfirmed batches. */
   flush(): void {
     this.#isScheduled = false;
     for (const partition of this.#dirty) if (partition.inFlight < maxInFlight) this.#send(partition);
@@ -120,7 +130,7 @@ function growAcks(partition: Partition): void {
   partition.acks = larger;
 }
 
-/** One write for each socket, however often its reports are spread over the batch. */
+/** Sends all acknowledgements of a socket in one write, even if its reports are spread over the batch. */
 function acknowledge(
   connections: readonly Connection[],
   ackOffsets: readonly number[],

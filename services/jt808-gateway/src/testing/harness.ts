@@ -14,11 +14,11 @@ import { create, type Gateway } from '../service.ts';
 
 const requireEnv = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests by npm test`);
+  if (value === undefined || value === '') throw new Error(`${name} is not set: run the tests with npm test`);
   return value;
 };
 
-/** Addresses of the servers that the tests use. */
+/** Addresses of the servers used by the tests. */
 export const servers = {
   get nats(): string {
     return requireEnv('NATS_URL');
@@ -30,7 +30,7 @@ export const servers = {
 
 export const silentLog = createLogger('test', 'silent');
 
-/** Environment of a gateway on free ports. */
+/** Returns the environment of a gateway on free ports. */
 export const gatewayEnv = (overrides: Record<string, string> = {}): Record<string, string> => ({
   NATS_URL: servers.nats,
   REDIS_URL: servers.redis,
@@ -47,7 +47,7 @@ export const gatewayEnv = (overrides: Record<string, string> = {}): Record<strin
 export const startGateway = (overrides: Record<string, string> = {}): Promise<Gateway> =>
   create(loadConfig(gatewayEnv(overrides)), { log: silentLog });
 
-/** The caller's side: what device-api is to a gateway. */
+/** Client of the gateway, in the role of device-api. */
 export class Caller {
   readonly bus: Bus;
   readonly redis: Redis;

@@ -13,7 +13,7 @@ import {
   terminalKey,
 } from '@fleet/jt808';
 
-/** A frame that the gateway sent. */
+/** Frame received from the gateway. */
 export interface ReceivedFrame {
   readonly messageId: number;
   readonly serial: number;
@@ -26,13 +26,13 @@ export interface ReceivedFrame {
 
 const locationBase = Buffer.from('000000000000000301587d9a06f47c7e000a012c005a261121080000', 'hex');
 
-/** A terminal of the tests: a bare socket that speaks frames and does nothing by itself. */
+/** Test terminal: a socket that sends and receives frames and does nothing by itself. */
 export class RawTerminal {
   readonly phone: string;
   readonly edition: Edition;
   readonly socket: Socket;
   readonly received: ReceivedFrame[] = [];
-  /** Answers frames as they come, when set. */
+  /** Called for each received frame, if set. */
   onFrame: ((frame: ReceivedFrame) => void) | undefined;
   #serial = 0;
   #waiters: (() => void)[] = [];
@@ -68,7 +68,7 @@ export class RawTerminal {
     return this.#serial;
   }
 
-  /** Sends a message with a raw body; answers its serial. */
+  /** Sends a message with a raw body and returns its serial. */
   send(
     messageId: number,
     body: Uint8Array = Buffer.alloc(0),
@@ -92,7 +92,7 @@ export class RawTerminal {
     return this.send(definition.id, encodeBody(definition, body, this.edition));
   }
 
-  /** The parts of a message that is split whatever its size; nothing is sent. */
+  /** Builds the parts of a message that is split whatever its size, without sending them. */
   buildParts(messageId: number, body: Buffer, maxBodyBytes: number): { serial: number; bytes: Buffer }[] {
     const first = this.#serial;
     const header = {
@@ -106,7 +106,7 @@ export class RawTerminal {
     return frames.map((bytes, index) => ({ serial: (first + index) & 0xffff, bytes }));
   }
 
-  /** Registers and answers the code. */
+  /** Registers and returns the code. */
   async register(): Promise<string> {
     const serial = this.send(0x0100, buildRegistration(this.edition));
     const reply = await this.waitForFrame(0x8100, (frame) => frame.body.readUInt16BE(0) === serial);
@@ -114,7 +114,7 @@ export class RawTerminal {
     return reply.body.subarray(3).toString('latin1').replace(/\0+$/, '');
   }
 
-  /** Authenticates and answers the result. */
+  /** Authenticates and returns the result. */
   async tryAuthenticate(code: string): Promise<number> {
     const serial = this.send(0x0102, buildAuthentication(code, this.edition));
     return this.waitForResult(serial, 0x0102);
@@ -131,7 +131,7 @@ export class RawTerminal {
     return body;
   }
 
-  /** Result of the 0x8001 that answers a message. */
+  /** Returns the result of the 0x8001 that acknowledges a message. */
   async waitForResult(serial: number, messageId: number, timeoutMs = 15_000): Promise<number> {
     const reply = await this.waitForFrame(
       0x8001,
@@ -141,7 +141,7 @@ export class RawTerminal {
     return reply.body.readUInt8(4);
   }
 
-  /** Answers a command by 0x0001. */
+  /** Responds to a command with 0x0001. */
   sendGeneralResponse(frame: ReceivedFrame, result = 0): void {
     const body = Buffer.from([
       frame.serial >> 8,
@@ -153,7 +153,7 @@ export class RawTerminal {
     this.send(0x0001, body);
   }
 
-  /** Takes the next frame of a kind out of what came, waiting for it. */
+  /** Waits for the next frame of a kind and removes it from the received frames. */
   async waitForFrame(
     messageId: number,
     matches: (frame: ReceivedFrame) => boolean = () => true,
@@ -167,7 +167,7 @@ export class RawTerminal {
     for (;;) {
       const frame = takeMatching();
       if (frame !== undefined) return frame;
-      if (this.isClosed) throw new Error(`closed before 0x${messageId.toString(16)} came`);
+      if (this.isClosed) throw new Error(`closed before 0x${messageId.toString(16)} arrived`);
       const leftMs = deadlineMs - performance.now();
       if (leftMs <= 0) throw new Error(`no 0x${messageId.toString(16)} within ${timeoutMs} ms`);
       await this.#waitForChange(leftMs);
@@ -213,7 +213,7 @@ export class RawTerminal {
   }
 }
 
-/** 0x0100 of each edition, laid out by hand. */
+/** Builds 0x0100 for each edition, independently of the codec. */
 export function buildRegistration(edition: Edition): Buffer {
   const sizes = { '2011': [5, 8, 7], '2013': [5, 20, 7], '2019': [11, 30, 30] }[edition];
   const [manufacturer = 0, model = 0, id = 0] = sizes;
@@ -228,7 +228,7 @@ export function buildRegistration(edition: Edition): Buffer {
   ]);
 }
 
-/** 0x0102 of each edition, laid out by hand. */
+/** Builds 0x0102 for each edition, independently of the codec. */
 export function buildAuthentication(code: string, edition: Edition): Buffer {
   const text = Buffer.from(code, 'latin1');
   if (edition === '2011') return Buffer.concat([text, Buffer.from([0])]);
@@ -238,15 +238,15 @@ export function buildAuthentication(code: string, edition: Edition): Buffer {
 
 let lastPhone = Math.floor(Math.random() * 1e8) * 1000;
 
-/** A number that no other test uses: 12 digits, or 20 for 2019. */
+/** Returns a number that no other test uses: 12 digits, or 20 for 2019. */
 export function uniquePhone(edition: Edition = '2013'): string {
   lastPhone = (lastPhone + 1) % 1e11;
   return `1${String(lastPhone).padStart(11, '0')}`.padStart(edition === '2019' ? 20 : 12, '0');
 }
 
-/** Canonical number. */
+/** Returns the canonical number. */
 export function canonicalNumber(phone: string): string {
   const key = terminalKey(phone);
-  if (key === null) throw new Error(`${phone} is no terminal number`);
+  if (key === null) throw new Error(`${phone} is not a terminal number`);
   return key;
 }

@@ -18,7 +18,7 @@ const acceptsConnections = (port: number): Promise<boolean> =>
     socket.once('error', () => resolve(false));
   });
 
-/** Whether the broker answers a ping in time. */
+/** Returns whether the broker responds to a ping in time. */
 const respondsToPing = (bus: Bus): Promise<boolean> =>
   Promise.race([
     bus.nc.flush().then(
@@ -30,7 +30,7 @@ const respondsToPing = (bus: Bus): Promise<boolean> =>
     }),
   ]);
 
-/** A server that a test may kill and start again with its data; `remove` ends it and deletes them. */
+/** Server that a test may kill and restart with its data. `remove` ends it and deletes the data. */
 export class TestServer {
   readonly port: number;
   readonly #binary: string;
@@ -45,7 +45,7 @@ export class TestServer {
     this.#directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   }
 
-  /** A broker with JetStream; `settings` are lines of its configuration file. */
+  /** Starts a broker with JetStream. `settings` are lines of its configuration file. */
   static async nats(settings = ''): Promise<TestServer> {
     const args = (port: number, directory: string): string[] => {
       const file = join(directory, 'nats.conf');
@@ -76,7 +76,7 @@ export class TestServer {
     args: (port: number, directory: string) => string[],
   ): Promise<TestServer> {
     const binary = process.env[variable];
-    if (binary === undefined || binary === '') throw new Error(`${variable} is not set: run the tests by npm test`);
+    if (binary === undefined || binary === '') throw new Error(`${variable} is not set: run the tests with npm test`);
     const server = new TestServer(binary, await freePort(), args);
     await server.start();
     return server;
@@ -87,7 +87,10 @@ export class TestServer {
     await waitFor(() => acceptsConnections(this.port), `${this.#binary} listens`);
   }
 
-  /** Stops a broker where it is, until `goOn`; a process of many threads works on for a moment, so this waits until `bus` is answered no more. */
+  /**
+   * Suspends a broker until `resume`. A process with many threads runs on briefly, so this waits until `bus` receives
+   * no response.
+   */
   async suspend(bus: Bus): Promise<void> {
     this.#process?.kill('SIGSTOP');
     await waitFor(async () => !(await respondsToPing(bus)), 'the broker hangs');

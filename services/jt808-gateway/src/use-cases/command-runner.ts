@@ -8,18 +8,18 @@ import { getResponseMatcher } from '../domain/response-matching.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { CommandRecord, CommandRecords, CommandStatus } from '../store/command-records.ts';
 
-/** No caller waits longer. */
+/** Longest timeout of any caller. */
 const maxTimeoutMs = 120_000;
-/** After its deadline nobody asks for a command any more, but clocks differ. */
+/** Extra retention after the deadline of a command, as clocks differ between pods. */
 const responseRetentionMs = 5_000;
 
-/** A message that the broker sent before it knew of the new pod is here sooner than this. */
+/** Longer than the delay of a message that the broker sent before it knew of the new pod. */
 const fenceTtlMs = 3_000;
 const maxFenced = 1_000;
 
 const adoptedCommandKey = (imei: string, commandId: string): string => `${imei}/${commandId}`;
 
-/** A command whose frame has left. */
+/** Command whose frame was sent. */
 export interface SentCommand {
   readonly imei: string;
   readonly commandId: string;
@@ -32,27 +32,30 @@ export interface CommandRunnerOptions {
   readonly records: CommandRecords;
   readonly maxPerTerminal: number;
   readonly wakeUpIntervalMs: number;
-  /** Hears of every command that has been written to its terminal's socket. */
+  /** Called for every command that was written to its terminal's socket. */
   readonly onSent: (sent: SentCommand) => void;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
 
-/** What is to be sent for a pending command; commands of other pods have none. */
+/** Work for a pending command. Commands adopted from other pods have none. */
 interface Job {
   readonly incoming: IncomingCommand;
   readonly message: CommandMessage;
   readonly deadlineAtMs: number;
   repeatTimer: NodeJS.Timeout | undefined;
-  /** True when another pod was first to claim it. */
+  /** True when another pod claimed the command first. */
   isClaimedElsewhere: boolean;
 }
 
-/** Takes commands from the bus to terminals and answers each exactly once. */
+/** Sends commands from the bus to terminals and returns exactly one outcome for each. */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
   readonly #jobs = new Map<PendingCommand, Job>();
-  /** Commands of other pods by terminal and Command-Id: an answer is kept for the ask that will be repeated here. */
+  /**
+   * Commands adopted from other pods, by terminal and Command-Id. Their responses are retained for the retry that will
+   * arrive here.
+   */
   readonly #adopted = new Map<string, PendingCommand>();
   readonly #fenced = new Map<string, number>();
 
@@ -60,12 +63,14 @@ export class CommandRunner {
     this.#options = options;
   }
 
-  /** Commands that were written or wait to be, of terminals with a session here or lost from here. */
+  /**
+   * Number of commands that were written or wait to be written, for terminals with a session here or lost from here.
+   */
   get inFlight(): number {
     return this.#jobs.size;
   }
 
-  /** Runs one command; the caller has joined repeated asks already. */
+  /** Runs one command. The caller has already joined retries. */
   async run(incoming: IncomingCommand): Promise<Outcome> {
     const outcome = incoming.isRetry ? await this.#joinExisting(incoming) : await this.#start(incoming);
     const { imei, commandId, correlationId, command } = incoming;
@@ -78,15 +83,18 @@ export class CommandRunner {
   }
 
   /**
-   * Drops what is left at the stop without an answer: the terminal's next session, on another pod, finds it on record. To say "timed out" would take that
-   * answer from the caller.
+   * Drops the remaining commands at shutdown without an outcome. Their records let the terminal's next session, on
+   * another pod, receive the response. Returning "timed out" would withhold that response from the caller.
    */
   stop(): void {
     for (const job of this.#jobs.values()) clearInterval(job.repeatTimer);
     for (const command of [...this.#jobs.keys(), ...this.#adopted.values()]) command.clearTimers();
   }
 
-  /** Another pod has the terminal: what the broker still hands over here, that pod gets too, and answers. */
+  /**
+   * Records that another pod has the terminal. Commands that the broker still delivers here also reach that pod, which
+   * responds.
+   */
   markFenced(imei: string): void {
     this.#fenced.set(imei, performance.now());
     if (this.#fenced.size < maxFenced) return;
@@ -97,12 +105,12 @@ export class CommandRunner {
     return performance.now() - (this.#fenced.get(imei) ?? Number.NEGATIVE_INFINITY) < fenceTtlMs;
   }
 
-  /** Follows the commands of a terminal; to be called once for each Device. */
+  /** Observes the commands of a terminal. Call it once per Device. */
   observe(device: Device): void {
     device.pending.onEnd = (command, outcome) => this.#onEnded(device, command, outcome);
   }
 
-  /** Takes over a command that an earlier session left on another pod, so that the terminal's answer finds it. */
+  /** Adopts a command that an earlier session left on another pod, so that the terminal's response is matched. */
   adopt(device: Device, record: CommandRecord): PendingCommand {
     const key = adoptedCommandKey(device.imei, record.commandId);
     const existing = device.pending.find(record.commandId) ?? this.#adopted.get(key);
@@ -157,7 +165,10 @@ export class CommandRunner {
     return command.outcome;
   }
 
-  /** A repeated ask of a command that this pod does not know: a frame is written only where Redis says that nobody has written one. */
+  /**
+   * Handles a retry of a command that this pod does not know. Sends a frame only if no pod has sent one according to
+   * Redis.
+   */
   async #joinExisting(incoming: IncomingCommand): Promise<Outcome> {
     const { imei, commandId, timeoutMs } = incoming;
     const existing =
@@ -170,7 +181,7 @@ export class CommandRunner {
       this.#onRedisFailure('readCommand', error);
       return this.#waitForTimeout(timeoutMs);
     }
-    // Nobody has written a frame for it: it was lost with the broker. `claim` keeps two pods from sending it both.
+    // No pod has sent a frame: the command was lost with the broker. `claim` prevents two pods from both sending it.
     if (status.state === 'neverSent') return this.#start(incoming);
     if (status.state === 'ended') return status.outcome ?? this.#waitForTimeout(timeoutMs);
     const device = this.#options.devices.get(imei);
@@ -188,7 +199,7 @@ export class CommandRunner {
 
   #sendInBackground(device: Device, command: PendingCommand): void {
     this.#send(device, command).catch((error: unknown) => {
-      this.#options.log.error({ err: error, imei: device.imei }, 'a command could not be sent');
+      this.#options.log.error({ err: error, imei: device.imei }, 'could not send a command');
       device.pending.end(command, { kind: 'refused', detail: 'The gateway failed.', isOurFault: true });
     });
   }
@@ -205,7 +216,7 @@ export class CommandRunner {
       command,
       Array.from({ length: parts }, (_, index) => (serial + index) & 0xffff),
     );
-    // Another pod that has it answers the caller.
+    // Another pod has claimed the command and responds to the caller.
     if (!(await this.#save(device, command, job))) return;
     const { session } = device;
     if (command.isEnded) return;
@@ -221,12 +232,12 @@ export class CommandRunner {
     const { commandId, correlationId } = job.incoming;
     this.#options.log.debug({ imei: device.imei, commandId, correlationId, messageId, serial }, 'command sent');
     this.#options.onSent({ imei: device.imei, commandId, messageId, serialNo: (serial + parts - 1) & 0xffff });
-    // A sleeping terminal hears one of several queries; each has its own serial, and any answer counts.
+    // A sleeping terminal receives one of several queries. Each has its own serial, and any response counts.
     if (job.incoming.command.kind === 'wakeUp')
       job.repeatTimer ??= setInterval(() => this.#sendInBackground(device, command), this.#options.wakeUpIntervalMs);
   }
 
-  /** False when another pod has the command. */
+  /** Returns false when another pod has the command. */
   async #save(device: Device, command: PendingCommand, job: Job): Promise<boolean> {
     const { serials, partSerials, messageId, commandId } = command;
     const record = { commandId, messageId, serials, partSerials, deadlineAtMs: job.deadlineAtMs };
@@ -234,7 +245,7 @@ export class CommandRunner {
       if (command.isWritten) await this.#options.records.save(device.imei, record);
       else job.isClaimedElsewhere = !(await this.#options.records.claim(device.imei, record));
     } catch (error) {
-      // Without Redis the command goes out all the same: only a crash of this pod would then cost its answer.
+      // The command is sent even without Redis. Only a crash of this pod would then lose its response.
       this.#onRedisFailure('saveCommand', error);
     }
     return !job.isClaimedElsewhere;

@@ -6,7 +6,7 @@ const unknownCacheTtlMs = 5_000;
 const maxCached = 50_000;
 const timeoutMs = 3_000;
 
-/** Which terminals may have a session: all, or those that platform-api has on record. */
+/** Terminals that may have a session: all, or those known to platform-api. */
 export class DeviceAllowlist {
   readonly #bus: Bus;
   readonly #log: Logger;
@@ -19,7 +19,7 @@ export class DeviceAllowlist {
     this.#isOpen = policy === 'open';
   }
 
-  /** True when the policy is `open`: nobody has to be asked. */
+  /** True when the policy is `open` and no lookup is needed. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -37,8 +37,8 @@ export class DeviceAllowlist {
       });
       return isKnown;
     } catch (error) {
-      // Not to know is not to admit: the terminal tries again.
-      this.#log.warn({ err: error, imei }, 'platform-api could not say whether a terminal is known');
+      // Refused while the lookup fails; the terminal retries.
+      this.#log.warn({ err: error, imei }, 'could not look up a terminal in platform-api');
       return false;
     }
   }

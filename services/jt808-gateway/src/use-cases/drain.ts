@@ -12,7 +12,7 @@ export interface DrainOptions {
   readonly commandServer: DeviceCommandServer;
   readonly commandsTimeoutMs: number;
   readonly spreadMs: number;
-  /** Aborted when commands are to be waited for no longer. */
+  /** Aborted when the shutdown must stop waiting for commands. */
   readonly abortSignal: AbortSignal;
   readonly log: Logger;
 }
@@ -20,7 +20,9 @@ export interface DrainOptions {
 const batchCount = 20;
 const pendingAcksTimeoutMs = 5_000;
 const pollMs = 20;
-/** The part of the time for commands in which all terminals stay connected. The rest is for what they are sent in it. */
+/**
+ * Share of the command timeout in which all terminals stay connected. The rest is for commands that arrive within it.
+ */
 const servingFraction = 2 / 3;
 
 const sleep = (ms: number): Promise<void> =>
@@ -29,8 +31,9 @@ const sleep = (ms: number): Promise<void> =>
   });
 
 /**
- * Empties the pod before it stops. All terminals are served until the commands in flight have ended, as no other pod may be there to take them. Then terminals are
- * disconnected in batches, so that the other pods are not stormed. A terminal leaves once it has no command in flight and no report without its acknowledgement.
+ * Drains the pod before it stops. All terminals are served until the commands in flight have ended, as there may be no
+ * other pod to take them. Then terminals are disconnected in batches, which spreads their reconnects to other pods. A
+ * terminal is disconnected once it has no command in flight and no unacknowledged report.
  */
 export async function drain(options: DrainOptions): Promise<void> {
   const { devices, listener, spreadMs, commandsTimeoutMs, log } = options;
@@ -50,7 +53,10 @@ export async function drain(options: DrainOptions): Promise<void> {
   await Promise.all(closingBatches);
 }
 
-/** Waits until the commands that are in flight now have ended. Later ones are left to the closing of their terminals, else a busy fleet would never leave. */
+/**
+ * Waits until the commands in flight at the call have ended. Later ones delay only their own terminal, otherwise a busy
+ * fleet would block the shutdown.
+ */
 async function waitForCommands({ devices, abortSignal }: DrainOptions, deadlineMs: number): Promise<void> {
   let remaining = devices.sessions().flatMap((session) => session.device.pending.list());
   while (remaining.length > 0 && performance.now() < deadlineMs && !abortSignal.aborted) {
@@ -62,10 +68,10 @@ async function waitForCommands({ devices, abortSignal }: DrainOptions, deadlineM
 async function closeBatch(options: DrainOptions, sessions: readonly Session[], deadlineMs: number): Promise<void> {
   const { bus, commandServer, abortSignal } = options;
   for (const session of sessions) if (isActive(session)) commandServer.unsubscribe(session.device.imei);
-  // Commands that the broker had sent before it knew are here after one round trip.
+  // One round trip later, all commands sent by the broker before the unsubscribe have arrived.
   if (bus.isUp()) await bus.nc.flush();
   const remaining = new Set(sessions);
-  // What is not stored by then is not acknowledged: the terminal sends it again.
+  // Reports that are not stored by then stay unacknowledged, so the terminal resends them.
   const pendingAcksDeadlineMs = performance.now() + pendingAcksTimeoutMs;
   while (remaining.size > 0) {
     const now = performance.now();

@@ -9,7 +9,7 @@ import type { Registrations } from '../store/registrations.ts';
 const heartbeatIntervalMs = 2_000;
 const flushIntervalMs = 10_000;
 const chunkSize = 250;
-/** Fewer used serials than this are not worth a write. */
+/** Number of used serials that is worth a write. */
 const serialStep = 256;
 
 export interface SessionPublisherOptions {
@@ -21,13 +21,13 @@ export interface SessionPublisherOptions {
   readonly registrations: Registrations;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
-  /** A newer session of the terminal stands elsewhere. */
+  /** Called when another pod has a newer session of the terminal. */
   readonly onSuperseded: (session: Session) => void;
 }
 
 /**
- * Tells Redis which terminals have their session here, and hears from it when a newer session stands elsewhere. While Redis is away sessions go on without
- * it; once it is back, or was emptied, all of them are announced again.
+ * Publishes the sessions of this pod to Redis and detects newer sessions on other pods. Sessions continue while Redis
+ * is unavailable. All of them are claimed again once it is back or was emptied.
  */
 export class SessionPublisher {
   readonly #options: SessionPublisherOptions;
@@ -53,7 +53,10 @@ export class SessionPublisher {
     ];
   }
 
-  /** Claims the terminal for a new session, and tells the pod that had it. The session goes on unclaimed while Redis is away. */
+  /**
+   * Claims the terminal for a new session and fences the previous pod. While Redis is unavailable, the session
+   * continues unclaimed.
+   */
   async claim(session: Session): Promise<void> {
     try {
       await this.#renewClaim(session, 0);
@@ -62,7 +65,10 @@ export class SessionPublisher {
     }
   }
 
-  /** Removes a session that has ended. `isReturning`: this pod ended it, so that the terminal connects to the next one. */
+  /**
+   * Releases the claim of a session that has ended. With `isReturning` this pod ended it, so the terminal will
+   * reconnect to another one.
+   */
   release(session: Session, options: { isReturning?: boolean } = {}): void {
     this.#runInBackground('release', async () => {
       const end = { ...options, lastSeenMs: session.connection.receivedAtMs };
@@ -71,7 +77,7 @@ export class SessionPublisher {
     });
   }
 
-  /** Announces every session again. */
+  /** Claims every session again. */
   renewAllClaims(): Promise<void> {
     this.#renewal ??= this.#renewClaims(this.#options.devices.sessions()).finally(() => {
       this.#renewal = undefined;
@@ -98,7 +104,7 @@ export class SessionPublisher {
     if (!wasEmptied || this.#isStopped) return;
     this.#options.log.warn(
       { sessions: this.#options.devices.size },
-      'Redis has lost its state: all sessions are announced again',
+      'Redis has lost its state: claiming all sessions again',
     );
     await this.renewAllClaims();
   }
@@ -117,7 +123,7 @@ export class SessionPublisher {
     await this.#forEachInChunks(sessionsToSave, (session) => this.saveSerial(session, false));
   }
 
-  /** Notes how far a terminal's serials are used. */
+  /** Saves the next serial of a terminal. */
   async saveSerial(session: Session, isExact: boolean): Promise<void> {
     const { peek: nextSerial } = session.device.serials;
     session.savedSerial = nextSerial;
@@ -129,13 +135,13 @@ export class SessionPublisher {
   }
 
   #renewClaims(sessions: readonly Session[]): Promise<void> {
-    // Without a claim in Redis, the moment of the login stands for its generation: only a later login wins.
+    // Without a claim in Redis, the login time serves as its generation: only a later login wins.
     return this.#forEachInChunks(sessions, (session) =>
       this.#renewClaim(session, session.generation || session.onlineSinceMs),
     );
   }
 
-  /** Bounds what is on its way to Redis at a time; sessions that ended meanwhile are left out. */
+  /** Runs a task per session with bounded concurrency. Skips sessions that have ended. */
   async #forEachInChunks(sessions: readonly Session[], task: (session: Session) => Promise<void>): Promise<void> {
     for (let offset = 0; offset < sessions.length && !this.#isStopped; offset += chunkSize) {
       const activeSessions = sessions
@@ -180,11 +186,14 @@ export class SessionPublisher {
         gatewayFenceSubject(previous.podId),
       );
     if (isNew) this.#publishChange(device.imei, true);
-    // The terminal left while Redis was asked: what was just written must not outlive it.
+    // The terminal disconnected while the claim was written, so the claim is released.
     if (device.session !== session && generation !== 0) this.release(session);
   }
 
-  /** Whoever hears it looks into Redis: a session that was replaced by another has ended, too. */
+  /**
+   * Publishes a change. Subscribers read the state from Redis, as a session that was replaced by another has ended,
+   * too.
+   */
   #publishChange(imei: string, isOnline: boolean): void {
     publish(this.#options.bus, sessionChanged, { imei, isOnline, atMs: Date.now() });
   }

@@ -19,16 +19,16 @@ export interface SessionsOptions {
   readonly log: Logger;
 }
 
-/** What is known of a terminal when it authenticates. */
+/** Known state of a terminal when it authenticates. */
 export interface Login {
   readonly imei: string;
   readonly edition: Edition;
-  /** Header serial to go on with; null when unknown. */
+  /** Next header serial; null when unknown. */
   readonly serial: number | null;
   readonly records: readonly CommandRecord[];
 }
 
-/** Begins and ends sessions: at any time a terminal has one at most. */
+/** Begins and ends sessions. A terminal has at most one at any time. */
 export class Sessions {
   readonly #options: SessionsOptions;
 
@@ -36,7 +36,10 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Begins the session of a terminal that has just authenticated; null when its connection was lost or a later login overtook it. */
+  /**
+   * Begins the session of a terminal that has just authenticated. Returns null when its connection was lost or a later
+   * login replaced it.
+   */
   async begin(connection: Connection, frame: Frame, login: Login): Promise<Session | null> {
     const device =
       this.#options.devices.get(login.imei) ??
@@ -70,7 +73,7 @@ export class Sessions {
   #install(candidate: Session, login: Login): Session | null {
     const { devices, runner, commandServer, log, metrics } = this.#options;
     const { connection } = candidate;
-    // While Redis was asked, another connection may have made the terminal known here.
+    // While the claim was written, another connection may have added the terminal.
     const device = devices.get(login.imei) ?? candidate.device;
     const session = device === candidate.device ? candidate : { ...candidate, device };
     const previous = device.session;
@@ -84,11 +87,11 @@ export class Sessions {
     device.session = session;
     connection.session = session;
     if (previous !== null && previous.connection !== connection) {
-      // From here on nothing that the old connection brings counts for the terminal.
+      // From here on, frames of the old connection do not count for the terminal.
       this.end(previous.connection);
       previous.connection.end('replaced');
     }
-    // Redis could not say who had the terminal: whoever it is hears it on the bus.
+    // Redis could not identify the previous pod, which is therefore notified through the bus.
     if (session.generation === 0) commandServer.takeOver(device.imei);
     commandServer.subscribe(device.imei);
     for (const record of login.records) runner.adopt(device, record);
@@ -100,7 +103,7 @@ export class Sessions {
     return session;
   }
 
-  /** Ends the session of a connection, which stays or is closed already. */
+  /** Ends the session of a connection, which may stay open. */
   end(connection: Connection): void {
     const { session } = connection;
     if (session === null) return;
@@ -118,18 +121,18 @@ export class Sessions {
     this.#options.log.debug({ imei: device.imei, reason: connection.closeReason }, 'session ended');
   }
 
-  /** Closes a session that a newer one elsewhere has replaced. */
+  /** Closes a session that was replaced by a newer one on another pod. */
   onSuperseded(session: Session): void {
     this.#fence(session, 'fenced');
   }
 
-  /** Another pod has taken the terminal over while Redis was away. */
+  /** Handles a takeover of the terminal by another pod while Redis was unavailable. */
   onTakenOver(imei: string): void {
     const session = this.#options.devices.get(imei)?.session;
     if (session !== undefined && session !== null) this.#fence(session, 'fenced');
   }
 
-  /** Another pod says that it has the terminal now. */
+  /** Handles a fence event: another pod has the terminal. */
   onFence(imei: string, sessionId: string): void {
     const session = this.#options.devices.get(imei)?.session;
     if (session?.id === sessionId) this.#fence(session, 'fenced');

@@ -11,7 +11,7 @@ import type { Session } from '../domains/sessions/schema.ts';
 import type { User } from '../domains/users/schema.ts';
 import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -32,14 +32,14 @@ const toClaims = ({ id, accountId, role, sessionId }: TestUser) => ({
 const publishAccessChanged = (body: { userId?: number; accountId?: number }) =>
   publish(harness.bus, accessChanged, body);
 
-describe('key and token', () => {
-  it('both of one account open a route', async () => {
+describe('API key and token', () => {
+  it('opens a route with a key and a token of one account', async () => {
     const response = await harness.as(harness.ours.owner).get(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('x-ratelimit-limit')).toBe('1000000');
   });
 
-  it('each of them missing or wrong is 401 with a code of its own', async () => {
+  it('returns 401 with a code of its own for each missing or invalid credential', async () => {
     const { owner, apiKey } = harness.ours;
     const cases: [Record<string, string>, string][] = [
       [{}, 'api_key_missing'],
@@ -56,12 +56,12 @@ describe('key and token', () => {
       expect((await harness.with(headers).get(path)).body).toMatchObject({ status: 401, code });
   });
 
-  it('of different accounts are 403 key_user_mismatch', async () => {
+  it('returns 403 key_user_mismatch for a key and a token of different accounts', async () => {
     const headers = { 'x-api-key': harness.theirs.apiKey, authorization: bearer(harness.ours.owner) };
     expect((await harness.with(headers).get(path)).body).toMatchObject({ status: 403, code: 'key_user_mismatch' });
   });
 
-  it('a token is 401 token_expired after an hour, token_invalid when another made it', async () => {
+  it('returns 401 token_expired after an hour, and token_invalid for a forged token', async () => {
     const { owner, apiKey } = harness.ours;
     const get = (token: string) => harness.with({ 'x-api-key': apiKey, authorization: `Bearer ${token}` }).get(path);
     const old = await harness.deps.tokens.issue(toClaims(owner), new Date(Date.now() - 3_610_000));
@@ -89,7 +89,7 @@ describe('key and token', () => {
     for (const token of forged) expect((await get(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
   });
 
-  it('signing keys rotate without signing anybody out; the one before the last is no longer valid', async () => {
+  it('rotates signing keys without invalidating sessions, and rejects the key before the previous one', async () => {
     const user = await harness.user('owner');
     const kids = async () =>
       ((await harness.anonymous.get('/.well-known/jwks.json')).body as { keys: { kid: string }[] }).keys.map(
@@ -109,16 +109,16 @@ describe('key and token', () => {
     expect(JSON.stringify(await harness.deps.database.collection('signing_keys').find().toArray())).not.toContain(
       'PRIVATE',
     );
-    // What this test has ended is the others' too.
+    // The rotation also invalidated the tokens of the other tests.
     harness.ours.owner.token = await harness.deps.tokens.issue(toClaims(harness.ours.owner));
     harness.theirs.owner.token = await harness.deps.tokens.issue(toClaims(harness.theirs.owner));
   });
 });
 
-describe('what has changed since', () => {
+describe('revoked and changed access', () => {
   const users = () => harness.deps.database.collection<User>('users');
 
-  it('a token that cannot be checked, as nobody can read the keys, is 503 and no fault of the caller or ours', async () => {
+  it('returns 503 for a token while the signing keys cannot be read', async () => {
     jest
       .spyOn(harness.deps.signingKeys, 'verifyingKey')
       .mockRejectedValueOnce(new Error('the database is unavailable'));
@@ -127,7 +127,7 @@ describe('what has changed since', () => {
     expect((await harness.as(harness.ours.owner).get(path)).status).toBe(200);
   });
 
-  it('the public keys are 503 while the database is unavailable', async () => {
+  it('returns 503 for the public keys while the database is unavailable', async () => {
     const closedDatabase = openDatabase('mongodb://127.0.0.1:1/nowhere', { appName: 'test' });
     const query = closedDatabase
       .collection('things')
@@ -140,7 +140,7 @@ describe('what has changed since', () => {
     expect((await harness.anonymous.get('/.well-known/jwks.json')).status).toBe(200);
   });
 
-  it('a revoked session ends its tokens within five seconds, also where the announcement got lost', async () => {
+  it('rejects the tokens of a revoked session within five seconds, even if the event was lost', async () => {
     const user = await harness.user('owner');
     expect((await harness.as(user).get(path)).status).toBe(200);
     const sessions = harness.deps.database.collection<Session>('sessions');
@@ -151,7 +151,7 @@ describe('what has changed since', () => {
     expect((await harness.as(user).get(path)).body).toMatchObject({ code: 'token_invalid' });
   });
 
-  it('a disabled user, another role, a suspended account count at once where they are announced', async () => {
+  it('applies a disabled user, a changed role and a suspended account as soon as the event arrives', async () => {
     const tenant = await harness.tenant('To be suspended');
     const user = await harness.user('admin', tenant);
     expect((await harness.as(user).get(path)).status).toBe(200);
@@ -169,7 +169,7 @@ describe('what has changed since', () => {
     expect((await harness.as(user).get(path)).body).toMatchObject({ code: 'account_suspended' });
   });
 
-  it('a revoked key is 401 everywhere at once', async () => {
+  it('rejects a revoked key immediately on every replica', async () => {
     const { owner, accountId } = harness.ours;
     const key = await createKey(harness.records, { accountId, name: 'to be revoked' });
     const client = harness.with({ 'x-api-key': key, authorization: bearer(owner) });
@@ -179,7 +179,7 @@ describe('what has changed since', () => {
     expect((await client.get(path)).body).toMatchObject({ code: 'api_key_invalid' });
   });
 
-  it('the last use of a session is noted, to the minute', async () => {
+  it('records the last use of a session to the minute', async () => {
     const user = await harness.user('owner');
     const sessions = harness.deps.database.collection<Session>('sessions');
     const long = new Date(Date.now() - 3_600_000);
@@ -190,8 +190,8 @@ describe('what has changed since', () => {
   });
 });
 
-describe('permission and scope', () => {
-  it('a role that may not is 403', async () => {
+describe('permissions and scopes', () => {
+  it('returns 403 for a role without the permission', async () => {
     for (const [role, status] of [
       ['owner', 200],
       ['admin', 200],
@@ -204,7 +204,7 @@ describe('permission and scope', () => {
       expect([role, (await harness.as(await harness.user(role)).get(path)).status]).toEqual([role, status]);
   });
 
-  it('a key without the scope, or from another address, is 403', async () => {
+  it('returns 403 for a key without the scope, or from another address', async () => {
     const { owner, accountId } = harness.ours;
     const keys = harness.deps.database.collection<ApiKey>('api_keys');
     const withKey = async (change: Partial<ApiKey>) => {
@@ -222,8 +222,8 @@ describe('permission and scope', () => {
   });
 });
 
-describe('a token that a key has minted', () => {
-  it('is valid alone from the addresses of that key', async () => {
+describe('token minted with a key', () => {
+  it('is accepted without a key only from the addresses of that key', async () => {
     const { owner, accountId } = harness.ours;
     const keys = harness.deps.database.collection<ApiKey>('api_keys');
     const responseFor = async (ipAllowlist: string[]) => {
@@ -240,7 +240,7 @@ describe('a token that a key has minted', () => {
 });
 
 describe('unknown paths and methods', () => {
-  it('401 without credentials, else 404', async () => {
+  it('returns 401 without credentials, else 404', async () => {
     expect((await harness.anonymous.get('/api/nothing')).body).toMatchObject({ status: 401, code: 'api_key_missing' });
     const { owner, apiKey } = harness.ours;
     for (const client of [
@@ -252,16 +252,16 @@ describe('unknown paths and methods', () => {
     expect((await harness.with({ 'x-api-key': generateKey() }).get('/api/nothing')).status).toBe(401);
   });
 
-  it('another method of a known path is 405 with Allow', async () => {
+  it('returns 405 with Allow for another method of a known path', async () => {
     const response = await harness.as(harness.ours.owner).delete(path);
     expect(response.body).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 });
 
-describe('limits', () => {
-  it('a key takes a burst of requests, another one is not touched; guessing costs the address', async () => {
-    // Ids of keys begin again in each world: they are counted in a Redis of its own.
+describe('rate limits', () => {
+  it('grants each key its own burst, and counts failed authentication by address', async () => {
+    // Each harness numbers its keys from 1, so the counters need a Redis of their own.
     const redis = await (await ServerProcess.redis()).start();
     const limited = await PlatformWorld.open({
       REDIS_URL: `redis://127.0.0.1:${redis.port}`,

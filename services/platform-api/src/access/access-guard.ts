@@ -15,7 +15,7 @@ const allScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as 
 const maxKeyLength = 256;
 const maxTokenLength = 4096;
 
-/** What the checks work with. */
+/** Dependencies of the guard. */
 export interface AccessGuardDeps {
   readonly records: RecordStore;
   readonly tokens: AccessTokens;
@@ -25,7 +25,7 @@ export interface AccessGuardDeps {
   readonly origins: ReadonlySet<string>;
 }
 
-/** Checks who makes a request, and whether the role and the key allow it; counts it. */
+/** Authenticates requests, checks the role and the key, and counts the request against its rate limit. */
 export class AccessGuard {
   readonly #deps: AccessGuardDeps;
 
@@ -33,7 +33,7 @@ export class AccessGuard {
     this.#deps = deps;
   }
 
-  /** Before the parameters of a request are looked at: 401, 403, 429. */
+  /** Runs before the parameters are validated. Throws 401, 403 or 429. */
   async authorize(route: PlatformRoute, context: RequestContext): Promise<void> {
     const credentials = requiredCredentials(route, context);
     if (credentials !== 'none')
@@ -47,18 +47,24 @@ export class AccessGuard {
       setCaller(context, await this.#actAsAccount(accountId, caller, route));
   }
 
-  /** `X-Account-Id`: the operator's staff act in any account, dealers read in those below theirs; to all others there is no other account. */
+  /**
+   * Applies `X-Account-Id`. The operator's staff act in any account, dealers read in the accounts below theirs. For all
+   * other callers no other account exists.
+   */
   async #actAsAccount(accountId: string, caller: Caller, route: PlatformRoute): Promise<Caller> {
     const account = /^[1-9]\d{0,14}$/.test(accountId)
       ? await findVisibleAccount(this.#deps.records, caller, Number(accountId))
       : null;
     if (account === null) throw new AppError('not_found', 'There is no such account.');
     if (caller.role === 'dealer' && (route.method !== 'get' || route.access.permission !== 'read'))
-      throw new AppError('permission_denied', 'Dealers read in accounts of their customers, and change nothing.');
+      throw new AppError('permission_denied', 'Dealers have read-only access to the accounts of their customers.');
     return { ...caller, accountId: account._id };
   }
 
-  /** For paths that do not exist: whoever shows no valid credential is told nothing else. */
+  /**
+   * Authenticates requests to paths that do not exist, so that only callers with a valid credential learn which paths
+   * exist.
+   */
   async authenticateAny(context: RequestContext): Promise<void> {
     const { request } = context;
     const credentials = request.get('x-api-key') === undefined && request.get('authorization') ? 'bearer' : 'key';
@@ -74,8 +80,8 @@ export class AccessGuard {
       throw new AppError('key_user_mismatch', 'The API key and the token belong to different accounts.');
     if (key !== null && key.sealedDashboardKey !== null) this.#checkDashboard(claims, context);
     const principal = await this.#deps.principals.findPrincipal(claims);
-    if (principal === null) throw new AppError('token_invalid', 'The token is not valid any more.');
-    // A token alone is valid where the key is that minted it.
+    if (principal === null) throw new AppError('token_invalid', 'The token is no longer valid.');
+    // A token without a key is subject to the address list of the key that minted it.
     if (key === null && principal.mintedBy !== null) assertAddressAllowed(principal.mintedBy, context);
     return toCaller(principal, claims, key, context);
   }
@@ -83,7 +89,7 @@ export class AccessGuard {
   async #readKey(context: RequestContext): Promise<ApiKey> {
     const text = context.request.get('x-api-key');
     if (text === undefined || text === '')
-      throw new AppError('api_key_missing', 'An API key is required in the header x-api-key.');
+      throw new AppError('api_key_missing', 'The header x-api-key with an API key is required.');
     const key = text.length > maxKeyLength ? null : await this.#deps.principals.findKey(text);
     if (key === null) throw new AppError('api_key_invalid', 'The API key is not valid.');
     assertAddressAllowed(key, context);
@@ -93,33 +99,33 @@ export class AccessGuard {
   async #readClaims(context: RequestContext): Promise<TokenClaims> {
     const text = context.request.get('authorization');
     if (text === undefined || text === '')
-      throw new AppError('token_missing', 'A token is required in the header Authorization.');
+      throw new AppError('token_missing', 'The header Authorization with a token is required.');
     const token = /^Bearer +([^\s]+)$/i.exec(text)?.[1];
     if (token === undefined || token.length > maxTokenLength)
-      throw new AppError('token_invalid', 'The header Authorization must be "Bearer" and a token.');
+      throw new AppError('token_invalid', 'The header Authorization must consist of "Bearer" and a token.');
     return this.#deps.tokens.verify(token);
   }
 
-  /** A key alone stands for who made it, or for the account's first owner. */
+  /** Returns the caller of a key without a token: the user who created the key, or the account's first owner. */
   async #callerOfKey(key: ApiKey, context: RequestContext): Promise<Caller> {
     const { records, principals } = this.#deps;
     if (key.sealedDashboardKey !== null)
-      throw new AppError('permission_denied', 'The key of the dashboard is valid with a session alone.');
+      throw new AppError('permission_denied', 'The dashboard key requires the token of a session.');
     const userId = key.userId ?? (await firstOwner(records, key))?._id;
     const claims = { accountId: key.accountId, sessionId: null, mintedByKeyId: key._id, role: 'viewer' } as const;
     const principal = userId === undefined ? null : await principals.findPrincipal({ ...claims, userId });
-    if (principal === null) throw new AppError('api_key_invalid', 'The user of the API key is not there any more.');
+    if (principal === null) throw new AppError('api_key_invalid', 'The user of the API key no longer exists.');
     return toCaller(principal, { ...claims, userId: principal.user._id }, key, context);
   }
 
   #checkDashboard(claims: TokenClaims, context: RequestContext): void {
     if (claims.sessionId === null)
-      throw new AppError('permission_denied', 'The key of the dashboard is valid with a session alone.');
+      throw new AppError('permission_denied', 'The dashboard key requires the token of a session.');
     if (!isFromAllowedOrigin(context.request, this.#deps.origins))
-      throw new AppError('origin_not_allowed', 'The key of the dashboard is not valid from this origin.');
+      throw new AppError('origin_not_allowed', 'The dashboard key is not valid from this origin.');
   }
 
-  /** Guessing costs the guesser's address. */
+  /** Counts a failed authentication against the IP address, which limits guessing. */
   async #countFailure<T>(authentication: Promise<T>, context: RequestContext): Promise<T> {
     try {
       return await authentication;
@@ -142,7 +148,7 @@ function requiredCredentials(
   { request }: RequestContext,
 ): 'both' | 'bearer' | 'key' | 'none' {
   if (access.credentials !== 'either') return access.credentials;
-  // The header Authorization alone may be a provider's own.
+  // A request with the header Authorization alone may carry a provider's own credential.
   return request.get('x-api-key') === undefined ? 'none' : 'both';
 }
 
@@ -166,7 +172,7 @@ function toCaller(
     sessionId: claims.sessionId,
     mintedByKeyId: claims.mintedByKeyId,
     keyId: key?._id ?? null,
-    // A token alone may what the key may that minted it.
+    // A token without a key has the scopes of the key that minted it.
     scopes: (key ?? mintedBy)?.scopes ?? allScopes,
     ...(request.ip === undefined ? {} : { ip: request.ip }),
   };
@@ -175,9 +181,9 @@ function toCaller(
 function assertPermitted({ access }: PlatformRoute, caller: Caller): void {
   const isVideoRefused = access.permission === 'video' && caller.role === 'viewer' && !caller.canViewVideo;
   if (!isPermitted(caller.role, access.permission) || isVideoRefused)
-    throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
-  // To a session's token alone there is no key.
+    throw new AppError('permission_denied', `The role ${caller.role} does not have the permission for this request.`);
+  // A session's token without a key is not limited by scopes.
   const hasKey = caller.keyId !== null || caller.mintedByKeyId !== null;
   if (hasKey && access.scope !== null && !caller.scopes.includes(access.scope))
-    throw new AppError('permission_denied', `The API key needs the scope ${access.scope}.`);
+    throw new AppError('permission_denied', `The API key requires the scope ${access.scope}.`);
 }

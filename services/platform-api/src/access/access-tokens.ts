@@ -3,23 +3,23 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import type { SigningKeys } from '../domains/signing-keys/signing-keys.ts';
 import type { Role } from './roles.ts';
 
-/** How long an access token is valid (services/platform-api/openapi.json: `expires_in`). */
+/** Lifetime of an access token (services/platform-api/openapi.json: `expires_in`). */
 export const accessTokenSeconds = 3600;
 const audience = 'platform';
 const clockToleranceSeconds = 5;
 
-/** Whose a token is. */
+/** User, account, role, and session or key of a token. */
 export interface TokenClaims {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
   /** Null for a token that was minted with an API key. */
   readonly sessionId: number | null;
-  /** The API key that minted the token: it ends with the key. */
+  /** The API key that minted the token. The token becomes invalid with the key. */
   readonly mintedByKeyId: number | null;
 }
 
-/** Makes and checks access tokens: JWTs, EdDSA, one hour. */
+/** Issues and verifies access tokens: JWTs signed with EdDSA, valid for one hour. */
 export class AccessTokens {
   readonly #keys: SigningKeys;
   readonly #issuer: string;
@@ -47,7 +47,7 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** Throws 401 `token_expired` or `token_invalid`; 503 where the keys cannot be read. */
+  /** Throws 401 `token_expired` or `token_invalid`, and 503 if the keys cannot be read. */
   async verify(token: string): Promise<TokenClaims> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.#findKey(kid), {
@@ -78,7 +78,7 @@ export class AccessTokens {
   }
 }
 
-/** That nobody could look is no verdict. */
+/** Throws 503, because a failed read does not show that the token is invalid. */
 function throwUnavailable(cause: unknown): never {
   throw new AppError('unavailable', 'Credentials cannot be checked at the moment.', { cause });
 }

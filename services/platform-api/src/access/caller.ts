@@ -3,34 +3,37 @@ import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import type { Scope } from '../store/account-repository.ts';
 import type { Role } from './roles.ts';
 
-/** Who makes a request: a user of an account, with an API key of the same account where both headers are asked for. */
+/**
+ * The caller of a request: a user of an account, with an API key of the same account if the route requires both
+ * headers.
+ */
 export interface Caller extends Scope {
   readonly userId: number;
   readonly role: Role;
   readonly canViewVideo: boolean;
   /** Null for a token that was minted for a server. */
   readonly sessionId: number | null;
-  /** The API key that minted the token; null for one of a session. */
+  /** The API key that minted the token; null for a session's token. */
   readonly mintedByKeyId: number | null;
-  /** The API key of the request; null where the bearer token alone is asked for. */
+  /** The API key of the request; null if the route requires the bearer token only. */
   readonly keyId: number | null;
-  /** Of that key, or of the one that minted the token; all where there is none. */
+  /** Scopes of that key, or of the key that minted the token; all scopes without a key. */
   readonly scopes: readonly KeyScope[];
-  /** The address that the request comes from. */
+  /** IP address of the request. */
   readonly ip?: string;
 }
 
 const callers = new WeakMap<RequestContext, Caller>();
 
-/** Remembers who makes a request. */
+/** Stores the caller of a request. */
 export const setCaller = (context: RequestContext, caller: Caller): void => void callers.set(context, caller);
 
-/** Who makes a request; a route without credentials has no caller and must not ask. */
+/** Returns the caller of a request. Throws on routes without credentials, which have no caller. */
 export function getCaller(context: RequestContext): Caller {
   const caller = callers.get(context);
-  if (caller === undefined) throw new Error('this route has no caller: it asks for no credentials');
+  if (caller === undefined) throw new Error('this route requires no credentials and has no caller');
   return caller;
 }
 
-/** Who makes a request, or undefined on routes without credentials. */
+/** Returns the caller of a request, or undefined on routes without credentials. */
 export const findCaller = (context: RequestContext): Caller | undefined => callers.get(context);

@@ -3,13 +3,14 @@ import type { Deps } from '../platform/deps.ts';
 
 type TrackerDeps = Pick<Deps, 'bus' | 'redis' | 'log'>;
 
-/** Counts what no other replica could be told of. */
+/** Counts changes of access whose event could not be published. */
 const redisKey = 'access-changes-unheard';
 const subjects: ReadonlySet<string> = new Set([accessChanged.subject, keyRevoked.subject]);
 
 /**
- * Notes in Redis that access has changed while this replica had no way to the broker, for those that have one and would hear of it by the age of what they know
- * alone. Where Redis is away too they hear when the broker is back.
+ * Counts in Redis the changes of access whose event this replica could not publish because the broker was unavailable.
+ * Replicas check the counter; without it they would detect the change only when their cached entries expire. If Redis
+ * is unavailable too, the event is published once the broker is back.
  */
 export function trackMissedInvalidations({ bus, redis, log }: TrackerDeps): { stop(): void } {
   let hasMissed = false;
@@ -17,7 +18,7 @@ export function trackMissedInvalidations({ bus, redis, log }: TrackerDeps): { st
     try {
       await redis.incr(redisKey);
     } catch (error) {
-      log.warn({ err: error }, 'other replicas cannot be told of a change of access');
+      log.warn({ err: error }, 'could not record a change of access for other replicas');
     }
   };
   const unsubscribeDropped = bus.onPublishDropped((subject) => {
@@ -37,7 +38,7 @@ export function trackMissedInvalidations({ bus, redis, log }: TrackerDeps): { st
   };
 }
 
-/** Finds out what other replicas could not tell. */
+/** Detects changes of access that other replicas could not publish. */
 export class MissedInvalidations {
   readonly #redis: Deps['redis'];
   #lastCount: string | null | undefined;
@@ -47,8 +48,8 @@ export class MissedInvalidations {
   }
 
   /**
-   * True where access has changed since the last question, of which nobody was told; and for the first question, as nobody knows since when the count stands. False, too, where Redis can
-   * not be asked.
+   * Returns true if access has changed since the last call without a published event. The first call returns true if
+   * there is a counter, because its age is unknown. Returns false if Redis is unavailable.
    */
   async hasNew(): Promise<boolean> {
     if (!this.#redis.isReady) return false;
@@ -58,7 +59,7 @@ export class MissedInvalidations {
       this.#lastCount = count;
       return isNew;
     } catch {
-      // It is asked again in a moment.
+      // The caller polls again shortly.
       return false;
     }
   }

@@ -2,7 +2,10 @@ import type { Request } from 'express';
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** The origins whose pages may use dashboard keys: that of the public URL, and those of the setting. On loopback a machine has several names. */
+/**
+ * Returns the origins whose pages may use dashboard keys: the origin of the public URL, and those of the setting. A
+ * loopback URL stands for all loopback names of the machine.
+ */
 export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<string> {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
   const origins = new Set([origin, ...more.split(',').map((entry) => entry.trim().replace(/\/$/, ''))]);
@@ -12,7 +15,10 @@ export function allowedOrigins(publicUrl: string, more: string): ReadonlySet<str
   return origins;
 }
 
-/** Whether a request comes from a page of an allowed origin. Browsers leave `Origin` out of a page's own reads, and say so in one of two other headers. */
+/**
+ * Returns true for a request from a page of an allowed origin. Browsers omit `Origin` on same-origin reads and identify
+ * them by one of two other headers.
+ */
 export function isFromAllowedOrigin(request: Pick<Request, 'get'>, allowed: ReadonlySet<string>): boolean {
   const origin = request.get('origin');
   if (origin !== undefined) return allowed.has(origin);

@@ -3,43 +3,46 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Scope as KeyScope } from '../domains/api-keys/schema.ts';
 import type { Permission } from './roles.ts';
 
-/** What a route asks for. */
+/** Access requirements of a route. */
 export interface RouteAccess {
   /**
-   * `both`: API key and bearer token of one account (the default); `bearer`: the token alone; `key`: the API key alone; `none`: neither (the route checks
-   * what it has to by itself); `either`: both where one of them is sent, else the route checks what it takes in their place (`callerIfAny`).
+   * `both`: API key and bearer token of one account (the default). `bearer`: the token only. `key`: the API key only.
+   * `none`: neither; the route checks what it requires. `either`: both if the request has an API key; otherwise the
+   * route checks the credential that it accepts instead (`callerIfAny`).
    */
   readonly credentials?: 'both' | 'bearer' | 'key' | 'none' | 'either';
-  /** What the caller's role must be allowed. Default: `read` for GET, `fleet` for the rest. */
+  /** Permission that the caller's role requires. Default: `read` for GET, `fleet` otherwise. */
   readonly permission?: Permission;
-  /** What the API key must be allowed; null: nothing in particular. Default: `read` for GET, `write` for the rest. */
+  /** Scope that the API key requires; null: none. Default: `read` for GET, `write` otherwise. */
   readonly scope?: KeyScope | null;
 }
 
 /** A row of the Platform API's route table. */
 export interface PlatformRoute extends Route {
   readonly access: Required<RouteAccess>;
-  /** True for a POST that creates or charges: `Idempotency-Key` is honoured. */
+  /** True for a POST that creates or charges: the route honours `Idempotency-Key`. */
   readonly isIdempotent: boolean;
 }
 
 type StaticOr<S, D> = S extends TSchema ? Static<S> : D;
 
-/** Answers that every route with credentials can give; a route adds its own. */
+/** Error responses of every route; a route adds its own. */
 const commonErrors = {
-  400: 'The request is not valid; `details` names each fault.',
+  400: 'The request is not valid. `details` lists each fault.',
   429: 'Too many requests.',
   500: 'Unexpected server error.',
-  503: 'A backend cannot be reached at the moment, or the request took too long.',
+  503: 'A backend is unavailable, or the request took too long.',
 } as const;
 const credentialErrors = {
   401: 'The API key or the token is missing or not valid.',
-  403: 'The role or the key does not allow this, or key and token belong to different accounts.',
+  403: 'The role or the key lacks the permission, or key and token belong to different accounts.',
 } as const;
 
 const requestTimeoutMs = 30_000;
 
-/** Declares a row: what all rows have in common is filled in, the handler's input is typed by the schemas. */
+/**
+ * Declares a row of the route table. Adds what all rows have in common and types the handler's input by the schemas.
+ */
 export function platformRoute<
   const Q extends TObject | undefined = undefined,
   const B extends TSchema | undefined = undefined,
@@ -48,7 +51,10 @@ export function platformRoute<
   route: Omit<Route, 'handle' | 'query' | 'body' | 'params' | 'errors'> & {
     readonly access?: RouteAccess;
     readonly isIdempotent?: boolean;
-    /** True for what is sent for as long as the caller reads: it has no limit of time, and is not counted as a request by the address alone. */
+    /**
+     * True for a response that is sent for as long as the client reads. It has no timeout and is not counted in the
+     * bucket `platform`.
+     */
     readonly isStream?: boolean;
     readonly errors?: Route['errors'];
     readonly query?: Q;
@@ -63,9 +69,9 @@ export function platformRoute<
   const isRead = route.method === 'get';
   const credentials = access.credentials ?? 'both';
   const errors = { ...commonErrors, ...(credentials === 'none' ? {} : credentialErrors), ...route.errors };
-  // `X-Account-Id` is 404 where there is no such account.
+  // `X-Account-Id` of an unknown account is 404.
   const hasRecord = route.params !== undefined || credentials === 'both';
-  const params = hasRecord ? { 404: 'There is no such record, or it is not visible to the caller.' } : {};
+  const params = hasRecord ? { 404: 'The record does not exist, or it is not visible to the caller.' } : {};
   const replays = isIdempotent
     ? {
         409: 'A request with this Idempotency-Key is still running.',
@@ -75,7 +81,7 @@ export function platformRoute<
   const body = route.body === undefined ? {} : { 413: 'The body is too large.', 415: 'The body is not plain UTF-8.' };
   return {
     ...(isStream ? {} : { timeoutMs: requestTimeoutMs, bucket: 'platform' }),
-    // What creates or starts something answers that alone.
+    // Routes that create or start something respond only with 201 or 202.
     returns200: route.extraSuccesses?.[201] === undefined && route.extraSuccesses?.[202] === undefined,
     ...defineRoute({
       ...row,

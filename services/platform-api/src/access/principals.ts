@@ -10,19 +10,23 @@ import { findUser } from '../domains/users/use-cases.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { TokenClaims } from './access-tokens.ts';
 
-/** The user behind a token. */
+/** The user that a token or key stands for. */
 export interface Principal {
   readonly user: User;
-  /** The account itself, or a dealer above it, is suspended. */
+  /** True if the account or a dealer above it is suspended. */
   readonly isSuspended: boolean;
-  /** The API key that minted the token; null for one of a session. */
+  /** The API key that minted the token; null for a session's token. */
   readonly mintedBy: ApiKey | null;
 }
 
-/** What changed is forgotten at once where the announcement arrives, and after this time where it got lost. */
+/**
+ * Longest time for which a lost event leaves a cached entry outdated. Received events invalidate entries immediately.
+ */
 const cacheTtlMs = 4_000;
 
-/** Who keys and tokens stand for, as of the last seconds: the database decides, not what a token said when it was made. */
+/**
+ * Caches the users behind keys and tokens for a few seconds. Access follows the database, not the claims in a token.
+ */
 export class Principals {
   readonly #records: RecordStore;
   readonly #keys = new TtlCache<ApiKey | null>({ ttlMs: cacheTtlMs });
@@ -35,29 +39,29 @@ export class Principals {
     this.#subscriptions = [
       subscribe(bus, keyRevoked, onError, ({ keySha256 }) => {
         this.#keys.delete(keySha256);
-        // Tokens that the key has minted.
+        // Covers the tokens that the key has minted.
         this.#principals.clear();
       }),
       subscribe(bus, accessChanged, onError, () => this.#principals.clear()),
-      // What was said meanwhile was not heard.
+      // Events published while the broker was unavailable are lost.
       { stop: bus.onReconnect(() => this.invalidateAll()) },
     ];
   }
 
-  /** The key when it may be used now, else null. */
+  /** Returns the key if it is valid now, else null. */
   findKey(key: string): Promise<ApiKey | null> {
     const keySha256 = hashKey(key);
     return orThrowUnavailable(this.#keys.get(keySha256, () => verifyKey(this.#records, keySha256)));
   }
 
-  /** The user of a token, null when session, user or minting key are not there any more. */
+  /** Returns the user of a token, or null if the session, the user or the minting key no longer exists. */
   findPrincipal(claims: TokenClaims): Promise<Principal | null> {
     const { userId, accountId, sessionId, mintedByKeyId } = claims;
     const key = [accountId, userId, sessionId, mintedByKeyId].join(':');
     return orThrowUnavailable(this.#principals.get(key, () => this.#load(claims)));
   }
 
-  /** Has the database asked again for everybody. */
+  /** Evicts all cached entries, so that the database is read again. */
   invalidateAll(): void {
     this.#keys.clear();
     this.#principals.clear();
@@ -82,7 +86,7 @@ export class Principals {
   }
 }
 
-/** That nobody could look is no verdict. */
+/** Throws 503 if the lookup failed: a failed read does not show that a credential is invalid. */
 async function orThrowUnavailable<T>(lookup: Promise<T>): Promise<T> {
   try {
     return await lookup;

@@ -3,7 +3,7 @@ import type { Redis } from '@fleet/storage';
 import type { Config } from '../assembly/config.ts';
 import type { Caller } from './caller.ts';
 
-/** What is counted (docs/reference/conventions.md). */
+/** Names of the rate limits (docs/reference/conventions.md). */
 export type Bucket =
   | 'platform'
   | 'login'
@@ -19,10 +19,10 @@ export type Bucket =
   | 'capture'
   | 'command';
 
-/** The limits of the Platform API. */
+/** The rate limits of the Platform API. */
 export type RateLimits = Pick<SharedRateLimits<Bucket>, 'consume'>;
 
-/** By what the guard counts a bucket; domains count the others themselves, with what they have read from the request. */
+/** What the guard counts each bucket by. Domains count the other buckets themselves, with data from the request. */
 export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'address'>>> = {
   platform: 'key',
   login: 'address',
@@ -33,7 +33,7 @@ export const countedBy: Readonly<Partial<Record<Bucket, 'key' | 'user' | 'addres
   shareLink: 'address',
 };
 
-/** Returns the key under which a bucket counts a request. Without an API key it is the user, without a user the IP address. */
+/** Returns the key under which a bucket counts a request: the API key, else the user, else the IP address. */
 export function countKey(
   by: 'key' | 'user' | 'address',
   caller: Pick<Caller, 'userId' | 'keyId'> | undefined,
@@ -67,7 +67,7 @@ const createCommandRate = (config: Config): Rate => ({
 
 export function createPlatformRateLimits(config: Config, redis: Redis): RateLimits {
   const own = new SharedRateLimits(createRates(config), redis, 'rate-limit:platform-api');
-  // A device has one bucket for its commands, whichever service sends them: device-api's.
+  // A device has one bucket for its commands, shared with device-api.
   const devices = new SharedRateLimits({ command: createCommandRate(config) }, redis, 'rate-limit');
   return {
     consume: (bucket, key, context) =>

@@ -12,7 +12,7 @@ import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 import { processDeletedAccounts } from './account-deletion.ts';
 import { createUserErasers } from './user-hooks.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
@@ -22,7 +22,7 @@ let dealer: TestUser;
 let staff: TestUser;
 beforeAll(async () => {
   harness = await PlatformWorld.open();
-  // Files are removed before an account counts as erased.
+  // An account counts as erased only once its files are removed.
   pod = await openMediaPod(harness.bus, mediaPodId);
   dealers = await harness.tenant('Dealer');
   dealer = await harness.user('dealer', dealers);
@@ -36,14 +36,14 @@ afterAll(async () => {
 const confirmed = { confirm: 'DELETE' };
 const accounts = () => harness.records.collection<Account>('accounts');
 
-/** An account below the dealer, with something of everything. */
+/** Creates a customer account of the dealer with records of every kind. */
 async function customer(mark: string): Promise<{ data: TenantData; path: string }> {
   const tenant = await harness.tenant(`${mark} account`);
   await accounts().updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId: dealers.accountId } });
   return { data: await makeTenantData(harness, tenant, mark), path: `/api/accounts/${tenant.accountId}` };
 }
 
-/** All documents of the database that tell of an account, with the collection that each is in. */
+/** Returns all documents of the database with the collection of each. */
 async function everything(): Promise<{ name: string; text: string; document: Record<string, unknown> }[]> {
   const { db } = harness.deps.database;
   const names = (await db.listCollections().toArray()).map(({ name }) => name);
@@ -60,7 +60,7 @@ async function everything(): Promise<{ name: string; text: string; document: Rec
 }
 
 describe('DELETE /api/accounts/:id', () => {
-  it('is for the owner and the operator, and asks for a confirmation', async () => {
+  it('allows the owner and the operator only, and requires a confirmation', async () => {
     const { data, path } = await customer('REFUSED');
     const { owner } = data.tenant;
     for (const role of ['admin', 'manager', 'viewer', 'driver'] as const) {
@@ -72,12 +72,12 @@ describe('DELETE /api/accounts/:id', () => {
     expect((await harness.as(harness.ours.owner).delete(path, {}, confirmed)).status).toBe(404);
     const own = `/api/accounts/${dealers.accountId}`;
     expect((await harness.as(dealer).delete(own, {}, confirmed)).status).toBe(403);
-    // It has a customer of its own.
+    // The account still has a customer account of its own.
     expect((await harness.as(owner).delete(path, {}, confirmed)).body).toMatchObject({ status: 409, code: 'in_use' });
     expect((await harness.as(owner).get(path)).status).toBe(200);
   });
 
-  it('ends sessions, keys and links at once, and frees what others may want', async () => {
+  it('revokes sessions, keys and links immediately, and releases unique values', async () => {
     const { data, path } = await customer('ENDED');
     const { owner } = data.tenant;
     const client = harness.as(owner);
@@ -124,7 +124,7 @@ describe('DELETE /api/accounts/:id', () => {
     expect(entries).toContain('accounts.delete');
   });
 
-  it('is carried on by a sweep where a process has died, and removes personal fields within its days', async () => {
+  it('completes a deletion after a crash, and removes personal fields after ERASURE_DAYS', async () => {
     const { data } = await customer('ERASED');
     const { accountId, owner } = data.tenant;
     const { imei, phone, slug, account } = data.names;
@@ -154,14 +154,14 @@ describe('DELETE /api/accounts/:id', () => {
     const remaining = (await everything()).filter(({ document }) => document['accountId'] === accountId);
     expect([...new Set(remaining.map(({ name }) => name))].toSorted()).toEqual(['audit_log', 'orders']);
     expect((await devices.findOne({ _id: 'a device' }))?.accounts).toEqual({ [harness.ours.accountId]: null });
-    // The number and the e-mail are anybody's.
+    // The e-mail address and the number are free for other users.
     const again = { name: 'A', email: owner.email, password: testPassword, account_name: 'A' };
     expect((await harness.anonymous.post('/api/auth/register', again)).status).toBe(201);
   });
 });
 
-describe('users who are removed', () => {
-  it('leave no numbers, texts and addresses behind after the same days', async () => {
+describe('removed users', () => {
+  it('erases numbers, texts and addresses of a removed user after ERASURE_DAYS', async () => {
     const phone = '+14155557777';
     const user = await harness.user('viewer', harness.ours, {
       phoneNumber: phone,
@@ -196,10 +196,10 @@ describe('users who are removed', () => {
   });
 });
 
-describe('what becomes of the documents of an account', () => {
+describe('retention policies of collections', () => {
   const roots = ['../', '../../../../libs/storage/src/'].map((path) => new URL(path, import.meta.url));
 
-  it('is said of every collection that the sources name', () => {
+  it('covers every collection that the sources name', () => {
     const sources = roots.flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: 'utf8' })
         .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.startsWith('testing'))
@@ -220,7 +220,7 @@ describe('what becomes of the documents of an account', () => {
     expect(unknown.toSorted()).toEqual([]);
   });
 
-  it('is said of every collection that is there, and those of no account have none', async () => {
+  it("covers every collection of the database, and no account's documents are in shared collections", async () => {
     await makeTenantData(harness, harness.theirs, 'ALLOFIT');
     const all = await everything();
     const names = [...new Set(all.map(({ name }) => name))];

@@ -20,8 +20,9 @@ import { removeAccountData, removeUniqueValues } from '../store/retention-polici
 import { createVehicleHooks } from './vehicle-hooks.ts';
 
 /**
- * Deletes an account, by its owner or from above. From now on it is there for nobody: sessions, keys and links end at once, vehicles and what goes on with them
- * behind that, personal fields when their time has come. The account as it was, or null.
+ * Deletes an account, for its owner or a caller above it. The account disappears immediately, and its sessions, keys
+ * and links are revoked. Vehicles and their background activity end afterwards, personal fields are erased after
+ * `ERASURE_DAYS`. Returns the account as it was before, or null.
  */
 export async function deleteAccount(
   deps: Deps,
@@ -32,20 +33,20 @@ export async function deleteAccount(
   const account = await findVisibleAccount(deps.records, caller, id);
   if (account === null) return null;
   if (id === caller.accountId && caller.role !== 'owner')
-    throw new AppError('permission_denied', 'An account is deleted by its owner, or from above.');
+    throw new AppError('permission_denied', 'An account can be deleted only by its owner, its dealer or the operator.');
   if ((await childAccountIds(deps.records, [id])).length > 0)
-    throw new AppError('in_use', 'There are accounts below this one: they have to be deleted first.');
+    throw new AppError('in_use', 'The account has accounts below it. Delete those first.');
   if ((await updateAccount(deps.records, id, { deletedAt: new Date() }, expectedVersion)) === null) return null;
   for (const accountId of new Set([caller.accountId, id]))
     await audit(deps, { ...caller, accountId }, 'accounts.delete', { type: 'accounts', id });
   await revokeAccountAccess(deps, id);
   void cleanUpAccount(deps, account).catch((error: unknown) =>
-    deps.log.error({ err: error, accountId: id }, 'a deleted account could not be ended: a sweep does that'),
+    deps.log.error({ err: error, accountId: id }, 'could not clean up a deleted account, a job retries'),
   );
   return account;
 }
 
-/** What lets anybody in ends. */
+/** Revokes everything that grants access to the account. */
 async function revokeAccountAccess(deps: Deps, accountId: number): Promise<void> {
   await revokeAllKeys(deps, { accountId });
   await revokeSessionsOfAccount(deps, { accountId });
@@ -53,7 +54,7 @@ async function revokeAccountAccess(deps: Deps, accountId: number): Promise<void>
   await publishStatusChanged(deps, accountId);
 }
 
-/** Ends all that goes on by itself; every step may be done again. */
+/** Stops the background activity of the account. Every step is idempotent. */
 async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<void> {
   await revokeAccountAccess(deps, accountId);
   for (const userId of await disableUsers(deps.records, { accountId })) {
@@ -65,7 +66,10 @@ async function cleanUpAccount(deps: Deps, { _id: accountId }: Account): Promise<
   await setDeletionStep(deps.records, accountId, { isEnded: true });
 }
 
-/** Ends what a process that died has left of deleted accounts, and removes personal fields of those deleted long enough ago. */
+/**
+ * Completes deletions that a crash interrupted, and erases personal fields of accounts deleted at least `ERASURE_DAYS`
+ * ago.
+ */
 export async function processDeletedAccounts(deps: Deps, now = new Date()): Promise<void> {
   for (const account of await findDeleted(deps.records, 'not ended')) await cleanUpAccount(deps, account);
   const before = new Date(now.getTime() - deps.config.ERASURE_DAYS * 86_400_000);
@@ -80,6 +84,6 @@ async function eraseAccount(deps: Deps, { _id: id }: Account, now: Date): Promis
   await forgetDevices({ database }, { accountId: id });
   await removeUniqueValues(database, 'accounts', [id]);
   await setDeletionStep(records, id, { name: 'Deleted account', city: null, country: null });
-  // Clips and pictures that cannot be removed now are tried again by the next sweep.
+  // The next run of the job retries files that could not be removed.
   if (areDeleted.every(Boolean)) await setDeletionStep(records, id, { erasedAt: now });
 }

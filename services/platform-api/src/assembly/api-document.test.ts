@@ -12,19 +12,19 @@ import { declaredRoutes } from './api-document.ts';
 const document = readDocument();
 const operations = operationsOf(document);
 
-/** Every example and default of a schema, wherever it stands. */
+/** Returns every example and default of a schema at any depth. */
 function collectExamples(value: unknown, name = ''): { schema: Schema; example: unknown }[] {
   if (Array.isArray(value)) return value.flatMap((part) => collectExamples(part));
   if (typeof value !== 'object' || value === null) return [];
   const schema = value as Schema;
-  // Fields may be called so, too.
+  // Fields may have the same names as keywords.
   const given = name === 'properties' ? [] : [...(schema.examples ?? []), schema.default];
   const own = given.filter((example) => example !== undefined).map((example) => ({ schema, example }));
   return [...own, ...Object.entries(value).flatMap(([key, part]) => collectExamples(part, key))];
 }
 
 describe('openapi.json', () => {
-  it('is what the schemas say: run `npm run generate` after a change of a route', () => {
+  it('matches the schemas (after a change of a route run `npm run generate`)', () => {
     const file = readFileSync(fileURLToPath(new URL('../../openapi.json', import.meta.url)), 'utf8');
     expect(JSON.parse(file)).toEqual(document);
   });
@@ -40,25 +40,25 @@ describe('openapi.json', () => {
     expect(own).toHaveLength(routes.length);
   });
 
-  it('is of routes whose schemas compile', () => {
+  it('consists of routes whose schemas compile', () => {
     for (const route of declaredRoutes()) expect(() => compileSchemas(route, compileBodyParser)).not.toThrow();
   });
 });
 
-describe('the document of the Platform API', () => {
-  it('is valid OpenAPI 3.1 by its official schema, and every reference leads somewhere', async () => {
+describe('OpenAPI document of the Platform API', () => {
+  it('is valid OpenAPI 3.1 by its official schema, and resolves every reference', async () => {
     const validator = new Validator({});
     expect(await validator.validate(structuredClone(document) as never)).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
     expect(() => validator.resolveRefs()).not.toThrow(/./);
   });
 
-  it('has operations with names of their own, and no keywords of our validators', () => {
+  it('has unique operation ids and no keywords of the validators', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     expect(JSON.stringify(document)).not.toMatch(/"(errorMessage|alias|trim)":/);
   });
 
-  it('describes every operation, parameter and answer, with an example of all that has to be given', () => {
+  it('describes every operation, parameter and response, with an example of each required parameter', () => {
     const tags = document.tags.map(({ name }) => name);
     const silent: string[] = [];
     for (const { operationId, description, parameters, responses, tags: own } of operations) {
@@ -75,8 +75,8 @@ describe('the document of the Platform API', () => {
     expect(silent).toEqual([]);
   });
 
-  it('has lists that take limit, offset, page and sort', () => {
-    // Those that have an order of their own: of time, of a file, or of places.
+  it('declares limit, offset, page and sort for every list', () => {
+    // Lists with another default order: by time, by file or by distance.
     const own = new Map([
       ['listDashcamMedia', '-taken_at'],
       ['listNotifications', '-timestamp'],
@@ -96,7 +96,7 @@ describe('the document of the Platform API', () => {
     expect(new Map(others.map((list) => [list.operationId, sortOf(list)?.schema.default]))).toEqual(own);
   });
 
-  it('gives examples that pass the checks', () => {
+  it('has examples of parameters that are valid', () => {
     for (const { parameters } of operations)
       for (const { name, schema, example, in: where } of parameters) {
         const checked = Type.Unsafe<unknown>({ ...schema, components: document.components });
@@ -107,7 +107,7 @@ describe('the document of the Platform API', () => {
       }
   });
 
-  it('gives examples and defaults of fields that their schemas take', () => {
+  it('has examples and defaults of fields that match their schemas', () => {
     const found = collectExamples(document);
     expect(found.length).toBeGreaterThan(100);
     for (const { schema, example } of found) {
@@ -116,7 +116,7 @@ describe('the document of the Platform API', () => {
     }
   });
 
-  it('has lists of records that each have an integer id', () => {
+  it('lists records that each have an integer id', () => {
     const paged = operations.filter(({ responses }) =>
       JSON.stringify(responses['200'] ?? {}).includes('#/components/schemas/Pagination'),
     );
@@ -130,12 +130,12 @@ describe('the document of the Platform API', () => {
     }
   });
 
-  it('asks for credentials that it describes', () => {
+  it('describes every security scheme that operations require', () => {
     const requested = new Set(operations.flatMap(({ security }) => security.flatMap((each) => Object.keys(each))));
     expect(requested).toEqual(new Set(Object.keys(document.components.securitySchemes)));
   });
 
-  it('has schemas of bodies and answers that compile', () => {
+  it('has schemas of bodies and responses that compile', () => {
     const schemas = operations.flatMap(({ requestBody, responses }) =>
       [requestBody ?? { content: {} }, ...Object.values(responses)].flatMap(({ content }) =>
         Object.values(content ?? {}).map(({ schema }) => schema),
@@ -146,17 +146,17 @@ describe('the document of the Platform API', () => {
     expect(() => compileBody(all as never)).not.toThrow(/./);
   });
 
-  it('says who may call what, as the permission table has it', () => {
+  it('lists the roles of each operation as in the permission table', () => {
     for (const route of declaredRoutes()) {
       const { description = '' } = operations.find(({ operationId }) => operationId === route.operationId) ?? {};
       const isOpen = route.access.credentials === 'none';
-      expect(description.includes('Asks for no credentials.')).toBe(isOpen);
+      expect(description.includes('Requires no credentials.')).toBe(isOpen);
       const named = roles.filter((role) => description.includes(`\`${role}\``));
       expect(named).toEqual(roles.filter((role) => !isOpen && isPermitted(role, route.access.permission)));
     }
   });
 
-  it('documents what creates as 201, what starts as 202, and 401 and 403 wherever credentials are asked for', () => {
+  it('documents 201 for creation, 202 for started work, and 401 and 403 for secured operations', () => {
     const statuses = (id: string): string[] =>
       Object.keys(operations.find(({ operationId }) => operationId === id)?.responses ?? {});
     expect(statuses('createDriver')).toEqual([

@@ -6,55 +6,55 @@ import type { Deps } from '../platform/deps.ts';
 import { loadConfig } from './config.ts';
 import { createPlatformRoutes } from './routes.ts';
 
-/** Below this are all paths of the document. */
+/** Base path of all paths of the document. */
 export const apiBasePath = '/api';
 
-/** What the routes are about, in the order in which pages show them. */
+/** Tags of the operations, in the order of the documentation page. */
 const tags = {
-  'Log-in': 'Tokens of people and servers, passwords, one-time codes, two-factor.',
-  Account: 'The own account, what it asks for and what was done in it.',
+  'Log-in': 'Tokens of users and servers, passwords, one-time codes and two-factor authentication.',
+  Account: 'The own account, its settings and its audit log.',
   Accounts: 'Accounts of customers, for operators and dealers.',
-  Users: 'People of the account and what they may do.',
-  'API keys': 'Keys of the account, which every call carries beside a token.',
+  Users: 'Users of the account and their roles.',
+  'API keys': 'API keys of the account. Every call sends one beside a token.',
   Vehicles: 'Vehicles, their terminals and cameras.',
-  History: 'Where vehicles have been, and their trips.',
-  Media: 'Pictures, files of alarms and clips of vehicles.',
+  History: 'Positions and trips of vehicles.',
+  Media: 'Pictures, alarm files and clips of vehicles.',
   Drivers: 'Drivers and the vehicles that they drive.',
-  'Vehicle groups': 'Groups of vehicles, which may have groups in them.',
+  'Vehicle groups': 'Groups of vehicles, which can be nested.',
   Geofences: 'Areas that vehicles enter and leave.',
-  Routes: 'Ways that vehicles are to take.',
-  Geocoding: 'Addresses of positions, positions of addresses, ways between them.',
-  Sharing: 'Vehicles that users of any account may see.',
-  'Share links': 'Links by which anybody may see a vehicle for a time.',
-  Realtime: 'Newest positions, and the token of the websocket.',
-  Notifications: 'What happened to vehicles, and who is told.',
-  Preferences: "A user's preferences, and the configuration of the account.",
-  Webhooks: 'Where notifications are sent to.',
-  'Command queue': 'Commands to terminals, which wait until a terminal is there.',
-  'Mining devices': 'Devices of mining machines and what they have sent.',
-  Partners: 'Devices of partners: what they send, and commands to them.',
-  Documents: 'Fields of photographed or scanned documents.',
-  'Toll gates': 'Toll gates near a place or on a way.',
+  Routes: 'Planned routes of vehicles.',
+  Geocoding: 'Addresses of positions, positions of addresses, and routes between positions.',
+  Sharing: 'Vehicles shared with users of any account.',
+  'Share links': 'Links that give anyone access to a vehicle for a limited time.',
+  Realtime: 'Latest positions, and the token of the websocket.',
+  Notifications: 'Notifications about vehicles, and their recipients.',
+  Preferences: 'Preferences of users, and the configuration of the account.',
+  Webhooks: 'Endpoints that receive notifications.',
+  'Command queue': 'Commands to terminals. A command is queued until its terminal connects.',
+  'Mining devices': 'Devices of mining machines, and the data that they sent.',
+  Partners: 'Devices of partners: their telemetry, and commands to them.',
+  Documents: 'Fields extracted from photographed or scanned documents.',
+  'Toll gates': 'Toll gates near a position or along a route.',
   Subscriptions: 'Plans, payments and the billing portal.',
-  'Chat log': 'Messages and calls that providers hand on.',
-  Dealers: 'Resellers below the caller.',
-  'Support tickets': 'Questions to the operator.',
+  'Chat log': 'Messages and calls that providers forward.',
+  Dealers: 'Dealer accounts below the caller.',
+  'Support tickets': 'Support requests to the operator.',
 };
 
 /** The error body of the Platform API (docs/reference/conventions.md). */
 export const errorSchema = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.', examples: [404] }),
-    error: Type.String({ description: 'What is wrong, in a sentence.', examples: ['There is no driver 7.'] }),
-    code: Type.String({ description: 'The same as a word for programs.', examples: ['not_found'] }),
-    request_id: Type.String({ description: 'By which the operator finds the request in the logs.' }),
+    error: Type.String({ description: 'Description of the error, a sentence.', examples: ['There is no driver 7.'] }),
+    code: Type.String({ description: 'Error code for programs.', examples: ['not_found'] }),
+    request_id: Type.String({ description: "Identifies the request in the operator's logs." }),
     details: Type.Optional(
       Type.Array(
         Type.Object({
           path: Type.String({ description: 'JSON pointer to the faulty part.', examples: ['/name'] }),
-          message: Type.String({ description: 'What is wrong with it.', examples: ['is missing'] }),
+          message: Type.String({ description: 'Description of the fault.', examples: ['is missing'] }),
         }),
-        { description: 'Every fault of the request, 20 at most.' },
+        { description: 'Every fault of the request, at most 20.' },
       ),
     ),
   },
@@ -74,7 +74,7 @@ const isOptional: Readonly<Record<PlatformRoute['access']['credentials'], Return
 
 const security: SecurityInfo = {
   schemes: {
-    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key of the account: `fk_...`.' },
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key of the account: `fk_...`.' },
     bearer: {
       type: 'http',
       scheme: 'bearer',
@@ -93,7 +93,7 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
       ? {
           'Idempotency-Key': {
             description:
-              'Does the request once: a repetition with the same key and body gets the first response below 500, for 24 hours.',
+              'Processes the request once. A retry with the same key and body gets the first response below 500, for 24 hours.',
             schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' }),
           },
         }
@@ -101,7 +101,7 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
     ...(412 in route.errors
       ? {
           'If-Match': {
-            description: 'The version that is to be changed, as in the `ETag` of a read: 412 where it is another one.',
+            description: 'The version to change, as in the `ETag` of a read. Another version is 412.',
             schema: Type.String({ pattern: '^("?[1-9][0-9]{0,14}"?|\\*)$', examples: ['"7"'] }),
           },
         }
@@ -109,7 +109,7 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
     ...(passwordRoutes.has(route.operationId)
       ? {
           'X-Share-Password': {
-            description: 'The password of the link, where it has one.',
+            description: 'The password of the link, if it has one.',
             schema: Type.String({ minLength: 1, maxLength: 64 }),
           },
         }
@@ -118,7 +118,7 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
       ? {}
       : {
           'X-Strict-Body': {
-            description: '`true`: fields that are not known are 400, instead of being ignored.',
+            description: '`true`: unknown fields are 400 instead of being ignored.',
             schema: Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'] }),
           },
         }),
@@ -127,22 +127,22 @@ function requestHeaders(route: Route): Record<string, HeaderInfo> {
 
 function accessDescription(route: Route): string {
   const { credentials, permission, scope } = asPlatformRoute(route).access;
-  if (credentials === 'none') return 'Asks for no credentials.';
+  if (credentials === 'none') return 'Requires no credentials.';
   const roles = permissions[permission].map((role) => `\`${role}\``).join(', ');
-  const key = credentials === 'bearer' || scope === null ? '' : ` The key needs the scope \`${scope}\`.`;
+  const key = credentials === 'bearer' || scope === null ? '' : ` The key requires the scope \`${scope}\`.`;
   return `Roles: ${roles}.${key}`;
 }
 
-/** What parameters of these names are, wherever they are. */
+/** Descriptions of parameters by name, for all operations. */
 const parameters = {
   id: { description: 'Id of the record.', example: 7 },
   vehicleId: { description: 'Id of the vehicle.', example: 7 },
   userId: { description: 'Id of the user.', example: 7 },
-  vehicle_id: { description: 'Only what belongs to this vehicle.' },
-  driver_id: { description: 'Only what belongs to this driver.' },
-  group_id: { description: 'Only what belongs to this group.' },
-  geofence_id: { description: 'Only what belongs to this geofence.' },
-  user_id: { description: 'Only what belongs to this user.' },
+  vehicle_id: { description: 'Only records of this vehicle.' },
+  driver_id: { description: 'Only records of this driver.' },
+  group_id: { description: 'Only records of this group.' },
+  geofence_id: { description: 'Only records of this geofence.' },
+  user_id: { description: 'Only records of this user.' },
   imei: { description: "The terminal's number." },
   role: { description: 'Only users of this role.' },
   status: { description: 'Only records in this status.' },
@@ -151,26 +151,26 @@ const parameters = {
   priority: { description: 'Only records of this priority.' },
   severity: { description: 'Only notifications of this severity.' },
   slug: {
-    description: 'The part of the link behind the last slash; its id where it is deleted.',
+    description: 'The last path segment of the link. A deleted link has its id here.',
     example: '4fXh2mPq7RtY9wZb3NcKds',
   },
   latitude: { description: 'Degrees, WGS-84.', example: 52.52 },
   longitude: { description: 'Degrees, WGS-84.', example: 13.405 },
   channel: { description: 'Only messages of this channel.' },
-  ticket: { description: 'From the address of the billing portal.', example: 'eyJhbGciOiJFZERTQSJ9' },
+  ticket: { description: 'Ticket from the URL of the billing portal.', example: 'eyJhbGciOiJFZERTQSJ9' },
   commandId: { description: 'Id of the command.', example: '0123456789abcdef01234567' },
   deliveryId: { description: 'Id of the delivery.', example: '0123456789abcdef01234567' },
-  gateway: { description: 'Who takes the payment.' },
-  provider: { description: 'Who sends it.' },
+  gateway: { description: 'The payment gateway.' },
+  provider: { description: 'The provider that sends the request.' },
 };
 
-// Rows are declared, never called: nothing but the settings is looked at.
+// The handlers are never called, so the routes need only the settings.
 const declared = (): Deps => ({ config: loadConfig({}) }) as Deps;
 
-/** The route table without what it works with: rows to look at. */
+/** Returns the route table without the dependencies of its handlers. */
 export const declaredRoutes = (): readonly PlatformRoute[] => createPlatformRoutes(declared());
 
-/** The OpenAPI document of the Platform API; the same for every configuration. */
+/** Returns the OpenAPI document of the Platform API, which is the same for every configuration. */
 export function apiDocument(): Record<string, unknown> {
   const routes = declaredRoutes();
   const used = new Set(routes.flatMap((route) => route.tags ?? []));
@@ -180,10 +180,10 @@ export function apiDocument(): Record<string, unknown> {
       version: '1.0.0',
       description: [
         "The fleet's records: accounts, users, vehicles, drivers, groups, geofences, routes, sharing, notifications, webhooks and integrations.",
-        'Calls carry two headers, of one account: `x-api-key` and `Authorization: Bearer`. Every record belongs to an account; what belongs to another one, or is not visible to the caller, is 404.',
-        'POST and PUT bodies may be wrapped as `{"data": {...}}`. A PUT changes the fields that it has; null clears a field, lists are replaced whole. Unknown fields are ignored and listed in `meta.ignored_fields`, or 400 with `X-Strict-Body: true`.',
-        'Lists take `limit` (50, at most 200) and `offset`, or `page`; a page past the end is empty. Times are RFC 3339 in UTC. Every answer carries `X-Request-Id`; 429 carries `Retry-After`, in seconds.',
-        'Staff of the operator act in another account, and dealers read in those below theirs, with the header `X-Account-Id`.',
+        'Calls carry two headers of one account: `x-api-key` and `Authorization: Bearer`. Every record belongs to an account. A record of another account, or one that is not visible to the caller, is 404.',
+        'POST and PUT bodies may be wrapped as `{"data": {...}}`. A PUT changes the fields that it contains. null clears a field, and lists are replaced as a whole. Unknown fields are ignored and listed in `meta.ignored_fields`, or 400 with `X-Strict-Body: true`.',
+        'Lists accept `limit` (50, at most 200) and `offset`, or `page`. A page past the end is empty. Times are RFC 3339 in UTC. Every response carries `X-Request-Id`; 429 carries `Retry-After`, in seconds.',
+        'With the header `X-Account-Id`, staff of the operator act in another account, and dealers read in the accounts below theirs.',
       ].join('\n\n'),
       basePath: apiBasePath,
       tags: Object.fromEntries(Object.entries(tags).filter(([name]) => used.has(name))),

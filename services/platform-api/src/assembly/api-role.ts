@@ -16,15 +16,15 @@ import { apiBasePath, apiDocument } from './api-document.ts';
 import { jobs } from './jobs.ts';
 import { createPlatformRoutes } from './routes.ts';
 
-/** Parts of the service that the role works with. */
+/** Dependencies of the role. */
 export interface ApiRoleDeps extends Pick<AccessGuardDeps, 'principals' | 'origins'> {
   readonly serve: (api: RequestHandler) => void;
-  /** False where a test sweeps by itself. */
+  /** False in tests that run the jobs themselves. */
   readonly runsJobs: boolean;
   readonly hasFirstRecords: () => boolean;
 }
 
-/** Starts the role `api`: HTTP, requests on the bus, the command queue, sweeps. */
+/** Starts the role `api`: HTTP, requests on the bus, the command queue and jobs. */
 export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps): void {
   roleDeps.serve(createApiHandler(deps, roleDeps));
   serveBusRequests(deps, lifecycle);
@@ -33,10 +33,13 @@ export function startApi(deps: Deps, lifecycle: Lifecycle, roleDeps: ApiRoleDeps
   deps.mails.start();
   if (!roleDeps.runsJobs) return;
   const scheduler = new JobScheduler(deps, jobs, roleDeps.hasFirstRecords);
-  lifecycle.onStop('sweeps', () => scheduler.stop());
+  lifecycle.onStop('jobs', () => scheduler.stop());
 }
 
-/** All of the API: the route table, the public keys, and what is said about paths that do not exist. */
+/**
+ * Creates the handler of the API: the public keys, the OpenAPI document, the route table, and the errors for unknown
+ * paths.
+ */
 function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principals' | 'origins'>): RequestHandler {
   const { log, records, tokens, limits, database } = deps;
   const access = new AccessGuard({ records, tokens, limits, ...roleDeps });
@@ -60,7 +63,7 @@ function createApiHandler(deps: Deps, roleDeps: Pick<AccessGuardDeps, 'principal
       authorize: (route, context) => access.authorize(route, context),
     }),
   );
-  // What does not exist is told only to whom anything is told: 401 before 404.
+  // Unauthenticated callers get 401 for unknown paths, so that they cannot find out which paths exist.
   router.use(apiBasePath, async (request, response, next) => {
     await access.authenticateAny(getRequestContext(request, response, log));
     next();

@@ -3,7 +3,7 @@ import type { Express, RequestHandler } from 'express';
 import { createPlatformErrorHandlers } from '../http-api/errors.ts';
 import { createStartPage } from '../http-api/start-page.ts';
 
-/** An application whose API comes later: until it is there, its paths answer 503. */
+/** Creates an application whose API is added later. Until then the paths of the API respond with 503. */
 export function createPlatformApp(
   log: Logger,
   trustProxy: string,

@@ -3,7 +3,10 @@ import { type Database, openDatabase } from '@fleet/storage';
 import { RecordStore } from '../store/record-store.ts';
 import { loadConfig } from './config.ts';
 
-/** Runs a command line tool against the database of the service's own settings; what goes wrong is one sentence on standard error. */
+/**
+ * Runs a command line tool against the database of the service's settings. Prints an error as one sentence on standard
+ * error.
+ */
 export async function runTool(tool: (records: RecordStore, database: Database) => Promise<string>): Promise<void> {
   try {
     const config = loadConfig(process.env);

@@ -30,39 +30,40 @@ export const schema = envSchema({
     default: 'api,websocket,telemetry',
     pattern: '^(api|websocket|telemetry)(,(api|websocket|telemetry))*$',
     description:
-      'what this process does, so that each scales apart: the HTTP API, the websocket, the telemetry consumer',
+      'roles of this process, so that each scales separately: the HTTP API, the websocket, the telemetry consumer',
   },
   BOOTSTRAP_OWNER_EMAIL: {
     type: 'string',
     optional: true,
     pattern: '^[^@\\s]+@[^@\\s]+$',
-    description: 'e-mail of the first owner, who is made when absent',
+    description: 'e-mail of the first owner, who is created if absent',
   },
   BOOTSTRAP_OWNER_PASSWORD: {
     type: 'string',
     optional: true,
     secret: true,
     minLength: 10,
-    description: 'password of the first owner; a later change of this setting changes nothing',
+    description: 'password of the first owner; later changes of this setting have no effect',
   },
   BOOTSTRAP_API_KEY: {
     type: 'string',
     optional: true,
     secret: true,
     pattern: '^fk_[A-Za-z0-9_-]{43}$',
-    description: "API key of the first owner's account, recorded when absent; only its hash is stored",
+    description: "API key of the first owner's account, created if absent; only its hash is stored",
   },
   BOOTSTRAP_DEMO_TERMINALS: {
     type: 'string',
     default: '',
     pattern: '^(\\d{12,20}(,\\d{12,20})*)?$',
     description:
-      "terminal numbers, separated by commas: a demo fleet with them is made once in the first owner's account",
+      "terminal numbers, separated by commas: a demo fleet with them is created once in the first owner's account",
   },
   ALLOWED_ORIGINS: {
     type: 'string',
     default: '',
-    description: 'origins beside that of PUBLIC_BASE_URL, separated by commas, whose pages may use dashboard keys',
+    description:
+      'origins in addition to that of PUBLIC_BASE_URL, separated by commas, whose pages may use dashboard keys',
   },
   TRUST_PROXY: {
     type: 'string',
@@ -73,13 +74,13 @@ export const schema = envSchema({
     type: 'string',
     default: 'http://127.0.0.1:8080',
     pattern: '^https?://[^\\s]+[^/\\s]$',
-    description: 'base URL under which people and partners reach the platform, for links in messages and answers',
+    description: 'base URL under which users and partners reach the platform, for links in messages and responses',
   },
   WS_URL: {
     type: 'string',
     optional: true,
     pattern: '^wss?://[^\\s]+$',
-    description: 'address of the websocket as clients reach it; without it /ws of PUBLIC_BASE_URL',
+    description: 'URL of the websocket for clients; default: /ws of PUBLIC_BASE_URL',
   },
   VIDEO_BASE_URL: {
     type: 'string',
@@ -90,12 +91,12 @@ export const schema = envSchema({
   WEBHOOK_ALLOW_HTTP: {
     type: 'boolean',
     default: false,
-    description: 'take webhooks with plain http and port 80, for private installations and tests',
+    description: 'accepts webhooks with plain http and port 80, for private installations and tests',
   },
   WEBHOOK_ALLOWED_CIDRS: {
     type: 'string',
     default: '',
-    description: 'networks, separated by commas, that webhooks may lead to though they are not public',
+    description: 'non-public networks, separated by commas, that webhooks may address',
   },
   ...senderSettings,
   ENCRYPTION_KEY: {
@@ -104,20 +105,20 @@ export const schema = envSchema({
     secret: true,
     minLength: 32,
     description:
-      'seals stored secrets (signing keys, webhook secrets, two-factor secrets); several separated by commas: the first seals, all open',
+      'encrypts stored secrets (signing keys, webhook secrets, two-factor secrets); several keys separated by commas: the first encrypts, all decrypt',
   },
   SIGNUP_ENABLED: {
     type: 'boolean',
     default: true,
-    description: 'lets anybody open an account by POST /api/auth/register',
+    description: 'lets anyone open an account by POST /api/auth/register',
   },
   MAIL_URL: {
     type: 'string',
     optional: true,
-    // A provider's key may stand in it.
+    // The URL may contain a provider's key.
     secret: true,
     pattern: '^https?://[^\\s]+$',
-    description: 'where mails are posted as JSON {to, subject, text}; without it and without SMTP they go to the log',
+    description: 'URL that receives mails as JSON {to, subject, text}; without it and without SMTP mails are logged',
   },
   MAIL_TOKEN: {
     type: 'string',
@@ -130,10 +131,10 @@ export const schema = envSchema({
   SMS_URL: {
     type: 'string',
     optional: true,
-    // A provider's key may stand in it.
+    // The URL may contain a provider's key.
     secret: true,
     pattern: '^https?://[^\\s]+$',
-    description: 'where SMS are posted as JSON {to, text}; they go to the log when absent',
+    description: 'URL that receives SMS as JSON {to, text}; without it SMS are logged',
   },
   SMS_TOKEN: {
     type: 'string',
@@ -146,18 +147,18 @@ export const schema = envSchema({
     type: 'string',
     default: 'offline',
     enum: ['stripe', 'razorpay', 'offline'],
-    description: 'who takes payments of orders; offline: an admin marks orders paid',
+    description: 'payment gateway for orders; offline: an admin marks orders paid',
   },
   PLANS_FILE: {
     type: 'string',
     optional: true,
-    description: 'JSON file of plans, prices and coupons; an example comes with the service',
+    description: 'JSON file of plans, prices and coupons; the service includes an example',
   },
   BILLING_RETURN_URLS: {
     type: 'string',
     default: '',
     description:
-      'addresses, separated by commas, beside that of PUBLIC_BASE_URL, below which the billing portal may lead back to',
+      'URLs, separated by commas, in addition to PUBLIC_BASE_URL, below which the billing portal may redirect',
   },
   ERASURE_DAYS: {
     type: 'integer',
@@ -169,50 +170,53 @@ export const schema = envSchema({
   ENFORCE_SUBSCRIPTIONS: {
     type: 'boolean',
     default: false,
-    description:
-      'answer 402 where a vehicle without a running subscription is to be commanded, or shown to others by a share or a link',
+    description: 'responds with 402 to commands, shares and links for a vehicle without an active subscription',
   },
   COMMAND_POLL_MS: {
     type: 'integer',
     minimum: 10,
     maximum: 60_000,
     default: 2_000,
-    description: 'how often the command queue looks for terminals that have connected',
+    description: 'how often the command queue checks for terminals that have connected',
   },
   COMMAND_REPLY_TIMEOUT_MS: {
     type: 'integer',
     minimum: 100,
     maximum: 110_000,
     default: 90_000,
-    description: 'how long a queued command waits for the answer of its terminal',
+    description: 'how long a queued command waits for the response of its terminal',
   },
   STRIPE_SECRET_KEY: { type: 'string', optional: true, secret: true, description: 'secret key of the Stripe account' },
-  STRIPE_PUBLISHABLE_KEY: { type: 'string', optional: true, description: 'key of that account that clients get' },
+  STRIPE_PUBLISHABLE_KEY: {
+    type: 'string',
+    optional: true,
+    description: 'publishable key of that account, sent to clients',
+  },
   STRIPE_WEBHOOK_SECRET: {
     type: 'string',
     optional: true,
     secret: true,
-    description: 'secret of the webhook that leads to /api/subscription/gateway-webhook/stripe',
+    description: 'secret of the webhook for /api/subscription/gateway-webhook/stripe',
   },
   STRIPE_URL: {
     type: 'string',
     default: 'https://api.stripe.com',
     pattern: '^https?://[^\\s/]+$',
-    description: "where Stripe's API is",
+    description: "base URL of Stripe's API",
   },
-  RAZORPAY_KEY_ID: { type: 'string', optional: true, description: 'key id of the Razorpay account; clients get it' },
+  RAZORPAY_KEY_ID: { type: 'string', optional: true, description: 'key id of the Razorpay account, sent to clients' },
   RAZORPAY_KEY_SECRET: { type: 'string', optional: true, secret: true, description: 'secret of that key' },
   RAZORPAY_WEBHOOK_SECRET: {
     type: 'string',
     optional: true,
     secret: true,
-    description: 'secret of the webhook that leads to /api/subscription/gateway-webhook/razorpay',
+    description: 'secret of the webhook for /api/subscription/gateway-webhook/razorpay',
   },
   RAZORPAY_URL: {
     type: 'string',
     default: 'https://api.razorpay.com',
     pattern: '^https?://[^\\s/]+$',
-    description: "where Razorpay's API is",
+    description: "base URL of Razorpay's API",
   },
   JWT_ISSUER: { type: 'string', default: 'fleet-platform', minLength: 1, description: '`iss` of access tokens' },
   SIGNING_KEY_DAYS: {
@@ -220,14 +224,15 @@ export const schema = envSchema({
     minimum: 1,
     maximum: 3650,
     default: 90,
-    description: 'age at which the key that signs access tokens is replaced; the one before stays valid',
+    description: 'age at which the key that signs access tokens is replaced; the previous key stays valid',
   },
   LOCATIONS_KEPT_DAYS: {
     type: 'integer',
     minimum: 1,
     maximum: 36_500,
     default: 730,
-    description: 'for so long one position in 5 minutes is kept, after the days for which an account keeps all',
+    description:
+      'days for which one position in 5 minutes is stored, after the days for which an account stores all positions',
   },
   TELEMETRY_PARTITIONS: {
     type: 'integer',
@@ -250,50 +255,54 @@ export const schema = envSchema({
     optional: true,
     secret: true,
     minLength: 16,
-    description: 'signs what the provider `generic` of SMS and voice sends; without it the provider answers 401',
+    description: 'verifies requests of the SMS and voice provider `generic`; without it they are rejected with 401',
   },
-  TWILIO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'checks what Twilio sends' },
-  PLIVO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'checks what Plivo sends' },
-  VONAGE_SIGNATURE_SECRET: { type: 'string', optional: true, secret: true, description: 'checks what Vonage sends' },
-  VAPI_SECRET: { type: 'string', optional: true, secret: true, description: 'checks what Vapi sends' },
+  TWILIO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'verifies requests of Twilio' },
+  PLIVO_AUTH_TOKEN: { type: 'string', optional: true, secret: true, description: 'verifies requests of Plivo' },
+  VONAGE_SIGNATURE_SECRET: { type: 'string', optional: true, secret: true, description: 'verifies requests of Vonage' },
+  VAPI_SECRET: { type: 'string', optional: true, secret: true, description: 'verifies requests of Vapi' },
   SMS_COMMANDS: {
     type: 'boolean',
     default: false,
-    description: "answers the SMS `WHERE <vehicle number>` and `STATUS <vehicle number>` from users' own phones",
+    description: "responds to the SMS `WHERE <vehicle number>` and `STATUS <vehicle number>` from users' own phones",
   },
   OCR_ENGINE: {
     type: 'string',
     default: 'tesseract',
     enum: ['tesseract', 'http', 'none'],
     description:
-      'who reads text from pictures of documents; none: only text, the text of barcodes and that of PDFs are read',
+      'engine that reads text from pictures of documents; none: reads only text, the text of barcodes and that of PDFs',
   },
   OCR_HTTP_URL: {
     type: 'string',
     optional: true,
-    // A key may stand in it.
+    // The URL may contain a key.
     secret: true,
     pattern: '^https?://[^\\s]+$',
-    description: 'where OCR_ENGINE=http posts a picture; the answer is {text, confidence}',
+    description: 'URL that receives a picture with OCR_ENGINE=http and returns {text, confidence}',
   },
   OCR_TIMEOUT_MS: {
     type: 'integer',
     minimum: 1000,
     maximum: 300_000,
     default: 20_000,
-    description: 'wait for the text of one picture',
+    description: 'timeout for the text of one picture',
   },
   ...mapSettings,
   TOLL_GATES_FILE: {
     type: 'string',
     optional: true,
-    description: 'CSV or JSON of toll gates, loaded at the start whenever it has changed; without it there are none',
+    description: 'CSV or JSON file of toll gates, loaded at start if it has changed; without it there are none',
   },
   ...ruleSettings,
   ...attachmentSettings,
   RATE_LIMIT_PLATFORM_PER_MINUTE: { ...count, default: 600, description: 'requests of an API key' },
-  RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'requests of an API key at once' },
-  RATE_LIMIT_LOGIN_PER_MINUTE: { ...count, default: 20, description: 'log-ins of an address, and with an identifier' },
+  RATE_LIMIT_PLATFORM_BURST: { ...count, default: 100, description: 'burst of requests of an API key' },
+  RATE_LIMIT_LOGIN_PER_MINUTE: {
+    ...count,
+    default: 20,
+    description: 'log-ins of an IP address, and with an identifier',
+  },
   RATE_LIMIT_CODES_PER_HOUR: { ...count, default: 5, description: 'one-time codes sent to a phone' },
   RATE_LIMIT_GEOCODE_PER_MINUTE: {
     ...count,
@@ -301,19 +310,19 @@ export const schema = envSchema({
     description: 'geocode, reverse, suggest, route and snap of an API key together',
   },
   RATE_LIMIT_EXTRACTION_PER_MINUTE: { ...count, default: 10, description: 'documents extracted for a user' },
-  RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'searches of a user for sharing' },
+  RATE_LIMIT_USER_SEARCH_PER_MINUTE: { ...count, default: 10, description: 'user searches for sharing by a user' },
   RATE_LIMIT_DEVICE_LOOKUP_PER_MINUTE: {
     ...count,
     default: 10,
     description: 'look-ups of a terminal without a vehicle by a user',
   },
-  RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links resolved for an address' },
+  RATE_LIMIT_SHARE_LINK_PER_MINUTE: { ...count, default: 60, description: 'share links opened by an IP address' },
   RATE_LIMIT_PARTNER_PER_SECOND: { ...count, default: 100, description: 'requests of a partner token' },
   RATE_LIMIT_TEST_MAIL_PER_HOUR: { ...count, default: 10, description: 'test mails of an account' },
   RATE_LIMIT_WEBHOOK_TEST_PER_MINUTE: { ...count, default: 10, description: 'tests and manual retries of a webhook' },
   RATE_LIMIT_CAPTURE_PER_MINUTE: { ...count, default: 6, description: 'media captures of a vehicle' },
   RATE_LIMIT_COMMANDS_PER_MINUTE: { ...count, default: 120, description: 'commands per device, as in device-api' },
-  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'commands per device at once' },
+  RATE_LIMIT_COMMANDS_BURST: { ...count, default: 60, description: 'burst of commands per device' },
 });
 
 export type Config = ConfigOf<typeof schema>;
@@ -330,8 +339,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-/** Parts of the service that one process, or one each, may have. */
+/** Roles of the service that a process may have. */
 export type Role = 'api' | 'websocket' | 'telemetry';
 
-/** Reads PLATFORM_ROLES. */
+/** Parses PLATFORM_ROLES. */
 export const parseRoles = (setting: string): ReadonlySet<Role> => new Set(setting.split(',') as Role[]);

@@ -13,8 +13,8 @@ afterAll(() => harness?.close());
 
 const terminals = ['013800138001', '013800138002', '00000000013800138003'];
 
-describe('the demo fleet', () => {
-  it('has vehicles, drivers and groups, is made once, and keeps what a user deletes deleted', async () => {
+describe('demo fleet', () => {
+  it('creates vehicles, drivers and groups once, and does not restore deleted vehicles', async () => {
     const owner = { _id: harness.ours.owner.id, accountId: harness.ours.accountId };
     const ensure = () => ensureDemoFleet(harness.deps, owner, terminals);
     await Promise.all([ensure(), ensure()]);
@@ -34,10 +34,10 @@ describe('the demo fleet', () => {
     expect((await client.get('/api/vehicles')).items).toHaveLength(2);
   });
 
-  it('knows its vehicles by their terminals, also one that another replica is still making', async () => {
+  it('finds its vehicles by their terminals while another replica is creating them', async () => {
     const tenant = await harness.tenant('Two replicas');
     const own = ['013800138011', '013800138012', '013800138013'];
-    // Its number is taken, and the vehicle not there yet.
+    // The vehicle number is reserved before the vehicle exists.
     const collection = harness.records.collection.bind(harness.records);
     const slow = jest.spyOn(harness.records, 'collection').mockImplementation((name) => {
       const found = collection(name);
@@ -58,7 +58,7 @@ describe('the demo fleet', () => {
     expect(new Set(drivers.flatMap((driver) => driver['vehicle_ids']))).toEqual(new Set(ids.slice(0, 2)));
   });
 
-  it("leaves terminals alone that are another account's", async () => {
+  it('does not take over terminals of another account', async () => {
     const owner = { _id: harness.theirs.owner.id, accountId: harness.theirs.accountId };
     await ensureDemoFleet(harness.deps, owner, terminals.slice(1));
     expect((await harness.as(harness.theirs.owner).get('/api/vehicles')).items).toEqual([]);

@@ -10,7 +10,7 @@ import type { RecordStore } from '../store/record-store.ts';
 
 type DemoFleetDeps = { readonly records: RecordStore; readonly log: Logger };
 
-/** How long, altogether, vehicles are waited for that another replica makes. */
+/** Attempts, over all vehicles, to read a vehicle that another replica is creating. */
 const waitAttempts = 50;
 const waitIntervalMs = 100;
 
@@ -21,8 +21,8 @@ const drivers = [
 ];
 
 /**
- * Makes a small fleet for looking around, once for an account: vehicles with these terminals, two drivers, a tree of groups. Whoever dies at it is followed by
- * another; what a user deletes afterwards stays deleted.
+ * Creates a small demo fleet once per account: vehicles with the given terminals, two drivers, a tree of groups.
+ * Another start continues after a crash. Records that a user deletes afterwards are not created again.
  */
 export async function ensureDemoFleet(
   deps: DemoFleetDeps,
@@ -56,15 +56,15 @@ export async function ensureDemoFleet(
   try {
     await deps.records.uniqueValues.insertOne(mark);
   } catch (error) {
-    // Another replica was as fast.
+    // Another replica completed the fleet concurrently.
     if (!isDuplicateKey(error)) throw error;
   }
-  deps.log.info({ accountId, vehicleIds }, 'the demo fleet is on record');
+  deps.log.info({ accountId, vehicleIds }, 'the demo fleet exists');
 }
 
 const definedIds = (ids: readonly (number | undefined)[]): number[] => ids.filter((id) => id !== undefined);
 
-/** The terminals' vehicles in their order, as far as they are the account's. */
+/** Returns the ids of the terminals' vehicles in order; undefined for vehicles of another account. */
 async function createDemoVehicles(
   { records }: DemoFleetDeps,
   { _id: ownerUserId, accountId }: Pick<User, '_id' | 'accountId'>,
@@ -76,7 +76,7 @@ async function createDemoVehicles(
     const vehicle = { vehicleNo: `DEMO${n + 1}`, name: names[n] ?? `Vehicle ${n + 1}`, imei };
     const record = () => createIfMissing(recordVehicle(records, { accountId, ownerUserId, ...vehicle }));
     let created = await record();
-    // Another replica makes it: its number is taken a moment before it stands.
+    // Another replica is creating the vehicle: it reserves the number before it inserts the record.
     for (; created === undefined && attempts < waitAttempts; attempts += 1) {
       await delay(waitIntervalMs);
       created = await record();
@@ -86,7 +86,7 @@ async function createDemoVehicles(
   return ids;
 }
 
-/** Undefined for what stands there already. */
+/** Returns undefined if the record already exists. */
 async function createIfMissing<T>(creation: Promise<T>): Promise<T | undefined> {
   try {
     return await creation;

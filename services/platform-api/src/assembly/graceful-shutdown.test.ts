@@ -4,13 +4,13 @@ import { expect, it, jest } from '@jest/globals';
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-it('lets requests under way end with all that they need: what they change is told to other replicas', async () => {
+it('completes running requests and publishes their changes to other replicas', async () => {
   const harness = await PlatformWorld.open();
   const { log, config } = harness.deps;
-  // The world's own is closed by then.
+  // The harness has closed its own connection by then.
   const database = openDatabase(config.MONGODB_URL, { appName: 'stop-test' });
   const other = await openBus(`nats://127.0.0.1:${harness.nats.port}`, { name: 'another replica', log });
   const received: string[] = [];
@@ -31,7 +31,7 @@ it('lets requests under way end with all that they need: what they change is tol
     const creating = harness.as(harness.ours.owner).post('/api/drivers', { name: 'Under way' });
     await waitFor(() => resume !== undefined);
     const stopping = harness.service.stop();
-    // It takes no more requests.
+    // The service accepts no more requests.
     await waitFor(() =>
       fetch(`${harness.base}/livez`).then(
         () => false,

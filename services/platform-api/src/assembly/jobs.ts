@@ -36,7 +36,7 @@ const wholeDays =
   async (accountId: number): Promise<number> =>
     (await accountConfig(deps, { accountId })).retention.locations_days;
 
-/** One line for each sweep; what it does in a domain is one of its use-cases. */
+/** All jobs. Each calls one use case of a domain. */
 export const jobs: readonly Job[] = [
   { name: 'log-in', everyMs: hourMs, run: ({ database }) => purgeExpiredAuth(database) },
   { name: 'mails', everyMs: hourMs, run: (deps) => removeOldMails(deps) },
@@ -63,7 +63,7 @@ export const jobs: readonly Job[] = [
   { name: 'storage of media', everyMs: 24 * hourMs, runSlice: (deps, slice) => recountAll(deps, slice) },
   { name: 'media that was removed', everyMs: 24 * hourMs, runSlice: (deps, slice) => deleteOldRemovals(deps, slice) },
   { name: 'areas of terminals', everyMs: minuteMs, run: (deps) => syncTerminals(deps) },
-  // Days are kept, not hours.
+  // Retention is counted in days, so an hourly run is sufficient.
   { name: 'positions', everyMs: hourMs, runSlice: (deps, slice) => sweepPositions(deps, slice, wholeDays(deps)) },
   { name: 'former drivers', everyMs: 24 * hourMs, run: (deps) => purgeArchivedNames(deps) },
   { name: 'document expiry', everyMs: hourMs, run: (deps) => raiseDocumentExpiry(deps) },

@@ -10,7 +10,7 @@ import { type Migration, migrate } from '../store/migrate.ts';
 import { RecordStore } from '../store/record-store.ts';
 import { migrations } from './migrations.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 const log = createLogger('test', 'silent');
@@ -31,7 +31,7 @@ afterEach(async () => {
 const users = () => database.collection<{ _id: number }>('users');
 
 describe('migrate', () => {
-  it('fills in what records of the release before lack, and makes the indexes', async () => {
+  it('fills in fields that records of the previous release lack, and creates the indexes', async () => {
     await users().insertOne({ _id: 1, email: 'a@b', role: 'owner', accountId: 1 } as never);
     await users().insertOne({ _id: 2, email: 'c@d', role: 'viewer', disabled: true, language: 'de' } as never);
     await migrate(database, log, migrations);
@@ -53,7 +53,7 @@ describe('migrate', () => {
     await migrate(database, log, migrations);
   });
 
-  it('replaces the indexes of a release before', async () => {
+  it('replaces the indexes of a previous release', async () => {
     const drivers = database.collection('drivers');
     await drivers.createIndex({ accountId: 1, _id: -1 });
     await migrate(database, log, migrations);
@@ -62,7 +62,7 @@ describe('migrate', () => {
     expect(names).not.toContain('accountId_1__id_-1');
   });
 
-  it('completes the vehicles of before, whose numbers are theirs alone from then on', async () => {
+  it('completes the vehicles of the first release and reserves their numbers', async () => {
     const old = {
       accountId: 1,
       ownerUserId: 1,
@@ -84,7 +84,7 @@ describe('migrate', () => {
     await expect(vehicles.insert({ accountId: 1 }, again)).rejects.toMatchObject({ code: 'duplicate' });
   });
 
-  it('runs each one once and in order, by one of the replicas that start together', async () => {
+  it('runs each migration once and in order, by one of several concurrent replicas', async () => {
     const ran: string[] = [];
     let concurrent = 0;
     const list: Migration[] = [2, 1, 3].map((id) => ({
@@ -103,7 +103,7 @@ describe('migrate', () => {
     expect(ran).toHaveLength(4);
   });
 
-  it('one that fails is not noted, and runs again', async () => {
+  it('does not record a failed migration, and runs it again', async () => {
     let times = 0;
     const list: Migration[] = [
       {
@@ -120,7 +120,7 @@ describe('migrate', () => {
     expect(times).toBe(2);
   });
 
-  it('goes on where a replica died at it, and waits for one that lives', async () => {
+  it('takes over the expired lease of a crashed replica, and waits for a held lease', async () => {
     const leases = database.collection<{ _id: string }>('leases');
     await leases.insertOne({ _id: 'migrations', holder: 'dead', expiresAt: new Date(Date.now() - 1) } as never);
     await migrate(database, log, migrations);
@@ -142,14 +142,14 @@ describe('migrate', () => {
     await other.release();
   });
 
-  it('waits for no lease where nothing is missing', async () => {
+  it('waits for no lease if no migration is missing', async () => {
     await migrate(database, log, migrations);
     const held = await Lease.acquire(database, 'migrations');
     await expect(migrate(replica, log, migrations)).resolves.toBeUndefined();
     await held.release();
   });
 
-  it('creates indexes again after a change of their list, and not otherwise', async () => {
+  it('creates indexes only after their list has changed', async () => {
     const listIndexKeys = async (collection: string): Promise<object[]> =>
       (await database.collection(collection).indexes()).map(({ key }) => key);
     const list: Migration[] = [];
@@ -163,7 +163,7 @@ describe('migrate', () => {
     expect(await listIndexKeys('things')).toEqual([{ _id: 1 }, { accountId: 1, _id: -1 }, { createdAt: 1 }]);
   });
 
-  it('creates the other indexes where the server refuses one, and tries that one again at the next start', async () => {
+  it('creates the other indexes if the server refuses one, and retries that one at the next start', async () => {
     const refused = { collection: 'things', keys: { place: 'no such kind' as never } };
     const required = [refused, { collection: 'things', keys: { createdAt: 1 } }] as const;
     await migrate(database, log, [], { indexes: required });
@@ -172,7 +172,7 @@ describe('migrate', () => {
     expect(await database.collection('migrations').countDocuments()).toBe(0);
   });
 
-  it('has ids that are unique and names, and indexes without repetition', () => {
+  it('has unique ids and names, and no duplicate indexes', () => {
     expect(new Set(migrations.map(({ id }) => id)).size).toBe(migrations.length);
     expect(new Set(indexes.map((index) => JSON.stringify(index))).size).toBe(indexes.length);
   });

@@ -3,7 +3,7 @@ import { vehicleDefaults } from '../domains/vehicles/rules.ts';
 import { indexes, indexName, replacedIndexes } from '../store/indexes.ts';
 import type { Migration } from '../store/migrate.ts';
 
-/** Fills in fields where they are absent. */
+/** Returns a migration that sets fields where they are absent. */
 const setMissingFields =
   (collection: string, fields: Readonly<Record<string, unknown>>) =>
   async (database: Database): Promise<void> => {
@@ -18,7 +18,7 @@ interface OldVehicle {
   readonly imei: string;
 }
 
-/** The first vehicles had a number, a terminal and a clock alone. */
+/** Completes vehicles of the first release, which had only a number, a terminal and a clock. */
 async function completeVehicles(database: Database): Promise<void> {
   const vehicles = database.collection<OldVehicle>('vehicles');
   const values = database.collection<{ _id: string; recordId: number; takenAt: Date }>('unique_values');
@@ -31,7 +31,7 @@ async function completeVehicles(database: Database): Promise<void> {
   }
 }
 
-/** Drops indexes that wider ones replace, once these exist. */
+/** Drops indexes that wider ones replace, once the wider ones exist. */
 async function replaceIndexes(database: Database): Promise<void> {
   for (const name of new Set(replacedIndexes.map(({ collection }) => collection))) {
     const collection = database.collection(name);
@@ -50,12 +50,12 @@ async function replaceIndexes(database: Database): Promise<void> {
 export const migrations: readonly Migration[] = [
   {
     id: 1,
-    name: 'accounts have a status, a dealer and a time zone',
+    name: 'add status, dealer and time zone to accounts',
     up: setMissingFields('accounts', { status: 'active', dealerAccountId: null, timezone: 'UTC' }),
   },
   {
     id: 2,
-    name: 'users have a phone number, settings, two-factor log-in, and may be disabled',
+    name: 'add phone number, settings, two-factor log-in and disabled to users',
     up: setMissingFields('users', {
       phoneNumber: null,
       canViewVideo: true,
@@ -68,15 +68,19 @@ export const migrations: readonly Migration[] = [
   },
   {
     id: 3,
-    name: 'API keys have a maker, may mint tokens, or be that of a dashboard',
+    name: 'add creator, token minting and dashboard key to API keys',
     up: setMissingFields('api_keys', { userId: null, canMintTokens: false, sealedDashboardKey: null }),
   },
-  { id: 4, name: 'vehicles have all their fields, and numbers that are theirs alone', up: completeVehicles },
+  { id: 4, name: 'complete vehicles and reserve their numbers', up: completeVehicles },
   {
     id: 5,
-    name: 'accounts have a place, and may be deleted',
+    name: 'add place and deletion to accounts',
     up: setMissingFields('accounts', { city: null, country: null, deletedAt: null, isEnded: false, erasedAt: null }),
   },
-  { id: 6, name: 'users show to have their phone numbers', up: setMissingFields('users', { phoneVerifiedAt: null }) },
-  { id: 7, name: 'indexes hold the fields of filters', up: replaceIndexes },
+  {
+    id: 6,
+    name: 'add verification of the phone number to users',
+    up: setMissingFields('users', { phoneVerifiedAt: null }),
+  },
+  { id: 7, name: 'replace indexes by ones with the fields of filters', up: replaceIndexes },
 ];

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { schema } from './config.ts';
 
-describe('the settings of platform-api', () => {
-  it('stand in the README, every one and nothing else', () => {
+describe('settings of platform-api', () => {
+  it('lists exactly the settings of the schema in the README', () => {
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
     const rows = readme.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     const named = rows.flatMap((row) =>

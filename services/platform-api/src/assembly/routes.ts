@@ -36,10 +36,10 @@ import { deleteAccount } from './account-deletion.ts';
 import { createUserHooks } from './user-hooks.ts';
 import { createVehicleHooks } from './vehicle-hooks.ts';
 
-/** A domain's rows of the route table. */
+/** Returns the rows of one domain. */
 type RouteFactory = (deps: Deps) => readonly PlatformRoute[];
 
-/** One line for each domain, in the order of the OpenAPI document. */
+/** The route tables of all domains, in the order of the OpenAPI document. */
 const routeFactories: readonly RouteFactory[] = [
   authRoutes,
   twoFactorRoutes,

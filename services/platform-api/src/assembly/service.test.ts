@@ -17,7 +17,7 @@ import { RecordStore } from '../store/record-store.ts';
 import { type Config, loadConfig } from './config.ts';
 import { create, type PlatformApi } from './service.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 const silent = createLogger('platform-api-test', 'silent');
@@ -27,7 +27,7 @@ const createDatabase = (): string => {
   return url.href;
 };
 
-/** Its subjects are shared by every platform-api on a broker, so this file has one of its own. */
+/** All platform-api processes on a broker share their subjects, so this file has a broker of its own. */
 let nats: ServerProcess;
 const natsUrl = (): string => `nats://127.0.0.1:${nats.port}`;
 const settings = (more: Record<string, string>): Config =>
@@ -72,7 +72,7 @@ describe('platform-api', () => {
     fetch(`http://127.0.0.1:${service.httpPort}${path}`, { headers });
   const check = (secret: string) => request(bus, verifyKey, { keySha256: hashKey(secret) }, { timeoutMs: 3_000 });
 
-  it('makes the first owner once: account, user with an argon2id password, key by its hash alone', async () => {
+  it('creates the first owner once: account, user with an argon2id password, key stored by its hash', async () => {
     const again = await create(settings(bootstrapped), { log: silent });
     await waitFor(async () => (await fetch(`http://127.0.0.1:${again.httpPort}/readyz`)).status === 200);
     await again.stop();
@@ -88,7 +88,7 @@ describe('platform-api', () => {
     expect(JSON.stringify(keys)).not.toContain(key);
   });
 
-  it('lets that owner log in, and key and token call', async () => {
+  it('lets the first owner log in and call the API with key and token', async () => {
     const login = await fetch(`http://127.0.0.1:${service.httpPort}/api/auth/login`, {
       method: 'POST',
       body: JSON.stringify({ identifier: owner.email, password: owner.password }),
@@ -98,7 +98,7 @@ describe('platform-api', () => {
     expect(await users.json()).toMatchObject({ data: [{ email: 'owner@fleet.example', role: 'owner' }] });
   });
 
-  it('says over the bus whose a key is, and nothing of one that does not exist', async () => {
+  it('returns the account of a key over the bus, and no details for an unknown key', async () => {
     expect(await check(key)).toEqual({
       valid: true,
       keyId: expect.any(Number),
@@ -109,7 +109,7 @@ describe('platform-api', () => {
     expect(await check(generateKey())).toEqual({ valid: false });
   });
 
-  it('knows an expired key no more', async () => {
+  it('rejects an expired key', async () => {
     const secret = generateKey();
     const fields = { accountId: 1, name: 'old', keySha256: hashKey(secret), hint: secret.slice(-4) };
     await insertKey(records, {
@@ -125,7 +125,7 @@ describe('platform-api', () => {
     expect(await check(secret)).toEqual({ valid: false });
   });
 
-  it('revokes a key for good and tells everybody', async () => {
+  it('revokes a key permanently and publishes the revocation', async () => {
     const secret = await createKey(records, { accountId: 1, name: 'to be revoked' });
     const published: string[] = [];
     const received = subscribe(
@@ -146,7 +146,7 @@ describe('platform-api', () => {
     received.stop();
   });
 
-  it('finds the vehicle of a terminal; an unknown terminal has the default clock', async () => {
+  it('finds the vehicle of a terminal, and returns the default clock for an unknown terminal', async () => {
     const imei = String(Math.trunc(1e10 + Math.random() * 9e10));
     const find = () => request(bus, findDevice, { imei }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
@@ -159,7 +159,7 @@ describe('platform-api', () => {
     expect(await find()).toEqual({ known: true, accountId: 7, cameraUtcOffset: '+05:30' });
   });
 
-  it('gives ids that are never used twice, and one record to makers at the same time', async () => {
+  it('assigns unique ids, and creates one record for concurrent creators', async () => {
     const replicas = [records, new RecordStore(database)];
     const createdKeys = await Promise.all(
       Array.from({ length: 20 }, (_unused, i) => createKey(replicas[i % 2] ?? records, { accountId: 3, name: 'many' })),
@@ -176,7 +176,7 @@ describe('platform-api', () => {
     expect(await database.collection<Account>('accounts').countDocuments({ name: 'Race' })).toBe(1);
   });
 
-  it('takes a unique value over from a maker that died before it wrote its record', async () => {
+  it('takes over a unique value from a creator that crashed before it inserted its record', async () => {
     await database.collection<{ _id: string; recordId: number }>('unique_values').insertOne({
       _id: 'vehicles.imei:4711',
       recordId: 900_001,
@@ -185,7 +185,7 @@ describe('platform-api', () => {
     expect(await recordVehicle(records, vehicle)).toMatchObject({ created: true, record: { imei: '4711' } });
   });
 
-  it('shows a start page without outside resources', async () => {
+  it('serves a start page without external resources', async () => {
     const response = await get('/');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toContain('text/html');
@@ -196,7 +196,7 @@ describe('platform-api', () => {
     expect([docs.status, new URL(docs.url).pathname]).toEqual([200, '/docs/']);
   });
 
-  it('answers errors in the shape of the Platform API, and tells nothing under /api without a key', async () => {
+  it('returns errors in the format of the Platform API, and 401 under /api without a key', async () => {
     const unknown = await get('/nothing', { 'x-request-id': 'abc.1' });
     expect(unknown.status).toBe(404);
     expect(unknown.headers.get('x-request-id')).toBe('abc.1');
@@ -212,14 +212,14 @@ describe('platform-api', () => {
     expect(await (await get('/api/nothing', { 'x-api-key': key })).json()).toMatchObject({ code: 'not_found' });
   });
 
-  it('answers live and metrics', async () => {
+  it('serves liveness and metrics', async () => {
     expect((await get('/livez')).status).toBe(200);
     expect(await (await get('/metrics')).text()).toContain('service="platform-api"');
   });
 });
 
-describe('platform-api before its database', () => {
-  it('starts, fails key checks instead of calling keys invalid, and becomes ready when the database comes up', async () => {
+describe('platform-api without its database', () => {
+  it('starts, fails key checks instead of reporting invalid keys, and becomes ready once the database is available', async () => {
     const mongo = await ServerProcess.mongo();
     const key = generateKey();
     const notReady = settings({

@@ -43,22 +43,25 @@ import { migrations } from './migrations.ts';
 
 export interface PlatformApi extends Running {
   readonly httpPort: number;
-  /** What the running domains work with; tests make records with it. */
+  /** Dependencies of the running domains; tests create records with them. */
   readonly deps: Deps;
 }
 
-/** What tests put instead of the real thing. */
+/** Replacements of parts of the service in tests. */
 export interface Overrides {
   readonly log?: Logger;
   readonly messages?: MessageSender;
-  /** False where a test sweeps when it wants to: the service would come in between. */
+  /** False in tests that run the jobs themselves, because scheduled runs would interfere. */
   readonly runsJobs?: boolean;
 }
 
-/** Downloads that are under way when the service stops may take so long: their callers ask for the rest with Range. */
+/** Time that running downloads get when the service stops. Clients request the remainder with Range. */
 const downloadTimeoutMs = 5_000;
 
-/** Starts the service. Health answers from the first moment; it is ready once the broker, the database and the first records are there. */
+/**
+ * Starts the service. Health checks respond immediately. The service is ready once the broker, the database and the
+ * first records are available.
+ */
 export async function create(config: Config, overrides: Overrides = {}): Promise<PlatformApi> {
   const log = overrides.log ?? createLogger('platform-api', config.LOG_LEVEL);
   const lifecycle = new Lifecycle(log);
@@ -83,7 +86,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
       await bootstrap(config, records, log);
       await loadTollGates({ database, records, log }, config.TOLL_GATES_FILE, stopping.signal);
     },
-    (error) => log.warn({ err: error }, 'the first records could not be written yet'),
+    (error) => log.warn({ err: error }, 'could not write the first records yet'),
   );
   lifecycle.onStop('first records', () => {
     stopping.abort();
@@ -104,7 +107,7 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   );
   const http = await listen(app, { host: config.HOST, port: config.HTTP_PORT, renderError: renderPlatformError });
   const stopped = new AbortController();
-  // One listener for each download.
+  // Each download adds one listener.
   setMaxListeners(0, stopped.signal);
   let closing: Promise<void> | undefined;
   const closeHttp = async (): Promise<void> => {
@@ -112,13 +115,13 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     await http.close();
     clearTimeout(timer);
   };
-  // For a start that fails before there is anybody who could be answered.
+  // Covers a start that fails before requests are served.
   lifecycle.onStop('http', () => (closing ??= closeHttp()));
 
   const loading = loadRoles(parseRoles(config.PLATFORM_ROLES));
   const connectedBus = await openBus(config.NATS_URL, { name, log });
   lifecycle.onStop('bus', () => connectedBus.close());
-  // Ready means that the roles are served: nothing is awaited between this line and their start.
+  // The service is ready from here on, so nothing may be awaited between this line and the start of the roles.
   const roles = await loading;
   bus = connectedBus;
   publishRecordChanges(records, connectedBus);
@@ -130,10 +133,10 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
     stopped: stopped.signal,
   });
   const missedInvalidations = trackMissedInvalidations(deps);
-  lifecycle.onStop('unheard changes', () => missedInvalidations.stop());
+  lifecycle.onStop('missed invalidations', () => missedInvalidations.stop());
   const principals = new Principals(records, connectedBus, log);
   lifecycle.onStop('principals', () => principals.stop());
-  // Requests under way end with all that they need.
+  // Stops before the dependencies of running requests.
   lifecycle.onStop('requests', () => (closing ??= closeHttp()));
   const origins = allowedOrigins(config.PUBLIC_BASE_URL, config.ALLOWED_ORIGINS);
   roles.startApi?.(deps, lifecycle, {
@@ -150,7 +153,9 @@ async function start(config: Config, log: Logger, lifecycle: Lifecycle, override
   return { httpPort: http.port, deps, stop: () => lifecycle.stop() };
 }
 
-/** Loads the modules of this process's roles alone, while the backends are connected to: they are most of the service. */
+/**
+ * Loads only the modules of this process's roles, while the backends connect. The modules take most of the start time.
+ */
 async function loadRoles(roles: ReadonlySet<Role>) {
   const api = roles.has('api') ? await import('./api-role.ts') : undefined;
   const websocket = roles.has('websocket') ? await import('../websocket/start.ts') : undefined;
@@ -170,20 +175,20 @@ function createDeps(
 ): Deps {
   const redis = createRedisClient(config.REDIS_URL, {
     name: 'platform-api',
-    onError: (error) => log.warn({ err: error }, 'redis is away'),
+    onError: (error) => log.warn({ err: error }, 'redis is unavailable'),
   });
   lifecycle.onStop('redis', () => redis.destroy());
   const background = new Background(log);
-  // Behind the messages, which then wait for no provider any more, and before what it works with.
+  // Stops after the messages, which then wait for no provider, and before the dependencies of background work.
   lifecycle.onStop('background', () => background.drain());
   const messages = platformMessages(config, base.ownMessages);
   lifecycle.onStop('messages', () => messages.stop());
   const asker = new DeviceCommandClient(base.bus);
-  lifecycle.onStop('device asker', () => asker.stop());
+  lifecycle.onStop('device commands', () => asker.stop());
   const telemetry = new PartnerTelemetry(base.bus, config, log);
   lifecycle.onStop('partner telemetry', () => telemetry.stop());
   const ocr = createOcrEngine(config, log);
-  lifecycle.onStop('reader of documents', () => ocr.stop());
+  lifecycle.onStop('document reader', () => ocr.stop());
   const billing = createBilling(config);
   lifecycle.onStop('payment gateway', () => billing.gateway.stop());
   const maps = new MapServices(config, { log, redis });

@@ -5,7 +5,7 @@ import { startSenders } from '../notification-delivery/start.ts';
 import type { Deps } from '../platform/deps.ts';
 import { startTelemetry } from '../telemetry/start.ts';
 
-/** Starts the role `telemetry`: reads reports and events, raises notifications and sends them. */
+/** Starts the role `telemetry`: consumes reports and events, creates notifications and delivers them. */
 export function startTelemetryRole(deps: Deps, lifecycle: Lifecycle, registry: Registry): void {
   const { heard: onHeard } = startEvents(deps, lifecycle);
   startAttachments(deps, lifecycle, { registry });

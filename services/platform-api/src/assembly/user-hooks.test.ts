@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** A user with something of every kind, and a vehicle of another account that is shared to it. */
+/** Creates a user with data of every kind, and a vehicle of another account that is shared with the user. */
 async function createUserWithData() {
   const user = await harness.user('manager');
   const [client, theirs] = [harness.as(user), harness.as(harness.theirs.owner)];
@@ -27,8 +27,8 @@ async function createUserWithData() {
   return { user, vehicleId: vehicle.data.id, foreignId: foreign.data.id, slug: String(link.data['slug']) };
 }
 
-describe('a user who is removed', () => {
-  it('leaves the vehicles to the heir, and nothing that goes on', async () => {
+describe('removed users', () => {
+  it("transfers vehicles to the account's first owner, and ends links, webhooks, push tokens and preferences", async () => {
     const { user, vehicleId, slug } = await createUserWithData();
     const owner = harness.as(harness.ours.owner);
     const scope = { accountId: user.accountId, userId: user.id };
@@ -49,8 +49,8 @@ describe('a user who is removed', () => {
   });
 });
 
-describe('a vehicle that is deleted', () => {
-  it('is shared no more, and nobody is told of it', async () => {
+describe('deleted vehicles', () => {
+  it('ends shares, links and notification preferences of a deleted vehicle', async () => {
     const { user, vehicleId, foreignId, slug } = await createUserWithData();
     const client = harness.as(user);
     await client.post(`/api/notifications/update-preferences/${foreignId}`, { notification_types: ['sos'] });
@@ -64,8 +64,8 @@ describe('a vehicle that is deleted', () => {
   });
 });
 
-describe('shares that have ended', () => {
-  it('are removed', async () => {
+describe('expired shares', () => {
+  it('removes shares that have expired', async () => {
     const { user, foreignId } = await createUserWithData();
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const body = { secondaryUser: user.id, vehicles: [foreignId], expires_at };

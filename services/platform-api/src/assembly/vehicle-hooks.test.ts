@@ -8,7 +8,7 @@ import { lastLocationOf } from '../testing/last-location.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { makeTenantData } from '../testing/tenant-data.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-/** Every place in a document where an id stands in a field that names vehicles, as `collection.field`. */
+/** Returns the fields of a document that name vehicles and contain the id, as `collection.field`. */
 function findReferences(id: number, name: string, document: object): string[] {
   const found: string[] = [];
   const visit = (value: unknown, field: string): void => {
@@ -42,7 +42,7 @@ async function listReferences(id: number): Promise<string[]> {
   return [...new Set(references.flat())].toSorted();
 }
 
-/** What tells of what was: it stays for its time, and nothing comes of it any more. */
+/** Fields of historical records. They are retained for their time and have no further effect. */
 const history = [
   'audit_log.vehicle_id',
   'audit_log.vehicles',
@@ -59,8 +59,8 @@ const history = [
   'webhook_deliveries.vehicleId',
 ];
 
-describe('a vehicle that is deleted', () => {
-  it('is named by history alone, whatever named it before', async () => {
+describe('deleted vehicles', () => {
+  it("leaves the vehicle's id only in historical records", async () => {
     const tenant = await harness.tenant('Leaving');
     const client = harness.as(tenant.owner);
     const { names } = await makeTenantData(harness, tenant, 'LEAVING');
@@ -102,7 +102,7 @@ describe('a vehicle that is deleted', () => {
     );
 
     expect((await client.delete(`/api/vehicles/${id}`)).status).toBe(200);
-    // The last of a list of geofence or webhook stays: an empty one would stand for all vehicles.
+    // The last id stays in the list of a geofence or webhook, because an empty list would mean all vehicles.
     const lastItem = ['geofences.vehicles', 'webhooks.vehicleIds'];
     expect((await listReferences(id)).filter((reference) => !history.includes(reference))).toEqual(lastItem);
     for (const path of [`/api/geofences/${geofence}`, `/api/vehicle-groups/${group}`])
@@ -122,30 +122,30 @@ describe('a vehicle that is deleted', () => {
     expect(commands.items).toEqual([]);
   });
 
-  /** Each domain whose records name vehicles, and what it does when one is deleted. */
+  /** Each domain whose records name vehicles, and its action when a vehicle is deleted. */
   const domains: Readonly<Record<string, string>> = {
     messaging: 'history',
-    billing: 'history: what was paid',
-    drivers: 'ends the session of who drove it',
-    commands: 'takes back what waits; the rest is history',
-    geofences: 'drops it from lists',
+    billing: 'history of payments',
+    drivers: "ends the driver's session",
+    commands: 'cancels queued commands; other commands are history',
+    geofences: 'removes the id from lists',
     media: 'history',
-    'mining-devices': 'has vehicle numbers of its own, as text',
-    notifications: 'forgets preferences; notifications are history',
+    'mining-devices': 'stores vehicle numbers of its own, as text',
+    notifications: 'deletes preferences; notifications are history',
     partners: 'names no vehicle in its records',
     positions: 'history',
-    'planned-routes': 'drops it from lists',
-    'share-links': 'ends its links',
-    'vehicle-shares': 'ends its shares',
+    'planned-routes': 'removes the id from lists',
+    'share-links': 'ends links of the vehicle',
+    'vehicle-shares': 'ends shares of the vehicle',
     'vehicle-states': 'deletes its state',
     'support-tickets': 'history',
-    'toll-gates': 'has classes of vehicles, and no vehicle',
-    'vehicle-groups': 'sees its vehicles from their records',
-    vehicles: 'is its own: driver, owner and groups stand in it',
-    webhooks: 'drops it from lists',
+    'toll-gates': 'has vehicle classes, and no vehicles',
+    'vehicle-groups': 'derives its vehicles from vehicle records',
+    vehicles: 'owns the record, which contains driver, owner and groups',
+    webhooks: 'removes the id from lists',
   };
 
-  it('is a matter of every domain whose records name vehicles: a new one says here what it does', () => {
+  it('lists an action for every domain whose records name vehicles', () => {
     const root = new URL('../domains/', import.meta.url);
     const names = /readonly \w*vehicle\w*\??:/i;
     const namingDomains = readdirSync(root).filter((domain) =>

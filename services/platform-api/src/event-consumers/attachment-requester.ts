@@ -57,7 +57,7 @@ export class AttachmentRequester {
     this.look();
   }
 
-  /** Polls the due requests now. */
+  /** Checks for due requests now. */
   look(): void {
     this.#isLookAsked = true;
     this.#looking ??= this.#lookAll().finally(() => {

@@ -12,7 +12,7 @@ export const attachmentSettings = envSchema({
     minimum: 1,
     maximum: 72,
     default: 24,
-    description: 'hours after an alarm for which an offline terminal is waited for',
+    description: 'hours after an alarm after which an offline terminal is no longer waited for',
   },
   ATTACHMENT_AGAIN_MINUTES: {
     type: 'string',
@@ -32,7 +32,7 @@ export const attachmentSettings = envSchema({
     minimum: 1,
     maximum: 1_440,
     default: 60,
-    description: 'minutes for a terminal to send the files of an alarm, counted from the last request',
+    description: 'minutes within which a terminal must send the files of an alarm, counted from the last request',
   },
 });
 

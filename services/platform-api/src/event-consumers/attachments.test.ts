@@ -21,7 +21,7 @@ import type { AttachmentRequest } from './attachment-requests.ts';
 import type { AttachmentTimes } from './attachment-settings.ts';
 import { startAttachments } from './attachments.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 type Asked = DeviceCommandOf<'requestAttachments'>;
@@ -140,7 +140,7 @@ describe('attachments of alarms', () => {
   const attributesOf = async ({ vehicleId }: Alarm): Promise<unknown> =>
     (await api.get(`/api/notifications?vehicle_id=${vehicleId}`)).items[0]?.['attributes'];
 
-  it('are announced to upload-ftp, then requested from the terminal, and never again once all have arrived', async () => {
+  it('are announced to upload-ftp, then requested from the terminal, and not again once all have arrived', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm);
@@ -183,7 +183,7 @@ describe('attachments of alarms', () => {
     ).not.toContain(alarmNo);
   });
 
-  it('are not requested again from a terminal that refuses, and the notification says so', async () => {
+  it('are not requested again from a terminal that refuses, and the notification reports that', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     terminals.answer = async () => generally(3, 0x9208);
@@ -212,7 +212,7 @@ describe('attachments of alarms', () => {
 
   it.each<[string, Outcome]>([
     ['busy', { kind: 'busy', detail: 'draining' }],
-    ['unreadable', { kind: 'unreadable', detail: 'an odd answer' }],
+    ['unreadable', { kind: 'unreadable', detail: 'an invalid response' }],
     ['failing', { kind: 'refused', detail: 'its gateway', isOurFault: true }],
   ])('are requested again under the same number from a terminal that is %s', async (_case, outcome) => {
     const alarm = await newAlarm();
@@ -273,7 +273,7 @@ describe('attachments of alarms', () => {
     expect(await attributesOf(alarm)).toEqual({ attachment_count: 3 });
   });
 
-  it('are given up for a terminal that stays offline, and the notification says so', async () => {
+  it('are given up for a terminal that stays offline, and the notification reports that', async () => {
     await lifecycle.stop();
     begin({ ...quick, giveUpMs: 1_000 });
     const alarm = await newAlarm();
@@ -283,7 +283,7 @@ describe('attachments of alarms', () => {
     expect(requested()).toEqual([]);
   });
 
-  it('are not requested too late, and the notification says so', async () => {
+  it('are not requested too late, and the notification reports that', async () => {
     const alarm = await newAlarm();
     await terminals.connect(alarm.imei);
     await want(alarm, { atMs: Date.parse('2020-01-31T00:00:00Z') });

@@ -13,12 +13,12 @@ type ConsumerDeps = Pick<Deps, 'bus' | 'records' | 'log' | 'config'>;
 const maxInFlight = 16;
 
 /**
- * Notes what is done with devices by API keys of the Device API, which keeps no audit log of its own: what was told while nobody was here, too. All replicas share
- * it, and each use is one entry.
+ * Records how API keys use devices over the Device API, which has no audit log of its own. All replicas share one
+ * durable consumer. It also delivers events published while no replica was running, and each use results in one entry.
  */
 export function consumeDeviceAccess(deps: ConsumerDeps): Running {
   const { bus, log, config } = deps;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'an entry of the audit log is not written yet');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'could not write an audit log entry yet');
   let consumer: DurableConsumer | undefined;
   const start = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
@@ -30,8 +30,8 @@ export function consumeDeviceAccess(deps: ConsumerDeps): Running {
       onError,
       handler: async ({ data, subject }) => {
         const access = parseAccess(data);
-        // It will never be readable.
-        if (access === null) return log.warn({ subject }, 'what is told to the audit log cannot be read');
+        // The message will never be readable, so it is not retried.
+        if (access === null) return log.warn({ subject }, 'could not read an event for the audit log');
         await recordAccess(deps, access);
       },
     });
@@ -39,7 +39,7 @@ export function consumeDeviceAccess(deps: ConsumerDeps): Running {
   const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not consume audit events yet');
   let startup = retryUntilSuccess(start, onStartError);
   let restarting: Promise<void> = Promise.resolve();
-  // A broker may come back empty, and not have its answers ready at once.
+  // A broker may return empty after a reconnect, and JetStream may respond late.
   const unsubscribe = bus.onReconnect(() => {
     restarting = restarting.then(async () => {
       await startup.stop();
@@ -61,7 +61,7 @@ function parseAccess(data: Uint8Array): DeviceAccessEvent | null {
     const body = decodeJson(data);
     return deviceAccessed.check(body) ? (body as DeviceAccessEvent) : null;
   } catch {
-    // It is not even JSON: the same answer.
+    // Invalid JSON is treated like an invalid event.
     return null;
   }
 }
@@ -69,7 +69,8 @@ function parseAccess(data: Uint8Array): DeviceAccessEvent | null {
 async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent): Promise<void> {
   const { id, atMs, keyId, accountId, imei, address, kind, operation, channel, command, seconds } = access;
   const vehicle = await vehicleByImei(records, imei);
-  // A device of no account is nobody's vehicle; nor is one that has come into the vehicle since.
+  // A device without an account has no vehicle. A vehicle that received the device after the use is not the target
+  // either.
   const isVehicle = vehicle?.accountId === accountId && hadTerminal(vehicle, atMs);
   const target = isVehicle ? { type: 'vehicles', id: vehicle._id } : { type: 'devices', id: imei };
   const detail = {
@@ -79,10 +80,10 @@ async function recordAccess({ records }: ConsumerDeps, access: DeviceAccessEvent
     ...(command === undefined ? {} : { command }),
     ...(seconds === undefined ? {} : { seconds }),
   };
-  // By clocks that differ it may not have been done yet.
+  // If the clocks differ, the time of the use may be in the future.
   const at = new Date(Math.min(atMs, Date.now()));
   const entry = { userId: null, keyId, action: actionByKind[kind], target };
-  // Of an account whose personal fields have been removed nothing personal is kept, when it comes late either.
+  // Entries of an erased account have no personal fields, even if the event arrives late.
   const personalFields = (await isErased(records, accountId)) ? { detail: {}, ip: null } : { detail, ip: address };
   await recordOnce(records, { id, accountId, at }, { ...entry, ...personalFields });
 }

@@ -11,7 +11,7 @@ import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 import { raiseDocumentExpiry } from './document-expiry.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
 
 describe('events other than locations', () => {

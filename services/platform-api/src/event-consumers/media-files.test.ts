@@ -14,7 +14,7 @@ import { type Client, type Data, PlatformWorld } from '../testing/platform-world
 import { publishTerminalMessage } from '../testing/terminal-messages.ts';
 import { newImei } from '../testing/terminals.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let world: PlatformWorld;

@@ -43,7 +43,7 @@ async function take(parts: EventParts, stored: MediaStored): Promise<void> {
   const file: FilePlace = { imei: stored.imei, fileId: stored.fileId, server: stored.server };
   const key = fileKey(file);
   const removal = await findRemoval(parts.database, key);
-  // It was deleted and has arrived again.
+  // The file was deleted and has arrived again.
   if (removal !== null) return removeAgain(parts, removal, file);
   const known = await findByKey(parts.records, key);
   if (known !== null) return mendKnown(parts, known, stored, file);

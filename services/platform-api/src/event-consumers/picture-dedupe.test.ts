@@ -4,7 +4,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 import { newImei } from '../testing/terminals.ts';
 import { firstToldMs } from './picture-dedupe.ts';
 
-// A real server on a machine that may be busy.
+// Uses a real server, which responds late on a busy machine.
 jest.setTimeout(60_000);
 
 const minuteMs = 60_000;
@@ -42,24 +42,24 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
   it.each([
     ['eleven minutes', 11 * minuteMs, null],
     ['two days', 48 * hourMs, null],
-    ['two days, and says when it was taken', 48 * hourMs, -1_000],
-  ])('is one if the picture arrives after %s, and again for a repeated event', async (_case, ms, taken) => {
+    ['two days, with its time of capture', 48 * hourMs, -1_000],
+  ])('is one picture if the file arrives after %s, also for a repeated event', async (_case, ms, taken) => {
     expect([await event(0), await file(ms, taken), await file(ms, taken)]).toEqual([0, 0, 0]);
   });
 
-  it('is another one if it was taken later, or arrives after more than three days', async () => {
+  it('is another picture if it was taken later, or arrives after more than three days', async () => {
     expect([await event(0), await file(hourMs, hourMs - 1_000)]).toEqual([0, hourMs]);
     imei = newImei();
     expect([await event(0), await file(73 * hourMs)]).toEqual([0, 73 * hourMs]);
   });
 
-  it('is another with an id that is used again, and the picture is that of the newest', async () => {
+  it('is another picture with a reused id, and the file belongs to the newest', async () => {
     expect([await event(0), await event(hourMs), await file(2 * hourMs)]).toEqual([0, hourMs, hourMs]);
-    // It has come: what comes now is another.
+    // The file has arrived, so the next one is another picture.
     expect([await file(3 * hourMs), await event(4 * hourMs)]).toEqual([3 * hourMs, 4 * hourMs]);
   });
 
-  it('is another on another channel, with another id and of another terminal', async () => {
+  it('is another picture on another channel, with another id or of another terminal', async () => {
     await event(0);
     expect(await event(1, { ...picture, channel: 2 })).toBe(1);
     expect(await event(2, { ...picture, multimediaId: 8 })).toBe(2);
@@ -67,7 +67,7 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
     expect(await event(3)).toBe(3);
   });
 
-  it('is the one that a process of before this has told of, and what that reads stays as it was', async () => {
+  it('is the picture that a process of the previous release recorded, whose entry stays unchanged', async () => {
     const former = `media-told:${imei}:7:1`;
     await redis.set(former, String(startMs));
     expect([await file(5_000), await event(6_000)]).toEqual([0, 0]);
@@ -75,7 +75,7 @@ describe('a picture announced by 0x0800 and 0x0801', () => {
     expect(await file(7_000)).toBe(0);
   });
 
-  it('is forgotten in time', async () => {
+  it('expires', async () => {
     const key = `picture-told:${imei}:7:1`;
     await event(0);
     expect(await redis.pTTL(key)).toBeGreaterThan(2 * 24 * hourMs);

@@ -1,25 +1,32 @@
 import type { Redis } from '@fleet/storage';
 
-/** The same picture, as far as its id says: 0x0800 and 0x0801 have one, which begins again with the terminal. */
+/** Identifies a picture in 0x0800 and 0x0801. A restarted terminal starts again with its first id. */
 interface PictureId {
   readonly multimediaId: number;
   readonly channel: number;
 }
 
-/** What tells of it: that it was taken (0x0800), or the picture itself (0x0801), which may say when that was. */
+/**
+ * A message about a picture: the event of its capture (0x0800), or the file itself (0x0801), which may include the time
+ * of capture.
+ */
 type Telling =
   | { readonly by: 'event'; readonly receivedAtMs: number }
   | { readonly by: 'file'; readonly receivedAtMs: number; readonly takenAtMs: number | null };
 
-/** Within this time one id of a terminal is one picture, whatever tells of it. */
+/** Within this time, all messages with one id of a terminal are about one picture. */
 const samePictureMs = 600_000;
-/** For so long a picture that was told of may come: from where there is no network, or when somebody has asked for it. */
+/**
+ * Time within which the file of an announced picture may arrive: from an area without network, or after a request by a
+ * user.
+ */
 const awaitedMs = 3 * 86_400_000;
-/** What has come is known for so long, should the other message be late. */
+/** Retention after the arrival of the file, in case the other message is late. */
 const knownMs = 3_600_000;
 
-// KEYS 1 the id, 2 where processes of before this keep when the picture was first told of, and no more. ARGV 1 when this was received, 2 'event' or 'file', 3 when the
-// picture was taken or '', then the three times. The value is when the picture was first told of and, once it has come, when that was.
+// KEYS 1 the id, 2 the key in which processes of the previous release store only the time of the first message. ARGV 1
+// receive time, 2 'event' or 'file', 3 time of capture or '', then the three durations. The value is the time of the
+// first message and, once the file has arrived, its receive time.
 const script = `
 local at, same = tonumber(ARGV[1]), tonumber(ARGV[4])
 local told, come = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+):(%d*)$')

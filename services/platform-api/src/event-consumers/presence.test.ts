@@ -10,7 +10,7 @@ import { newImei, Terminals } from '../testing/terminals.ts';
 import { Presence } from './presence.ts';
 import { PresenceStore } from './presence-store.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
 
 const minuteMs = 60_000;

@@ -42,7 +42,7 @@ const atWork = 8;
 const busyRetryMs = 5_000;
 /** Another replica is checking the same terminal, most likely for the same reason. */
 const othersMs = 200;
-/** The session of a reporting terminal may be known a moment later. */
+/** The session of a reporting terminal may be known shortly afterwards. */
 const sessionMs = 1_000;
 /** Number of terminals whose last check this process stores, so that each is checked only now and then. */
 const maxRemembered = 500_000;
@@ -189,7 +189,7 @@ export class Presence {
   }
 
   async #work(): Promise<void> {
-    // Reports of one turn of the event loop are checked together.
+    // Reports of one iteration of the event loop are checked together.
     await delay(0);
     while (this.#waiting.size > 0 && !this.#stopped.signal.aborted) {
       const some = [...this.#waiting].slice(0, atOnce);
@@ -253,12 +253,12 @@ export class Presence {
     if (isChanged || previous !== null || before.seenMs !== now.seenMs || before.pending !== undefined)
       await this.#store.notice(imei, noticed);
     if (now.isOffline) await this.#store.lookNoMore(imei);
-    // A second later than the last moment at which it is not offline yet.
+    // One second after the offline threshold.
     else await this.#store.lookAgain(imei, now.seenMs + this.#times.offlineAfterMs + 1_000);
   }
 
   /**
-   * Waits for related events: a returning terminal has a session first and a report a moment later, seldom the other
+   * Waits for related events: a returning terminal has a session first and a report shortly afterwards, seldom the other
    * way round.
    */
   #waitMs({ cause, returnedMs, hasWaited }: Look, before: Noticed | null, { device, location, isOffline }: Present) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { waitFor } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 describe('changes of the fleet', () => {

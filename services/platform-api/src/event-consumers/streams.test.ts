@@ -5,7 +5,7 @@ import { LiveEventRecorder } from '../testing/live-event-recorder.ts';
 import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 describe('live streams', () => {

@@ -1,7 +1,7 @@
 import { parseFiniteNumber } from '@fleet/service-kit';
 import { degreeM, normalizeLongitude, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** A rectangle. Across the date line `maxLng` lies beyond 180, so that it is never below `minLng`. */
+/** A rectangle. If it crosses the date line, `maxLng` is above 180, so that it is never below `minLng`. */
 export interface Bounds {
   readonly minLat: number;
   readonly minLng: number;
@@ -9,7 +9,7 @@ export interface Bounds {
   readonly maxLng: number;
 }
 
-/** A line whose longitudes do not jump at the date line: each is the nearest to the one before. */
+/** Returns a line whose longitudes do not jump at the date line: each is the one nearest to its predecessor. */
 export function unwrapLongitudes(line: readonly Position[]): Position[] {
   let last = line[0]?.[1] ?? 0;
   return line.map(([latitude, longitude]) => {
@@ -18,7 +18,7 @@ export function unwrapLongitudes(line: readonly Position[]): Position[] {
   });
 }
 
-/** The smallest rectangle around a line, with a margin on each side. */
+/** Returns the smallest rectangle around a line, with a margin on each side. */
 export function computeBounds(line: readonly Position[], marginM = 0): Bounds {
   const positions = unwrapLongitudes(line);
   let [minLat, minLng, maxLat, maxLng] = [90, Number.POSITIVE_INFINITY, -90, Number.NEGATIVE_INFINITY];
@@ -39,7 +39,7 @@ function growBounds(bounds: Bounds, marginM: number): Bounds {
   // Within the margin of a pole every meridian is near.
   if (minLat <= -90 || maxLat >= 90)
     return { minLat: Math.max(-90, minLat), maxLat: Math.min(90, maxLat), minLng: -180, maxLng: 180 };
-  // A circle is widest a little closer to the pole than its centre.
+  // A circle is widest slightly closer to the pole than its centre.
   const widest = Math.max(Math.abs(bounds.minLat), Math.abs(bounds.maxLat));
   const ratio = Math.sin(toRadians(lat)) / Math.cos(toRadians(widest));
   if (ratio >= 1) return { minLat, maxLat, minLng: -180, maxLng: 180 };
@@ -47,22 +47,25 @@ function growBounds(bounds: Bounds, marginM: number): Bounds {
   return shiftBounds({ minLat, maxLat, minLng: bounds.minLng - lng, maxLng: bounds.maxLng + lng });
 }
 
-/** The same rectangle with its western side between -180 and 180. */
+/** Returns the same rectangle with its western side between -180 and 180. */
 function shiftBounds(bounds: Bounds): Bounds {
   const width = bounds.maxLng - bounds.minLng;
   if (width >= 360) return { ...bounds, minLng: -180, maxLng: 180 };
   const minLng = bounds.minLng === 180 && width > 0 ? -180 : normalizeLongitude(bounds.minLng);
-  // As it is where it need not be moved: a sum may leave the easternmost corner out.
+  // Returns an unmoved rectangle unchanged, because rounding of the sum might exclude the easternmost corner.
   return minLng === bounds.minLng ? bounds : { ...bounds, minLng, maxLng: minLng + width };
 }
 
-/** As records show it, `[min_lat, min_lng, max_lat, max_lng]`; across the date line the third is the smaller longitude, as in GeoJSON. */
+/**
+ * Formats a rectangle as in records, `[min_lat, min_lng, max_lat, max_lng]`. Across the date line the last longitude is
+ * the smaller one, as in GeoJSON.
+ */
 export const formatBbox = ({ minLat, minLng, maxLat, maxLng }: Bounds): number[] =>
   [minLat, minLng, maxLat, normalizeLongitude(maxLng)].map(roundCoordinate);
 
 const roundCoordinate = (value: number): number => Math.round(value * 1e7) / 1e7;
 
-/** Reads `min_lat,min_lng,max_lat,max_lng`; null when it is none. */
+/** Parses `min_lat,min_lng,max_lat,max_lng`; returns null if the text is invalid. */
 export function parseBbox(text: string): Bounds | null {
   const parts = text.split(',').map((part) => parseFiniteNumber(part.trim()));
   if (parts.length !== 4 || parts.includes(undefined)) return null;
@@ -72,12 +75,12 @@ export function parseBbox(text: string): Bounds | null {
   return { minLat, minLng, maxLat, maxLng: maxLng < minLng ? maxLng + 360 : maxLng };
 }
 
-/** True when two rectangles have a position in common. */
+/** Returns true if two rectangles have a position in common. */
 export const boundsOverlap = (a: Bounds, b: Bounds): boolean =>
   a.minLat <= b.maxLat &&
   a.maxLat >= b.minLat &&
   [-360, 0, 360].some((offset) => a.minLng <= b.maxLng + offset && a.maxLng >= b.minLng + offset);
 
-/** True when a position lies in a rectangle, its sides included. */
+/** Returns true if a position lies in a rectangle or on its sides. */
 export const isWithin = ([latitude, longitude]: Position, bounds: Bounds): boolean =>
   boundsOverlap({ minLat: latitude, maxLat: latitude, minLng: longitude, maxLng: longitude }, bounds);

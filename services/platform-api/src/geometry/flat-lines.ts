@@ -1,15 +1,15 @@
 import { unwrapLongitudes } from './bounds.ts';
 import { degreeM, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** A line made ready for many measurements, which make nothing again. Its longitudes do not jump at the date line. */
+/** A line prepared for many measurements that allocate nothing. Its longitudes do not jump at the date line. */
 export interface FlatLine {
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
-  /** The meridian in the middle: positions are turned to be near it. */
+  /** The meridian in the middle. Longitudes of positions are unwrapped to be near it. */
   readonly middle: number;
 }
 
-/** A line of one position or more; a ring is closed by its first position. */
+/** Prepares a line of at least one position; a ring is closed with its first position. */
 export function toFlatLine(positions: readonly Position[], isRing: boolean): FlatLine {
   const line = unwrapLongitudes(isRing ? [...positions, ...positions.slice(0, 1)] : positions);
   const longitudes = Float64Array.from(line, ([, longitude]) => longitude);
@@ -21,9 +21,12 @@ export function toFlatLine(positions: readonly Position[], isRing: boolean): Fla
   return { latitudes: Float64Array.from(line, ([latitude]) => latitude), longitudes, middle: (west + east) / 2 };
 }
 
-// Plain variables and loops: all of this runs for each fix near each geofence.
+// Plain variables and loops, because this code runs for each fix near each geofence.
 
-/** Distance to the nearest place of a part of a line, by default all of it. Flat geometry around the position, as `nearestOnSegment`. */
+/**
+ * Returns the distance to the nearest point of a section of a line, by default the whole line. Uses flat geometry
+ * around the position, as `nearestOnSegment`.
+ */
 export function distanceToLineM(
   { latitudes, longitudes, middle }: FlatLine,
   latitude: number,
@@ -52,7 +55,7 @@ export function distanceToLineM(
   return Math.sqrt(best) * degreeM;
 }
 
-/** True when a position lies in a ring; on its edge either may be said. */
+/** Returns true if a position lies in a ring. The result is undefined for positions on its edge. */
 export function isInFlatRing(
   { latitudes, longitudes, middle }: FlatLine,
   latitude: number,

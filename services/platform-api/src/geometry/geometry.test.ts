@@ -22,7 +22,7 @@ const polygon = (ring: readonly Position[]) => ({
   coordinates: [[...ring, ...ring.slice(0, 1)].map(lngLat)],
 });
 
-/** Corners at rising angles around a centre: a ring that never crosses itself. */
+/** Corners at increasing angles around a centre, which form a ring that never crosses itself. */
 const starRing = fc
   .record({
     centre: fc.tuple(number(-60, 60), number(-170, 170)) as fc.Arbitrary<Position>,
@@ -31,17 +31,17 @@ const starRing = fc
   .map(({ centre, radii }) => radii.map((radius, at) => destination(centre, (360 * at) / radii.length, radius)));
 
 describe('positions', () => {
-  it('measures as turf does', () => {
+  it('measures the same distances as turf', () => {
     fc.assert(
       fc.property(position(90), position(90), (a, b) => {
         const expected = distance(lngLat(a), lngLat(b), { units: 'meters' });
-        // Near the other side of the earth an angle is no sharper than the root of what a double can tell: a tenth of a metre.
+        // Near the antipode, the precision of an angle is the square root of a double's precision: a tenth of a metre.
         expect(distanceM(a, b)).toBeCloseTo(expected, expected < 19_000_000 ? 3 : 0);
       }),
     );
   });
 
-  it('finds the way back: so far in that direction', () => {
+  it('computes a destination with the given distance and bearing', () => {
     fc.assert(
       fc.property(position(), number(0, 359.9), number(1, 500_000), (from, bearing, distance) => {
         const to = destination(from, bearing, distance);
@@ -60,13 +60,13 @@ describe('positions', () => {
     [[10, 10], [9, 9], 'SW'],
     [[10, 179.9], [10, -179.9], 'E'],
     [[10, 10], [11, 9.99], 'N'],
-  ] as [Position, Position, string][])('from %j to %j is %s', (from, to, point) => {
+  ] as [Position, Position, string][])('names the direction from %j to %j %s', (from, to, point) => {
     expect(compassPoint(bearingDeg(from, to))).toBe(point);
   });
 });
 
 describe('polylines', () => {
-  it("writes and reads the example of Google's documentation", () => {
+  it("encodes and decodes the example of Google's documentation", () => {
     const line: Position[] = [
       [38.5, -120.2],
       [40.7, -120.95],
@@ -76,7 +76,7 @@ describe('polylines', () => {
     expect(decodePolyline('_p~iF~ps|U_ulLnnqC_mqNvxq`@')).toEqual(line);
   });
 
-  it('comes back with the given precision', () => {
+  it('round-trips lines with the given precision', () => {
     fc.assert(
       fc.property(fc.array(position(90), { maxLength: 20 }), fc.constantFrom(5, 6), (line, precision) => {
         const back = decodePolyline(encodePolyline(line, precision), precision) ?? [];
@@ -89,7 +89,7 @@ describe('polylines', () => {
     );
   });
 
-  it('refuses text that is none, whatever it is', () => {
+  it('returns null for invalid text', () => {
     for (const text of [
       '_',
       '_p~iF',
@@ -109,7 +109,7 @@ describe('polylines', () => {
 });
 
 describe('rings', () => {
-  it('has the area that turf finds', () => {
+  it('computes the same area as turf', () => {
     fc.assert(
       fc.property(starRing, (ring) => {
         expect(areaM2(ring) / area(polygon(ring))).toBeCloseTo(1, 6);
@@ -117,7 +117,7 @@ describe('rings', () => {
     );
   });
 
-  it('accepts every ring that does not cross itself, whichever corner is first and whichever way round', () => {
+  it('accepts every ring that does not cross itself, from any first corner and in either direction', () => {
     fc.assert(
       fc.property(starRing, fc.nat(), fc.boolean(), (ring, difference, isReversed) => {
         const start = difference % ring.length;
@@ -127,7 +127,7 @@ describe('rings', () => {
     );
   });
 
-  it('finds every crossing that turf finds, and beyond those only what touches', () => {
+  it('finds every crossing that turf finds, and in addition only rings that touch themselves', () => {
     const corner = fc.oneof(
       fc.tuple(fc.integer({ min: -4, max: 4 }), fc.integer({ min: -4, max: 4 })),
       fc
@@ -203,11 +203,11 @@ describe('rings', () => {
       ],
       'cross or touch',
     ],
-  ] as [string, Position[], string][])('refuses %s', (_name, ring, fault) => {
+  ] as [string, Position[], string][])('rejects %s', (_name, ring, fault) => {
     expect(findRingFault(ring)).toContain(fault);
   });
 
-  it('refuses corners on one line whose decimals have no exact double', () => {
+  it('rejects corners on one line whose decimals have no exact double', () => {
     const line: Position[] = [
       [10, 20],
       [10.01, 20.01],
@@ -219,7 +219,7 @@ describe('rings', () => {
     const times = fc.uniqueArray(fc.integer({ min: -100, max: 100 }), { minLength: 3, maxLength: 12 });
     fc.assert(
       fc.property(position(80), decimals, step, times, ([latitude, longitude], digits, [north, east], multiples) => {
-        // Whole numbers of the last digit: the corners are on one line exactly, until they are doubles.
+        // Multiples of the last digit: the corners are exactly on one line until they are converted to doubles.
         const scale = 10 ** digits;
         const [startLat, startLng] = [Math.round(latitude * scale), Math.round((longitude / 180) * 100 * scale)];
         const ring = multiples.map(
@@ -230,7 +230,7 @@ describe('rings', () => {
     );
   });
 
-  it('accepts a parking space of 2 m by 5 m anywhere, however it is turned', () => {
+  it('accepts a parking space of 2 m by 5 m at any position and angle', () => {
     const turned = fc.tuple(position(80), number(0, 360));
     fc.assert(
       fc.property(turned, ([corner, bearing]) => {
@@ -242,12 +242,12 @@ describe('rings', () => {
     );
   });
 
-  it('refuses a ring around a pole, whose inside nobody can tell', () => {
+  it('rejects a ring around a pole, whose inside is ambiguous', () => {
     const around: Position[] = [-150, -60, 30, 120].map((lng) => [80, lng]);
     expect(findRingFault(around)).toContain('pole');
   });
 
-  it('tells inside from outside across the date line and at any turn of the longitude', () => {
+  it('distinguishes inside from outside across the date line and for any multiple of 360 degrees of longitude', () => {
     const ring: Position[] = [
       [-1, 179],
       [-1, -179],
@@ -260,7 +260,7 @@ describe('rings', () => {
     expect(areaM2(ring)).toBeCloseTo(areaM2(ring.map(([lat, lng]) => [lat, unwrapLongitude(lng - 180, 0)])), 0);
   });
 
-  it('holds its corners, and nothing beyond its bounds', () => {
+  it('contains its corners, and nothing outside its bounds', () => {
     fc.assert(
       fc.property(starRing, number(0.001, 0.95), (ring, beyond) => {
         const { minLat, minLng, maxLat, maxLng } = computeBounds(ring);
@@ -271,7 +271,7 @@ describe('rings', () => {
     );
   });
 
-  it('opens a closed ring and leaves an open one', () => {
+  it('opens a closed ring and returns an open one unchanged', () => {
     const open: Position[] = [
       [0, 0],
       [0, 1],
@@ -282,7 +282,7 @@ describe('rings', () => {
   });
 });
 
-/** True when a corner lies on a side that is not its own, or on one line with all others. */
+/** Returns true if a corner lies on a side that it does not belong to, or if all corners are on one line. */
 function touchesRing(ring: readonly Position[]): boolean {
   const next = (at: number): number => (at + 1) % ring.length;
   const side = (at: number): Position[] => [ring[at] ?? [0, 0], ring[next(at)] ?? [0, 0]];
@@ -292,7 +292,7 @@ function touchesRing(ring: readonly Position[]): boolean {
 }
 
 describe('lines', () => {
-  it('finds the distance to a line that turf finds', () => {
+  it('computes the same distance to a line as turf', () => {
     const near = fc.tuple(number(0, 0.2), number(0, 0.2)) as fc.Arbitrary<Position>;
     fc.assert(
       fc.property(near, fc.array(near, { minLength: 2, maxLength: 8 }), number(-50, 50), (point, line, shift) => {
@@ -304,7 +304,7 @@ describe('lines', () => {
     );
   });
 
-  it('measures along the line up to the nearest place', () => {
+  it('measures along the line up to the nearest point', () => {
     const line: Position[] = [
       [0, 0],
       [0, 1],
@@ -322,7 +322,7 @@ describe('lines', () => {
     expect(nearestOnLine([0, 1], [[0, 0]])).toMatchObject({ alongM: 0, position: [0, 0] });
   });
 
-  it('goes over the date line without a detour', () => {
+  it('crosses the date line without a detour', () => {
     const line: Position[] = [
       [0, 179.9],
       [0, -179.9],
@@ -332,7 +332,7 @@ describe('lines', () => {
     expect(nearestOnLine([0.01, 179.95], line)?.alongM).toBeCloseTo(distanceM([0, 0], [0, 0.05]), 0);
   });
 
-  it('joins lines without standing still', () => {
+  it('joins lines without repeated points', () => {
     expect(
       joinLines([
         [
@@ -354,7 +354,7 @@ describe('lines', () => {
 });
 
 describe('bounds', () => {
-  it('holds every point of the line, and the margin around it', () => {
+  it('contains every point of the line, and the margin around it', () => {
     fc.assert(
       fc.property(position(80), number(1, 200_000), number(0, 359), (centre, margin, bearing) => {
         const bounds = computeBounds([centre], margin);
@@ -364,7 +364,7 @@ describe('bounds', () => {
     );
   });
 
-  it('shows the date line as GeoJSON does, and reads it back', () => {
+  it('formats bounds across the date line as GeoJSON, and parses them', () => {
     const bounds = computeBounds([
       [1, 179],
       [-1, -179],
@@ -391,7 +391,7 @@ describe('bounds', () => {
     '1e,2,3,4',
     '1.,2,3,4',
     '01,2,3,4',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseBbox(text)).toBeNull();
   });
 });

@@ -1,24 +1,27 @@
 import { degreeM, distanceM, normalizeLongitude, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** Length of a line. */
+/** Returns the length of a line. */
 export function lineLengthM(line: readonly Position[]): number {
   let sum = 0;
   for (let at = 1; at < line.length; at += 1) sum += distanceM(line[at - 1] as Position, line[at] as Position);
   return sum;
 }
 
-/** The place on a line that is nearest to a position. */
+/** The point of a line that is nearest to a position. */
 export interface NearestPoint {
   readonly position: Position;
-  /** From the position asked for. */
+  /** Distance from the given position. */
   readonly distanceM: number;
-  /** From the start of the line. */
+  /** Distance from the start of the line. */
   readonly alongM: number;
-  /** Of the segment: it begins at this point of the line. */
+  /** Index of the point of the line at which the segment begins. */
   readonly segment: number;
 }
 
-/** The nearest place on a segment: how far along it, 0 to 1, and where. Flat geometry around the position, good for segments up to some hundred kilometres. */
+/**
+ * Returns the nearest point of a segment, with its share of the segment's length, 0 to 1. Uses flat geometry around the
+ * position, which is accurate for segments up to some hundred kilometres.
+ */
 export function nearestOnSegment(
   position: Position,
   from: Position,
@@ -28,7 +31,7 @@ export function nearestOnSegment(
   const scale = Math.cos(toRadians(latitude));
   const x = (lng: number): number => (unwrapLongitude(lng, longitude) - longitude) * scale;
   const [ax, ay] = [x(from[1]), from[0] - latitude];
-  // From the start of the segment on, so that a segment across the date line stays whole.
+  // Relative to the start of the segment, so that a segment across the date line stays continuous.
   const dx = (unwrapLongitude(to[1], from[1]) - from[1]) * scale;
   const dy = to[0] - from[0];
   const square = dx * dx + dy * dy;
@@ -41,7 +44,7 @@ export function nearestOnSegment(
   return { part, position: nearest, distanceM: Math.hypot(px, py) * degreeM };
 }
 
-/** The nearest place on a line of one point or more; null for an empty one. */
+/** Returns the nearest point of a line of at least one point, or null for an empty line. */
 export function nearestOnLine(position: Position, line: readonly Position[]): NearestPoint | null {
   const first = line[0];
   if (first === undefined) return null;
@@ -63,11 +66,11 @@ export function nearestOnLine(position: Position, line: readonly Position[]): Ne
   return best;
 }
 
-/** A line whose ends are one place has that place twice: a way has two points or more. */
+/** Repeats the point of a line with one point, because a route has at least two. */
 export const bothEnds = (line: readonly Position[]): readonly Position[] =>
   line.length === 1 ? [...line, ...line] : line;
 
-/** Joins lines; where one begins as the one before has ended, that point stands once. */
+/** Joins lines. Omits the first point of a line if it equals the end of the previous one. */
 export function joinLines(lines: readonly (readonly Position[])[]): Position[] {
   const all: Position[] = [];
   for (const line of lines)

@@ -1,6 +1,8 @@
 import type { Position } from './positions.ts';
 
-/** Writes a line in Google's polyline format; precision 5 is what the Platform API, OSRM and most maps use, Valhalla uses 6. */
+/**
+ * Encodes a line in Google's polyline format. The Platform API, OSRM and most maps use precision 5, Valhalla uses 6.
+ */
 export function encodePolyline(line: readonly Position[], precision = 5): string {
   const factor = 10 ** precision;
   let [lastLat, lastLng] = [0, 0];
@@ -14,7 +16,7 @@ export function encodePolyline(line: readonly Position[], precision = 5): string
 }
 
 function encodeNumber(value: number): string {
-  // Not by shifts: with precision 6 a difference in longitude has more than 32 bits.
+  // Avoids shifts: with precision 6 a difference in longitude exceeds 32 bits.
   let rest = value < 0 ? -2 * value - 1 : 2 * value;
   let text = '';
   while (rest >= 32) {
@@ -24,7 +26,7 @@ function encodeNumber(value: number): string {
   return text + String.fromCharCode(rest + 63);
 }
 
-/** Reads a polyline; null when the text is none, or leads off the earth. */
+/** Decodes a polyline; returns null if the text is invalid or a position is out of range. */
 export function decodePolyline(text: string, precision = 5): Position[] | null {
   const factor = 10 ** precision;
   const numbers = decodeNumbers(text);

@@ -1,4 +1,4 @@
-/** WGS-84 degrees; every pair of numbers in the Platform API has this order (docs/reference/conventions.md). */
+/** WGS-84 degrees. Every pair of numbers in the Platform API has this order (docs/reference/conventions.md). */
 export type Position = readonly [latitude: number, longitude: number];
 
 /** Mean radius of the earth. */
@@ -7,20 +7,23 @@ export const earthRadiusM = 6_371_008.8;
 export const toRadians = (degrees: number): number => (degrees * Math.PI) / 180;
 export const toDegrees = (radians: number): number => (radians * 180) / Math.PI;
 
-/** Metres of one degree of latitude. */
+/** Metres per degree of latitude. */
 export const degreeM = toRadians(1) * earthRadiusM;
 
-/** The same meridian, from -180 up to 180. */
+/** Returns the same meridian as a value from -180 up to 180. */
 export function normalizeLongitude(longitude: number): number {
   if (longitude >= -180 && longitude <= 180) return longitude;
   return ((((longitude + 180) % 360) + 360) % 360) - 180;
 }
 
-/** The longitude that is nearest to another one: it may lie beyond 180, which lets a line cross the date line without a jump. */
+/**
+ * Returns the equivalent longitude nearest to another one. It may exceed 180, which lets a line cross the date line
+ * without a jump.
+ */
 export const unwrapLongitude = (longitude: number, to: number): number =>
   longitude - 360 * Math.round((longitude - to) / 360);
 
-/** Great circle distance. */
+/** Returns the great circle distance. */
 export function distanceM(a: Position, b: Position): number {
   const [lat1, lat2] = [toRadians(a[0]), toRadians(b[0])];
   const half =
@@ -28,7 +31,7 @@ export function distanceM(a: Position, b: Position): number {
   return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(half)));
 }
 
-/** Direction of the great circle from one position to another, clockwise from north, 0 up to 360. */
+/** Returns the initial bearing of the great circle between two positions, clockwise from north, 0 up to 360. */
 export function bearingDeg(from: Position, to: Position): number {
   const [lat1, lat2] = [toRadians(from[0]), toRadians(to[0])];
   const across = toRadians(to[1] - from[1]);
@@ -37,7 +40,7 @@ export function bearingDeg(from: Position, to: Position): number {
   return (toDegrees(Math.atan2(y, x)) + 360) % 360;
 }
 
-/** The position that lies so far away in a direction. */
+/** Returns the position at a distance and bearing from another one. */
 export function destination(from: Position, bearing: number, lengthM: number): Position {
   const angle = lengthM / earthRadiusM;
   const [lat1, way] = [toRadians(from[0]), toRadians(bearing)];
@@ -52,6 +55,6 @@ export function destination(from: Position, bearing: number, lengthM: number): P
 
 const compassPoints = ['N', 'NE', 'E', 'SE', 'S', 'SW', 'W', 'NW'] as const;
 
-/** The nearest of the eight points of the compass. */
+/** Returns the nearest of the eight points of the compass. */
 export const compassPoint = (bearing: number): (typeof compassPoints)[number] =>
   compassPoints[Math.round(bearing / 45) % 8] ?? 'N';

@@ -3,14 +3,14 @@ import { orient2d } from 'robust-predicates';
 import { computeBounds, unwrapLongitudes } from './bounds.ts';
 import { earthRadiusM, type Position, toRadians, unwrapLongitude } from './positions.ts';
 
-/** Corners as they are stored: a last one that repeats the first is left out. */
+/** Returns the corners as stored, without a last one that repeats the first. */
 export function withoutClosingCorner(corners: readonly Position[]): Position[] {
   const [first, last] = [corners[0], corners.at(-1)];
   const isClosed = corners.length > 1 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
   return isClosed ? corners.slice(0, -1) : [...corners];
 }
 
-/** What is wrong with a ring of corners, as the rest of a sentence, or null. */
+/** Returns the fault of a ring as the predicate of a sentence, or null. */
 export function findRingFault(corners: readonly Position[]): string | null {
   if (corners.length < 3) return 'must have at least 3 different corners';
   const ring = unwrapLongitudes(corners).map(snapToGrid);
@@ -25,8 +25,9 @@ export function findRingFault(corners: readonly Position[]): string | null {
 const gridDegrees = 1e-9;
 
 /**
- * Returns true for a ring that encloses nothing but rounding. Corners on one line are rarely exactly on it, as most decimals
- * have no exact double, so the area is compared with what a strip one grid step wide has along the same outline.
+ * Returns true for a ring that encloses nothing but rounding errors. Corners on one line are rarely exactly on it, as
+ * most decimals have no exact double. The area is therefore compared with that of a strip along the same outline, one
+ * grid step wide.
  */
 function isFlat(ring: readonly Position[]): boolean {
   const [origin] = ring as [Position];
@@ -34,7 +35,7 @@ function isFlat(ring: readonly Position[]): boolean {
   let outline = 0;
   for (const [at, [latitude, longitude]] of ring.entries()) {
     const [nextLatitude, nextLongitude] = ring[(at + 1) % ring.length] as Position;
-    // Offsets from a corner: products of whole degrees would lose the digits that count.
+    // Offsets from a corner, because products of absolute degrees would lose significant digits.
     doubleArea +=
       (longitude - origin[1]) * (nextLatitude - origin[0]) - (nextLongitude - origin[1]) * (latitude - origin[0]);
     outline += Math.hypot(nextLatitude - latitude, nextLongitude - longitude);
@@ -42,7 +43,7 @@ function isFlat(ring: readonly Position[]): boolean {
   return Math.abs(doubleArea) / 2 <= gridDegrees * outline;
 }
 
-/** What is closer together than the grid is one place. */
+/** Rounds to the grid; positions closer together than the grid are equal. */
 const snapToGrid = ([latitude, longitude]: Position): Position => [
   Math.round(latitude * 1e9) / 1e9,
   Math.round(longitude * 1e9) / 1e9,
@@ -55,7 +56,7 @@ function isSelfIntersecting(ring: readonly Position[]): boolean {
   const count = ring.length;
   const corner = (at: number): Position => ring[at % count] as Position;
   for (let i = 0; i < count; i += 1) {
-    // Neighbours share a corner; they overlap only when the ring turns back on itself there.
+    // Neighbours share a corner. They overlap only if the ring turns back on itself there.
     if (hasSpike(corner(i), corner(i + 1), corner(i + 2))) return true;
     for (let j = i + 2; j < count; j += 1) {
       if (i === 0 && j === count - 1) continue;
@@ -70,7 +71,7 @@ function hasSpike(a: Position, b: Position, c: Position): boolean {
   return (a[0] - b[0]) * (c[0] - b[0]) + (a[1] - b[1]) * (c[1] - b[1]) > 0;
 }
 
-/** True when two segments have a point in common. */
+/** Returns true if two segments have a point in common. */
 function segmentsIntersect(a: Position, b: Position, c: Position, d: Position): boolean {
   const side = (p: Position, q: Position, r: Position): number =>
     Math.sign(orient2d(p[0], p[1], q[0], q[1], r[0], r[1]));
@@ -90,7 +91,7 @@ const isBetween = (p: Position, a: Position, b: Position): boolean =>
   Math.min(a[1], b[1]) <= p[1] &&
   p[1] <= Math.max(a[1], b[1]);
 
-/** Area of a ring on the sphere (Chamberlain and Duquette). */
+/** Returns the area of a ring on the sphere (Chamberlain and Duquette). */
 export function areaM2(corners: readonly Position[]): number {
   const ring = unwrapLongitudes(corners);
   let sum = 0;
@@ -103,7 +104,7 @@ export function areaM2(corners: readonly Position[]): number {
   return Math.abs((sum * earthRadiusM * earthRadiusM) / 2);
 }
 
-/** True when a position lies in a ring or on its edge. */
+/** Returns true if a position lies in a ring or on its edge. */
 export function isInRing([latitude, longitude]: Position, corners: readonly Position[]): boolean {
   const ring = unwrapLongitudes(corners);
   const { minLng, maxLng } = computeBounds(ring);

@@ -8,38 +8,37 @@ const document = readDocument();
 const { schemas } = document.components;
 
 const contractFile = resolve('../shared/platform-contract.md');
-if (!existsSync(contractFile))
-  console.log('shared documents are absent: records are not compared with platform-contract.md, skipped');
+if (!existsSync(contractFile)) console.log('platform-contract.md is absent, skipped the comparison of records');
 const types = existsSync(contractFile) ? contractTypes(readFileSync(contractFile, 'utf8')) : new Map();
 const describeContract = types.size > 0 ? describe : describe.skip;
 
-/** Records of the dashcam, which comes later. */
+/** Records of the dashcam, which are not implemented yet. */
 const unimplemented = ['Stream', 'Capture', 'Download', 'DataUsage'];
-/** Lists of words that are no records. */
+/** Enumerations that are not records. */
 const words = ['SubscriptionStatus', 'State'];
-/** Under another name in the document. */
+/** Records that the document names differently. */
 const namesHere: Readonly<Record<string, string>> = { Components: 'AddressComponents' };
-/** Hex ids are second fields beside the integer id of every listed record. */
+/** Every listed record has an integer id; the hex id is a second field. */
 const hexIds: Readonly<Record<string, string>> = { Delivery: 'delivery_id', Command: 'command_id' };
-/** Words that came to the lists of the contract's records: files beside an alarm, and section 28. */
+/** Values added to enumerations of the contract: files of an alarm, and section 28. */
 const moreWords: Readonly<Record<string, readonly string[]>> = {
   'Media.kind': ['other'],
   'Attempt.error_code': ['connection_reset'],
 };
-/** Words that the contract has elsewhere (sections 2.1 and 3). */
+/** Enumerations that the contract defines elsewhere (sections 2.1 and 3). */
 const namedWords: Readonly<Record<string, readonly string[]>> = {
   Role: ['superadmin', 'dealer', 'owner', 'admin', 'manager', 'viewer', 'driver'],
   VehicleType: 'car truck bus van motorcycle tanker trailer mining_truck excavator other'.split(' '),
   FuelType: 'petrol diesel cng lpg electric hybrid other'.split(' '),
 };
-/** Parts that are no records of their own, and those that are made for one answer. */
+/** Parts of records, and records of a single response, which have no id. */
 const withoutId = new Set(
   `TokenSet Location Trip Schedule SnapResult Components ReverseResult Place Suggestion RouteResult NotificationType Attempt ExtractResult`.split(
     ' ',
   ),
 );
 
-/** What the names of the contract are in a schema. */
+/** Schema types for the type names of the contract. */
 const isTypeOf: Readonly<Record<string, (schema: Schema) => boolean>> = {
   string: ({ type }) => type === 'string',
   int: ({ type }) => type === 'integer',
@@ -51,7 +50,7 @@ const isTypeOf: Readonly<Record<string, (schema: Schema) => boolean>> = {
   object: ({ type }) => type === 'object',
 };
 
-/** A schema without null, and whether it had that. */
+/** Returns a schema without null, and whether null was allowed. */
 function unwrapNull(given: Schema): { schema: Schema; isNullable: boolean } {
   const schema = resolved(document, given);
   if (schema.anyOf !== undefined) {
@@ -69,7 +68,7 @@ function unwrapNull(given: Schema): { schema: Schema; isNullable: boolean } {
 const enumValues = (schema: Schema): readonly unknown[] =>
   schema.enum ?? schema.anyOf?.map((part) => part.const) ?? (schema.const === undefined ? [] : [schema.const]);
 
-/** Where a schema is not of a type, each place with what the contract says. */
+/** Returns each position at which a schema differs from a type of the contract. */
 function findDifferences(type: ContractType, given: Schema, at: string): string[] {
   const { schema, isNullable } = unwrapNull(given);
   const expected = type.kind === 'nullable' ? type.of : type;
@@ -108,30 +107,27 @@ function differencesOfValues(type: ContractType, schema: Schema, at: string): st
         const part = schema.properties?.[name];
         if (part === undefined) return [`${at}.${name}: is missing`];
         const isSure = schema.required?.includes(name) === true;
-        return [
-          ...(isSure ? [] : [`${at}.${name}: is always there`]),
-          ...findDifferences(field, part, `${at}.${name}`),
-        ];
+        return [...(isSure ? [] : [`${at}.${name}: is required`]), ...findDifferences(field, part, `${at}.${name}`)];
       });
     default:
-      return [`${at}: this test does not know ${type.kind}`];
+      return [`${at}: unsupported kind ${type.kind}`];
   }
 }
 
 function differencesOfNamed(name: string, schema: Schema, at: string): string[] {
   const check = isTypeOf[name];
-  // Ids, or where it is asked for the records themselves.
+  // An id, or the whole record if the request expands it.
   const choices = schema.anyOf ?? [schema];
   if (check !== undefined) return choices.some((each) => check(resolved(document, each))) ? [] : [`${at}: ${name}`];
   const list = namedWords[name];
   if (list !== undefined) return sameWords(list, schema, at);
   const type = types.get(name);
-  return type === undefined ? [`${at}: this test does not know ${name}`] : differencesOfValues(type, schema, at);
+  return type === undefined ? [`${at}: unknown type ${name}`] : differencesOfValues(type, schema, at);
 }
 
 function differencesOfWords(parts: readonly ContractType[], schema: Schema, at: string): string[] {
   const values = parts.map((part) => (part.kind === 'literal' ? part.value : part.kind));
-  // A form, not a word.
+  // A format, not a value.
   if (values[0] === 'HH:MM') return schema.pattern === undefined ? [`${at}: HH:MM`] : [];
   return sameWords([...values, ...(moreWords[at] ?? [])], schema, at);
 }
@@ -141,7 +137,7 @@ function sameWords(list: readonly unknown[], schema: Schema, at: string): string
   return found.size === list.length && list.every((word) => found.has(word)) ? [] : [`${at}: ${list.join(' ')}`];
 }
 
-/** The type as it is here: what an id in hex is called. */
+/** Applies the local name of hex ids. */
 function toOwnName(name: string, type: ContractType): ContractType {
   const hexId = hexIds[name];
   if (hexId === undefined || type.kind !== 'object') return type;
@@ -153,15 +149,15 @@ const commonFields = contractTypes(
   '\n## 27. Records\n```ts\nRecord = { id: int, created_at: time, updated_at: time, version: int }\n```',
 ).get('Record');
 
-describeContract('the records of platform-contract.md', () => {
-  it('are all in the document but those of the dashcam', () => {
+describeContract('records of platform-contract.md', () => {
+  it('documents all records except those of the dashcam', () => {
     const missing = [...types.keys()].filter((name) => schemas[namesHere[name] ?? name] === undefined);
     expect(new Set(missing)).toEqual(new Set([...unimplemented, ...words]));
     expect(types.size).toBeGreaterThan(30);
   });
 
   const compared = [...types.keys()].filter((name) => !unimplemented.includes(name) && !words.includes(name));
-  it.each(compared)('%s has the fields, types, words and nulls of the contract', (name) => {
+  it.each(compared)('%s has the fields, types, values and nulls of the contract', (name) => {
     const type: ContractType = types.get(name);
     const schema = schemas[namesHere[name] ?? name] ?? {};
     const common = withoutId.has(name) || commonFields === undefined ? [] : findDifferences(commonFields, schema, name);

@@ -28,7 +28,7 @@ type RequestSchema = TSchema & {
   readonly anyOf?: readonly RequestSchema[];
 };
 
-/** Values of every type; each schema refuses most of them. */
+/** Values of every type; each schema rejects most of them. */
 const anyValues: readonly unknown[] = [
   7,
   -1,
@@ -46,7 +46,7 @@ const anyValues: readonly unknown[] = [
 ];
 const unknownField = { no_such_field: 1 };
 
-/** Returns values that a schema refuses, and some that it takes, down to the last field. */
+/** Returns values that a schema mostly rejects, for every field at any depth. */
 function wrongValues(schema: RequestSchema): unknown[] {
   const { maxLength, minimum, maximum, maxItems, items, properties = {}, additionalProperties, anyOf = [] } = schema;
   return [
@@ -83,7 +83,7 @@ function captureRefusal(check: () => unknown): AppError | undefined {
   }
 }
 
-/** Returns the details of fields that a request does not have under that name. */
+/** Returns the details whose fields the request does not contain under that name. */
 const notSent = ({ details }: AppError, sent: unknown): string[] =>
   details
     .filter(({ path, message }) => {
@@ -99,7 +99,7 @@ const notSent = ({ details }: AppError, sent: unknown): string[] =>
 
 const nothingWrong = { words: [], twice: [], notSent: [] };
 
-/** Returns what is wrong with the refusal of a request; a request that was taken has none. */
+/** Returns the faults of an error; an accepted request has none. */
 const findWrongNames = (error: AppError | undefined, sent: unknown) =>
   error === undefined
     ? nothingWrong
@@ -111,7 +111,7 @@ const findWrongNames = (error: AppError | undefined, sent: unknown) =>
 
 const routes = declaredRoutes();
 
-describe('a query of the Platform API', () => {
+describe('queries of the Platform API', () => {
   const withQuery = routes.flatMap(({ operationId, query }) =>
     query === undefined ? [] : [[operationId, query] as const],
   );
@@ -131,7 +131,7 @@ describe('a query of the Platform API', () => {
     'x'.repeat(20_000),
   ];
 
-  it.each(withQuery)('%s is refused in plain words that name the parameter as it was sent', (_name, query) => {
+  it.each(withQuery)('%s is rejected in plain words that name the parameter as sent', (_name, query) => {
     const check = compileParameters(query, 'query', describeErrors);
     const parameters = Object.entries(query.properties as Record<string, RequestSchema>);
     let refused = 0;
@@ -147,14 +147,14 @@ describe('a query of the Platform API', () => {
   });
 });
 
-describe('a body of the Platform API', () => {
+describe('bodies of the Platform API', () => {
   const withBody = routes.flatMap(({ operationId, body }) =>
     body === undefined ? [] : [[operationId, body] as const],
   );
   const contextWith = (isStrict: boolean) =>
     ({ request: { get: () => (isStrict ? 'true' : undefined) } }) as unknown as RequestContext;
 
-  it.each(withBody)('%s is refused in plain words that name each field once, as it was sent', (_name, body) => {
+  it.each(withBody)('%s is rejected in plain words that name each field once, as sent', (_name, body) => {
     const check = compileBodyParser(body);
     for (const isStrict of [false, true])
       for (const value of wrongValues(body)) {
@@ -167,8 +167,8 @@ describe('a body of the Platform API', () => {
   });
 });
 
-describe('the parameters of a command', () => {
-  it.each(commandTypes)('%s are refused in plain words that name each field once', (type) => {
+describe('parameters of commands', () => {
+  it.each(commandTypes)('%s are rejected in plain words that name each field once', (type) => {
     for (const value of wrongValues(paramSchemas[type])) {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
       const sent = { params: structuredClone(value) };
@@ -178,11 +178,11 @@ describe('the parameters of a command', () => {
   });
 });
 
-describe('texts of bodies', () => {
+describe('text fields of bodies', () => {
   const bodies = routes.flatMap(({ operationId, body }) => (body === undefined ? [] : collectTexts(body, operationId)));
   const isNamed = (pattern: RegExp) => bodies.filter(({ name }) => pattern.test(name));
 
-  it('are trimmed where people read them, and never where they are secrets', () => {
+  it('trims text that people read, and never secrets', () => {
     const read = isNamed(/^((\w+_)?name|subject|title|label|notes?|description|address|city|site|make|model)$/).filter(
       ({ at }) => !at.includes('/filters/'),
     );
@@ -193,7 +193,7 @@ describe('texts of bodies', () => {
     expect(secret.filter(({ schema }) => schema.trim === true).map(({ at }) => at)).toEqual([]);
   });
 
-  it('of blanks are empty, which those with a least length refuse', () => {
+  it('treats blank text as empty and rejects it for a minimum length', () => {
     const trimmed = bodies.filter(({ schema }) => schema.trim === true);
     const isEmpty = /^must (not be empty|have \d+ to \d+ characters)$/;
     for (const { at, schema } of trimmed) {
@@ -208,7 +208,7 @@ describe('texts of bodies', () => {
   });
 });
 
-/** Returns the text fields of a schema with their names and places. */
+/** Returns the text fields of a schema with their names and paths. */
 function collectTexts(
   schema: RequestSchema,
   at: string,

@@ -6,12 +6,12 @@ import { type Answer, PlatformWorld, type TestUser } from '../testing/platform-w
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
-// The records of a whole tenant, on a machine that may be busy.
+// Covers the records of a whole tenant, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
 const document = readDocument();
 
-/** What answers a record that it does not write: the end of a log-in's second factor shows the user. */
+/** Operations that return a record without changing it: ending two-factor log-in returns the user. */
 const readOnlyOperations = new Set(['endTwoFactor']);
 
 function isVersioned({ method, operationId, responses }: Operation): boolean {
@@ -21,7 +21,7 @@ function isVersioned({ method, operationId, responses }: Operation): boolean {
   return record.properties?.['version'] !== undefined;
 }
 
-/** Changes first, and what others hang on last. */
+/** Updates first, and records that others depend on last. */
 const last = ['deleteVehicle', 'deleteUser', 'deleteAccount'];
 const order = ({ method, operationId }: Operation): number =>
   method === 'put' ? 0 : last.includes(operationId) ? 2 + last.indexOf(operationId) : 1;
@@ -40,9 +40,9 @@ beforeAll(async () => {
   pod = await openMediaPod(harness.bus, mediaPodId);
   data = await makeTenantData(harness, harness.ours, 'MARK');
   operator = await harness.user('superadmin');
-  // These are there from the first time on that they are looked at.
+  // These records are created on the first read.
   for (const path of ['/api/user-preferences/me', '/api/global-config']) await harness.as(data.tenant.owner).get(path);
-  // A use that is noted in mid-test is no change by what is asked for.
+  // Prevents the record of the last use from changing a session during the test.
   const tomorrow = { $set: { lastUsedAt: new Date(Date.now() + 86_400_000) } };
   await harness.deps.database.db.collection('sessions').updateMany({}, tomorrow);
 });
@@ -51,7 +51,7 @@ afterAll(async () => {
   await pod?.close();
 });
 
-/** All that the tenant has, as text. */
+/** Returns all documents of the tenant, as text. */
 async function stored(): Promise<string[]> {
   const { db } = harness.deps.database;
   const names = (await db.listCollections().toArray()).map(({ name }) => name);
@@ -65,7 +65,7 @@ async function stored(): Promise<string[]> {
 }
 
 describe('If-Match (docs/reference/conventions.md)', () => {
-  it('is documented for every change and removal of a record that has versions', () => {
+  it('is documented for every update and deletion of a versioned record', () => {
     expect(operations.filter(({ method }) => method === 'put').length).toBeGreaterThan(10);
     expect(operations.filter(({ method }) => method === 'delete').length).toBeGreaterThan(10);
     const silent = operations.filter(
@@ -75,7 +75,7 @@ describe('If-Match (docs/reference/conventions.md)', () => {
   });
 
   it.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
-    '%s is done to the version that is named alone',
+    '%s applies only to the given version',
     async (_name, operation) => {
       const client = harness.as(operation.path.startsWith('/api/accounts/') ? operator : data.tenant.owner);
       const known = { queries: {}, bodies: {} };
@@ -91,7 +91,7 @@ describe('If-Match (docs/reference/conventions.md)', () => {
       expect(await stored()).toEqual(before);
       const current = other.headers.get('etag') ?? '';
       expect(await send(current)).toMatchObject({ status: 200 });
-      // It is an old one by now, or that of a record that is gone.
+      // The version is outdated now, or its record no longer exists.
       expect((await send(current)).status).toBe(operation.method === 'put' ? 412 : 404);
     },
   );

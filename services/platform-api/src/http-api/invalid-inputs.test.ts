@@ -4,7 +4,7 @@ import { type Operation, operationsOf, readDocument, resolved } from '../testing
 import { fieldsNamedTwice, wordsOfValidator } from '../testing/plain-words.ts';
 import { type Answer, type Client, PlatformWorld } from '../testing/platform-world.ts';
 
-// Every operation with every fault, on a machine that may be busy.
+// Covers every operation with every fault, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
@@ -18,20 +18,23 @@ beforeAll(async () => {
 afterAll(() => harness?.close());
 
 const document = readDocument();
-/** Those that a user calls: the others, and partners' whose answers are those of their hubs, have tests of their own for what they take. */
+/**
+ * Operations of users. Other operations, and those of partners with responses in their hubs' formats, have input tests
+ * of their own.
+ */
 const operations = operationsOf(document).filter(
   ({ path, security }) => security.some((each) => 'bearer' in each) && !path.startsWith('/api/devices/partner/'),
 );
 const named = (some: readonly Operation[]) => some.map((each) => [`${each.method} ${each.path}`, each] as const);
 const pathParameters = /\{(\w+)\}/g;
 
-/** Nobody has a record of this id. */
+/** Returns a path with an id that no record has. */
 const samplePath = ({ path }: Operation, id = '999999999'): string =>
   path.replaceAll(pathParameters, (_all, name: string) =>
     name === 'slug' && id === '999999999' ? 'x'.repeat(22) : id,
   );
 
-/** Sends a request; a 400 must be in plain words and name each field once. */
+/** Sends a request. A 400 must use plain words and name each field once. */
 async function sendInvalid(operation: Operation, path: string, body?: unknown): Promise<Answer> {
   const response = await send(operation, path, body);
   const { error, details = [] } = response.status === 400 ? describeFault(response) : { error: '' };
@@ -54,10 +57,10 @@ interface Fault {
 const describeFault = ({ body }: Answer) => body as Fault;
 const errorPaths = (response: Answer): string[] => (describeFault(response).details ?? []).map(({ path }) => path);
 
-describe('the query', () => {
+describe('query parameters', () => {
   const withQuery = operations.filter(({ parameters }) => parameters.some((each) => each.in === 'query'));
 
-  it.each(named(withQuery))('%s refuses what is no value of a parameter, and names it', async (_name, operation) => {
+  it.each(named(withQuery))('%s rejects invalid parameters and names each', async (_name, operation) => {
     const wrong = operation.parameters
       .filter((each) => each.in === 'query')
       .map((parameter) => ({ name: parameter.name, values: badQueryValues(parameter) }));
@@ -78,12 +81,12 @@ describe('the query', () => {
   });
 });
 
-describe('the path', () => {
+describe('path parameters', () => {
   const withId = operations.filter(({ parameters }) =>
     parameters.some((each) => each.in === 'path' && each.schema.type === 'integer'),
   );
 
-  it.each(named(withId))('%s knows no record by what is no id', async (_name, operation) => {
+  it.each(named(withId))('%s returns 404 for an invalid id', async (_name, operation) => {
     for (const id of ['abc', '0', '-1', '1.5', '01', '9007199254740992', '%20', '1%00']) {
       const response = await sendInvalid(operation, samplePath(operation, id), {});
       expect({ id, ...describeFault(response) }).toMatchObject({ id, status: 404 });
@@ -91,7 +94,7 @@ describe('the path', () => {
   });
 });
 
-describe('the body', () => {
+describe('bodies', () => {
   const bodySchema = ({ requestBody }: Operation) => {
     const schema = requestBody?.content['application/json']?.schema;
     return schema === undefined ? undefined : resolved(document, schema);
@@ -100,26 +103,23 @@ describe('the body', () => {
   const requiredFields = (operation: Operation) =>
     Object.entries(bodySchema(operation)?.properties ?? {}).filter(([, schema]) => !('readOnly' in schema));
 
-  it.each(named(withBody))('%s refuses what is no object', async (_name, operation) => {
+  it.each(named(withBody))('%s rejects bodies that are not objects', async (_name, operation) => {
     for (const body of ['[]', '"text"', '7', 'null', '{', '{"a":1,"a":2}']) {
       const response = await sendInvalid(operation, samplePath(operation), body);
       expect({ body, ...describeFault(response) }).toMatchObject({ body, status: 400 });
     }
   });
 
-  it.each(named(withBody))(
-    '%s refuses what is nested too deeply, in fields that it knows and others',
-    async (_name, operation) => {
-      const deep = '['.repeat(20_000) + ']'.repeat(20_000);
-      for (const field of [...requiredFields(operation).map(([name]) => name), 'unknown']) {
-        const response = await sendInvalid(operation, samplePath(operation), `{"${field}":${deep}}`);
-        expect({ field, ...describeFault(response) }).toMatchObject({ field, status: 400 });
-      }
-    },
-  );
+  it.each(named(withBody))('%s rejects deep nesting in known and unknown fields', async (_name, operation) => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    for (const field of [...requiredFields(operation).map(([name]) => name), 'unknown']) {
+      const response = await sendInvalid(operation, samplePath(operation), `{"${field}":${deep}}`);
+      expect({ field, ...describeFault(response) }).toMatchObject({ field, status: 400 });
+    }
+  });
 
   it.each(named(withBody.filter((operation) => (bodySchema(operation)?.required ?? []).length > 0)))(
-    '%s names every field that is missing',
+    '%s names every missing field',
     async (_name, operation) => {
       const response = await sendInvalid(operation, samplePath(operation), {});
       expect(describeFault(response)).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -129,10 +129,10 @@ describe('the body', () => {
   );
 
   const faults: readonly BadValue['fault'][] = ['another type', 'null', 'out of bounds'];
-  /** An answer names twenty faults at most, and some fields have several. */
+  /** A response names at most twenty faults, and some fields have several. */
   const invalidFields = 4;
 
-  it.each(named(withBody))('%s names every field that is wrong', async (_name, operation) => {
+  it.each(named(withBody))('%s names every invalid field', async (_name, operation) => {
     for (const fault of faults) {
       const wrong = requiredFields(operation).flatMap(([field, schema]) => {
         const found = badValues(document, schema).find((bad) => bad.fault === fault);

@@ -27,10 +27,10 @@ import { RecordStore } from '../store/record-store.ts';
 import { createPlatformErrorHandlers } from './errors.ts';
 import { createPlatformRouter } from './platform-router.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
-/** A domain that stands for all: the conventions of docs/reference/conventions.md, are the frame's, not the domains'. */
+/** A sample domain: the router, not the domains, implements the conventions of docs/reference/conventions.md. */
 interface Thing extends AccountRecord {
   readonly name: string;
   readonly note: string | null;
@@ -43,10 +43,10 @@ let database: Database;
 let things: AccountRepository<Thing>;
 let server: Awaited<ReturnType<typeof listen>>;
 let base: string;
-/** How often the handler that creates has run. */
+/** Number of calls of the creating handler. */
 let created = 0;
 let failNext: 'none' | 'internal' | 'refused' | 'limited' = 'none';
-/** Lets the handler that waits go on. */
+/** Resumes the handler that waits. */
 let release: () => void = () => undefined;
 let isWaiting = false;
 
@@ -57,7 +57,7 @@ const thing = Type.Object({
   secret: nullable(Type.String()),
 });
 const shown = (one: Thing) => ({ ...toRecordResponse(one), name: one.name, note: one.note });
-const notFound = () => new AppError('not_found', 'There is no such thing.');
+const notFound = () => new AppError('not_found', 'The thing does not exist.');
 const fields = {
   name: Type.String({ minLength: 1, maxLength: 10 }),
   note: Type.Optional(nullable(Type.String())),
@@ -84,7 +84,7 @@ const routes = (): PlatformRoute[] => [
       if (failure === 'refused') throw new AppError('limit_reached', 'No more.');
       if (body.name === 'wait') await new Promise<void>((resolve) => ((release = resolve), (isWaiting = true)));
       const inserted = await things.insert(scope, { name: body.name, note: body.note ?? null, parentGroup: null });
-      // Neither lists in lists nor every name is something that all databases store.
+      // Some databases cannot store nested lists and some field names.
       const odd = { path: [[22.5, 114]], attributes: { $set: 1, 'a.b': 2 } };
       const data = { ...shown(inserted), ...odd, secret: 'shown once', parts: [{ key: 'fk_1' }] };
       return new Reply(201, { data }, { Location: `/api/things/${inserted._id}` });
@@ -168,8 +168,8 @@ const post = (body: unknown, headers?: Record<string, string>) => send('POST', '
 const getData = ({ body }: { body: Record<string, unknown> }) => body['data'] as { id: number; version: number };
 const newKey = (): string => randomBytes(8).toString('hex');
 
-describe('answers', () => {
-  it('201 with Location and the version as ETag; the request id is echoed, or made', async () => {
+describe('responses', () => {
+  it('returns 201 with Location and the version as ETag, and echoes or generates the request id', async () => {
     const inserted = await post({ name: 'one' }, { 'x-request-id': 'abc.1-2_3' });
     expect(inserted.status).toBe(201);
     expect(inserted.headers.get('location')).toBe(`/api/things/${getData(inserted).id}`);
@@ -182,7 +182,7 @@ describe('answers', () => {
     }
   });
 
-  it('errors have status, sentence, code, request id and every fault', async () => {
+  it('returns errors with status, sentence, code, request id and every fault', async () => {
     const response = await post({ name: '', sizes: [1, 0, 'x'], note: 7 }, { 'x-request-id': 'r1' });
     expect(response.body).toEqual({
       status: 400,
@@ -201,7 +201,7 @@ describe('answers', () => {
     expect((await post({})).body).toMatchObject({ details: [{ path: '/name', message: 'is missing' }] });
   });
 
-  it('what is ours tells nothing of itself', async () => {
+  it('hides the details of internal errors', async () => {
     failNext = 'internal';
     const response = await post({ name: 'x' });
     expect(response.body).toEqual({
@@ -214,7 +214,7 @@ describe('answers', () => {
 });
 
 describe('bodies', () => {
-  it('may be wrapped in data', async () => {
+  it('accepts bodies wrapped in data', async () => {
     expect((await post({ data: { name: 'wrapped' } })).body).toMatchObject({ data: { name: 'wrapped' } });
     expect((await post({ data: { name: 'x' }, name: 'y' })).body).toMatchObject({
       data: { name: 'y' },
@@ -222,7 +222,7 @@ describe('bodies', () => {
     });
   });
 
-  it('unknown and read-only fields are named, or refused where the caller is strict', async () => {
+  it('lists unknown and read-only fields, or rejects them with X-Strict-Body', async () => {
     const body = { name: 'x', 'a/b~c': 1, state: 'moving' };
     const ignored = await post(body);
     expect(ignored.status).toBe(201);
@@ -231,7 +231,7 @@ describe('bodies', () => {
     expect((await post({ name: 'x' }, { 'x-strict-body': 'true' })).status).toBe(201);
   });
 
-  it('that are too large are 413, and what is no JSON is 400', async () => {
+  it('returns 413 for bodies that are too large, and 400 for invalid JSON', async () => {
     expect((await post({ name: 'x', note: 'x'.repeat(1024 * 1024) })).body).toMatchObject({
       status: 413,
       code: 'body_too_large',
@@ -242,7 +242,7 @@ describe('bodies', () => {
 });
 
 describe('If-Match', () => {
-  it('an old version is 412; without it the last write of a field wins', async () => {
+  it('returns 412 for an old version; without it the last write of a field wins', async () => {
     const { id } = getData(await post({ name: 'x' }));
     const put = (body: object, version?: string) =>
       send('PUT', `/things/${id}`, body, version === undefined ? {} : { 'if-match': version });
@@ -256,7 +256,7 @@ describe('If-Match', () => {
     expect((await put({ note: null }, 'W/"1"')).status).toBe(400);
   });
 
-  it('a path id that is none is 404', async () => {
+  it('returns 404 for an invalid id in the path', async () => {
     for (const id of ['0', 'x', '-1', '1.5', '1e3', '9'.repeat(30), '%00'])
       expect((await send('PUT', `/things/${id}`, { name: 'x' })).body).toMatchObject({
         status: 404,
@@ -266,7 +266,7 @@ describe('If-Match', () => {
 });
 
 describe('lists', () => {
-  it('page by limit and offset or by page, never by both', async () => {
+  it('pages by limit and offset or by page, and rejects both', async () => {
     for (let no = 0; no < 3; no += 1) await post({ name: 'listed' });
     const all = await send('GET', '/things?limit=1000');
     const total = (all.body['data'] as unknown[]).length;
@@ -284,7 +284,7 @@ describe('lists', () => {
 });
 
 describe('Idempotency-Key', () => {
-  it('a repetition gets the first answer, without what is secret; nothing is made twice', async () => {
+  it('replays the first response without secrets, and creates nothing twice', async () => {
     const headers = { 'idempotency-key': newKey() };
     const first = await post({ name: 'once' }, headers);
     const before = created;
@@ -297,7 +297,7 @@ describe('Idempotency-Key', () => {
     expect(again.body).toEqual({ data: { ...getData(first), secret: null, parts: [{ key: null }] } });
   });
 
-  it('an answer that the version before has kept is replayed, too', async () => {
+  it('replays a response that the previous release stored', async () => {
     interface StoredEntry {
       readonly _id: string;
       readonly answer: unknown;
@@ -307,8 +307,9 @@ describe('Idempotency-Key', () => {
     const headers = { 'idempotency-key': newKey() };
     const first = await post({ name: 'older' }, headers);
     const entry = (await stored.find({}).toArray()).find(({ _id }) => !known.has(_id));
-    if (entry === undefined) throw new Error('nothing is kept');
-    // Not as text; databases that refuse lists in lists have kept none of those.
+    if (entry === undefined) throw new Error('no entry is stored');
+    // The previous release stored an object instead of text. Databases that reject nested lists have no such entries
+    // with nested lists.
     const response = { ...(JSON.parse(String(entry.answer)) as object), body: { data: { id: getData(first).id } } };
     await stored.updateOne({ _id: entry._id }, { $set: { answer: response } });
     const again = await post({ name: 'older' }, headers);
@@ -317,7 +318,7 @@ describe('Idempotency-Key', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('of the body nothing is kept by which a password in it could be guessed; what the version before has kept is known again', async () => {
+  it('stores no hash from which a password in the body could be guessed, and accepts hashes of the previous release', async () => {
     interface Kept {
       readonly _id: string;
       readonly bodySha256: string;
@@ -335,7 +336,7 @@ describe('Idempotency-Key', () => {
     expect((await post(body, headers)).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('with another body is 422; of another user, or in another account, it is another key', async () => {
+  it('returns 422 for another body, and separates keys by user and account', async () => {
     const key = newKey();
     const first = await post({ name: 'a' }, { 'idempotency-key': key });
     expect((await post({ name: 'b' }, { 'idempotency-key': key })).body).toMatchObject({
@@ -349,7 +350,7 @@ describe('Idempotency-Key', () => {
     expect(elsewhere.status).toBe(201);
   });
 
-  it('two at the same time: the second waits for the first', async () => {
+  it('makes a concurrent retry wait for the first request', async () => {
     const headers = { 'idempotency-key': newKey() };
     isWaiting = false;
     const before = created;
@@ -364,7 +365,7 @@ describe('Idempotency-Key', () => {
     expect(two.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('one that does not end is 409 for the other, after ten seconds', async () => {
+  it('returns 409 for a retry after waiting ten seconds', async () => {
     const headers = { 'idempotency-key': newKey() };
     isWaiting = false;
     const first = post({ name: 'wait' }, headers);
@@ -376,11 +377,11 @@ describe('Idempotency-Key', () => {
     expect((await first).status).toBe(201);
   });
 
-  it('a refusal is kept, a failure of ours is not', async () => {
+  it('stores rejections, and no failures of the service', async () => {
     const headers = { 'idempotency-key': newKey() };
     failNext = 'internal';
     expect((await post({ name: 'x' }, headers)).status).toBe(500);
-    // Who waits as long as is asked is served.
+    // A client that waits as long as Retry-After says is served.
     failNext = 'limited';
     expect((await post({ name: 'x' }, headers)).status).toBe(429);
     failNext = 'refused';
@@ -391,12 +392,12 @@ describe('Idempotency-Key', () => {
   });
 
   it.each([
-    ['a field that is not valid', { name: '' }],
-    ['a field that is missing', {}],
-    ['a body that is no object', [1]],
+    ['an invalid field', { name: '' }],
+    ['a missing field', {}],
+    ['a body that is not an object', [1]],
     ['a body that is not JSON', '{"name":'],
     ['no body', ''],
-  ])('keeps the 400 of %s', async (_what, body) => {
+  ])('stores the 400 of %s', async (_what, body) => {
     const headers = { 'idempotency-key': newKey() };
     const first = await post(body, headers);
     expect(first.status).toBe(400);
@@ -410,11 +411,11 @@ describe('Idempotency-Key', () => {
       code: 'idempotency_key_reused',
     });
     expect(created).toBe(before);
-    // A key without a kept response runs as the first one.
+    // A key without a stored response starts a new request.
     expect((await post({ name: 'mended' }, { 'idempotency-key': newKey() })).status).toBe(201);
   });
 
-  it('does not keep what says nothing of the body: one too large, or in another encoding', async () => {
+  it("does not store rejections that do not depend on the body's content: size and encoding", async () => {
     const headers = { 'idempotency-key': newKey() };
     expect((await post({ name: 'x', note: 'x'.repeat(1024 * 1024) }, headers)).status).toBe(413);
     expect((await post({ name: 'x' }, { ...headers, 'content-encoding': 'gzip' })).status).toBe(415);
@@ -423,7 +424,7 @@ describe('Idempotency-Key', () => {
     expect(served.headers.get('idempotent-replayed')).toBeNull();
   });
 
-  it('is forgotten after a day, and when its request died', async () => {
+  it('expires after a day, and when its request crashed', async () => {
     const headers = { 'idempotency-key': newKey() };
     const first = await post({ name: 'x' }, headers);
     const keys = database.collection<{ _id: string }>('idempotency_keys');
@@ -434,7 +435,7 @@ describe('Idempotency-Key', () => {
     expect(getData(await post({ name: 'x' }, headers)).id).not.toBe(getData(second).id);
   });
 
-  it('must be printable', async () => {
+  it('requires printable characters', async () => {
     expect((await post({ name: 'x' }, { 'idempotency-key': 'ä' })).status).toBe(400);
     expect((await post({ name: 'x' }, { 'idempotency-key': 'x'.repeat(256) })).status).toBe(400);
   });

@@ -21,16 +21,19 @@ import type { PlatformRoute } from '../access/platform-route.ts';
 /** Largest body, unless a route reads its own (docs/reference/conventions.md). */
 export const bodyLimitBytes = 1024 * 1024;
 
-/** What the routes need around them. */
+/** Dependencies of the router. */
 export interface PlatformRouterDeps {
   readonly log: Logger;
   readonly routes: readonly PlatformRoute[];
   readonly idempotency: IdempotencyStore;
-  /** Checks credentials and role, and counts the request; throws an AppError to refuse. */
+  /** Checks credentials and role and counts the request. Throws an AppError to reject it. */
   readonly authorize: (route: PlatformRoute, context: RequestContext) => Promise<void>;
 }
 
-/** The Platform API: every convention of docs/reference/conventions.md, around the rows of the route table. */
+/**
+ * Creates the router of the Platform API, which applies every convention of docs/reference/conventions.md to the rows
+ * of the route table.
+ */
 export const createPlatformRouter = ({ log, routes, idempotency, authorize: admit }: PlatformRouterDeps): Router =>
   createApi({
     log,
@@ -54,31 +57,29 @@ export const createPlatformRouter = ({ log, routes, idempotency, authorize: admi
     },
   });
 
-/** Throws an error with the names of fields as the caller wrote them. */
+/** Throws an error with the field names as the caller wrote them. */
 function withSentNames(error: unknown, context: RequestContext): never {
   throw error instanceof AppError ? getSentNames(context).error(error) : error;
 }
 
-/** The checked body, so that its spelling does not count; where a check failed, the text that was sent. */
+/** Returns the validated body, so that its formatting does not matter; the raw text if the validation failed. */
 const readBody = async ({ input, readBytes }: ReceivedRequest): Promise<unknown> =>
   input === undefined ? (await readBytes()).toString('latin1') : input.body;
 
 const asPlatformRoute = (route: Route): PlatformRoute => route as PlatformRoute;
 
-/** A database that is away is nobody's fault, and comes back: the caller may ask again. */
+/** Throws 503 if the database is unavailable, because the caller can retry. */
 export function throwIfDatabaseUnavailable(cause: unknown): never {
-  throw isDatabaseUnavailable(cause)
-    ? new AppError('unavailable', 'The database cannot be reached at the moment.', { cause })
-    : cause;
+  throw isDatabaseUnavailable(cause) ? new AppError('unavailable', 'The database is unavailable.', { cause }) : cause;
 }
 
 function idempotencyScope(context: RequestContext): string {
   const caller = findCaller(context);
-  // Staff act in several accounts: what they have made in one is no answer in another.
+  // Staff act in several accounts, so a response in one account must not be replayed in another.
   return caller === undefined ? `ip:${context.request.ip ?? ''}` : `user:${caller.userId}:${caller.accountId}`;
 }
 
-/** Names the fields of the body that were ignored, and the version of a single record. */
+/** Adds the ignored fields of the body, and the version of a single record as ETag. */
 function withMeta(result: unknown, context: RequestContext): unknown {
   const reply = result instanceof Reply ? result : new Reply(200, result);
   const { status, body } = reply;

@@ -3,7 +3,7 @@ import { type Permission, permissions, type Role, roles } from '../access/roles.
 import { declaredRoutes } from '../assembly/api-document.ts';
 import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
 
-// Every role at every route, on a machine that may be busy.
+// Covers every role at every route, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
@@ -11,26 +11,26 @@ const users = new Map<Role, TestUser>();
 let apiKey: string;
 beforeAll(async () => {
   harness = await PlatformWorld.open();
-  // Viewers see video where they may.
+  // Viewers have access to video here.
   for (const role of roles) users.set(role, await harness.user(role, harness.ours, { canViewVideo: true }));
   const scopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'];
   apiKey = String((await harness.as(harness.ours.owner).post('/api/api-keys', { name: 'all', scopes })).data['key']);
 });
 afterAll(() => harness?.close());
 
-/** Nobody has a record of this id, and no body is right: what is let through changes nothing. */
+/** Returns a path with an id that no record has. Bodies are invalid too, so admitted requests change nothing. */
 const samplePath = (path: string): string =>
   `/api${path}`.replaceAll(/:(\w+)/g, (_all, name: string) => (name === 'slug' ? 'x'.repeat(22) : '999999999'));
 
 const routes = declaredRoutes().filter(({ access }) => access.credentials !== 'none' && access.credentials !== 'key');
 const sortedRoutes = routes.toSorted((a, b) => Number(a.operationId === 'logout') - Number(b.operationId === 'logout'));
 
-/** Roles that a route refuses although they have its permission: the installation has several accounts here. */
+/** Roles that a route rejects in spite of their permission: the installation has several accounts here. */
 const alsoRefused: Readonly<Record<string, readonly Role[]>> = { listUnassignedDevices: ['owner', 'admin'] };
 
 describe('roles and routes', () => {
   it.each(sortedRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s is open to the roles of its permission, and to no other',
+    '%s admits the roles of its permission, and no other',
     async (_name, { method, path, access, operationId }) => {
       const refused: Role[] = [];
       for (const [role, { token }] of users) {
@@ -48,7 +48,7 @@ describe('roles and routes', () => {
     },
   );
 
-  it('have the permissions of the contract', () => {
+  it('grants each role the permissions of the contract', () => {
     const may = (role: Role): Permission[] =>
       (Object.keys(permissions) as Permission[]).filter((name) =>
         (permissions[name] as readonly Role[]).includes(role),

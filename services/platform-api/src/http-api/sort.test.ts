@@ -5,7 +5,7 @@ import { type Answer, type Data, PlatformWorld, type TestUser } from '../testing
 import { sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
-// Every list in every order, on a machine that may be busy.
+// Covers every list in every order, which takes long on a busy machine.
 jest.setTimeout(120_000);
 
 const document = readDocument();
@@ -19,13 +19,13 @@ let operator: TestUser;
 
 type Stored = Record<string, unknown> & { readonly _id: number | string };
 
-/** How much further apart a copy is: neither in the order of the ids nor all of them different. */
+/** Distances of the copies: not in the order of the ids, and with duplicates. */
 const steps = [2, 0, 3, 2, 1];
 const hourMs = 3_600_000;
 const named = new Set(['name', 'vehicleNo', 'highway', 'city', 'state']);
 const counted = new Set(['timestamp', 'createdAtMs']);
 
-/** A field of a copy: moments lie apart by hours, names by their first letter. */
+/** Returns the value of a field for a copy: times differ by hours, names by their first letter. */
 function shiftValue(field: string, value: unknown, step: number): unknown {
   if (value instanceof Date) return new Date(value.getTime() - step * hourMs);
   if (typeof value === 'number' && field === 'priority') return step;
@@ -33,7 +33,7 @@ function shiftValue(field: string, value: unknown, step: number): unknown {
   return typeof value === 'string' && named.has(field) ? `${'DACB'[step] ?? ''}${value}` : value;
 }
 
-/** Puts copies of a stored record beside it; `more` makes each its own. */
+/** Inserts copies of a stored record; `more` sets the fields that make each unique. */
 async function copyRecord(
   collection: string,
   record: Stored,
@@ -50,11 +50,11 @@ async function copyRecord(
 
 async function findStored(collection: string, where: object): Promise<Stored> {
   const found = await harness.deps.database.db.collection(collection).findOne(where);
-  if (found === null) throw new Error(`there is none in ${collection}`);
+  if (found === null) throw new Error(`no document in ${collection}`);
   return found as unknown as Stored;
 }
 
-/** The collections of lists that hold no more than what they list. */
+/** Collections that contain only what their list returns. */
 const plain = [
   'drivers',
   'geofences',
@@ -81,7 +81,7 @@ async function fill(): Promise<void> {
   await copyRecord('api_keys', await findStored('api_keys', { accountId, sealedDashboardKey: null }));
   const session = await findStored('sessions', { accountId, userId: owner.id });
   await copyRecord('sessions', session, () => ({ expiresAt: session['expiresAt'] }));
-  // A use that is noted in mid-test would move it.
+  // Prevents the record of the last use from changing the order during the test.
   const tomorrow = { $set: { lastUsedAt: new Date(Date.now() + 24 * hourMs) } };
   await harness.deps.database.db.collection('sessions').updateMany({ _id: owner.sessionId } as object, tomorrow);
   const vehicles = await copyRecord('vehicles', await findStored('vehicles', { accountId }), () => ({ imei: null }));
@@ -130,11 +130,11 @@ const userFor = ({ path }: Operation): TestUser => {
   return path.startsWith('/api/accounts') || path.startsWith('/api/dealers') ? data.dealer : data.tenant.owner;
 };
 
-// Not of today, which may end between two requests.
+// Not today, which may end between two requests.
 const queries = { listVehicleNotifications: () => ({ from: '0' }) };
 const bodies = {};
 
-/** Asks for a part of a list; one that is asked for by POST has its page in the body. */
+/** Requests a page of a list. A list that is requested by POST has its page in the body. */
 function sendList(operation: Operation, part: Record<string, string | number>): Promise<Answer> {
   const { path } = sampleOf(document, operation, { path: data, rest: data, only: '' }, { queries, bodies });
   const client = harness.as(userFor(operation));
@@ -151,32 +151,32 @@ function sortableFields({ parameters, requestBody }: Operation): string[] {
   return orders as string[];
 }
 
-/** Values as MongoDB orders them: null first. Times of one form are ordered as their text is. */
+/** Compares values as MongoDB does: null first. Times in one format compare as text. */
 function compared(a: unknown, b: unknown): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   return (a as string | number) < (b as string | number) ? -1 : Number((a as string | number) > (b as string | number));
 }
 
-/** Whether one stands before the other in a list that is sorted by a field: the id breaks ties. */
+/** Returns true if one record precedes the other in a list sorted by a field; the id breaks ties. */
 function isBefore(a: Data | undefined, b: Data, field: string, direction: number): boolean {
-  // Of what is not shown there is the order of the ids alone to be seen, within what is equal.
+  // If the response lacks the field, only distinct records can be checked.
   if (a === undefined || !(field in a)) return a?.id !== b.id;
   return direction * (compared(a[field], b[field]) || a.id - b.id) < 0;
 }
 
 describe('sort (docs/reference/conventions.md)', () => {
-  it('is taken by every list', () => {
+  it('is supported by every list', () => {
     expect(lists.length).toBeGreaterThan(25);
     expect(lists.filter((list) => sortableFields(list).length === 0).map(({ operationId }) => operationId)).toEqual([]);
   });
 
   it.each(lists.map((list) => [list.operationId, list] as const))(
-    '%s is in each of its orders, and whole over its pages',
+    '%s returns each of its orders, and all records over its pages',
     async (operationId, list) => {
       for (const sort of sortableFields(list)) {
         const { status, items } = await sendList(list, { sort, limit: 200 });
         expect({ sort, status }).toEqual({ sort, status: 200 });
-        // The plan file has two.
+        // The plan file has two plans.
         expect(items.length).toBeGreaterThanOrEqual(operationId === 'listPlans' ? 2 : 5);
         const [field, direction] = sort.startsWith('-') ? [sort.slice(1), -1] : [sort, 1];
         const wrong = items.filter((item, at) => at > 0 && !isBefore(items[at - 1], item, field, direction));

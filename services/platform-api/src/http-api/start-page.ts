@@ -23,7 +23,7 @@ h1 { font-size: 1.5rem } code { background: #eef2f6; padding: .1em .3em; border-
 </html>
 `;
 
-/** What a person sees who opens the base URL. */
+/** The page at the base URL. */
 export function createStartPage(): Router {
   const router = Router();
   router.get('/', (_request, response) => {
@@ -38,7 +38,7 @@ export function createStartPage(): Router {
       title: 'Fleet platform',
       specs: [
         { name: 'Platform API', url: '/api/openapi.json' },
-        // Of another service, behind the same base URL.
+        // Served by another service behind the same base URL.
         { name: 'Device API', url: '/api/v1/openapi.json' },
       ],
     }),

@@ -11,7 +11,7 @@ import { type Answer, type Client, PlatformWorld, type TestUser, testPassword } 
 import { type Known, namingPlaces, type Sample, sampleOf, type Whose } from '../testing/samples.ts';
 import { digits, makeTenantData, type TenantData, wayOf } from '../testing/tenant-data.ts';
 
-// Every operation of the document, on a machine that may be busy.
+// Covers every operation of the document, which takes long on a busy machine.
 jest.setTimeout(300_000);
 
 const document = readDocument();
@@ -20,7 +20,7 @@ const routes = new Map(declaredRoutes().map((route) => [route.operationId, route
 
 const passport = 'P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F1204159ZE184226B<<<<<10';
 
-/** Fields of bodies that the schema does not tell how to fill in. */
+/** Body fields that cannot be derived from the schema. */
 const bodies: Known['bodies'] = {
   register: () => ({ name: 'New', email: `${newWord()}@fleet.example`, password: testPassword, account_name: 'New' }),
   login: ({ tenant }) => ({ identifier: tenant.owner.email, password: testPassword }),
@@ -67,29 +67,29 @@ const known: Known = {
   },
 };
 
-/** What is open to any account by its nature: who has the link, or the exact number, is shown this much. */
+/** Operations that are open to any account: a caller with the link, or the exact number, may read this data. */
 const publicOperations = new Set(['openShareLink', 'openPublicShareLink', 'searchUserForShare']);
 
-/** Operations that cannot succeed with what the tenants have: the refusal that shows that they were really reached. */
+/** Operations that cannot succeed with the tenants' data, with the status that shows that the handler ran. */
 const refusedToOwnTenant: Readonly<Record<string, readonly number[]>> = {
-  // Codes and tokens are guessed here.
+  // The codes and tokens are guessed.
   verifyOneTimeCode: [401],
   resetPassword: [401],
   endTwoFactor: [401, 409],
-  // Signatures of links and of payment gateways are checked, and this product has no gateway.
+  // Links and gateway events must be signed, and no payment gateway is configured.
   getBillingPage: [401],
   takeGatewayEvent: [401],
   verifyPayment: [409],
-  // The user of the sample has a password.
+  // The sample user has a password.
   inviteUserAgain: [409],
-  // The account is that of a customer, which its owner or the operator deletes.
+  // The account is a customer's, which only its owner or the operator deletes.
   deleteAccount: [404],
-  // There are several accounts, and their terminals all belong to vehicles.
+  // The installation has several accounts, and their terminals all belong to vehicles.
   listUnassignedDevices: [403],
   lookUpUnassignedDevice: [404],
 };
 
-/** Operations that leave no entry in the audit log, and why. */
+/** Operations without an entry in the audit log, and the reason. */
 const unauditedOperations: Readonly<Record<string, string>> = {
   sendOneTimeCode: 'changes nothing but the code itself',
   forgotPassword: 'changes nothing; the reset that follows is audited',
@@ -128,7 +128,7 @@ afterAll(async () => {
 
 const credentialKind = ({ operationId }: Operation) => routes.get(operationId)?.access.credentials ?? 'both';
 
-/** Who of a tenant may do most there: its owner, or its dealer user where accounts of customers are asked for. */
+/** Returns the most privileged user of a tenant: its owner, or its dealer user for accounts of customers. */
 function userFor({ operationId, path }: Operation, { tenant, dealer }: TenantData): TestUser {
   const permission: Permission = routes.get(operationId)?.access.permission ?? 'read';
   const isOfCustomers = path.startsWith('/api/accounts') && permission !== 'accountDeletion';
@@ -159,7 +159,7 @@ const send = (
       ? client.delete(path, headers, body)
       : client[method](path, body, headers);
 
-/** Every stored document of an account, as text. */
+/** Returns every stored document of an account, as text. */
 async function stored({ tenant, names }: TenantData): Promise<string[]> {
   const { db } = harness.deps.database;
   const collections = (await db.listCollections().toArray()).map(({ name }) => name);
@@ -174,7 +174,7 @@ async function stored({ tenant, names }: TenantData): Promise<string[]> {
   return found;
 }
 
-/** All places of a value where an id of a tenant stands in a field that names records of that kind. */
+/** Returns all fields of a value that name records of a kind and contain an id of the tenant. */
 function collectIds(value: unknown, { names, tenant, dealer }: TenantData): string[] {
   const kinds = ['vehicle', 'driver', 'group', 'geofence', 'route', 'webhook', 'media', 'partner'].map(
     (kind) => [kind, [names[kind]]] as const,
@@ -198,7 +198,7 @@ function collectIds(value: unknown, { names, tenant, dealer }: TenantData): stri
   return found;
 }
 
-/** Nothing of a tenant stands in an answer, whatever its status. */
+/** Checks that a response contains no data of a tenant, whatever its status. */
 function expectNoDataOf(data: TenantData, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const { slug, phone, imei, miningImei, latitude, media } = data.names;
@@ -209,7 +209,7 @@ function expectNoDataOf(data: TenantData, { status, body }: Answer): void {
 }
 
 type Check = ReturnType<typeof compileBody>;
-/** Checks of answers, by the text of their schemas: making one takes long. */
+/** Compiled validators of responses by schema text, because compiling takes long. */
 const checks = new Map<string, Check>();
 
 function validatorOf(schema: Schema): Check {
@@ -219,7 +219,7 @@ function validatorOf(schema: Schema): Check {
   return check;
 }
 
-/** The answer is one that the document has, with no field that it does not tell of. */
+/** Checks that the document describes the response and all its fields. */
 function expectDescribed({ responses }: Operation, { status, body }: Answer): void {
   expect(Object.keys(responses)).toContain(String(status));
   const schema = responses[status]?.content?.['application/json']?.schema;
@@ -230,12 +230,15 @@ function expectDescribed({ responses }: Operation, { status, body }: Answer): vo
 
 const named = operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 
-/** All ways to put names of theirs into a request of ours: `found` is false where what the path names is not there for us. */
+/**
+ * Returns all combinations that put ids of the other tenant into a request. `found` is false if the path names a record
+ * that the caller cannot see.
+ */
 function buildAttempts(operation: Operation): { whose: Whose; found: boolean }[] {
   const { operationId, method, parameters } = operation;
   const parts = parameters.filter((parameter) => parameter.in === 'path').length;
   const isOpen = credentialKind(operation) === 'none';
-  // A log-in with their password is theirs; nothing else takes what they know.
+  // Logging in with the other tenant's password is legitimate; no other open operation accepts data of a tenant.
   if (publicOperations.has(operationId) || (isOpen && parts === 0)) return [];
   const hidden = [{ path: theirs, rest: ours }, ...(parts > 1 ? [{ path: ours, end: theirs, rest: ours }] : [])];
   if (isOpen) return hidden.map((whose) => ({ whose, found: false }));
@@ -248,7 +251,7 @@ function buildAttempts(operation: Operation): { whose: Whose; found: boolean }[]
   ];
 }
 
-describe('what one tenant does with the ids of another', () => {
+describe('requests of one tenant with the ids of another', () => {
   let before: string[];
   beforeAll(async () => {
     before = await stored(theirs);
@@ -258,9 +261,9 @@ describe('what one tenant does with the ids of another', () => {
     const client = clientFor(operation, ours);
     for (const { whose, found } of buildAttempts(operation)) {
       const sample = sampleOf(document, operation, whose, known);
-      // What names nobody can only read.
+      // Without a foreign id, only reads are relevant.
       if (operation.method !== 'get' && !sample.names.path && !sample.names.rest) continue;
-      // What names nothing of theirs would do what it says.
+      // Without a foreign id, the request would change records of its own tenant.
       if (operation.method !== 'get' && whose.path === ours && whose.end === undefined && !sample.names.rest) continue;
       const response = await send(client, operation, sample);
       expectDescribed(operation, response);
@@ -270,11 +273,11 @@ describe('what one tenant does with the ids of another', () => {
       const isRight = found || refusals.includes(status);
       expect({ path: sample.path, status, body, isRight }).toEqual({ path: sample.path, status, body, isRight: true });
     }
-    // Reads are looked at together, at the end.
+    // The effect of reads is checked once, at the end.
     expect(operation.method === 'get' ? before : await stored(theirs)).toEqual(before);
   });
 
-  it('leaves theirs as it was, and nothing of ours that names a record of theirs', async () => {
+  it("leaves the other tenant's records unchanged, and stores no reference to them", async () => {
     expect(await stored(theirs)).toEqual(before);
     const named = (await stored(ours)).flatMap((text) => {
       const at = text.indexOf(' ');
@@ -284,8 +287,8 @@ describe('what one tenant does with the ids of another', () => {
   });
 });
 
-describe('the account of another tenant in X-Account-Id', () => {
-  // What ends the session of the caller would end this test.
+describe('X-Account-Id of another tenant', () => {
+  // Logging out would end this test.
   const requested = named.filter(([, each]) => credentialKind(each) !== 'none' && each.operationId !== 'logout');
 
   let before: string[];
@@ -293,7 +296,7 @@ describe('the account of another tenant in X-Account-Id', () => {
     before = await stored(theirs);
   });
 
-  it.each(requested)('%s is as without it, or refused', async (_name, operation) => {
+  it.each(requested)('%s ignores the header or rejects the request', async (_name, operation) => {
     const headers = { 'x-account-id': String(theirs.tenant.accountId) };
     const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
     const response = await send(clientFor(operation, ours), operation, sample, headers);
@@ -302,7 +305,7 @@ describe('the account of another tenant in X-Account-Id', () => {
   });
 });
 
-describe('what a driver who drives nothing reads of the account', () => {
+describe('requests of a driver without a vehicle', () => {
   let driver: TestUser;
   beforeAll(async () => {
     driver = await harness.user('driver', theirs.tenant, { canViewVideo: true });
@@ -311,7 +314,7 @@ describe('what a driver who drives nothing reads of the account', () => {
     ([, each]) => each.method === 'get' && credentialKind(each) !== 'none' && !publicOperations.has(each.operationId),
   );
 
-  it.each(reads)('%s tells of no vehicle', async (_name, operation) => {
+  it.each(reads)('%s reveals no vehicle', async (_name, operation) => {
     const client = harness.with({ 'x-api-key': theirs.mintingKey, authorization: `Bearer ${driver.token}` });
     const { imei, miningImei, latitude, slug, phone } = theirs.names;
     const secrets = [theirs.mark, imei, miningImei, latitude, slug, phone].map(String);
@@ -327,7 +330,7 @@ describe('what a driver who drives nothing reads of the account', () => {
 describe('key and token of different tenants', () => {
   const both = named.filter(([, operation]) => credentialKind(operation) === 'both');
 
-  it.each(both)('%s is refused', async (_name, operation) => {
+  it.each(both)('%s is rejected', async (_name, operation) => {
     const [mine, other] = [userFor(operation, ours), userFor(operation, theirs)];
     for (const [createKeyOf, createTokenOf] of [
       [mine, other],
@@ -345,7 +348,7 @@ describe('key and token of different tenants', () => {
   });
 });
 
-/** Reads first, and what ends something last. */
+/** Reads first, and operations that end something last. */
 const order = ({ method, operationId }: Operation): number =>
   operationId === 'logout'
     ? 4
@@ -364,7 +367,7 @@ async function newestEntryId(): Promise<number> {
   return newest?._id ?? 0;
 }
 
-/** Returns the actions of all accounts that stand in the audit log after an entry. */
+/** Returns the actions of all audit entries after an id. */
 const actionsSince = async (id: number): Promise<string[]> =>
   (
     await auditLog()
@@ -373,10 +376,10 @@ const actionsSince = async (id: number): Promise<string[]> =>
   ).map(({ action }) => action);
 
 describe('the same requests of the tenant itself', () => {
-  /** What each operation that changes something, and was carried out, has left in the audit log. */
+  /** The audit entries of each operation that succeeded and changes something. */
   const actions = new Map<string, string[]>();
 
-  it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s is exercised', async (_name, operation) => {
+  it.each(named.toSorted(([, a], [, b]) => order(a) - order(b)))('%s succeeds', async (_name, operation) => {
     const sample = sampleOf(document, operation, { path: theirs, rest: theirs }, known);
     const takesKeys = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
     const headers: Record<string, string> = takesKeys ? { 'idempotency-key': 'the same of both' } : {};
@@ -391,12 +394,12 @@ describe('the same requests of the tenant itself', () => {
     if (operation.method !== 'get' && response.status < 300)
       actions.set(operation.operationId, await actionsSince(newestEntry));
     if (!takesKeys || credentialKind(operation) === 'none') return;
-    // What was answered there is nobody else's.
+    // The response must not be replayed for another tenant.
     const again = await send(clientFor(operation, ours), operation, sample, headers);
     expect(again.headers.get('idempotent-replayed')).toBeNull();
     expectNoDataOf(theirs, again);
   });
-  it('leave an entry in the audit log for each change, but for those that are listed', () => {
+  it('leaves an audit entry for each change, except for the listed operations', () => {
     const withoutEntry = [...actions].filter(([, each]) => each.length === 0).map(([operationId]) => operationId);
     expect(withoutEntry.toSorted()).toEqual(Object.keys(unauditedOperations).toSorted());
   });

@@ -5,7 +5,7 @@ import type { Job } from './job.ts';
 import { createJobSlice, type JobSlice } from './job-slice.ts';
 import { runDueJobs } from './scheduler.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -16,8 +16,8 @@ afterAll(() => harness.close());
 
 const addMs = (ms: number): Date => new Date(Date.now() + ms);
 
-describe('sweeps', () => {
-  it('each is run by one replica, and again when its time has passed', async () => {
+describe('jobs', () => {
+  it('runs each job on one replica, and again after its interval', async () => {
     let times = 0;
     const list: Job[] = [{ name: 'test', everyMs: 60_000, run: async () => (times += 1) }];
     await Promise.all([1, 2, 3].map(() => runDueJobs(harness.deps, list)));
@@ -28,7 +28,7 @@ describe('sweeps', () => {
     expect(times).toBe(2);
   });
 
-  it('one that fails holds up no other', async () => {
+  it('runs other jobs after one fails', async () => {
     const ran: string[] = [];
     const fails = async (): Promise<void> => {
       throw new Error('away');
@@ -40,10 +40,10 @@ describe('sweeps', () => {
     expect(ran).toEqual(['runs']);
   });
 
-  it('that are long go on a minute later where they have left off, and rest once all is done', async () => {
+  it('continues a long job a minute later where it ended, and pauses once all is done', async () => {
     const processed: number[] = [];
     const responses = [5, 9, null, 7, null];
-    const name = 'in turns';
+    const name = 'in slices';
     const runSlice = async (_deps: unknown, { from }: JobSlice): Promise<number | null> => {
       processed.push(from);
       const next = responses[processed.length - 1];
@@ -58,7 +58,7 @@ describe('sweeps', () => {
     const start = Date.now();
     expect(await at(0)).toEqual([1]);
     expect(await at(0.9)).toEqual([1]);
-    // The second turn fails.
+    // The second slice fails.
     expect(await at(1.1)).toEqual([1, 5]);
     expect(await at(2)).toEqual([1, 5]);
     expect(await at(2.2)).toEqual([1, 5, 5]);
@@ -68,7 +68,7 @@ describe('sweeps', () => {
     expect(await at(65)).toEqual([1, 5, 5, 1, 7]);
   });
 
-  it('end soon where the service stops, and no other one begins', async () => {
+  it('ends a slice when the service stops, and starts no other job', async () => {
     const stopped = new AbortController();
     const responses: boolean[] = [];
     let others = 0;
@@ -80,20 +80,20 @@ describe('sweeps', () => {
     };
     const list: Job[] = [
       { name: 'long', everyMs: 60_000, runSlice },
-      { name: 'behind it', everyMs: 60_000, run: async () => (others += 1) },
+      { name: 'after it', everyMs: 60_000, run: async () => (others += 1) },
     ];
     await runDueJobs(harness.deps, list, new Date(), stopped.signal);
     expect(responses).toEqual([false, true]);
     expect(others).toBe(0);
   });
 
-  it('that are long take part of a minute', () => {
+  it('limits a slice to a part of a minute', () => {
     const { signal } = new AbortController();
     expect(createJobSlice(3, signal, 0).isOver()).toBe(true);
     expect(createJobSlice(3, signal, 600_000).isOver()).toBe(false);
   });
 
-  it('remove what has expired, and nothing else', async () => {
+  it('removes expired records, and nothing else', async () => {
     const { database } = harness.deps;
     const [past, future] = [addMs(-2 * 24 * 3_600_000), addMs(3_600_000)];
     const collections = ['idempotency_keys', 'log_in_failures', 'one_time_codes', 'reset_tokens'];

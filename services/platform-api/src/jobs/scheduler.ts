@@ -6,18 +6,21 @@ import { createJobSlice } from './job-slice.ts';
 interface JobState {
   readonly _id: string;
   readonly dueAt: Date;
-  /** Where a sweep in turns goes on. */
+  /** Position at which the next slice of a long job starts. */
   readonly next?: number;
 }
 
 const pollIntervalMs = 30_000;
-/** Longer than a turn takes. */
+/** Longer than a slice takes. */
 const sliceIntervalMs = 60_000;
 
 const jobStateCollection = (database: Database) => database.collection<JobState>('sweeps');
 const addMs = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
 
-/** True for the one replica whose turn a sweep is now; it is nobody's again until its time has passed. */
+/**
+ * Claims a due job for this replica. Returns false if another replica has claimed it. A claim lasts until the job is
+ * due again.
+ */
 async function claimRun(database: Database, job: Job, now: Date): Promise<boolean> {
   const { name: _id, everyMs } = job;
   const next = { dueAt: addMs(now, 'runSlice' in job ? sliceIntervalMs : everyMs) };
@@ -32,7 +35,10 @@ async function claimRun(database: Database, job: Job, now: Date): Promise<boolea
   }
 }
 
-/** Goes on where the turn before has left off. It rests once all is done, and is due again in a minute before that. */
+/**
+ * Runs the next slice of a long job. The job pauses for `everyMs` once all is done, and is due again in a minute until
+ * then.
+ */
 async function runSlice(deps: Deps, job: SlicedJob, now: Date, signal: AbortSignal): Promise<void> {
   const { name: _id, everyMs } = job;
   const state = await jobStateCollection(deps.database).findOne({ _id });
@@ -41,7 +47,7 @@ async function runSlice(deps: Deps, job: SlicedJob, now: Date, signal: AbortSign
   await jobStateCollection(deps.database).updateOne({ _id }, { $set: change });
 }
 
-/** Runs what is due, where it is this replica's turn. */
+/** Runs the due jobs that this replica can claim. */
 export async function runDueJobs(
   deps: Deps,
   jobs: readonly Job[],
@@ -55,13 +61,13 @@ export async function runDueJobs(
       if ('runSlice' in job) await runSlice(deps, job, now, signal);
       else await job.run(deps);
     } catch (error) {
-      // The next turn does what this one left.
-      deps.log.warn({ err: error, sweep: job.name }, 'a sweep failed');
+      // The next run does what this one did not complete.
+      deps.log.warn({ err: error, sweep: job.name }, 'a job failed');
     }
   }
 }
 
-/** Looks twice a minute for sweeps that are due, once the database is there. */
+/** Checks twice a minute for due jobs, once the first records exist. */
 export class JobScheduler {
   readonly #timer: NodeJS.Timeout;
   readonly #stopped = new AbortController();
@@ -73,7 +79,7 @@ export class JobScheduler {
     }, pollIntervalMs);
   }
 
-  /** Begins no other sweep, and waits for what is under way: of one that may be long, for a few writes. */
+  /** Starts no other job and waits for the running one; a slice ends after a few writes. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     clearInterval(this.#timer);

@@ -1,6 +1,6 @@
 import { MessageRefusedError } from '../providers/message.ts';
 
-/** Why a mail was not sent, as an administrator is shown it: without what the server wrote, which belongs to the operator. */
+/** Reasons of failed mails as returned to administrators. They omit the server's text, which is for the operator. */
 export const mailFailureReasons = [
   'connection_failed',
   'tls_failed',
@@ -12,7 +12,7 @@ export const mailFailureReasons = [
 ] as const;
 export type MailFailureReason = (typeof mailFailureReasons)[number];
 
-/** The mail server did not take a mail now: it can be sent again later. */
+/** The mail server deferred a mail, which can be sent again later. */
 export class MailDeferredError extends Error {
   override readonly name = 'MailDeferred';
   readonly reason: MailFailureReason;
@@ -22,7 +22,10 @@ export class MailDeferredError extends Error {
   }
 }
 
-/** The connection was lost after the mail had been handed over, before the server's reply: sent again, it might arrive twice. */
+/**
+ * The connection was lost after the mail had been handed over and before the server's reply. A retry might deliver the
+ * mail twice.
+ */
 export class MailOutcomeUnknownError extends MessageRefusedError {}
 
 export function toFailureReason(error: unknown): MailFailureReason {
@@ -31,25 +34,28 @@ export function toFailureReason(error: unknown): MailFailureReason {
   return error instanceof MailDeferredError ? error.reason : 'temporary_failure';
 }
 
-/** What nodemailer's connection says of an error. */
+/** Fields of an error of nodemailer's connection. */
 interface SmtpFailure {
   readonly code?: string;
   readonly command?: string;
   readonly responseCode?: number;
 }
 
-/** Replies to the envelope that mean the log-in, which the operator can put right. */
+/** Replies to the envelope that indicate a failed log-in, which the operator can correct. */
 const authenticationCodes = new Set([530, 534, 535, 538]);
 const envelopeCommands = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
 
-/** Classifies a failure of an SMTP connection; `isHandedOver` once the server may have the mail. The server's text stays out: it may name the recipient. */
+/**
+ * Classifies a failure of an SMTP connection. `isHandedOver` is true once the server may have the mail. The error omits
+ * the server's text, which may name the recipient.
+ */
 export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Error {
   const { code = '', command = '', responseCode } = error as SmtpFailure;
-  const message = `the mail server did not take a mail: ${[code, command, responseCode].filter(Boolean).join(' ')}`;
+  const message = `the mail server did not accept a mail: ${[code, command, responseCode].filter(Boolean).join(' ')}`;
   if (responseCode !== undefined) {
     const isAuthentication = code === 'EAUTH' || authenticationCodes.has(responseCode);
     if (isAuthentication) return new MailDeferredError('authentication_failed', message);
-    // A refusal of the connection or of TLS concerns the server, not this mail.
+    // A rejection of the connection or of TLS concerns the server, not this mail.
     if (responseCode >= 500 && envelopeCommands.has(command)) return new MessageRefusedError(message);
     return new MailDeferredError(code === 'ETLS' ? 'tls_failed' : 'temporary_failure', message);
   }
@@ -60,7 +66,7 @@ export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Erro
   return new MailDeferredError('connection_failed', message, error);
 }
 
-/** Node reports certificates that it does not trust by many codes; all of them name the certificate, TLS or OpenSSL. */
+/** Node reports untrusted certificates by many codes; all of them name the certificate, TLS or OpenSSL. */
 const isCertificateFailure = (error: unknown): boolean => {
   const { code, originalCode = code } = error as { code?: string; originalCode?: string };
   return /CERT|SSL|TLS|SELF_SIGNED|LEAF_SIGNATURE/.test(originalCode ?? '');

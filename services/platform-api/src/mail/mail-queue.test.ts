@@ -50,7 +50,7 @@ afterAll(async () => {
 const stored = () => database.collection<StoredMail>('mails');
 const findOnlyMail = async (): Promise<StoredMail> => {
   const [first, ...others] = await stored().find({}).toArray();
-  if (first === undefined || others.length > 0) throw new Error('there is not one mail');
+  if (first === undefined || others.length > 0) throw new Error('expected exactly one mail');
   return first;
 };
 const statusIs = (status: StoredMail['status']) => waitFor(async () => (await findOnlyMail()).status === status);
@@ -66,8 +66,8 @@ function open(messages: MessageSender = smtp(server.port), times: Partial<MailQu
 const messageIds = (): (string | undefined)[] =>
   server.received.map(({ content }) => /^Message-ID: (.+)$/m.exec(content)?.[1]?.trim());
 
-describe('the queue of mails', () => {
-  it('sends a mail at once, and stores its text only sealed and only as long as it waits', async () => {
+describe('mail queue', () => {
+  it('sends a mail immediately, and stores its text encrypted and only while it is queued', async () => {
     server.onContent = () => 451;
     const queue = open();
     expect(await queue.send(mail)).toBe('queued');
@@ -98,7 +98,7 @@ describe('the queue of mails', () => {
     expect(await findOnlyMail()).toMatchObject({ attempts: 4, sealedContent: null });
   });
 
-  it('gives a mail up for good after a reply of 5xx', async () => {
+  it('does not retry a mail after a reply of 5xx', async () => {
     let attempts = 0;
     server.onRecipient = () => {
       attempts += 1;
@@ -113,7 +113,7 @@ describe('the queue of mails', () => {
     expect([attempts, server.received.length]).toEqual([1, 1]);
   });
 
-  it('sends what waited once the mail server can be reached, also after a restart of the process', async () => {
+  it('sends queued mails once the mail server is reachable, also after a restart of the process', async () => {
     const { port } = server;
     await server.close();
     const before = open(smtp(port));
@@ -126,7 +126,7 @@ describe('the queue of mails', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('does not send a mail again that the server may have', async () => {
+  it('does not retry a mail that the server may have', async () => {
     server.isCutAfterContent = true;
     const queue = open();
     expect(await queue.send(mail)).toBe('failed');
@@ -135,21 +135,25 @@ describe('the queue of mails', () => {
   });
 
   it.each<[string, Date | null, StoredMail['status'], number]>([
-    ['before it handed the mail over, is taken up', null, 'sent', 1],
-    ['after it had begun to hand the mail over, is not repeated', new Date(), 'failed', 0],
-  ])('an attempt of a process that died %s', async (_case, handedOverAt, status, count) => {
+    ['before handing the mail over is retried', null, 'sent', 1],
+    ['after starting to hand the mail over is not repeated', new Date(), 'failed', 0],
+  ])('an attempt of a process that crashed %s', async (_case, handedOverAt, status, count) => {
     server.onContent = () => 451;
     const queue = open();
     await queue.send(mail);
     server.onContent = () => null;
-    const died = { status: 'sending' as const, attempt: 'of a dead process', attemptUntil: new Date(Date.now() - 1) };
+    const died = {
+      status: 'sending' as const,
+      attempt: 'of a crashed process',
+      attemptUntil: new Date(Date.now() - 1),
+    };
     await stored().updateMany({}, { $set: { ...died, handedOverAt } });
     queue.start();
     await statusIs(status);
     expect(server.received).toHaveLength(count);
   });
 
-  it('leaves an attempt alone that is running elsewhere', async () => {
+  it('does not touch an attempt that is running on another replica', async () => {
     server.onContent = () => 451;
     const queue = open();
     await queue.send(mail);
@@ -161,7 +165,7 @@ describe('the queue of mails', () => {
     expect(server.received).toMatchObject([{ to: ['ben@fleet.example'] }]);
   });
 
-  it('sends each mail once, however many replicas share the queue', async () => {
+  it('sends each mail once when several replicas share the queue', async () => {
     server.onContent = () => 451;
     const first = open();
     const addresses = Array.from({ length: 20 }, (_each, at) => `user-${at}@fleet.example`);
@@ -174,7 +178,7 @@ describe('the queue of mails', () => {
     );
   });
 
-  it('does not wait long for a mail server that is slow', async () => {
+  it('does not wait long for a slow mail server', async () => {
     let finish: () => void = () => undefined;
     const slow = {
       send: () =>
@@ -188,7 +192,7 @@ describe('the queue of mails', () => {
     await statusIs('sent');
   });
 
-  it('ends what has expired, and takes back what is no longer true', async () => {
+  it('ends expired mails, and cancels mails that are no longer true', async () => {
     server.onContent = () => 451;
     const queue = open();
     await queue.send(mail);
@@ -203,7 +207,7 @@ describe('the queue of mails', () => {
     expect(await stored().countDocuments({ userId: 8 })).toBe(0);
   });
 
-  it('forgets mails that ended more than a week ago', async () => {
+  it('removes mails that ended more than a week ago', async () => {
     const queue = open();
     await queue.send(mail);
     await removeOldMails({ database }, Date.now() + 6 * 86_400_000);
@@ -212,7 +216,7 @@ describe('the queue of mails', () => {
     expect(await stored().countDocuments({})).toBe(0);
   });
 
-  it('says that nothing is configured, and stores nothing', async () => {
+  it('returns not_configured and stores nothing without a provider', async () => {
     const queue = open(createMessageSender(loadConfig({}), log));
     expect(await queue.send(mail)).toBe('not_configured');
     expect(await stored().countDocuments({})).toBe(0);

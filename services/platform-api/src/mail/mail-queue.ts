@@ -15,19 +15,19 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** For how long it is tried. */
+  /** Time within which attempts are made. */
   readonly lifetimeMs: number;
 }
 
-/** What became of a mail: `queued` is tried again, `failed` never is. */
+/** Status of a mail: `queued` is retried, `failed` never is. */
 export type MailStatus = 'sent' | 'queued' | 'failed' | 'not_configured';
 
-/** How often, for how long, and how much. */
+/** Intervals, timeouts and limits of the queue. */
 export interface MailQueueTimings {
   readonly pollIntervalMs: number;
-  /** How long the sender of a mail waits for the first attempt. */
+  /** How long `send` waits for the first attempt. */
   readonly sendTimeoutMs: number;
-  /** Wait before the second attempt; doubled with each. */
+  /** Delay before the second attempt; doubled with each. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
   readonly batchSize: number;
@@ -56,8 +56,9 @@ type MailContent = Pick<Mail, 'to' | 'subject' | 'text'>;
 const sealPurpose = (id: string): string => `mail ${id}`;
 
 /**
- * Sends mails to users from a queue in the database, so that neither an outage of the mail server nor of this process loses one. The server gets a mail again
- * only where it is known not to have taken it: a connection that is lost in between ends the mail as `outcome_unknown`.
+ * Sends mails to users from a queue in the database, so that an outage of the mail server or of this process loses
+ * none. A mail is retried only if the server is known not to have accepted it. A connection lost in between ends the
+ * mail as `outcome_unknown`.
  */
 export class MailQueue {
   readonly #deps: MailQueueDeps;
@@ -74,7 +75,7 @@ export class MailQueue {
     this.#store = new MailStore(deps.database);
   }
 
-  /** Queues a mail and makes the first attempt, which is waited for a few seconds. */
+  /** Queues a mail and makes the first attempt, for which it waits a few seconds. */
   async send(mail: Mail): Promise<MailStatus> {
     const { messages } = this.#deps;
     const { to, subject, text } = mail;
@@ -94,34 +95,34 @@ export class MailQueue {
     return status;
   }
 
-  /** Sends a mail at once and once; returns why it was not sent, or null. */
+  /** Sends a mail immediately, without retries. Returns the reason of a failure, or null. */
   async sendOnce(content: MailContent): Promise<MailFailureReason | null> {
     try {
       await this.#deps.messages.send({ kind: 'mail', id: newId(), ...content });
       return null;
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'a mail was not sent');
+      this.#deps.log.warn({ err: error }, 'could not send a mail');
       return toFailureReason(error);
     }
   }
 
-  /** Takes back what waits for a user: what it says is no longer true. */
+  /** Removes queued mails to a user, because their content is no longer true. */
   cancel(userId: number): Promise<void> {
     return this.#store.removeWaiting(userId);
   }
 
-  /** Starts to send what waits, of this process and of others. */
+  /** Starts sending queued mails, of this process and of others. */
   start(): void {
     this.#polling = this.#poll();
   }
 
-  /** Leaves what waits to the next replica, or to the next start. */
+  /** Stops sending. Queued mails are left to another replica or the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     const ended = new AbortController();
     const work = Promise.allSettled([this.#polling, ...this.#running]).finally(() => ended.abort());
-    // An attempt that takes longer is taken up again by its record.
+    // The record of an attempt that takes longer lets another replica retry it.
     await Promise.race([work, delay(stopTimeoutMs, undefined, { signal: ended.signal }).catch(() => undefined)]);
   }
 
@@ -129,7 +130,7 @@ export class MailQueue {
     try {
       await this.#sendDue();
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the queue of mails could not be read');
+      this.#deps.log.warn({ err: error }, 'could not read the mail queue');
     }
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => {
@@ -175,8 +176,8 @@ export class MailQueue {
   #attempt(mail: StoredMail, content: MailContent): Promise<MailStatus> {
     const running = this.#attemptOnce(mail, content)
       .catch((error: unknown): MailStatus => {
-        // Its record says how far it came.
-        this.#deps.log.warn({ err: error, mailId: mail._id }, 'an attempt to send a mail could not be recorded');
+        // The record contains the progress of the attempt.
+        this.#deps.log.warn({ err: error, mailId: mail._id }, 'could not record an attempt to send a mail');
         return 'queued';
       })
       .finally(() => this.#running.delete(running));
@@ -189,8 +190,7 @@ export class MailQueue {
     const attempt = newId();
     if (!(await this.#store.claim(id, attempt))) return 'queued';
     const onHandOver = async (): Promise<void> => {
-      if (!(await this.#store.markHandedOver(id, attempt)))
-        throw new Error('another attempt has taken the place of this one');
+      if (!(await this.#store.markHandedOver(id, attempt))) throw new Error('another attempt replaced this one');
     };
     try {
       await this.#deps.messages.send({ kind: 'mail', id, ...content }, onHandOver);
@@ -198,7 +198,7 @@ export class MailQueue {
       return this.#onFailure(mail, attempt, error);
     }
     await this.#store.finish(id, attempt, 'sent', null);
-    this.#deps.log.info({ mailId: id, purpose: mail.purpose, attempts: attempts + 1 }, 'a mail was sent');
+    this.#deps.log.info({ mailId: id, purpose: mail.purpose, attempts: attempts + 1 }, 'sent a mail');
     return 'sent';
   }
 
@@ -207,14 +207,16 @@ export class MailQueue {
     const isFinal = error instanceof MessageRefusedError;
     this.#deps.log.warn(
       { err: error, mailId: id, purpose, attempts: attempts + 1, reason, isFinal },
-      'a mail was not sent',
+      'could not send a mail',
     );
     if (isFinal) await this.#store.finish(id, attempt, 'failed', reason);
     else await this.#store.defer(id, attempt, new Date(Date.now() + this.#retryMs(attempts)), reason);
     return isFinal ? 'failed' : 'queued';
   }
 
-  /** Doubled with each attempt, and up to a fifth longer, so that mails of one outage do not come back together. */
+  /**
+   * Returns the delay, doubled with each attempt, plus up to a fifth of jitter, so that mails of one outage are spread.
+   */
   #retryMs(attempts: number): number {
     const { retryMs, maxRetryMs } = this.#timings;
     const waitMs = Math.min(maxRetryMs, retryMs * 2 ** Math.min(attempts, 20));

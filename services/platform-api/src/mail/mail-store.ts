@@ -1,7 +1,7 @@
 import type { Collection, Database } from '@fleet/storage';
 import type { MailFailureReason } from './failures.ts';
 
-/** What a mail is about. */
+/** Purpose of a mail. */
 export type MailPurpose = 'invitation' | 'password_reset';
 
 /** A mail of the queue. */
@@ -11,18 +11,18 @@ export interface StoredMail {
   readonly accountId: number;
   readonly userId: number;
   readonly purpose: MailPurpose;
-  /** Address, subject and text, sealed: the text holds a token. Null once nothing is to be sent any more. */
+  /** Address, subject and text, encrypted because the text contains a token. Null once the mail has ended. */
   readonly sealedContent: string | null;
   readonly status: 'queued' | 'sending' | 'sent' | 'failed';
   readonly attempts: number;
-  /** Not to be sent earlier. */
+  /** Earliest time of the next attempt. */
   readonly nextAt: Date;
-  /** Not to be sent later: what it says is no longer true then. */
+  /** Time after which the mail is not sent, because its content is no longer true. */
   readonly expiresAt: Date;
-  /** The attempt that is running, and until when it counts as running. */
+  /** Id of the running attempt, and the time until which it counts as running. */
   readonly attempt: string | null;
   readonly attemptUntil: Date | null;
-  /** Since when the server may have the mail. */
+  /** Time since which the server may have the mail. */
   readonly handedOverAt: Date | null;
   readonly reason: MailFailureReason | null;
   readonly createdAt: Date;
@@ -34,7 +34,7 @@ const retentionMs = 7 * 24 * 3_600_000;
 
 const mailCollection = (database: Database): Collection<StoredMail> => database.collection<StoredMail>('mails');
 
-/** The queue of mails in the database, which all replicas share. */
+/** Stores the queue of mails, which all replicas share, in the database. */
 export class MailStore {
   readonly #mails: Collection<StoredMail>;
 
@@ -46,13 +46,13 @@ export class MailStore {
     await this.#mails.insertOne(mail);
   }
 
-  /** Returns mails that are due, the oldest first. */
+  /** Returns due mails, oldest first. */
   async listDue(limit: number, now: Date): Promise<StoredMail[]> {
     const where = { status: 'queued' as const, nextAt: { $lte: now }, expiresAt: { $gt: now } };
     return await this.#mails.find(where).sort({ nextAt: 1 }).limit(limit).toArray();
   }
 
-  /** Starts an attempt; false where another replica has started one, or nothing is to be sent any more. */
+  /** Starts an attempt. Returns false if another replica has started one, or the mail has ended. */
   async claim(id: string, attempt: string, now = new Date()): Promise<boolean> {
     const running = {
       attempt,
@@ -63,7 +63,7 @@ export class MailStore {
     return this.#update({ _id: id, status: 'queued' }, { ...running, status: 'sending' }, { attempts: 1 });
   }
 
-  /** Records that the server is about to get the mail; false where the attempt does not count any more. */
+  /** Records that the server is about to get the mail. Returns false if the attempt no longer counts. */
   markHandedOver(id: string, attempt: string, now = new Date()): Promise<boolean> {
     const where = { _id: id, status: 'sending' as const, attempt, attemptUntil: { $gt: now } };
     return this.#update(where, { handedOverAt: now, updatedAt: now });
@@ -74,13 +74,15 @@ export class MailStore {
     return this.#update({ _id: id, attempt }, { ...finishedFields, status, reason, updatedAt: new Date() });
   }
 
-  /** Puts a mail back that the server did not take. */
+  /** Queues a mail again that the server did not accept. */
   defer(id: string, attempt: string, nextAt: Date, reason: MailFailureReason): Promise<boolean> {
     const waiting = { status: 'queued' as const, attempt: null, attemptUntil: null, nextAt, reason };
     return this.#update({ _id: id, attempt, status: 'sending' }, { ...waiting, updatedAt: new Date() });
   }
 
-  /** Ends what has expired, and what a replica that died had handed over; puts back what it had only begun. */
+  /**
+   * Ends expired mails, and mails that a crashed replica had handed over. Queues mails again that were not handed over.
+   */
   async recover(now = new Date()): Promise<void> {
     const stale = { status: 'sending' as const, attemptUntil: { $lte: now } };
     const unknown = {
@@ -113,7 +115,7 @@ export class MailStore {
 
 const finishedFields = { sealedContent: null, attempt: null, attemptUntil: null };
 
-/** Removes mails that ended long ago. */
+/** Removes mails that ended more than a week ago. */
 export async function removeOldMails({ database }: { readonly database: Database }, now = Date.now()): Promise<void> {
   const before = new Date(now - retentionMs);
   await mailCollection(database).deleteMany({ status: { $in: ['sent', 'failed'] }, updatedAt: { $lt: before } });

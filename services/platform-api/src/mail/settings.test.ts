@@ -5,7 +5,7 @@ import { readSmtpServer } from './settings.ts';
 const from = { MAIL_FROM: 'Fleet <fleet@example.com>' };
 const read = (env: Record<string, string>) => readSmtpServer(loadConfig({ ...from, ...env }));
 
-describe('the settings of the mail server', () => {
+describe('settings of the mail server', () => {
   it.each<[Record<string, string>, object]>([
     [
       { SMTP_URL: 'smtp://ann%40x:p%2Fw@mail.example.com' },
@@ -24,7 +24,7 @@ describe('the settings of the mail server', () => {
       { SMTP_HOST: 'mail.example.com', SMTP_PORT: '465' },
       { port: 465, isImplicitTls: true },
     ],
-  ])('%j are read', (env, expected) => {
+  ])('reads %j', (env, expected) => {
     expect(read(env)).toMatchObject(expected);
   });
 
@@ -36,28 +36,28 @@ describe('the settings of the mail server', () => {
     ['127.0.0.1', false],
     ['127.8.9.1', false],
     ['::1', false],
-  ])('require STARTTLS of %s: %s', (host, expected) => {
+  ])('requires STARTTLS of %s: %s', (host, expected) => {
     expect(read({ SMTP_HOST: host })).toMatchObject({ requiresTls: expected });
     expect(read({ SMTP_HOST: host, SMTP_ALLOW_PLAINTEXT: 'true' })).toMatchObject({ requiresTls: false });
   });
 
-  it('may be absent', () => {
+  it('are optional', () => {
     expect(readSmtpServer(loadConfig({}))).toBeNull();
   });
 
   it.each<[Record<string, string>, RegExp]>([
     [{ SMTP_URL: 'smtp://a.example', SMTP_HOST: 'a.example' }, /not both/],
     [{ SMTP_URL: 'smtp://a.example', MAIL_URL: 'https://b.example' }, /not both/],
-    [{ SMTP_HOST: 'a.example', SMTP_USER: 'ann' }, /go together/],
+    [{ SMTP_HOST: 'a.example', SMTP_USER: 'ann' }, /must be set together/],
     [{ SMTP_HOST: 'a.example', MAIL_FROM: '' }, /MAIL_FROM is required/],
     [{ SMTP_HOST: 'a.example', MAIL_FROM: 'nobody' }, /MAIL_FROM/],
     [{ SMTP_HOST: 'a.example', SMTP_CA_FILE: '/no/such/file' }, /SMTP_CA_FILE cannot be read/],
     [{ SMTP_URL: 'http://a.example' }, /SMTP_URL/],
-  ])('%j stop the start', (env, message) => {
+  ])('rejects %j at start', (env, message) => {
     expect(() => loadConfig({ ...from, ...env })).toThrow(message);
   });
 
-  it('name no secret in a fault', () => {
+  it('includes no secret in an error', () => {
     expect(() => read({ SMTP_URL: 'smtp://ann:pass%word-1@a.example' })).toThrow(/^(?!.*word-1)/s);
   });
 });

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { ConfigError, type ConfigOf, envSchema } from '@fleet/service-kit';
 
-/** The mail server that the platform sends with. Secrets have `secret`, so that the log of the settings leaves them out. */
+/** Settings of the mail server. Secrets have `secret`, so that they are not logged with the settings. */
 export const mailSettings = envSchema({
   SMTP_URL: {
     type: 'string',
     optional: true,
-    // It has the password.
+    // The URL contains the password.
     secret: true,
     pattern: '^smtps?://[^\\s]+$',
     description: 'mail server, smtp://user:password@host:587 or smtps://user:password@host:465; or SMTP_HOST instead',
@@ -16,26 +16,27 @@ export const mailSettings = envSchema({
     type: 'string',
     optional: true,
     pattern: '^[A-Za-z0-9._:-]{1,253}$',
-    description: 'host of the mail server, in place of SMTP_URL',
+    description: 'host of the mail server, instead of SMTP_URL',
   },
   SMTP_PORT: {
     type: 'integer',
     minimum: 1,
     maximum: 65_535,
     default: 587,
-    description: 'port of SMTP_HOST; 465 is TLS from the first byte, every other port begins with STARTTLS',
+    description: 'port of SMTP_HOST; 465 uses TLS from the first byte, every other port starts with STARTTLS',
   },
-  SMTP_USER: { type: 'string', optional: true, description: 'user of SMTP_HOST; without it nobody logs in there' },
+  SMTP_USER: { type: 'string', optional: true, description: 'user of SMTP_HOST; without it no log-in is made' },
   SMTP_PASSWORD: { type: 'string', optional: true, secret: true, description: 'password of SMTP_USER' },
   SMTP_ALLOW_PLAINTEXT: {
     type: 'boolean',
     default: false,
-    description: 'sends without TLS to a server beyond this machine that offers no STARTTLS; for trusted networks',
+    description:
+      'permits mails without TLS to a server on another machine that offers no STARTTLS; for trusted networks',
   },
   SMTP_CA_FILE: {
     type: 'string',
     optional: true,
-    description: 'PEM file with the certificate authority of a mail server that no public one vouches for',
+    description: 'PEM file with the certificate authority of a mail server with a private one',
   },
   MAIL_FROM: {
     type: 'string',
@@ -45,16 +46,16 @@ export const mailSettings = envSchema({
   },
 });
 
-/** The settings as read. */
+/** The parsed settings. */
 export type MailSettings = ConfigOf<typeof mailSettings>;
 
-/** How a mail server is reached. */
+/** Connection parameters of a mail server. */
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
   /** TLS from the first byte; otherwise STARTTLS. */
   readonly isImplicitTls: boolean;
-  /** True where a server without STARTTLS is refused. */
+  /** True if a server without STARTTLS is rejected. */
   readonly requiresTls: boolean;
   readonly credentials: { readonly user: string; readonly pass: string } | null;
   readonly from: string;
@@ -62,7 +63,7 @@ export interface SmtpServer {
   readonly ca: string | undefined;
 }
 
-/** Returns the configured mail server, or null. Throws a ConfigError, which has no secrets, where settings do not fit each other. */
+/** Returns the configured mail server, or null. Throws a ConfigError without secrets if settings conflict. */
 export function readSmtpServer(settings: MailSettings): SmtpServer | null {
   const { SMTP_URL: url, SMTP_HOST: host, MAIL_FROM: from } = settings;
   if (url === undefined && host === undefined) return null;
@@ -80,7 +81,8 @@ export function readSmtpServer(settings: MailSettings): SmtpServer | null {
 type Address = Pick<SmtpServer, 'host' | 'port' | 'isImplicitTls' | 'credentials'>;
 
 function parseSmtpUrl({ SMTP_PORT: port, SMTP_USER: user, SMTP_PASSWORD: pass }: MailSettings, host: string): Address {
-  if ((user === undefined) !== (pass === undefined)) throw new ConfigError('SMTP_USER and SMTP_PASSWORD go together.');
+  if ((user === undefined) !== (pass === undefined))
+    throw new ConfigError('SMTP_USER and SMTP_PASSWORD must be set together.');
   const credentials = user === undefined || pass === undefined ? null : { user, pass };
   return { host, port, isImplicitTls: port === 465, credentials };
 }

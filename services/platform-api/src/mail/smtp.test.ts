@@ -64,7 +64,7 @@ describe('sendBySmtp', () => {
     expect(server.received).toMatchObject([{ isSecure: true }]);
   });
 
-  it('sends without TLS only where that is allowed, and never the password before', async () => {
+  it('sends without TLS only if permitted, and never sends the password before TLS', async () => {
     const server = await open({ credentials });
     await expect(sendBySmtp(at(server, { credentials }), message)).rejects.toMatchObject({ reason: 'tls_failed' });
     expect([server.received, server.logIns]).toEqual([[], 0]);
@@ -73,10 +73,10 @@ describe('sendBySmtp', () => {
   });
 
   it.each<[string, Partial<SmtpServer>]>([
-    ['that no authority vouches for', { ca: undefined }],
+    ['of no known authority', { ca: undefined }],
     ['of another authority', { ca: selfSigned().cert }],
     ['of another host', { host: '127.0.0.2' }],
-  ])('refuses a certificate %s', async (_case, more) => {
+  ])('rejects a certificate %s', async (_case, more) => {
     const [upgraded, implicit] = [await open(certificate), await open({ ...certificate, secure: true })];
     const deferred = { name: 'MailDeferred', reason: 'tls_failed' };
     await expect(sendBySmtp(at(upgraded, more), message)).rejects.toMatchObject(deferred);
@@ -84,14 +84,14 @@ describe('sendBySmtp', () => {
     expect([upgraded.received, implicit.received]).toEqual([[], []]);
   });
 
-  it('refuses TLS before 1.2', async () => {
+  it('rejects TLS below 1.2', async () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     const server = await open({ ...certificate, ...old });
     await expect(sendBySmtp(at(server), message)).rejects.toMatchObject({ reason: 'tls_failed' });
     expect(server.received).toEqual([]);
   });
 
-  it('defers a mail while the log-in is wrong', async () => {
+  it('defers a mail if the log-in fails', async () => {
     const server = await open({ ...certificate, credentials });
     const wrong = { user: 'fleet', pass: 'other-password' };
     const sent = sendBySmtp(at(server, { credentials: wrong }), message);
@@ -101,7 +101,7 @@ describe('sendBySmtp', () => {
     await expect(missing).rejects.toMatchObject({ name: 'MailDeferred', reason: 'authentication_failed' });
   });
 
-  it.each([421, 450, 451, 452])('defers a mail for a reply of %i, to the recipient and to the mail', async (code) => {
+  it.each([421, 450, 451, 452])('defers a mail for a reply of %i to the recipient and to the mail', async (code) => {
     const server = await open();
     server.onRecipient = () => code;
     await expect(sendBySmtp(at(server, plain), message)).rejects.toMatchObject({ reason: 'temporary_failure' });
@@ -110,7 +110,7 @@ describe('sendBySmtp', () => {
     await expect(sendBySmtp(at(server, plain), message)).rejects.toMatchObject({ reason: 'temporary_failure' });
   });
 
-  it.each([550, 552, 554])('gives up a mail for a reply of %i, to the recipient and to the mail', async (code) => {
+  it.each([550, 552, 554])('gives up a mail for a reply of %i to the recipient and to the mail', async (code) => {
     const server = await open();
     server.onRecipient = () => code;
     await expect(sendBySmtp(at(server, plain), message)).rejects.toMatchObject({ name: 'MessageRefused' });
@@ -119,14 +119,14 @@ describe('sendBySmtp', () => {
     await expect(sendBySmtp(at(server, plain), message)).rejects.toMatchObject({ name: 'MessageRefused' });
   });
 
-  it('defers a mail while nobody listens', async () => {
+  it('defers a mail if the connection is refused', async () => {
     const server = await MailServer.open();
     await server.close();
     const sent = sendBySmtp(at(server, plain), message);
     await expect(sent).rejects.toMatchObject({ name: 'MailDeferred', reason: 'connection_failed' });
   });
 
-  it('defers a mail where the server breaks off before it has the mail', async () => {
+  it('defers a mail if the server closes the connection before it has the mail', async () => {
     const sockets = createServer((socket) => socket.end('220 ready\r\n', () => socket.destroy()));
     servers.push({ close: () => closeServer(sockets) });
     await new Promise<void>((resolve) => sockets.listen(0, '127.0.0.1', resolve));
@@ -134,14 +134,14 @@ describe('sendBySmtp', () => {
     await expect(sendBySmtp(at({ port }, plain), message)).rejects.toMatchObject({ reason: 'connection_failed' });
   });
 
-  it('does not say that a mail can be sent again where the server may have it', async () => {
+  it('reports an unknown outcome if the server may have the mail', async () => {
     const server = await open();
     server.isCutAfterContent = true;
     await expect(sendBySmtp(at(server, plain), message)).rejects.toMatchObject({ name: 'MessageRefused' });
     expect(server.received).toHaveLength(1);
   });
 
-  it('sends nothing where the hand-over cannot be recorded', async () => {
+  it('sends nothing if the hand-over cannot be recorded', async () => {
     const server = await open();
     const unavailable = new Error('the database is unavailable');
     await expect(sendBySmtp(at(server, plain), message, () => Promise.reject(unavailable))).rejects.toBe(unavailable);
@@ -154,7 +154,7 @@ describe('sendBySmtp', () => {
     expect(isHandedOver).toBe(true);
   });
 
-  it('lets nobody add headers or recipients, and names another sender as who is replied to', async () => {
+  it('prevents header injection, and sets Reply-To for another sender', async () => {
     const server = await open();
     const subject = 'Hello\r\nBcc: eve@evil.example';
     await sendBySmtp(at(server, plain), { ...message, subject, from: 'dispatch@customer.example' });

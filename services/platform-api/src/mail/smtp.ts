@@ -4,15 +4,18 @@ import type { Message } from '../providers/message.ts';
 import { classifySmtpFailure } from './failures.ts';
 import type { SmtpServer } from './settings.ts';
 
-/** Called once the mail is about to be handed over; where it rejects, nothing has been handed over. */
+/** Called before the mail is handed over. If it rejects, nothing has been handed over. */
 export type OnHandOver = () => Promise<void>;
 
 const connectTimeoutMs = 10_000;
 const socketTimeoutMs = 30_000;
 
-/** Sends one mail on a connection of its own. Rejects with MailDeferred, or with MessageRefused where it is not to be sent again. */
+/**
+ * Sends one mail on a connection of its own. Rejects with MailDeferred, or with MessageRefused if the mail must not be
+ * retried.
+ */
 export async function sendBySmtp(server: SmtpServer, message: Message, onHandOver?: OnHandOver): Promise<void> {
-  // Loaded at the first mail: the start of the service does not wait for it.
+  // Loaded with the first mail to shorten the start of the service.
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
   const { envelope, content } = await composeMail(server, message);
   const connection = new Connection({
@@ -28,7 +31,7 @@ export async function sendBySmtp(server: SmtpServer, message: Message, onHandOve
   });
   let isHandedOver = false;
   let handOverFailure: unknown;
-  // The connection reads it once the server is ready for the content of the mail.
+  // The connection reads this stream once the server is ready for the content of the mail.
   const body = Readable.from(
     (async function* () {
       try {
@@ -73,7 +76,10 @@ const toPromise = (start: (done: (error?: Error | null) => void) => void): Promi
     start((error) => (error === undefined || error === null ? resolve() : reject(error)));
   });
 
-/** Composes the mail. Another sender than the server's own is who is replied to: mails in somebody else's name are taken for forged. */
+/**
+ * Composes the mail. A sender other than the server's own becomes Reply-To, because mails in another name are treated
+ * as forged.
+ */
 async function composeMail(server: SmtpServer, { id, to, from, subject = '', text }: Message) {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const node = new MailComposer({
@@ -88,7 +94,7 @@ async function composeMail(server: SmtpServer, { id, to, from, subject = '', tex
   }).compile();
   const sender = node.getEnvelope().from;
   const sentFrom = typeof sender === 'string' ? sender : server.from;
-  // The same in every attempt, so that a recipient's server can recognize a repetition.
+  // The same in every attempt, so that a recipient's server can detect duplicates.
   if (id !== undefined) node.setHeader('Message-ID', `<${id}@${sentFrom.split('@').at(-1) ?? 'localhost'}>`);
   return { envelope: { from: sentFrom, to: [to] }, content: await node.build() };
 }

@@ -30,11 +30,11 @@ import type {
 import type { MapRole, MapSettings } from './settings.ts';
 import { inWindows } from './windows.ts';
 
-/** An answer and who gave it. */
+/** A result, with the provider that returned it. */
 export interface Answered<T> {
   readonly value: T;
   readonly provider: string;
-  /** True when the configured provider could not answer, and the embedded one did. */
+  /** True if the configured provider failed or had no result, and the embedded one was used. */
   readonly isFallback: boolean;
 }
 
@@ -43,10 +43,13 @@ interface Parts {
   readonly redis: Redis;
 }
 
-/** The public Nominatim's terms of use. */
+/** The public server, whose terms of use limit requests. */
 const publicNominatim = 'nominatim.openstreetmap.org';
 
-/** Addresses and roads: the configured providers, and the embedded ones wherever those cannot answer. Callers see no failure here. */
+/**
+ * Finds addresses and roads with the configured providers, and with the embedded ones wherever those fail. Callers get
+ * no errors of providers.
+ */
 export class MapServices {
   readonly #log: Logger;
   readonly #geocoder: Geocoder | null;
@@ -80,7 +83,7 @@ export class MapServices {
     this.#embeddedMatcher = new EmbeddedMatcher(roads, limit);
   }
 
-  /** True when answers of a provider are worth keeping: the embedded ones cost nothing. */
+  /** True if results are worth caching: those of the embedded provider cost nothing. */
   get hasGeocoder(): boolean {
     return this.#geocoder !== null;
   }
@@ -93,7 +96,7 @@ export class MapServices {
     );
   }
 
-  /** By the places that come with the product, whatever is configured. */
+  /** Uses the built-in places, whatever provider is configured. */
   nearestPlace(position: Position): Promise<FoundAddress> {
     return this.#embeddedGeocoder.reverse(position);
   }
@@ -106,7 +109,7 @@ export class MapServices {
     );
   }
 
-  /** Own places first, whoever offers the others; addresses that are known are for the embedded one. */
+  /** Suggests own places first, with any provider. Known addresses are searched only by the embedded one. */
   async suggest(
     query: PlaceQuery,
     own: readonly OwnPlace[],
@@ -122,7 +125,7 @@ export class MapServices {
     return [...ofOwn, ...value].slice(0, query.limit);
   }
 
-  /** At least one way; the last resort is a straight line. */
+  /** Returns at least one route; the last resort is a straight line. */
   route(query: RouteQuery): Promise<Answered<DrawnRoute[]>> {
     return this.#ask(
       this.#router,
@@ -150,7 +153,7 @@ export class MapServices {
     for (const each of this.#http) each.stop();
   }
 
-  /** The embedded one answers where there is no provider, where it fails, and where it knows nothing (null). */
+  /** Uses the embedded provider if none is configured, if the configured one fails, and if it has no result (null). */
   async #ask<P extends { readonly name: string }, T>(
     provider: P | null,
     ask: (provider: P) => Promise<T | null>,
@@ -161,7 +164,7 @@ export class MapServices {
       const value = await ask(provider);
       if (value !== null) return { value, provider: provider.name, isFallback: false };
     } catch (error) {
-      this.#log.warn({ err: error, provider: provider.name }, 'a provider could not answer: the embedded one does');
+      this.#log.warn({ err: error, provider: provider.name }, 'a map provider failed, using the embedded one');
     }
     return { value: await embedded(), provider: 'embedded', isFallback: true };
   }

@@ -2,7 +2,10 @@ import { joinLines } from '../geometry/lines.ts';
 import type { Position } from '../geometry/positions.ts';
 import type { MatchedPoint } from './providers.ts';
 
-/** The line to draw for a matched trace: along the road; points without a road are in it only where no road leads past them. */
+/**
+ * Returns the line of a matched trace along the road. It includes points without a road only where no road leads past
+ * them.
+ */
 export function lineOf(points: readonly MatchedPoint[]): Position[] {
   const lines: (readonly Position[])[] = [];
   let off: Position[] = [];

@@ -1,12 +1,12 @@
 import type { Position } from '../geometry/positions.ts';
 
-/** What kind of vehicle drives. */
+/** Vehicle profiles for routes. */
 export const profiles = ['car', 'truck'] as const;
 
 /** One of `profiles`. */
 export type Profile = (typeof profiles)[number];
 
-/** Parts of an address; what is not known is null. */
+/** Parts of an address; null if unknown. */
 export interface Components {
   readonly house: string | null;
   readonly road: string | null;
@@ -16,30 +16,30 @@ export interface Components {
   readonly state: string | null;
   readonly postcode: string | null;
   readonly country: string | null;
-  /** ISO 3166, two capital letters. */
+  /** ISO 3166 code, two capital letters. */
   readonly countryCode: string | null;
 }
 
-/** A place that was found by its text. */
+/** A place found by text. */
 export interface FoundPlace {
   readonly address: string;
   readonly position: Position;
-  /** 0 to 1. */
+  /** Score from 0 to 1. */
   readonly confidence: number;
   readonly components: Components;
-  /** What it is, in the provider's words: `city`, `house`, `geofence`. */
+  /** Type in the provider's terms: `city`, `house`, `geofence`. */
   readonly type: string;
 }
 
-/** What stands at a position, or near it. */
+/** The address at or near a position. */
 export interface FoundAddress {
   readonly address: string;
-  /** Of what the address names. */
+  /** Position of the place that the address names. */
   readonly position: Position;
   readonly components: Components;
 }
 
-/** A place to offer while somebody types. */
+/** A suggestion while a user types. */
 export interface FoundSuggestion {
   readonly id: string;
   readonly title: string;
@@ -48,39 +48,39 @@ export interface FoundSuggestion {
   readonly type: string;
 }
 
-/** What to look for. */
+/** A text search. */
 export interface PlaceQuery {
   readonly text: string;
-  /** Places near here are wanted more. */
+  /** Places near this position rank higher. */
   readonly near?: Position;
-  /** ISO 3166, two capital letters. */
+  /** ISO 3166 code, two capital letters. */
   readonly country?: string;
   readonly limit: number;
 }
 
-/** A part of a route that is told as one sentence. */
+/** A section of a route with one instruction. */
 export interface RouteStep {
   readonly instruction: string;
   readonly distanceM: number;
   readonly durationS: number;
 }
 
-/** A way through waypoints. */
+/** A route through waypoints. */
 export interface DrawnRoute {
   readonly path: readonly Position[];
   readonly distanceM: number;
   readonly durationS: number;
   readonly steps: readonly RouteStep[];
-  /** `straight_line`: nobody knew roads, so it is the great circle, its length and time estimated. */
+  /** `straight_line`: no roads are known, so the route is the great circle with estimated length and time. */
   readonly source: 'provider' | 'straight_line';
 }
 
-/** What to draw a way through. */
+/** Request for a route. */
 export interface RouteQuery {
-  /** Two or more. */
+  /** At least two. */
   readonly waypoints: readonly Position[];
   readonly profile: Profile;
-  /** Other ways beside the best one, at most. */
+  /** Largest number of alternatives beside the best route. */
   readonly alternatives: number;
 }
 
@@ -91,23 +91,23 @@ export interface TracePoint {
   readonly accuracyM?: number;
 }
 
-/** Where a recorded position was on the road. */
+/** The position on the road of a recorded position. */
 export interface MatchedPoint {
-  /** On the road; as it was recorded where there is no road. */
+  /** Position on the road, or the recorded position if there is no road. */
   readonly position: Position;
   readonly isMatched: boolean;
-  /** From the recorded position to the road. */
+  /** Distance between the recorded position and the road. */
   readonly distanceM: number | null;
   readonly roadName: string | null;
   readonly speedLimitKmh: number | null;
-  /** The line from the point before up to this one, along the road where it is known. */
+  /** Line from the previous point to this one, along the road if it is known. */
   readonly leg: readonly Position[];
 }
 
-/** A trace on the road, one point for each recorded one. */
+/** A trace matched to roads, with one point for each recorded one. */
 export interface MatchedTrace {
   readonly points: readonly MatchedPoint[];
-  /** 0 to 1. */
+  /** Score from 0 to 1. */
   readonly confidence: number;
 }
 
@@ -115,20 +115,20 @@ export interface MatchedTrace {
 export interface Geocoder {
   readonly name: string;
   search(query: PlaceQuery): Promise<FoundPlace[]>;
-  /** Null where the provider knows nothing near. */
+  /** Returns null if the provider knows no address nearby. */
   reverse(position: Position, language?: string): Promise<FoundAddress | null>;
 }
 
-/** Offers places while somebody types. */
+/** Suggests places while a user types. */
 export interface Suggester {
   readonly name: string;
   suggest(query: PlaceQuery): Promise<FoundSuggestion[]>;
 }
 
-/** Draws ways. */
+/** Draws routes. */
 export interface Router {
   readonly name: string;
-  /** The best one first; none where there is no way. */
+  /** Returns routes, best first; none if there is no route. */
   route(query: RouteQuery): Promise<DrawnRoute[]>;
 }
 
@@ -150,13 +150,13 @@ const noComponents: Components = {
   countryCode: null,
 };
 
-/** Components of which only some are known; empty text counts as unknown. */
+/** Returns components of which only some are known; empty text counts as unknown. */
 export function componentsOf(known: Partial<Record<keyof Components, string | null | undefined>>): Components {
   const given = Object.entries(known).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return { ...noComponents, ...Object.fromEntries(given) };
 }
 
-/** A point of which no road is known. */
+/** Returns a point without a known road. */
 export const unmatched = (position: Position): MatchedPoint => ({
   position,
   isMatched: false,

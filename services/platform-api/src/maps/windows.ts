@@ -1,10 +1,16 @@
 import type { MatchedTrace, TracePoint } from './providers.ts';
 
-/** Providers take no longer traces at once; so many points are matched twice, so that a window's ends know what goes on there. */
+/**
+ * Size of a window, the longest trace that providers accept. Windows overlap, so that the matching of their ends takes
+ * the neighbouring points into account.
+ */
 const windowSize = 100;
 const sharedPoints = 5;
 
-/** Matches a long trace window by window; of shared points the first window gives the first half, the next one the rest. */
+/**
+ * Matches a long trace in windows. Of the shared points, the first half is taken from the earlier window, the rest from
+ * the later one.
+ */
 export async function inWindows(
   trace: readonly TracePoint[],
   match: (part: readonly TracePoint[]) => Promise<MatchedTrace>,

@@ -11,7 +11,7 @@ import { usersSharing } from '../domains/vehicle-shares/use-cases.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { KnownPreferences } from './rules.ts';
 
-/** A user without access receives nothing after this time. */
+/** Time after which a user who lost access receives nothing any more. */
 const maxAgeMs = 5_000;
 
 /** The vehicle of a notification. */

@@ -116,10 +116,14 @@ describe('a push message by FCM', () => {
   });
 
   it.each([
-    ['an app that is gone', 404, { details: [{ errorCode: 'UNREGISTERED' }] }],
+    ['an uninstalled app', 404, { details: [{ errorCode: 'UNREGISTERED' }] }],
     ['another project', 403, { details: [{ errorCode: 'SENDER_ID_MISMATCH' }] }],
-    ['a text that is no token', 400, { details: [{ fieldViolations: [{ field: 'message.token' }] }] }],
-    ['the same in words', 400, { message: 'The registration token is not a valid FCM registration token' }],
+    ['an invalid token', 400, { details: [{ fieldViolations: [{ field: 'message.token' }] }] }],
+    [
+      'an invalid token, described in words',
+      400,
+      { message: 'The registration token is not a valid FCM registration token' },
+    ],
   ])('reports the token of %s', async (_case, status, error) => {
     sendReplies = [{ status, body: { error } }];
     await expect(fcm.send(message)).resolves.toBe('unregistered');

@@ -65,7 +65,7 @@ export class GoogleToken {
     const { access_token: value, expires_in: seconds } = response ?? {};
     // The operator must correct wrong credentials; until then messages wait.
     if (status !== 200 || typeof value !== 'string' || typeof seconds !== 'number')
-      throw new SendingFailed(`the token endpoint answered ${status} without a token`);
+      throw new SendingFailed(`the token endpoint returned ${status} without a token`);
     this.#token = { value, untilMs: nowMs + seconds * 1_000 - renewBeforeMs };
     return value;
   }

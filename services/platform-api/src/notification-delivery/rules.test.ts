@@ -24,7 +24,7 @@ describe('quiet hours', () => {
   });
 });
 
-describe('isTold', () => {
+describe('shouldNotify', () => {
   const user = { language: 'en', timezone: 'UTC' };
   const question = (more: Partial<Question> = {}): Question => ({
     channel: 'push',

@@ -126,7 +126,7 @@ export class ProviderLine {
     }
     const { status } = response;
     if (status !== 429 && status < 500) return { status, text };
-    throw new SendingFailed(`${this.#name} answered ${status}`, {
+    throw new SendingFailed(`${this.#name} returned ${status}`, {
       isOutage: status !== 429,
       retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
     });

@@ -77,8 +77,8 @@ const basic = (user: string | undefined, password: string | undefined): string =
 
 /** The operator must correct a rejected key, and the message waits; any other fault is the message's own. */
 function notTaken(provider: string, status: number): never {
-  if (status === 401 || status === 403) throw new SendingFailed(`${provider} answered ${status}`);
-  throw new SendingRefused(`${provider} answered ${status}`);
+  if (status === 401 || status === 403) throw new SendingFailed(`${provider} returned ${status}`);
+  throw new SendingRefused(`${provider} returned ${status}`);
 }
 
 const twilio = (settings: SenderSettings): Dialect => ({

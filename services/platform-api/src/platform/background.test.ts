@@ -4,8 +4,8 @@ import { Background } from './background.ts';
 
 const log = createLogger('background-test', 'silent');
 
-describe('work that no request waits for', () => {
-  it('is waited for, and what it begins itself, too', async () => {
+describe('background work', () => {
+  it('drains running work and the work that it starts', async () => {
     const background = new Background(log);
     const done: string[] = [];
     let release = (): void => undefined;
@@ -26,10 +26,10 @@ describe('work that no request waits for', () => {
     expect(done).toEqual(['first', 'second']);
   });
 
-  it('is logged where it fails, and keeps nobody waiting', async () => {
+  it('logs a failure and does not block draining', async () => {
     const error = jest.spyOn(log, 'error');
     const background = new Background(log);
-    const failed = new Error('the provider is away');
+    const failed = new Error('the provider is unavailable');
     background.run(() => Promise.reject(failed), 'could not be sent');
     await background.drain();
     expect(error).toHaveBeenCalledWith({ err: failed }, 'could not be sent');

@@ -1,6 +1,6 @@
 import type { Logger } from '@fleet/service-kit';
 
-/** Work that no request waits for, but the stop of the service. */
+/** Runs work that no request waits for, but that must end before the service stops. */
 export class Background {
   readonly #log: Logger;
   readonly #running = new Set<Promise<void>>();
@@ -9,7 +9,7 @@ export class Background {
     this.#log = log;
   }
 
-  /** Goes on with something; where it fails, that is logged as `failure`. */
+  /** Starts a task. Logs a failure with `failureMessage`. */
   run(task: () => Promise<void>, failureMessage: string): void {
     const running = task()
       .catch((error: unknown) => this.#log.error({ err: error }, failureMessage))
@@ -17,7 +17,7 @@ export class Background {
     this.#running.add(running);
   }
 
-  /** When nothing is under way any more. */
+  /** Resolves once no task is running. */
   async drain(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

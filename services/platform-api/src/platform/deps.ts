@@ -17,43 +17,48 @@ import type { MessageSender } from '../providers/message-sender.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { Background } from './background.ts';
 
-/** What domains work with: their routes, handlers and sweeps are functions of it, and take the parts they need (`Pick<Deps, 'records'>`). */
+/**
+ * Dependencies of the domains. Their routes, handlers and jobs accept the dependencies that they need (`Pick<Deps,
+ * 'records'>`).
+ */
 export interface Deps {
   readonly config: Config;
   readonly log: Logger;
   readonly bus: Bus;
-  /** Asks terminals themselves, for what is no use case of device-api. */
+  /** Sends commands to terminals directly, for functions that are no use cases of device-api. */
   readonly asker: DeviceCommandClient;
-  /** Not waited for: commands fail at once while Redis is away. */
+  /** Commands fail immediately while Redis is unavailable. */
   readonly redis: Redis;
   readonly database: Database;
   readonly records: RecordStore;
-  /** Seals secrets that are stored. */
+  /** Encrypts stored secrets. */
   readonly encryption: Encryption;
   readonly signingKeys: SigningKeys;
   readonly tokens: AccessTokens;
-  /** Plans, and the gateway that takes payments. */
+  /** Plans and the payment gateway. */
   readonly billing: Billing;
-  /** Mails and SMS to people; SMS go by SMS_PROVIDER. */
+  /** Mails and SMS to users; SMS are sent by SMS_PROVIDER. */
   readonly messages: PlatformMessages;
-  /** Mails to users that must not be lost: invitations, links to a new password. */
+  /** Mails to users that must not be lost: invitations and password links. */
   readonly mails: MailQueue;
-  /** What goes on behind answers. */
+  /** Work that continues after responses. */
   readonly background: Background;
-  /** The installation's own sender, whatever SMS_PROVIDER is. */
+  /** The installation's own sender, regardless of SMS_PROVIDER. */
   readonly ownMessages: MessageSender;
   /** Addresses and roads. */
   readonly maps: MapServices;
-  /** Counts what a domain knows the key of; the guard has counted the route's own bucket already (`countedBy`). */
+  /** Rate limits that domains count themselves. The guard has already counted the route's own bucket (`countedBy`). */
   readonly limits: RateLimits;
-  /** Stores what partners send in the telemetry stream. */
+  /** Publishes telemetry of partners in the telemetry stream. */
   readonly telemetry: PartnerTelemetry;
-  /** Commands devices that came in through partners. */
+  /** Sends commands to devices of partners. */
   readonly partnerChannels: PartnerChannels;
-  /** Puts what happens to vehicles on record, and tells of it. */
+  /** Stores and publishes notifications. */
   readonly notifications: Notifications;
   /** Reads text from pictures. */
   readonly ocr: OcrEngine;
-  /** Aborted when the service stops and has waited long enough: what is still sent is cut. */
+  /**
+   * Aborted when the service has waited long enough at its stop. Responses that are still being sent are then cut off.
+   */
   readonly stopped: AbortSignal;
 }

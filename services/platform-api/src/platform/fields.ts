@@ -3,11 +3,14 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { normalizePhone } from './phone.ts';
 import { recordId } from './schemas.ts';
 
-/** Schemas of fields that many domains have (docs/reference/conventions.md). */
+/** Schemas of fields that several domains have (docs/reference/conventions.md). */
 
-/** A field that null clears. One list of types instead of `anyOf`, so that a fault is told once. */
+/**
+ * Returns the schema of a field that null clears. Uses a list of types instead of `anyOf`, so that a fault is reported
+ * once.
+ */
 export function nullableField<T extends TSchema>(schema: T) {
-  // With null it is another schema than the one of that name.
+  // With null the schema is a different one, and must not have the same title.
   const {
     type,
     enum: values,
@@ -25,22 +28,25 @@ export function nullableField<T extends TSchema>(schema: T) {
   });
 }
 
-/** One of some words. */
+/** Returns the schema of one of several strings. */
 export const stringEnum = <const T extends readonly string[]>(
   values: T,
   options: { description?: string; default?: T[number] } = {},
 ) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 
-/** A list of ids; each counts once. */
+/** Returns the schema of a list of ids; duplicates count once. */
 export const idList = (maxItems = 10_000) => Type.Array(recordId, { maxItems });
 
 const nulMessage = 'must not have the NUL character';
 
-/** Text without the NUL character, which databases do not store. */
+/** Returns the schema of text without the NUL character, which databases do not store. */
 export const text = (minLength: number, maxLength: number, options: { description?: string } = {}) =>
   Type.String({ minLength, maxLength, pattern: '^[^\\u0000]*$', errorMessage: { pattern: nulMessage }, ...options });
 
-/** Text that people read, such as a name or a note: blanks at its ends are removed, and what has nothing else is empty. */
+/**
+ * Returns the schema of text that people read, such as a name or a note. Leading and trailing blanks are removed, so
+ * blank text is empty.
+ */
 export const trimmedText = (
   minLength: number,
   maxLength: number,
@@ -55,11 +61,11 @@ export const trimmedText = (
     ...options,
   });
 
-/** What the parameter `query` of a list may hold. */
+/** Returns the schema of the parameter `query` of a list. */
 export const searchText = (fields: string) =>
   Type.Optional(text(0, 200, { description: `Case-insensitive part of ${fields}.` }));
 
-/** A colour as pages show it. */
+/** A colour in the notation of web pages. */
 export const color = Type.String({
   pattern: '^#[0-9A-Fa-f]{6}$',
   errorMessage: 'must be a colour such as #1976D2',
@@ -68,26 +74,29 @@ export const color = Type.String({
 
 export const email = Type.String({ format: 'email', maxLength: 254 });
 
-/** As the caller writes it; `phoneAt` reads it. */
-export const phone = trimmedText(1, 40, { description: 'E.164 with +; spaces, dashes and brackets are left out.' });
+/** A phone number as the caller writes it; `parsePhoneField` converts it. */
+export const phone = trimmedText(1, 40, { description: 'E.164 with +; spaces, dashes and brackets are ignored.' });
 
-/** E.164 of what a caller wrote at a field, or 400. */
+/** Converts the phone number of a field to E.164. Throws 400 if it is invalid. */
 export function parsePhoneField(path: string, input: string): string {
   const number = normalizePhone(input);
   if (number !== null) return number;
   throw validationError([{ path, message: 'must be a phone number with + and country code, such as +14155550100' }]);
 }
 
-/** What `sort` of a list says, by the stored names of its fields where they are other ones. */
+/** Parses the parameter `sort` of a list and maps it to the stored names of fields. */
 export function toSorting(sort: string | undefined, storedNames: Readonly<Record<string, string>> = {}): Sort {
   const { field, direction } = parseSort(sort);
   return { field: storedNames[field] ?? field, direction };
 }
 
-/** Values that lists are ordered by, as MongoDB compares them: null first, and texts by their code. */
+/** Values that lists are sorted by, as MongoDB compares them: null first, text by code units. */
 type Sortable = string | number | Date | null;
 
-/** A list that is not read from a collection, in the order that `sort` says; the id breaks ties. `valuesOf` has the fields beside it, by their names there. */
+/**
+ * Sorts a list that is not read from a collection; the id breaks ties. `valueGetters` has the sortable fields except
+ * the id.
+ */
 export function sortItems<T>(
   items: readonly T[],
   { field, direction }: Sort,
@@ -103,30 +112,33 @@ function compareValues(a: Sortable, b: Sortable): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** Free data of the caller. */
+/** Custom attributes of a record. */
 export const attributes = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
-  description: 'Free data, 8 KiB of JSON at most.',
+  description: 'Custom data of the client, at most 8 KiB of JSON.',
 });
 const maxAttributesBytes = 8 * 1024;
 
-/** Free data as it is stored: as text, since databases do not take every field name. 400 above the limit. */
+/**
+ * Serializes attributes for storage. They are stored as text, because databases do not accept every field name. Throws
+ * 400 above the limit.
+ */
 export function serializeAttributes(input: Record<string, unknown>, path = '/attributes'): string {
   const json = JSON.stringify(input);
   if (Buffer.byteLength(json) <= maxAttributesBytes) return json;
   throw validationError([{ path, message: 'must not be larger than 8 KiB' }]);
 }
 
-/** Free data as it is shown. */
+/** Parses stored attributes. */
 export const parseAttributes = (stored: string): Record<string, unknown> =>
   JSON.parse(stored) as Record<string, unknown>;
 
-/** The same fields, without those that are undefined: what a partial update changes. */
+/** Returns the fields without those that are undefined, for partial updates. */
 export const omitUndefined = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 
-/** The first of the ids that is not among those found is 404, so that foreign ids and wrong ones look the same. */
+/** Throws 404 for the first id that was not found. Ids of other accounts and unknown ids get the same error. */
 export function assertAllFound(
   what: 'vehicle' | 'driver' | 'group' | 'geofence' | 'route',
   ids: readonly number[],

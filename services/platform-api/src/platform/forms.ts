@@ -1,14 +1,14 @@
 import { AppError, parseJsonBody, type RequestContext } from '@fleet/service-kit';
 import busboy from 'busboy';
 
-/** A file of a form. */
+/** A file in a form. */
 export interface FormFile {
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: Buffer;
 }
 
-/** What a form holds; of a field that is given twice, the last value. */
+/** Content of a form. The last value counts for a repeated field. */
 export interface Form {
   readonly fields: Readonly<Record<string, string>>;
   readonly files: readonly FormFile[];
@@ -16,10 +16,10 @@ export interface Form {
 
 const formTypes = /^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
 
-/** True where the body says that it is a form. */
+/** Returns true if the content type of the body is that of a form. */
 export const isForm = ({ request }: RequestContext): boolean => formTypes.test(request.get('content-type') ?? '');
 
-/** A body as JSON or as a form, whatever it says to be; undefined without any bytes. */
+/** Parses a body as a form or, with any other content type, as JSON; returns undefined for an empty body. */
 export async function parseJsonOrForm(bytes: Buffer, context: RequestContext): Promise<unknown> {
   if (isForm(context)) return (await parseForm(bytes, context)).fields;
   return bytes.length === 0 ? undefined : parseJsonBody(bytes);
@@ -28,7 +28,7 @@ export async function parseJsonOrForm(bytes: Buffer, context: RequestContext): P
 const unreadableForm = (cause?: unknown): AppError =>
   new AppError('validation_failed', 'The form cannot be read.', { cause });
 
-/** Reads a form, urlencoded or multipart. */
+/** Parses a form, urlencoded or multipart. */
 export function parseForm(bytes: Buffer, { request }: RequestContext): Promise<Form> {
   const fields = new Map<string, string>();
   const files: FormFile[] = [];

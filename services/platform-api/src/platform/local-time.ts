@@ -1,4 +1,4 @@
-/** What the clocks of a time zone show. */
+/** Local time in a time zone. */
 export interface LocalTime {
   /** 1 Monday to 7 Sunday. */
   readonly weekday: number;
@@ -9,7 +9,7 @@ export interface LocalTime {
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** Clocks are set at whole quarters of an hour. */
+/** Offsets of time zones change at whole quarters of an hour. */
 const quarterMs = 900_000;
 const maxZones = 1_000;
 
@@ -19,7 +19,10 @@ interface Zone {
   offsetMs: number;
 }
 
-/** To ask Intl takes microseconds, and reports come by the million; the answer of the last quarter of an hour is kept for each zone. */
+/**
+ * Caches the offset of the last quarter of an hour for each zone, because Intl takes microseconds and there are
+ * millions of reports.
+ */
 const zones = new Map<string, Zone>();
 
 function getZone(timezone: string): Zone {
@@ -52,7 +55,7 @@ function getOffsetMs(timezone: string, atMs: number): number {
   return zone.offsetMs;
 }
 
-/** The local time of an IANA time zone, to the minute. */
+/** Returns the local time of an IANA time zone, to the minute. */
 export function toLocalTime(timezone: string, atMs: number): LocalTime {
   const localMs = atMs + getOffsetMs(timezone, atMs);
   const day = Math.floor(localMs / dayMs);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { normalizePhone } from './phone.ts';
 
-describe('normalPhone', () => {
+describe('normalizePhone', () => {
   it.each([
     ['+91 98765-43210', '+919876543210'],
     ['+1 (202) 555-0123', '+12025550123'],
@@ -15,7 +15,7 @@ describe('normalPhone', () => {
     ['+91 98765 4321x', null],
     ['+9198', null],
     ['', null],
-  ])('%s is %s', (text, expected) => {
+  ])('converts %s to %s', (text, expected) => {
     expect(normalizePhone(text)).toBe(expected);
   });
 });

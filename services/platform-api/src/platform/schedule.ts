@@ -8,7 +8,7 @@ const fields = {
   days: Type.Array(Type.Integer({ minimum: 1, maximum: 7 }), {
     minItems: 1,
     maxItems: 7,
-    description: '1 Monday to 7 Sunday: the days on which it begins.',
+    description: '1 Monday to 7 Sunday: the days on which the schedule begins.',
   }),
   from: Type.String({
     pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
@@ -18,19 +18,19 @@ const fields = {
   to: Type.String({
     pattern: '^(([01]\\d|2[0-3]):[0-5]\\d|24:00)$',
     errorMessage: 'must be a time of day from 00:00 to 24:00',
-    description: 'Before `from`: on the next day.',
+    description: 'A time before `from` is on the next day.',
     examples: ['06:00'],
   }),
 };
 
-/** When a geofence or a route counts (services/platform-api/openapi.json). */
+/** Times at which a geofence or a route is active (services/platform-api/openapi.json). */
 export const schedule = Type.Object(fields, { title: 'Schedule' });
 export type Schedule = Static<typeof schedule>;
 
-/** The same in a body, where null clears it. */
+/** A schedule in a body; null clears it. */
 export const nullableSchedule = Type.Optional(nullableField(Type.Object(fields)));
 
-/** A schedule as it is stored: each day once. 400 for a time zone that does not exist. */
+/** Validates a schedule for storage and removes duplicate days. Throws 400 for an unknown time zone. */
 export function validateSchedule(input: Schedule | null | undefined): Schedule | null | undefined {
   if (input === null || input === undefined) return input;
   if (!isTimezone(input.timezone))
@@ -40,7 +40,10 @@ export function validateSchedule(input: Schedule | null | undefined): Schedule |
 
 const toMinutes = (clock: string): number => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
 
-/** Whether a schedule counts at an instant; null always does. From its first minute up to its last, by the clocks of its time zone; one that ends where it begins lasts a day. */
+/**
+ * Returns true if a schedule is active at a time; null always is. A schedule lasts from its first minute up to its
+ * last, in its time zone. One that ends where it begins lasts a day.
+ */
 export function isOnSchedule(schedule: Schedule | null, atMs: number): boolean {
   if (schedule === null) return true;
   const { weekday, minuteOfDay } = toLocalTime(schedule.timezone, atMs);

@@ -4,28 +4,28 @@ import type { RecordFields } from '../store/record-store.ts';
 /** A positive record id. */
 export const recordId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-/** `:id` of a path. */
+/** The path parameter `:id`. */
 export const idParams = Type.Object({ id: recordId });
 
-/** `:vehicleId` of a path. */
+/** The path parameter `:vehicleId`. */
 export const vehicleIdParams = Type.Object({ vehicleId: recordId });
 
-/** A value or null. */
+/** Returns the schema of a value or null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** One of some names. */
+/** Returns the schema of one of several strings. */
 export const nameEnum = <const T extends string>(
   names: readonly T[],
   options: { readonly description?: string } = {},
 ) => Type.Unsafe<T>({ type: 'string', enum: [...names], ...options });
 
-/** A moment as answers show it, RFC 3339 in UTC. */
+/** A time in responses, RFC 3339 in UTC. */
 export const time = Type.String({ format: 'date-time', examples: ['2026-01-31T08:15:30.000Z'] });
 
 /** A day, `YYYY-MM-DD`. */
 export const date = Type.String({ format: 'date', examples: ['2026-01-31'] });
 
-/** What the answer of every record has (services/platform-api/openapi.json). */
+/** The fields of every record in responses (services/platform-api/openapi.json). */
 export const recordProperties = {
   id: recordId,
   created_at: time,
@@ -33,7 +33,7 @@ export const recordProperties = {
   version: Type.Integer({ minimum: 1 }),
 };
 
-/** The common fields of a stored record, as answers show them. */
+/** Returns the common fields of a stored record for a response. */
 export const toRecordResponse = ({ _id, createdAt, updatedAt, version }: RecordFields) => ({
   id: _id,
   created_at: createdAt.toISOString(),
@@ -41,5 +41,5 @@ export const toRecordResponse = ({ _id, createdAt, updatedAt, version }: RecordF
   version,
 });
 
-/** A moment as answers show it. */
+/** Formats a time for a response. */
 export const formatTime = (timestamp: Date | null): string | null => timestamp?.toISOString() ?? null;

@@ -10,10 +10,10 @@ export const timeParameter = Type.String({
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Reads a time of a query; 400 `bad_date` for what is none. */
+/** Parses a time of a query. Throws 400 `bad_date` if it is invalid. */
 export function parseTimestamp(input: string | undefined, name: string): Date | undefined {
   if (input === undefined) return undefined;
-  // An unescaped + in a query is a space.
+  // An unescaped + in a query is decoded as a space.
   const text = input.replace(/ (?=\d{2}:\d{2}$)/, '+');
   const timestamp = /^\d{1,15}$/.test(text) ? new Date(Number(text)) : new Date(rfc3339.test(text) ? text : Number.NaN);
   if (!Number.isNaN(timestamp.getTime()) && isExistingDate(text)) return timestamp;
@@ -22,7 +22,7 @@ export function parseTimestamp(input: string | undefined, name: string): Date | 
   });
 }
 
-/** JavaScript takes 30 February for 2 March. */
+/** JavaScript parses 30 February as 2 March. */
 function isExistingDate(text: string): boolean {
   const day = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
   if (day === null) return true;

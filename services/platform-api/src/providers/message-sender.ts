@@ -7,17 +7,23 @@ import { type Message, MessageRefusedError } from './message.ts';
 export { type Message, MessageRefusedError } from './message.ts';
 
 const sendTimeoutMs = 10_000;
-/** An address that is none, a text that is too long. A wrong key or a wrong URL is the operator's to put right, and the message waits. */
+/**
+ * Statuses for an invalid address or a text that is too long. Other errors, such as a wrong key or URL, are the
+ * operator's to correct, and the message is retried.
+ */
 const refusalStatuses = new Set([400, 413, 422]);
 
-/** Brings messages to people; throws where the provider did not take one, a MessageRefused where it never will. */
+/** Sends messages to users. Throws if the provider did not accept a message, and MessageRefused if it never will. */
 export interface MessageSender {
   send(message: Message, onHandOver?: OnHandOver): Promise<void>;
-  /** False where messages of a kind go to the log; absent: true. */
+  /** False if messages of a kind are only logged; absent: true. */
   delivers?(kind: Message['kind']): boolean;
 }
 
-/** Sends mails by SMTP, or posts messages as JSON to the configured providers. Without either a message goes to the log, in production without its text: it may hold a code. */
+/**
+ * Creates a sender that sends mails by SMTP, or posts messages as JSON to the configured providers. Without either a
+ * message is logged, in production without its text, which may contain a code.
+ */
 export function createMessageSender(
   config: Pick<Config, 'MAIL_URL' | 'MAIL_TOKEN' | 'SMS_URL' | 'SMS_TOKEN' | 'NODE_ENV'> & MailSettings,
   log: Logger,
@@ -35,7 +41,7 @@ export function createMessageSender(
       if (kind === 'mail' && smtp !== null) return sendBySmtp(smtp, message, onHandOver);
       if (url !== undefined) return post(url, token, content, id);
       const loggedContent = config.NODE_ENV === 'production' ? {} : content;
-      log.info({ kind, ...loggedContent }, 'no provider is configured: the message was not sent');
+      log.info({ kind, ...loggedContent }, 'no provider is configured, message not sent');
     },
   };
 }
@@ -54,6 +60,6 @@ async function post(url: string, token: string | undefined, message: object, id:
   });
   await response.body?.cancel();
   if (response.ok) return;
-  const failure = `the provider of messages answered ${response.status}`;
+  const failure = `the message provider responded with ${response.status}`;
   throw refusalStatuses.has(response.status) ? new MessageRefusedError(failure) : new Error(failure);
 }

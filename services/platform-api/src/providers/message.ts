@@ -1,17 +1,17 @@
-/** A message to a person. */
+/** A message to a user. */
 export interface Message {
   readonly kind: 'mail' | 'sms';
-  /** The same for every attempt to send it; without one each attempt is a message of its own. */
+  /** Identifies all attempts of one message; without it each attempt is a separate message. */
   readonly id?: string;
   readonly to: string;
-  /** Of a mail. */
+  /** For mails. */
   readonly subject?: string;
-  /** Of a mail, where it comes from another address than the provider's own. */
+  /** For mails with another sender than the provider's own. */
   readonly from?: string;
   readonly text: string;
 }
 
-/** The provider will never take this message, however often it is asked: what is wrong is the message's own. */
+/** Thrown if the provider will never accept the message, because the message itself is invalid. */
 export class MessageRefusedError extends Error {
   override readonly name = 'MessageRefused';
 }

@@ -26,48 +26,56 @@ const span = { type: 'integer', minimum: 1_000, maximum: 86_400_000 } as const;
 
 /** The values of `RuleSettings` in the environment. */
 export const ruleSettings = envSchema({
-  RULE_OVERSPEED_MS: { ...span, default: 10_000, description: 'time above the limit that is `overspeed`' },
-  RULE_IDLING_MS: { ...span, default: 300_000, description: 'time of standing with the ignition on that is `idling`' },
+  RULE_OVERSPEED_MS: {
+    ...span,
+    default: 10_000,
+    description: 'time above the limit after which `overspeed` is raised',
+  },
+  RULE_IDLING_MS: {
+    ...span,
+    default: 300_000,
+    description: 'time of standing with the ignition on after which `idling` is raised',
+  },
   RULE_MOVING_KMH: {
     type: 'integer',
     minimum: 1,
     maximum: 100,
     default: 5,
-    description: 'speed from which a vehicle moves, for `idling`, `towing` and `night_driving`',
+    description: 'speed from which a vehicle counts as moving, for `idling`, `towing` and `night_driving`',
   },
   RULE_FUEL_CHANGE_PERCENT: {
     type: 'integer',
     minimum: 1,
     maximum: 100,
     default: 10,
-    description: 'part of the tank whose sudden change is `fuel_drop` or `fuel_fill`',
+    description: 'percentage of the tank whose sudden change raises `fuel_drop` or `fuel_fill`',
   },
   RULE_FUEL_CHANGE_L: {
     type: 'integer',
     minimum: 1,
     maximum: 10_000,
     default: 8,
-    description: 'the same in litres, where the size of the tank is not known',
+    description: 'the same in litres, for tanks of unknown size',
   },
-  RULE_FUEL_WINDOW_MS: { ...span, default: 300_000, description: 'within which time such a change is sudden' },
+  RULE_FUEL_WINDOW_MS: { ...span, default: 300_000, description: 'duration within which such a change is sudden' },
   RULE_LOW_BATTERY_PERCENT: {
     type: 'integer',
     minimum: 1,
     maximum: 99,
     default: 20,
-    description: 'charge at or below which the battery is low',
+    description: 'charge in percent at or below which the battery is low',
   },
   RULE_NIGHT_FROM_HOUR: { ...hours, default: 23, description: "hour of the vehicle's clock at which night begins" },
   RULE_NIGHT_TO_HOUR: { ...hours, default: 5, description: 'hour at which it ends' },
   RULE_FOLD_MS: {
     ...span,
     default: 30_000,
-    description: 'time in which the same alarm of a terminal is counted in the first',
+    description: 'time within which equal alarms of a terminal are folded into the first',
   },
   RULE_REARM_MS: {
     ...span,
     default: 60_000,
-    description: "time for which a terminal's alarm is clear before it is raised again; also of `towing`",
+    description: "time for which a terminal's alarm must be clear before it is raised again; also for `towing`",
   },
 });
 

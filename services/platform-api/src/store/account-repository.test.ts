@@ -33,8 +33,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('AccountRecords', () => {
-  it('shows, changes and removes nothing of another account', async () => {
+describe('AccountRepository', () => {
+  it('does not read, change or remove records of another account', async () => {
     const created = await drivers.insert(ours, driver('Ann'));
     expect(created).toMatchObject({ accountId: 1, version: 1, name: 'Ann' });
     expect(await drivers.find(ours, created._id)).toEqual(created);
@@ -47,7 +47,7 @@ describe('AccountRecords', () => {
     expect(await drivers.find(ours, created._id)).toEqual(created);
   });
 
-  it('shows single records of other accounts that are shared, and lets nobody change them by that', async () => {
+  it('reads single shared records of other accounts, and does not change them', async () => {
     const scope = { accountId: 11 };
     const own = await drivers.insert(scope, driver('Own'));
     const shared = await drivers.insert({ accountId: 12 }, driver('Shared'));
@@ -67,7 +67,7 @@ describe('AccountRecords', () => {
     expect(await drivers.remove(seen, shared._id)).toBeNull();
   });
 
-  it('pages in a stable order, with the id where the field is the same', async () => {
+  it('pages in a stable order, with the id breaking ties', async () => {
     const scope = { accountId: 3 };
     for (const name of ['c', 'a', 'b', 'a']) await drivers.insert(scope, driver(name));
     const paging = (page: number) => ({ limit: 3, offset: (page - 1) * 3, page });
@@ -81,7 +81,7 @@ describe('AccountRecords', () => {
     expect(newest.items.map(({ name }) => name)).toEqual(['a', 'b', 'a']);
   });
 
-  it('searches for text, never for a pattern', async () => {
+  it('searches for text and escapes patterns', async () => {
     const scope = { accountId: 4 };
     for (const name of ['Smith (B+E)', 'smythe', 'Jones']) await drivers.insert(scope, driver(name));
     const search = async (text: string) =>
@@ -93,7 +93,7 @@ describe('AccountRecords', () => {
     expect(await search('.*')).toEqual([]);
   });
 
-  it('counts versions: If-Match with an old one is 412, without it the last write wins', async () => {
+  it('counts versions: returns 412 for an old one in If-Match, without it the last write wins', async () => {
     const { _id } = await drivers.insert(ours, driver('Ben'));
     expect(await drivers.update(ours, _id, { name: 'Benjamin' }, 1)).toMatchObject({ version: 2, name: 'Benjamin' });
     await expect(drivers.update(ours, _id, { name: 'Ben' }, 1)).rejects.toMatchObject({ code: 'version_mismatch' });
@@ -102,7 +102,7 @@ describe('AccountRecords', () => {
     expect(race.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('removes the version alone that If-Match names, and another one is 412', async () => {
+  it('removes only the version in If-Match, and returns 412 for another one', async () => {
     const { _id } = await drivers.insert(ours, driver('Bob', { imei: 'bob' }));
     await drivers.update(ours, _id, { name: 'Rob' });
     const removal = drivers.remove(ours, _id, { expectedVersion: 1 });
@@ -119,7 +119,7 @@ describe('AccountRecords', () => {
     expect(await drivers.remove(ours, 999_999, { expectedVersion: 1 })).toBeNull();
   });
 
-  it('is 412, and not gone, for a version that comes to be just as the removal has failed', async () => {
+  it('returns 412 instead of null for a version that appears just after the removal failed', async () => {
     const records = new RecordStore(database);
     const raced = new AccountRepository<Driver>(records, 'drivers');
     const { _id } = await raced.insert(ours, driver('Ivy'));
@@ -138,7 +138,7 @@ describe('AccountRecords', () => {
     expect(await drivers.find(ours, _id)).toMatchObject({ name: 'Ivy L' });
   });
 
-  it('keeps values unique within the account or the system, and frees them with a change or the record', async () => {
+  it('keeps values unique within the account or the system, and releases them with a change or the record', async () => {
     const first = await drivers.insert(ours, driver('Cid', { licenseNumber: 'L1', imei: '1' }));
     const duplicate = { code: 'duplicate', details: [{ path: '/license_number', message: 'is taken' }] };
     await expect(drivers.insert(ours, driver('Dan', { licenseNumber: 'L1' }))).rejects.toMatchObject(duplicate);
@@ -154,7 +154,7 @@ describe('AccountRecords', () => {
     await drivers.insert(ours, driver('Hal'));
   });
 
-  it('makes one record of many at the same time with one value, and takes a value over that a crash has left', async () => {
+  it('creates one of several concurrent records with one value, and takes over a value after a crash', async () => {
     const created = await Promise.allSettled(
       Array.from({ length: 10 }, (_unused, i) => drivers.insert(ours, driver(`racer ${i}`, { imei: 'race' }))),
     );

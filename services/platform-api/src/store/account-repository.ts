@@ -8,49 +8,52 @@ export interface AccountRecord extends RecordFields {
   readonly accountId: number;
 }
 
-/** Whose records a query may see: every query here carries it, so that none can forget it. */
+/** The account whose records a query reads or changes. Every method requires it, so that no query can omit it. */
 export interface Scope {
   readonly accountId: number;
 }
 
-/** What a read may see: records of the account, and single ones of other accounts that are shared. Changes take a `Scope` alone. */
+/**
+ * Records that a read may return: those of the account, and single shared records of other accounts. Changes accept
+ * only a `Scope`.
+ */
 export interface ReadScope extends Scope {
   readonly sharedIds?: readonly number[];
-  /** Conditions on the records of the account; shared ones need not meet them. */
+  /** Conditions on the records of the account; shared records need not meet them. */
   readonly own?: Filter;
 }
 
-/** What the maker of a record gives. */
+/** Fields of a record that its creator sets. */
 export type NewAccountRecord<T extends AccountRecord> = Omit<T, keyof AccountRecord>;
 
 /** Fields of a record that can be changed. */
 export type Change<T extends AccountRecord> = Partial<NewAccountRecord<T>>;
 
-/** Conditions on fields of a record, in MongoDB's language; `accountId` is added here. */
+/** Conditions on fields in MongoDB's syntax; `accountId` is added by the repository. */
 export type Filter = Readonly<Record<string, unknown>>;
 
-/** Which part of a list is asked for. */
+/** Conditions, order and page of a list. */
 export interface ListQuery {
   readonly where?: Filter;
   readonly sorting?: Sort;
   readonly paging?: Pagination;
 }
 
-/** When a record is removed. */
+/** Conditions for the removal of a record. */
 export interface RemoveOptions {
   readonly where?: Filter;
   readonly expectedVersion?: number | undefined;
 }
 
-/** How a collection of account records behaves. */
+/** Options of a collection of account records. */
 export interface RepositoryOptions {
-  /** Fields whose value only one record of the account (or of the whole system) may have; null and absent values are free. */
+  /** Fields whose value must be unique in the account, or in the whole system. Null and absent values are exempt. */
   readonly unique?: Readonly<Record<string, 'account' | 'system'>>;
 }
 
 /**
- * The records of one collection, seen from one account at a time: a record of another account is not there. Unique values are documents of their own, found by
- * `_id`; one that a crash has left without its record gives way.
+ * The records of one collection, scoped to one account: records of other accounts do not exist for callers. Unique
+ * values are separate documents, found by `_id`. A value that a crash left without its record can be taken over.
  */
 export class AccountRepository<T extends AccountRecord> {
   readonly name: string;
@@ -73,7 +76,7 @@ export class AccountRepository<T extends AccountRecord> {
     return (await this.#collection.findOne({ ...where, accountId: scope.accountId })) as T | null;
   }
 
-  /** Those of the ids that are there, in no particular order. */
+  /** Returns the existing records with the ids, in no particular order. */
   async findMany(scope: ReadScope, ids: readonly number[]): Promise<T[]> {
     const found: T[] = [];
     for (let at = 0; at < ids.length; at += queryBatchSize)
@@ -86,7 +89,7 @@ export class AccountRepository<T extends AccountRecord> {
     return (await Promise.all(found)).flat() as unknown as T[];
   }
 
-  /** Some fields of records, and the id: for what looks at many. */
+  /** Returns the id and some fields of records, for queries that read many. */
   async project<const K extends keyof T & string>(
     scope: ReadScope,
     fields: readonly K[],
@@ -106,7 +109,7 @@ export class AccountRepository<T extends AccountRecord> {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** One page of a list, in a stable order. */
+  /** Returns one page of a list, in a stable order. */
   async list(scope: ReadScope, { where = {}, sorting, paging }: ListQuery): Promise<Page<T>> {
     const [filter, shared] = visibilityFilters(scope, where);
     if (shared !== undefined) {
@@ -120,7 +123,7 @@ export class AccountRepository<T extends AccountRecord> {
     return { items: items as unknown as T[], total };
   }
 
-  /** Makes a record; 409 `duplicate` where a unique value is taken. */
+  /** Creates a record. Throws 409 `duplicate` if a unique value is taken. */
   async insert(scope: Scope, fields: NewAccountRecord<T>): Promise<T> {
     const id = await this.#records.nextId(this.name);
     const claimed = await this.#claimAll(scope, id, fields);
@@ -137,10 +140,11 @@ export class AccountRepository<T extends AccountRecord> {
   }
 
   /**
-   * Changes fields; null when there is no such record. With `expectedVersion` (If-Match) another version is 412; without it the last write of a field wins.
+   * Changes fields; returns null if the record does not exist. With `expectedVersion` (If-Match) throws 412 for another
+   * version; without it the last write of a field wins.
    */
   async update({ accountId }: Scope, id: number, change: Change<T>, expectedVersion?: number): Promise<T | null> {
-    // What is shared is only read.
+    // Shared records are read-only.
     const scope = { accountId };
     const before = await this.find(scope, id);
     if (before === null) return null;
@@ -170,7 +174,7 @@ export class AccountRepository<T extends AccountRecord> {
     return after;
   }
 
-  /** Changes many records at once, without unique fields; the number of records changed. */
+  /** Changes records in one batch, without unique fields. Returns the number of changed records. */
   async updateMany(
     scope: Scope,
     where: Filter,
@@ -191,8 +195,8 @@ export class AccountRepository<T extends AccountRecord> {
   }
 
   /**
-   * Removes a record, if it is as `where` says, and gives its unique values back; the record as it was, or null. With `expectedVersion` (If-Match) another version
-   * is 412.
+   * Removes a record that meets the conditions, and releases its unique values. Returns the removed record, or null.
+   * With `expectedVersion` (If-Match) throws 412 for another version.
    */
   async remove(
     { accountId }: Scope,
@@ -205,7 +209,7 @@ export class AccountRepository<T extends AccountRecord> {
     const removed = (await this.#collection.findOneAndDelete(filter)) as T | null;
     if (removed === null) {
       const now = expectedVersion === undefined ? null : await this.findOne(scope, { ...where, _id: id });
-      // Be it the expected one by now: it was another when it was to be removed.
+      // Even if the record has the expected version now, it had another one during the removal.
       if (now !== null) throw versionMismatch(now.version);
       return null;
     }
@@ -229,7 +233,7 @@ export class AccountRepository<T extends AccountRecord> {
     return this.#records.uniqueValues;
   }
 
-  /** The unique values of some fields: the key of each, and the field. */
+  /** Returns the keys of unique values of some fields, with the field of each. */
   #uniqueKeys(scope: Scope, fields: Filter): (readonly [string, string])[] {
     return this.#unique
       .filter(([field]) => fields[field] !== undefined && fields[field] !== null)
@@ -273,7 +277,7 @@ export class AccountRepository<T extends AccountRecord> {
     }
   }
 
-  /** A value counts while its record has it, and for a moment before that, as its record is being written. */
+  /** Returns true if a value is in use: its record has it, or may still be about to be written. */
   async #isClaimed(key: string, field: string, holder: UniqueValue): Promise<boolean> {
     const record = (await this.#collection.findOne({ _id: holder.recordId })) as (AccountRecord & Filter) | null;
     if (record !== null && this.#uniqueKeys(record, record).some(([own, of]) => own === key && of === field))
@@ -288,14 +292,17 @@ export class AccountRepository<T extends AccountRecord> {
 
 const newestFirst: Sort = { field: 'id', direction: -1 };
 
-/** Ids of one query. Filters with thousands of ids are slow to compare with documents. */
+/** Number of ids in one query. Filters with thousands of ids are slow to compare with documents. */
 const queryBatchSize = 500;
 
-/** Returns the order of a list in MongoDB's language; the id breaks ties. */
+/** Returns the order of a list in MongoDB's syntax; the id breaks ties. */
 export const toSortOrder = ({ field, direction }: Sort = newestFirst): Record<string, 1 | -1> =>
   field === 'id' ? { _id: direction } : { [field]: direction, _id: direction };
 
-/** Returns the filter of the account's records and, where records are shared, that of the others: each has an index, a disjunction has none. */
+/**
+ * Returns the filter of the account's records and, if there are shared records, a second filter for them. Each has an
+ * index; a disjunction has none.
+ */
 function visibilityFilters(scope: ReadScope, where: Filter): [object] | [object, object] {
   const { accountId, sharedIds = [], own = {} } = scope;
   const filter = tenantFilter(scope, where);
@@ -307,7 +314,7 @@ function visibilityFilters(scope: ReadScope, where: Filter): [object] | [object,
 const tenantFilter = ({ accountId, own }: ReadScope, where: Filter): object =>
   own === undefined ? { ...where, accountId } : { $and: [where, own], accountId };
 
-/** A record that is not there this long after its unique value was taken will never be. */
+/** Time after which a record is considered never to be inserted once its unique value was taken. */
 const insertTimeoutMs = 30_000;
 
 const duplicateError = (field: string): AppError => {
@@ -317,7 +324,10 @@ const duplicateError = (field: string): AppError => {
   });
 };
 
-/** A condition for a case-insensitive substring of any of the fields; what the caller wrote is text, never a pattern. */
+/**
+ * Returns a condition for a case-insensitive substring of any of the fields. The text is escaped, never used as a
+ * pattern.
+ */
 export function substringFilter(text: string | undefined, fields: readonly string[]): Filter {
   if (text === undefined || text === '') return {};
   const pattern = { $regex: text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), $options: 'i' };

@@ -4,12 +4,12 @@ import { type Database, Lease } from '@fleet/storage';
 const timeoutMs = 15_000;
 const pollIntervalMs = 25;
 
-/** Per process, so that one caller of each name polls the database instead of all of them. */
+/** The last waiter of each lock in this process, so that only one per process polls the database. */
 const queues = new WeakMap<Database, KeyedMutex>();
 
 /**
- * Runs something while nobody else runs anything of this name, over all replicas: what it reads is so until it has written. `check` throws where the turn has run
- * out meanwhile. Whoever waits for too long is told 503 `unavailable`.
+ * Runs `run` under a lock shared by all replicas, so that data read under the lock is current until it is written.
+ * `assertHeld` throws if the lease has expired. Throws 503 `unavailable` if the lock cannot be acquired in time.
  */
 export function withLock<T>(database: Database, name: string, run: (assertHeld: () => void) => Promise<T>): Promise<T> {
   const queue = queues.get(database) ?? new KeyedMutex();
@@ -30,6 +30,6 @@ async function acquire(database: Database, name: string): Promise<Lease> {
     return await Lease.acquire(database, name, { signal, pollIntervalMs: pollIntervalMs });
   } catch (cause) {
     if (!signal.aborted) throw cause;
-    throw new AppError('unavailable', 'Others are changing the same at the moment: try again.', { cause });
+    throw new AppError('unavailable', 'The record is being modified concurrently. Retry.', { cause });
   }
 }

@@ -5,17 +5,20 @@ interface StoredRequest {
   readonly _id: string;
   readonly bodySha256: string;
   readonly startedAt: Date;
-  /** As JSON, since databases do not store every value and name that answers have; one that an older version kept is the answer itself. Null while the request runs. */
+  /**
+   * The response as JSON text, because databases do not store every value and field name. An earlier release stored the
+   * response as an object. Null while the request is running.
+   */
   readonly answer: string | StoredResponse | null;
   readonly expiresAt: Date;
 }
 
-/** A request that has run for longer than this died with its process, or its answer could not be kept. */
+/** Time after which a running request counts as crashed, or its response as lost. */
 const runningTimeoutMs = 60_000;
-/** How long a first answer is replayed. */
+/** Time for which the first response is replayed. */
 const retentionMs = 24 * 3600 * 1000;
 
-/** First answers by idempotency key, in the collection `idempotency_keys`; expired ones are removed by `sweep`. */
+/** Stores first responses by idempotency key, in the collection `idempotency_keys`. `sweep` removes expired ones. */
 export class IdempotencyKeyStore implements IdempotencyStore {
   readonly #collection: Collection<StoredRequest>;
 
@@ -40,7 +43,7 @@ export class IdempotencyKeyStore implements IdempotencyStore {
       },
       { $set: entry },
     );
-    // Gone meanwhile: the other request has failed, and this one asks again.
+    // If the entry was deleted concurrently, the other request has failed, and the caller begins again.
     return taken.modifiedCount === 1 ? null : ((await this.read(id)) ?? { state: 'running', bodySha256 });
   }
 
@@ -64,7 +67,7 @@ export class IdempotencyKeyStore implements IdempotencyStore {
     await this.#collection.deleteOne({ _id: id, answer: null });
   }
 
-  /** Removes what has expired; the number of removed keys. */
+  /** Removes expired keys and returns their number. */
   async sweep(now = new Date()): Promise<number> {
     return (await this.#collection.deleteMany({ expiresAt: { $lt: now } })).deletedCount;
   }

@@ -1,15 +1,16 @@
-/** An index, declared here by the domain whose collection it is; `keys` in MongoDB's way. Made at the start, by one replica. */
+/** An index of a domain's collection; `keys` in MongoDB's syntax. Created at start by one replica. */
 export interface Index {
   readonly collection: string;
   readonly keys: Readonly<Record<string, 1 | -1 | '2dsphere'>>;
 }
 
-/** Returns the name that an index gets from its keys. */
+/** Returns the name that MongoDB derives from the keys of an index. */
 export const indexName = (keys: Index['keys']): string => Object.entries(keys).flat().join('_');
 
 /**
- * All indexes. Lists are read by account, newest first; where they are sorted by a time, the id that breaks ties belongs to the index. Fields after the order are
- * those of the list's filters, so that large lists are counted from index keys alone. Uniqueness needs no index: see `AccountRecords`.
+ * All indexes. Lists are read by account, newest first. Where a list is sorted by a time, the index includes the id
+ * that breaks ties. Fields after the order are those of the list's filters, so that large lists are counted from index
+ * keys alone. Uniqueness needs no index: see `AccountRepository`.
  */
 export const indexes: readonly Index[] = [
   { collection: 'users', keys: { accountId: 1, _id: -1 } },
@@ -117,7 +118,7 @@ export const indexes: readonly Index[] = [
   { collection: 'reset_tokens', keys: { userId: 1 } },
 ];
 
-/** Indexes of releases before: wider ones have replaced them. They are dropped once these exist. */
+/** Indexes of previous releases, which wider ones have replaced. They are dropped once the wider ones exist. */
 export const replacedIndexes: readonly Index[] = [
   { collection: 'accounts', keys: { dealerAccountId: 1 } },
   { collection: 'accounts', keys: { deletedAt: 1 } },

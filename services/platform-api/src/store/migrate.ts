@@ -4,9 +4,12 @@ import { type Collection, type Database, indexNames, Lease } from '@fleet/storag
 import pLimit from 'p-limit';
 import { type Index, indexes, indexName } from './indexes.ts';
 
-/** One change of what is stored. It may run twice, and while the release before it is still running: it adds, and takes nothing away. */
+/**
+ * One change of the stored data. It may run twice, and while the previous release is still running, so it adds data and
+ * removes none.
+ */
 export interface Migration {
-  /** Counts up; never given twice. */
+  /** Ascending number, never reused. */
   readonly id: number;
   readonly name: string;
   readonly up: (database: Database) => Promise<unknown>;
@@ -18,20 +21,20 @@ interface AppliedMigration {
   readonly appliedAt: Date;
 }
 
-/** The indexes that the database has; the fingerprint is that of the list they were created from. */
+/** State of the created indexes; the fingerprint is that of their list. */
 interface CreatedIndexes {
   readonly _id: 'indexes';
   readonly fingerprint: string;
   readonly appliedAt: Date;
 }
 
-/** Collections whose indexes are created at the same time. */
+/** Number of collections whose indexes are created concurrently. */
 const indexConcurrency = 4;
 
 /**
- * Brings the database to the state that this release needs: runs the missing migrations in the order of their ids, then creates the indexes.
- * Reads one collection and returns where nothing is missing. Otherwise one replica does the work and the others wait for it.
- * A migration may run again after a crash and has to allow for that.
+ * Brings the database to the state that this release needs: runs the missing migrations in the order of their ids, then
+ * creates the indexes. Reads one collection and returns if nothing is missing. Otherwise one replica does the work and
+ * the others wait for it. A migration must be idempotent, because it may run again after a crash.
  */
 export async function migrate(
   database: Database,
@@ -47,7 +50,7 @@ export async function migrate(
   const applied = database.collection<AppliedMigration | CreatedIndexes>('migrations');
   const isCurrent = ({ ids, created }: MigrationState): boolean =>
     list.every(({ id }) => ids.has(id)) && created === fingerprint;
-  // A replica that was killed while it held the lease would delay the next start until the lease expires.
+  // Without this check, the lease of a replica that was killed would delay the next start until it expires.
   if (isCurrent(await readState(applied))) return;
   const lease = await Lease.acquire(database, 'migrations', options);
   try {
@@ -83,7 +86,7 @@ async function readState(applied: Collection<AppliedMigration | CreatedIndexes>)
   return { ids, created };
 }
 
-/** Creates the indexes, with one command for each collection; false where the server has refused one. */
+/** Creates the indexes with one command per collection. Returns false if the server has refused one. */
 async function createIndexes(database: Database, requiredIndexes: readonly Index[], log: Logger): Promise<boolean> {
   const byCollection = new Map<string, Index[]>();
   for (const index of requiredIndexes)
@@ -103,7 +106,7 @@ async function createCollectionIndexes(
   group: readonly Index[],
   log: Logger,
 ): Promise<boolean> {
-  // FerretDB 1.24 breaks off a command with several indexes of which some exist.
+  // FerretDB 1.24 aborts a command with several indexes if some exist.
   const existing = new Set(await indexNames(database.collection(collection)));
   const missing = group.filter(({ keys }) => !existing.has(indexName(keys)));
   if (missing.length === 0) return true;
@@ -113,19 +116,19 @@ async function createCollectionIndexes(
     await create(missing);
     return true;
   } catch {
-    // One index that the server does not know must not cost the others: the embedded server has no geographic ones.
+    // One unsupported index must not prevent the others: the embedded server has no geographic ones.
     const results = await Promise.all(missing.map((index) => createIndex(index, () => create([index]), log)));
     return results.every(Boolean);
   }
 }
 
-/** Creates one index; without it queries are slower, nothing else. */
+/** Creates one index. Without it queries are only slower. */
 async function createIndex({ collection, keys }: Index, create: () => Promise<unknown>, log: Logger): Promise<boolean> {
   try {
     await create();
     return true;
   } catch (error) {
-    log.warn({ err: error, collection, keys }, 'an index could not be created');
+    log.warn({ err: error, collection, keys }, 'could not create an index');
     return false;
   }
 }

@@ -28,8 +28,8 @@ afterAll(async () => {
   for (const database of replicas) await database.close();
 });
 
-describe('writeToVersion', () => {
-  it('lets all that change a record at the same time come through, on whatever replica, and none over another', async () => {
+describe('updateWithVersion', () => {
+  it('applies all concurrent changes of a record on several replicas without lost updates', async () => {
     const [first] = replicas;
     if (first === undefined) throw new Error('no database');
     const { _id } = await tallies(first).insert(scope, { count: 0 });
@@ -43,7 +43,7 @@ describe('writeToVersion', () => {
     expect(await tallies(first).find(scope, _id)).toMatchObject({ count: 12, version: 13 });
   });
 
-  it('is 412 at once where the caller asks for another version', async () => {
+  it('returns 412 immediately for another version than the one in If-Match', async () => {
     const [database] = replicas;
     if (database === undefined) throw new Error('no database');
     const { _id } = await tallies(database).insert(scope, { count: 0 });
@@ -57,7 +57,7 @@ describe('writeToVersion', () => {
   });
 });
 
-describe('untilAlone', () => {
+describe('retryOnConflict', () => {
   const failing = (times: number, error: Error) => {
     let left = times;
     return async (): Promise<string> => {
@@ -67,7 +67,7 @@ describe('untilAlone', () => {
     };
   };
 
-  it('tries again after what others have caused, and after nothing else', async () => {
+  it('retries conflicts, and no other errors', async () => {
     const duplicate = new AppError('duplicate', 'taken');
     expect(await retryOnConflict(failing(8, duplicate), isDuplicateError)).toBe('done');
     await expect(retryOnConflict(failing(1, duplicate), isVersionConflict)).rejects.toBe(duplicate);
@@ -75,7 +75,7 @@ describe('untilAlone', () => {
     await expect(retryOnConflict(failing(1, unavailable), isDuplicateError)).rejects.toBe(unavailable);
   });
 
-  it('is not forever', async () => {
+  it('throws 503 after the timeout', async () => {
     const duplicate = new AppError('duplicate', 'taken');
     const never = retryOnConflict(failing(Number.POSITIVE_INFINITY, duplicate), isDuplicateError, 50);
     await expect(never).rejects.toMatchObject({ code: 'unavailable', status: 503, cause: duplicate });

@@ -6,8 +6,8 @@ const defaultTimeoutMs = 15_000;
 const delays = { minTimeout: 5, maxTimeout: 100, factor: 2, randomize: true } as const;
 
 /**
- * Retries `run` with jittered exponential backoff while it fails with a write conflict; throws 503 `unavailable` after
- * `timeoutMs`.
+ * Retries `run` with jittered exponential backoff while it fails with a conflict, so that all concurrent changes
+ * succeed in the end. Throws 503 `unavailable` after `timeoutMs`, because the request itself was valid.
  */
 export async function retryOnConflict<T>(
   run: () => Promise<T>,
@@ -27,16 +27,16 @@ export async function retryOnConflict<T>(
   }
 }
 
-/** The record was changed after it was read. */
+/** Returns true if the record was changed after it was read. */
 export const isVersionConflict = (error: unknown): boolean =>
   error instanceof AppError && error.code === 'version_mismatch';
 
-/** A unique value is taken, be it by a record that is just being written. */
+/** Returns true if a unique value is taken, possibly by a record that is still being written. */
 export const isDuplicateError = (error: unknown): boolean => error instanceof AppError && error.code === 'duplicate';
 
 /**
- * Reads a record, and writes what was made of it to the version that was read: again where it has changed meanwhile. With a version that the caller asks for
- * (If-Match) once only: another one is 412.
+ * Runs a read-modify-write of a record, and retries it if the record has changed concurrently. With an expected version
+ * (If-Match) it runs once, and another version is 412.
  */
 export const updateWithVersion = <T>(expectedVersion: number | undefined, run: () => Promise<T>): Promise<T> =>
   expectedVersion === undefined ? retryOnConflict(run, isVersionConflict) : run();

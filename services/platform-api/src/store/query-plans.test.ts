@@ -10,22 +10,22 @@ import { type Client, PlatformWorld } from '../testing/platform-world.ts';
 import { namingPlaces, sampleOf } from '../testing/samples.ts';
 import { makeTenantData, type TenantData } from '../testing/tenant-data.ts';
 
-// Every list of the document over a real service, on a machine that may be busy.
+// Covers every list of the document over a real service, which takes long on a busy machine.
 jest.setTimeout(300_000);
 
-/** A command as the driver sends it. */
+/** A command as sent by the driver. */
 interface Command {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A stage of a plan as MongoDB explains it. */
+/** A stage of a plan as explained by MongoDB. */
 interface Stage {
   readonly stage: string;
   readonly inputStage?: Stage;
   readonly inputStages?: readonly Stage[];
 }
 
-/** Lists that are answered without a query. */
+/** Lists that are served without a query. */
 const withoutQuery = new Set(['geocode', 'suggestAddresses', 'listPlans', 'listNotificationTypes']);
 
 const document = readDocument();
@@ -38,7 +38,7 @@ const lists = operationsOf(document)
   .filter((operation) => isPaged(operation) || isTrips(operation))
   .filter(({ operationId }) => !withoutQuery.has(operationId));
 
-/** Values of filters that neither name a record nor have a list of words. */
+/** Values of filters that neither name a record nor have an enumeration. */
 const valueOfName: Readonly<Record<string, string>> = {
   from: new Date(Date.now() - 3_600_000).toISOString(),
   to: new Date().toISOString(),
@@ -50,7 +50,7 @@ const valueOfName: Readonly<Record<string, string>> = {
   active: 'true',
   state: 'moving',
 };
-/** Parameters that do not filter. */
+/** Parameters that are not filters. */
 const notFilters = new Set(['limit', 'offset', 'page', 'sort', 'simplify_m', 'format', 'radius_km', 'longitude']);
 
 let harness: PlatformWorld;
@@ -81,7 +81,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-/** Returns the winning plan, or undefined where the server gives none in MongoDB's form. */
+/** Returns the winning plan, or undefined if the server does not explain in MongoDB's format. */
 async function explain({ body }: Command): Promise<Stage | undefined> {
   const explained = await harness.deps.database.db.command({ explain: body, verbosity: 'queryPlanner' });
   const [first] = (explained['stages'] ?? []) as { $cursor?: object }[];
@@ -94,11 +94,11 @@ const flattenStages = ({ stage, inputStage, inputStages = [] }: Stage): string[]
   ...[...(inputStage === undefined ? [] : [inputStage]), ...inputStages].flatMap(flattenStages),
 ];
 
-/** The driver has the order of a query as a map. */
+/** The driver represents the order of a query as a map. */
 const toText = (body: object): string =>
   JSON.stringify(body, (_key, value) => (value instanceof Map ? Object.fromEntries(value) : value) as unknown);
 
-/** Sends a request; returns its queries with the stages of their plans. */
+/** Sends a request and returns its queries with the stages of their plans. */
 async function collectPlans(client: Client, { method }: Operation, path: string, body?: object) {
   sent.length = 0;
   const response = await (method === 'post' ? client.post(path, body) : client.get(path));
@@ -126,7 +126,7 @@ const withQuery = (path: string, query: Readonly<Record<string, string>>): strin
 const samplePath = (operation: Operation, only: string): string =>
   sampleOf(document, operation, { path: ours, rest: ours, only }, { queries: {}, bodies: {} }).path;
 
-/** The path of the first page: no parameter of a list's query is required. */
+/** Returns the path of the first page; no query parameter of a list is required. */
 const plainPath = (operation: Operation): string => samplePath(operation, '').split('?')[0] ?? '';
 
 interface Request {
@@ -134,13 +134,13 @@ interface Request {
   readonly body?: object;
 }
 
-/** A posted list has its filters in the body. */
+/** A list requested by POST has its filters in the body. */
 const filteredRequests = (operation: Operation): Request[] =>
   operation.method === 'post'
     ? [{ path: operation.path, body: { query: '1', filters: { seen_since: valueOfName['from'] } } }]
     : filteredPaths(operation).map((path) => ({ path }));
 
-/** The paths of a list with each of its filters. */
+/** Returns the paths of a list with each of its filters. */
 function filteredPaths(operation: Operation): string[] {
   const naming = new Set(namingPlaces(document, operation));
   const plain = plainPath(operation);
@@ -156,17 +156,17 @@ function filteredPaths(operation: Operation): string[] {
 function sampleValue({ name, schema }: Parameter): string {
   const [word] = (schema.enum ?? []).filter((each) => each !== '');
   const value = typeof word === 'string' ? word : valueOfName[name];
-  if (value === undefined) throw new Error(`Which value does the filter ${name} have? Add it to valueOfName.`);
+  if (value === undefined) throw new Error(`Add a value for the filter ${name} to valueOfName.`);
   return value;
 }
 
-const skipped = "Plans of lists are not checked: this server explains none in MongoDB's form.";
-/** Nothing is sorted where nothing can be found. */
+const skipped = "this server does not explain plans in MongoDB's format, skipped the check of lists";
+/** The queries need documents: without any, nothing is sorted. */
 const isSorting = ({ stages }: { stages: readonly string[] }): boolean =>
   stages.includes('SORT') && !stages.includes('EOF');
 const isScan = ({ stages }: { stages: readonly string[] }): boolean => stages.includes('COLLSCAN');
 
-describe.each(lists.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
+describe.each(lists.map((operation) => [operation.operationId, operation] as const))('list %s', (_id, operation) => {
   it('reads its first page from indexes, in their order', async () => {
     const body = operation.method === 'post' ? {} : undefined;
     const plans = await collectPlans(clientFor(operation), operation, plainPath(operation), body);
@@ -185,7 +185,7 @@ describe.each(lists.map((operation) => [operation.operationId, operation] as con
 });
 
 describe('shared vehicles', () => {
-  it.each(['/api/vehicles', '/api/notifications'])('are read from indexes beside the own ones: %s', async (path) => {
+  it.each(['/api/vehicles', '/api/notifications'])('reads shared and own vehicles from indexes: %s', async (path) => {
     const [operation] = lists.filter((each) => each.path === path) as [Operation];
     const plans = await collectPlans(guest, operation, path);
     expect(plans.filter((plan) => isScan(plan) || isSorting(plan))).toEqual([]);

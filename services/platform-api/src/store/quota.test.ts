@@ -12,7 +12,7 @@ interface Thing extends AccountRecord {
   readonly name: string;
 }
 
-/** Two replicas: two connections, and so two lines of their own. */
+/** Two replicas: two connections, and so two local queues. */
 let replicas: Database[];
 const scope = { accountId: 1 };
 const things = (database: Database) => new AccountRepository<Thing>(new RecordStore(database), 'things');
@@ -38,16 +38,16 @@ const create = (database: Database): Promise<Thing> =>
 
 const outcomes = async (makers: readonly Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(makers)).map((one) =>
-    one.status === 'fulfilled' ? 'made' : String((one.reason as { code?: unknown }).code),
+    one.status === 'fulfilled' ? 'created' : String((one.reason as { code?: unknown }).code),
   );
 
-describe('insertWithin', () => {
-  it('lets exactly as many pass as there is room for, however many come at once to whichever replica', async () => {
+describe('insertWithinQuota', () => {
+  it('admits exactly as many concurrent inserts on several replicas as the quota allows', async () => {
     const [database] = replicas;
     if (database === undefined) throw new Error('no database');
     for (let no = 0; no < limit.limit - 1; no += 1) await create(database);
     const twenty = await outcomes(Array.from({ length: 20 }, (_unused, no) => create(replicas[no % 2] ?? database)));
-    expect(twenty.filter((outcome) => outcome === 'made')).toHaveLength(1);
+    expect(twenty.filter((outcome) => outcome === 'created')).toHaveLength(1);
     expect(twenty.filter((outcome) => outcome === 'limit_reached')).toHaveLength(19);
     expect(await things(database).count(scope)).toBe(limit.limit);
     const [first] = await things(database).all(scope);
@@ -55,11 +55,11 @@ describe('insertWithin', () => {
     expect((await outcomes([create(database), create(database), create(database)])).toSorted()).toEqual([
       'limit_reached',
       'limit_reached',
-      'made',
+      'created',
     ]);
   });
 
-  it('a maker that fails leaves the turn to the next', async () => {
+  it('releases the lock after a failed insert', async () => {
     const [database] = replicas;
     if (database === undefined) throw new Error('no database');
     const fails = insertWithinQuota(
@@ -74,10 +74,10 @@ describe('insertWithin', () => {
       database,
       { ...limit, name: 'fails' },
       async () => 0,
-      async () => 'made',
+      async () => 'created',
     );
     await expect(fails).rejects.toThrow('away');
-    expect(await next).toBe('made');
+    expect(await next).toBe('created');
     const lease = await Lease.acquire(database, 'limit: fails', { signal: AbortSignal.timeout(5_000) });
     await lease.release();
   });

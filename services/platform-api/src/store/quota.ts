@@ -2,17 +2,18 @@ import { AppError } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import { withLock } from './distributed-lock.ts';
 
-/** So many records of a kind may be there at the same time, and what whoever wants more is told. */
+/** Largest number of records of a kind, and the error message when it is reached. */
 export interface Quota {
-  /** What is counted, and whose: `geofences of account 12`. */
+  /** What is counted, and for which owner: `geofences of account 12`. */
   readonly name: string;
   readonly limit: number;
   readonly message: string;
 }
 
 /**
- * Makes a record where fewer than so many are there, else 409 `limit_reached`. Makers of a kind take turns, over all replicas: what is counted is what is there
- * when the record is written, so that many at once do not pass the limit together, and no count is kept that could be wrong.
+ * Creates a record if there are fewer than `limit`, else throws 409 `limit_reached`. Creation is locked over all
+ * replicas, so that concurrent requests cannot exceed the limit together. Existing records are counted each time,
+ * because a stored count could be wrong.
  */
 export const insertWithinQuota = <T>(
   database: Database,

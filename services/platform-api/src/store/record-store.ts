@@ -1,6 +1,6 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-/** What every stored record has (services/platform-api/openapi.json). */
+/** Fields of every stored record (services/platform-api/openapi.json). */
 export interface RecordFields {
   readonly _id: number;
   readonly createdAt: Date;
@@ -8,7 +8,7 @@ export interface RecordFields {
   readonly version: number;
 }
 
-/** A record as its maker gives it: the fields of `RecordFields` are filled in here. */
+/** A record without the fields of `RecordFields`, which the store adds. */
 export type NewRecord<T extends RecordFields> = Omit<T, keyof RecordFields>;
 
 interface Counter {
@@ -16,25 +16,26 @@ interface Counter {
   readonly value: number;
 }
 
-/** Which record has a value that only one may have, such as an e-mail. `_id` is `<collection>.<field>:<value>`. */
+/** The record that has a unique value, such as an e-mail. `_id` is `<collection>.<field>:<value>`. */
 export interface UniqueValue {
   readonly _id: string;
   readonly recordId: number;
   readonly takenAt?: Date;
 }
 
-/** Records of an account that were written just now. */
+/** Records of an account that have just been written. */
 export interface RecordChange {
   readonly collection: string;
   readonly accountId: number;
   readonly action: 'created' | 'updated' | 'removed';
-  /** As they are now, or were; of many that were changed at once only the ids. */
+  /** The records after the change, or before their removal; only the ids after a change of many. */
   readonly records: readonly { readonly _id: number }[];
 }
 
 /**
- * Records with integer ids from a counter per collection, and values that are unique. Uniqueness is a document of its own, found by `_id`: reads by
- * another index are a scan on the embedded database, and unique indexes with absent values differ between servers.
+ * Stores records with integer ids from a counter per collection, and with unique values. A unique value is a separate
+ * document, found by `_id`: reads by another index are a scan on the embedded database, and unique indexes with absent
+ * values differ between servers.
  */
 export class RecordStore {
   readonly #database: Database;
@@ -47,22 +48,22 @@ export class RecordStore {
     this.#database = database;
   }
 
-  /** For what has ids of its own. */
+  /** The database, for collections with ids of their own. */
   get database(): Database {
     return this.#database;
   }
 
-  /** Tells of every change that `AccountRecords` makes to these collections in this process. */
+  /** Calls `onChange` for every change of these collections by an `AccountRepository` in this process. */
   watch(collections: readonly string[], onChange: (change: RecordChange) => void): void {
     this.#watchers.push({ collections: new Set(collections), onChange });
   }
 
-  /** Whether anybody wants to know. */
+  /** Returns true if a collection has watchers. */
   isWatched(collection: string): boolean {
     return this.#watchers.some(({ collections }) => collections.has(collection));
   }
 
-  /** A change has been written. */
+  /** Notifies the watchers of a written change. */
   notifyChanged(change: RecordChange): void {
     for (const { collections, onChange } of this.#watchers) if (collections.has(change.collection)) onChange(change);
   }
@@ -71,7 +72,7 @@ export class RecordStore {
     return this.#database.collection<T>(name);
   }
 
-  /** The record that holds a unique value, or null. */
+  /** Returns the record that holds a unique value, or null. */
   async findByUnique<T extends RecordFields>(name: string, field: string, value: string): Promise<T | null> {
     const holder = await this.uniqueValues.findOne({ _id: `${name}.${field}:${value}` });
     if (holder === null) return null;
@@ -80,8 +81,9 @@ export class RecordStore {
   }
 
   /**
-   * Inserts a record that alone may have a value; where one has it already, answers that one and `created: false`. A maker that died between the two writes
-   * left the value to an id without a record: the next maker's record gets that id.
+   * Inserts a record with a unique value. Returns the existing record and `created: false` if the value is taken. If a
+   * creator crashed between the two writes, the value belongs to an id without a record, and the next record gets that
+   * id.
    */
   async insertUnique<T extends RecordFields>(
     name: string,
@@ -112,15 +114,15 @@ export class RecordStore {
     return this.#database.collection<UniqueValue>('unique_values');
   }
 
-  /** Answers the id that holds the value: the given one, or that of whoever was first. */
+  /** Returns the id that holds the value: the given one, or that of the first creator. */
   async #claim(key: string, id: number): Promise<number> {
     if (await this.#tryClaim(key, id)) return id;
     const holder = await this.uniqueValues.findOne({ _id: key });
-    if (holder === null) throw new Error(`${key} is taken by nobody`);
+    if (holder === null) throw new Error(`${key} is held by no record`);
     return holder.recordId;
   }
 
-  /** False when the value is another's already. */
+  /** Returns false if the value is taken. */
   async #tryClaim(key: string, id: number): Promise<boolean> {
     try {
       await this.uniqueValues.insertOne({ _id: key, recordId: id });
@@ -131,13 +133,13 @@ export class RecordStore {
     }
   }
 
-  /** The next id of a collection; never given twice. */
+  /** Returns the next id of a collection, which is never reused. */
   async nextId(name: string): Promise<number> {
     const [id] = await this.nextIds(name, 1);
     return id as number;
   }
 
-  /** So many next ids of a collection, in one go; none is ever given twice. */
+  /** Returns the next `count` ids of a collection, which are never reused. */
   async nextIds(name: string, count: number): Promise<number[]> {
     const counters = this.#database.collection<Counter>('counters');
     for (;;) {
@@ -147,10 +149,10 @@ export class RecordStore {
           upsert: true,
           returnDocument: 'after',
         });
-        if (counter === null) throw new Error(`the counter of ${name} gave no id`);
+        if (counter === null) throw new Error(`the counter of ${name} returned no id`);
         return Array.from({ length: count }, (_, at) => counter.value - count + 1 + at);
       } catch (error) {
-        // Two that make the counter at the same time: the second finds it there.
+        // Another replica created the counter concurrently; the retry finds it.
         if (!isDuplicateKey(error)) throw error;
       }
     }

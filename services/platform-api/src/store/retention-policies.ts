@@ -2,9 +2,12 @@ import type { Database } from '@fleet/storage';
 import type { UniqueValue } from './record-store.ts';
 
 /**
- * What becomes of an account's documents in a collection when the account is deleted. `at once`: removed, as they act by themselves or hold numbers that others
- * may want; `in time`: removed when personal fields are; an object: they stay without these fields; `with files`: removed in
- * time too, by what removes their files first; `stays`: there is nothing personal in them.
+ * Treatment of an account's documents in a collection after the account is deleted.
+ * - `at once`: removed immediately, because they have effects of their own or hold numbers that others may need.
+ * - `in time`: removed together with personal fields.
+ * - an object: retained without these fields.
+ * - `with files`: removed in time too, by the code that removes their files first.
+ * - `stays`: retained, because they contain no personal data.
  */
 export type RetentionPolicy =
   | 'at once'
@@ -13,7 +16,7 @@ export type RetentionPolicy =
   | 'stays'
   | { readonly without: Readonly<Record<string, unknown>> };
 
-/** Every collection whose documents belong to accounts, a line for each as in `indexes.ts`; a test finds what is missing here. */
+/** Every collection whose documents belong to accounts, as in `indexes.ts`. A test detects missing collections. */
 export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   users: 'in time',
   sessions: 'in time',
@@ -22,13 +25,13 @@ export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   mails: 'at once',
   audit_log: { without: { ip: null, detail: {} } },
   vehicles: 'at once',
-  // Until all that went on with them has ended.
+  // Needed until all activity of the vehicles has ended.
   vehicle_endings: 'in time',
   drivers: 'in time',
   former_drivers: 'in time',
   vehicle_groups: 'in time',
   geofences: 'in time',
-  // Terminals of an account that is deleted forget its areas before that.
+  // The areas of the account's terminals are deleted before that.
   geofence_terminals: 'in time',
   routes: 'in time',
   shares: 'at once',
@@ -44,7 +47,7 @@ export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   webhooks: 'at once',
   webhook_deliveries: 'in time',
   cached_addresses: 'in time',
-  // What was paid is kept for the books: amounts, plans and ids.
+  // Payments are retained for accounting: amounts, plans and ids.
   orders: 'stays',
   subscriptions: 'stays',
   commands: 'in time',
@@ -63,7 +66,7 @@ export const accountRetention: Readonly<Record<string, RetentionPolicy>> = {
   media_usage: 'in time',
 };
 
-/** Collections that belong to no account; those of devices and webhooks go by what they belong to. */
+/** Collections that belong to no account. Documents of devices and webhooks are removed with their owner. */
 export const sharedCollections: readonly string[] = [
   'accounts',
   'audit_told',
@@ -103,14 +106,17 @@ interface Owned {
 
 const batchSize = 500;
 
-/** Removes an account's documents whose time has come, with the unique values that they hold. It may run again where it stopped. */
+/**
+ * Removes an account's documents that are due, with their unique values. Idempotent, so that it can continue after a
+ * crash.
+ */
 export async function removeAccountData(
   database: Database,
   accountId: number,
   when: 'at once' | 'in time',
 ): Promise<void> {
   for (const [name, policy] of Object.entries(accountRetention)) {
-    // What a request that was under way has made after the end goes with the rest.
+    // Also removes documents that requests still created after the deletion.
     if (policy === when || policy === 'at once') await removeAll(database, name, accountId);
     if (when === 'in time' && typeof policy === 'object')
       await database.collection<Owned>(name).updateMany({ accountId }, { $set: policy.without as object });
@@ -131,7 +137,10 @@ async function removeAll(database: Database, name: string, accountId: number): P
   }
 }
 
-/** Unique values are e-mails, phone and vehicle numbers: they go before the records by which they are found. */
+/**
+ * Removes unique values, which are e-mail addresses, phone and vehicle numbers. Runs before the records are removed,
+ * because it finds the values by them.
+ */
 export async function removeUniqueValues(
   database: Database,
   name: string,

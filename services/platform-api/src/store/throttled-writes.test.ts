@@ -6,7 +6,7 @@ interface Thing {
   readonly _id: number;
 }
 
-/** A collection that notes what is written in one go, and whether two write at once. */
+/** A collection that records the size of each bulk write, and the largest number of concurrent ones. */
 class RecordedWrites {
   readonly database = {} as Database;
   readonly bulks: number[][] = [];
@@ -35,22 +35,22 @@ class RecordedWrites {
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_unused, at) => from + at);
 
-describe('what is written gently', () => {
-  it('is written whole and in order, a few at a time', async () => {
+describe('writeThrottled', () => {
+  it('writes all operations in order, in small batches', async () => {
     const recorded = new RecordedWrites();
     await recorded.write(range(25));
     expect(recorded.bulks.flat()).toEqual(range(25));
     expect(recorded.bulks.map(({ length }) => length)).toEqual([throttle.batchSize, throttle.batchSize, 5]);
   });
 
-  it('goes in one go once it is urgent', async () => {
+  it('writes the rest in one batch once it is urgent', async () => {
     const recorded = new RecordedWrites();
     await recorded.write(range(40), () => recorded.bulks.length > 0);
     expect(recorded.bulks.map(({ length }) => length)).toEqual([throttle.batchSize, 30]);
     expect(recorded.bulks.flat()).toEqual(range(40));
   });
 
-  it('takes turns with what else is written so, also where that fails', async () => {
+  it('serializes concurrent writers, also after a failure', async () => {
     const recorded = new RecordedWrites();
     recorded.failing = 100;
     const [fails, one, other] = await Promise.allSettled([
@@ -64,9 +64,9 @@ describe('what is written gently', () => {
   });
 });
 
-describe('what is removed gently', () => {
+describe('deleteInBatches', () => {
   const nextPage = 25;
-  /** Removes `count` things until it is over; answers how many went each time, and whether all are gone. */
+  /** Removes `count` items until it is over. Returns the size of each batch, and whether all are removed. */
   const removeAll = async (count: number, isOver: (removals: number) => boolean) => {
     let left = range(count);
     const removals: number[] = [];
@@ -82,14 +82,14 @@ describe('what is removed gently', () => {
     return { removals, isDone, left: left.length };
   };
 
-  it('goes page by page, a few at a time, until nothing is left', async () => {
+  it('removes page by page, in small batches, until nothing is left', async () => {
     const { batchSize: concurrent } = throttle;
     const all = await removeAll(30, () => false);
     expect(all).toEqual({ removals: [concurrent, concurrent, 5, 5], isDone: true, left: 0 });
     expect(await removeAll(0, () => true)).toEqual({ removals: [], isDone: true, left: 0 });
   });
 
-  it('ends behind a few where the time is over, and comes further each time', async () => {
+  it('stops after a batch once it is over, and makes progress each time', async () => {
     const { batchSize: concurrent } = throttle;
     expect(await removeAll(30, () => true)).toEqual({ removals: [concurrent], isDone: false, left: 20 });
     const three = await removeAll(30, (removals) => removals === 3);

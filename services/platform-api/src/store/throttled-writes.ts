@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Collection, type Database, writeInBulk } from '@fleet/storage';
 
-/** How much is written in one command, and the longest pause after it. An alarm waits for the command that is under way. */
+/** Number of operations per command, and the longest pause after it. An alarm waits for the command that is running. */
 export const throttle = { batchSize: 10, maxPauseMs: 100 } as const;
 
 type Operations<T extends object> = Parameters<typeof writeInBulk<T>>[1];
 
-/** The last one in the line of each database. */
+/** The last waiting writer of each database. */
 const queues = new WeakMap<Database, Promise<unknown>>();
 
 /**
- * Writes what nobody waits for, so that it takes half of the database at most: a few at a time, one writer of this process after the other, and a pause behind each that is
- * as long as it took. Once it `isUrgent` the rest goes in one go.
+ * Writes data with low priority, so that it uses at most half of the database's capacity. Writers of this process run
+ * one after another, in small batches, and pause after each for as long as it took. Once `isUrgent` returns true, the
+ * rest is written in one batch.
  */
 export async function writeThrottled<T extends object>(
   database: Database,
@@ -26,8 +27,8 @@ export async function writeThrottled<T extends object>(
 }
 
 /**
- * Removes what is found, page by page, until nothing is found any more, or it is over: false where something may be left. `remove` is given as few as are written at once,
- * so that whoever stops waits for little.
+ * Removes found items page by page until none is left, or until `isOver`; then returns false, because items may be
+ * left. `deleteBatch` gets small batches, so that a stop waits only for a short time.
  */
 export async function deleteInBatches<T>(
   find: () => Promise<T[]>,

@@ -5,7 +5,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 import type { RecordFields } from './record-store.ts';
 import { findUnionPage } from './union-page.ts';
 
-// A real server on a machine that may be busy.
+// Uses a real server, which responds late on a busy machine.
 jest.setTimeout(60_000);
 
 interface Item extends RecordFields {
@@ -40,26 +40,23 @@ const items = () => database.collection<Item>('items');
 const toIds = (found: readonly Item[]): number[] => found.map(({ _id }) => _id);
 
 describe('findUnionPage', () => {
-  it.each(['id', 'name', 'createdAt', 'updatedAt'])(
-    'returns the pages that one query returns, by %s',
-    async (field) => {
-      const order = field === 'id' ? '_id' : field;
-      for (const direction of [1, -1] as const) {
-        const all = await items()
-          .find({ list: { $in: [1, 2] } })
-          .sort({ [order]: direction, _id: direction })
-          .toArray();
-        for (let offset = 0; offset <= all.length + 5; offset += 5) {
-          const paging = { offset, limit: 7, page: 1 };
-          const page = await findUnionPage(items(), [{ list: 1 }, { list: 2 }], { field, direction }, paging);
-          expect(page.total).toBe(all.length);
-          expect(toIds(page.items)).toEqual(toIds(all.slice(offset, offset + 7)));
-        }
+  it.each(['id', 'name', 'createdAt', 'updatedAt'])('returns the same pages as one query, by %s', async (field) => {
+    const order = field === 'id' ? '_id' : field;
+    for (const direction of [1, -1] as const) {
+      const all = await items()
+        .find({ list: { $in: [1, 2] } })
+        .sort({ [order]: direction, _id: direction })
+        .toArray();
+      for (let offset = 0; offset <= all.length + 5; offset += 5) {
+        const paging = { offset, limit: 7, page: 1 };
+        const page = await findUnionPage(items(), [{ list: 1 }, { list: 2 }], { field, direction }, paging);
+        expect(page.total).toBe(all.length);
+        expect(toIds(page.items)).toEqual(toIds(all.slice(offset, offset + 7)));
       }
-    },
-  );
+    }
+  });
 
-  it('returns all of both lists without paging, and one list where the other is empty', async () => {
+  it('returns all of both lists without paging, and one list if the other is empty', async () => {
     const sorting = { field: 'id', direction: 1 } as const;
     const both = await findUnionPage(items(), [{ list: 2 }, { list: 3 }], sorting);
     expect(toIds(both.items)).toEqual(

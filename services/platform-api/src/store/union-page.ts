@@ -2,12 +2,12 @@ import type { Page, Pagination, Sort } from '@fleet/service-kit';
 import type { Collection } from '@fleet/storage';
 import type { RecordFields } from './record-store.ts';
 
-/** A record as far as it decides the order. */
+/** The fields of a record that determine its order. */
 type OrderKey = Readonly<Record<string, unknown>> & { readonly _id: number };
 
 /**
- * Returns one page of two lists merged in one order. The filters must have no record in common. Each list is read through its own index:
- * a disjunction would read and sort both lists as a whole.
+ * Returns one page of two lists merged in one order. The filters must have no record in common. Each list is read
+ * through its own index: a disjunction would read and sort both lists as a whole.
  */
 export async function findUnionPage<T extends RecordFields>(
   collection: Collection<T>,
@@ -21,7 +21,7 @@ export async function findUnionPage<T extends RecordFields>(
   const { offset, limit } = paging ?? { offset: 0, limit: total };
   const size = Math.min(limit, total - offset);
   if (size <= 0) return { items: [], total };
-  // The second half is read from the end, so that fewer keys are skipped.
+  // Reads the second half from the end, so that fewer keys are skipped.
   const isReversed = offset + size > total / 2;
   const direction = isReversed ? (-sorting.direction as 1 | -1) : sorting.direction;
   const skip = isReversed ? total - offset - size : offset;
@@ -36,7 +36,7 @@ export async function findUnionPage<T extends RecordFields>(
   return { items: isReversed ? items.toReversed() : items, total };
 }
 
-/** Returns how many of the first `skip` records of the merged list are of the first list. Searches for it by halves. */
+/** Returns how many of the first `skip` records of the merged list come from the first list, by binary search. */
 async function findSplit<T extends RecordFields>(
   first: SortedList<T>,
   second: SortedList<T>,
@@ -48,7 +48,7 @@ async function findSplit<T extends RecordFields>(
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [a, b] = await Promise.all([first.keyAt(middle), second.keyAt(skip - middle - 1)]);
-    // Records that were removed since the count: the page is as exact as pages of a changing list are.
+    // Records may have been removed since the count, so the page is as exact as pages of a changing list are.
     if (a !== undefined && b !== undefined && first.compare(a, b) < 0) low = middle + 1;
     else high = middle;
   }
@@ -91,7 +91,7 @@ class SortedList<T extends RecordFields> {
   }
 }
 
-/** Compares two records as MongoDB sorts them by a field and, where that is equal, by `_id`. */
+/** Compares two records as MongoDB sorts them: by a field, and by `_id` if that is equal. */
 export function compareRecords(a: OrderKey, b: OrderKey, { field, direction }: Sort): number {
   return direction * (compareValues(a[field], b[field]) || a._id - b._id);
 }

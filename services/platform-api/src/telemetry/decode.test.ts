@@ -9,8 +9,8 @@ const decoded = (report: Parameters<typeof decodeReport>[0]): Decoded[] =>
 const positions = (report: Parameters<typeof decodeReport>[0]): DecodedReport[] =>
   decoded(report).filter((each) => each.kind === 'position');
 
-describe('a location report', () => {
-  it('has its values, and those of its additional items', () => {
+describe('location report', () => {
+  it('decodes its values, and those of its additional items', () => {
     const extras = [
       createAdditionalItem(additionalItemDefinitions.mileage, { mileageKm: 12_345.6 }),
       createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.5 }),
@@ -51,13 +51,13 @@ describe('a location report', () => {
     expect(report?.extras.map(({ id }) => id)).toEqual([0x01, 0x02, 0x30, 0x31]);
   });
 
-  it('says nothing of what it has no item for', () => {
+  it('decodes values without an item as null', () => {
     const [report] = positions(sent(locationReport, locationOf({ status: 0b10 })));
     const nothing = { satellites: null, signal: null, odometerKm: null, fuelL: null };
     expect(report?.position).toMatchObject({ ...nothing, ignition: false, gpsValid: true });
   });
 
-  it('has the charge and the supply voltage of vendor items', () => {
+  it('decodes charge and supply voltage of vendor items', () => {
     const extras = [
       { id: 0xfe, bytes: Buffer.from([18]) },
       { id: 0x61, bytes: Buffer.from('04d2', 'hex') },
@@ -66,22 +66,22 @@ describe('a location report', () => {
     expect(report?.position).toMatchObject({ batteryPercent: 18, externalVoltage: 12.34 });
   });
 
-  it('knows a terminal by its canonical number, and shows it as it was sent', () => {
+  it('identifies a terminal by its canonical number, and stores the number as sent', () => {
     const phone = `00000000${imei}`;
     const [report] = positions(sent(locationReport, locationOf(), { phone, edition: '2019' }));
     expect(report).toMatchObject({ imei, edition: '2019', position: { imei: phone } });
   });
 
   it.each([
-    ['without the bit of a fix', { status: 0b01 }, { latitude: 22.5, longitude: 114 }],
-    ['at 0, 0, whatever the bit says', { latitudeDeg: 0, longitudeDeg: 0 }, { latitude: 0, longitude: 0 }],
-    ['at a place that the earth does not have', { latitudeDeg: 91.5 }, { latitude: 0, longitude: 0 }],
+    ['without the status bit of a fix', { status: 0b01 }, { latitude: 22.5, longitude: 114 }],
+    ['at 0, 0, even with the status bit', { latitudeDeg: 0, longitudeDeg: 0 }, { latitude: 0, longitude: 0 }],
+    ['out of the valid range', { latitudeDeg: 91.5 }, { latitude: 0, longitude: 0 }],
   ])('has no fix %s', (_case, more, place) => {
     const [report] = positions(sent(locationReport, locationOf(more)));
     expect(report?.position).toMatchObject({ gpsValid: false, ...place });
   });
 
-  it('is the same alone and in a batch, and another when anything in it is', () => {
+  it('has the same hash alone and in a batch, and another hash for other content', () => {
     const extras = [createAdditionalItem(additionalItemDefinitions.fuel, { fuelL: 41.5 })];
     const items = [
       locationOf({ extras }),
@@ -101,7 +101,7 @@ describe('a location report', () => {
     expect(new Set([...alone, ...other].map(({ hash }) => hash)).size).toBe(4);
   });
 
-  it('that cannot be read is a fault', () => {
+  it('reports invalid messages as faults', () => {
     faults.length = 0;
     const report = sent(locationReport, locationOf());
     expect(decoded({ ...report, body: Buffer.from('short') })).toEqual([]);
@@ -115,12 +115,12 @@ describe('a location report', () => {
   });
 });
 
-describe('the instant of a report', () => {
+describe('time of a report', () => {
   const dayMs = 86_400_000;
   const at = (deviceTime: string | number | null, offset = '+08:00'): number =>
     instantOf({ deviceTime, receivedAtMs: startMs }, offset) - startMs;
 
-  it('is by the clock of the terminal', () => {
+  it('is read by the clock of the terminal', () => {
     expect(at(cameraTime(startMs - 60_000))).toBe(-60_000);
     expect(at('2026-01-31T02:00:00', '+00:00')).toBe(0);
     expect(at('2026-01-30T23:30:00', '-02:30')).toBe(0);
@@ -131,22 +131,22 @@ describe('the instant of a report', () => {
     ['further ahead', 601_000, 0],
     ['a year behind', -365 * dayMs, -365 * dayMs],
     ['further behind, as a clock that was never set', -367 * dayMs, 0],
-  ])('%s is or is not to be believed', (_case, distanceMs, found) =>
+  ])('accepts or replaces the time of a clock %s', (_case, distanceMs, found) =>
     expect(at(cameraTime(startMs + distanceMs))).toBe(found),
   );
 
-  it('is that of the arrival where a terminal has no time', () => {
+  it('is the time of arrival for a terminal without a time', () => {
     expect(at(null)).toBe(0);
     expect(at('2000-00-00T00:00:00')).toBe(0);
   });
 
-  it("of a partner's position is its own, and never ahead of its arrival", () => {
+  it("of a partner's position is its own, and at most the time of arrival", () => {
     expect(at(startMs - 400 * dayMs)).toBe(-400 * dayMs);
     expect(at(startMs + 5_000)).toBe(0);
   });
 });
 
-describe('what partners send', () => {
+describe('reports of partners', () => {
   const position = {
     latitude: 48.1,
     longitude: 11.5,
@@ -163,7 +163,7 @@ describe('what partners send', () => {
     backfilled: true,
   };
 
-  it('is a position without what only terminals have', () => {
+  it('decodes a position without the fields of terminals', () => {
     const [report, ...more] = positions(pushed({ kind: 'position', accountId: 3, position }, '860000000000123'));
     expect(more).toEqual([]);
     expect(report).toMatchObject({
@@ -197,14 +197,14 @@ describe('what partners send', () => {
     });
   });
 
-  it('is the same report where device and time are', () => {
+  it('has the same hash for equal device and time', () => {
     const hashOf = (more: Partial<typeof position>) =>
       positions(pushed({ kind: 'position', accountId: 3, position: { ...position, ...more } }))[0]?.hash;
     expect(hashOf({ speed: 1 })).toBe(hashOf({}));
     expect(hashOf({ timestamp: startMs + 1 })).not.toBe(hashOf({}));
   });
 
-  it('may be a heartbeat, of which some values are known', () => {
+  it('decodes a heartbeat, whose values are optional', () => {
     const values = { powerLevel: 55, voltage: 12.4, gsmSign: 3, acc: 0, oilEle: 1, fortify: 0 };
     const heartbeat = { timestamp: startMs + 60_000, values };
     expect(decoded(pushed({ kind: 'heartbeat', accountId: 3, heartbeat }))).toEqual([
@@ -227,7 +227,7 @@ describe('what partners send', () => {
     expect(silent).toMatchObject({ ignition: null, batteryPercent: null, externalVoltage: null, signal: null });
   });
 
-  it('is a fault where it is no JSON', () => {
+  it('reports a fault for invalid JSON', () => {
     faults.length = 0;
     const report = pushed({ kind: 'heartbeat', accountId: 3, heartbeat: { timestamp: startMs, values: {} } });
     expect(decoded({ ...report, body: Buffer.from('{') })).toEqual([]);

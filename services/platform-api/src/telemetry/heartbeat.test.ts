@@ -8,7 +8,7 @@ import { type Judged, judge } from './judge.ts';
 
 const context = contextOf();
 
-/** What reports and heartbeats lead to in turn; the state goes through JSON in between, as it does in Redis. */
+/** Processes reports and heartbeats in order; the state is converted to JSON in between, as in Redis. */
 function judged(...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): Judged[] {
   let state: VehicleState | null = null;
   return arrived.map((each, at) => {
@@ -22,7 +22,7 @@ function judged(...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): Judg
 }
 const locations = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]) =>
   judged(...arrived).map(({ state }) => state.location);
-/** What was raised, and at which second. */
+/** Returns the findings as second and type. */
 const told = (...arrived: readonly (DecodedReport | DecodedHeartbeat)[]): string[] =>
   judged(...arrived).flatMap(({ raised }) => raised.map(({ type, atMs }) => `${(atMs - startMs) / 1_000} ${type}`));
 const parked = (second: number, more: Partial<DecodedReport['position']> = {}) =>
@@ -33,7 +33,7 @@ const unmade = (): never => {
 };
 
 describe('a heartbeat', () => {
-  it('says that the device lives, and what else it knows; the place is that of the last position', () => {
+  it('updates the time of contact and its values, at the last position', () => {
     const [, after] = judged(
       parked(0),
       heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false }),
@@ -53,7 +53,7 @@ describe('a heartbeat', () => {
     expect(after).toMatchObject({ position: null, raised: [], state: { seq: 2 } });
   });
 
-  it('leaves the count, the history and all other rules as they are', () => {
+  it('does not change the mileage count, the history and other rules', () => {
     const [before, after] = judged(
       pushedAt(0, { odometerKm: 10 }),
       heartbeatAt(60, { batteryPercent: 55, ignition: true }),
@@ -65,7 +65,7 @@ describe('a heartbeat', () => {
     expect(after?.state.recent).toEqual(before?.state.recent);
   });
 
-  it('that is older than the newest changes nothing', () => {
+  it('has no effect if it is older than the newest one', () => {
     const [, newer, older] = judged(
       parked(0),
       heartbeatAt(60, { batteryPercent: 55 }),
@@ -75,7 +75,7 @@ describe('a heartbeat', () => {
     expect(older).toMatchObject({ raised: [], turned: false });
   });
 
-  it('that is older than the position adds only what that does not say', () => {
+  it('adds only values that a newer position lacks', () => {
     const [, after] = locations(
       parked(60, { batteryPercent: 70, ignition: true }),
       heartbeatAt(30, { batteryPercent: 15, ignition: false, externalVoltage: 12.4 }),
@@ -84,7 +84,7 @@ describe('a heartbeat', () => {
     expect(told(parked(60, { batteryPercent: 70 }), heartbeatAt(30, { batteryPercent: 15 }))).toEqual([]);
   });
 
-  it('before there is a position has none, and makes none late', () => {
+  it('has no position before the first one, and does not make that late', () => {
     const [alone, located] = judged(heartbeatAt(60, { batteryPercent: 15 }), parked(30));
     expect(alone?.state.location).toMatchObject({
       imei,
@@ -101,8 +101,8 @@ describe('a heartbeat', () => {
   });
 });
 
-describe('a position behind a heartbeat', () => {
-  it('keeps what it does not say itself', () => {
+describe('a position after a heartbeat', () => {
+  it("keeps the heartbeat's values that it lacks", () => {
     const heartbeat = heartbeatAt(60, { batteryPercent: 55, externalVoltage: 12.4, signal: 3, ignition: false });
     const [, , after] = judged(parked(0), heartbeat, parked(120, { batteryPercent: 54 }));
     expect(after?.state.location).toMatchObject({
@@ -113,11 +113,11 @@ describe('a position behind a heartbeat', () => {
       heardAtMs: startMs + 60_000 + wayMs,
       serverTimestamp: startMs + 120_000 + wayMs,
     });
-    // The history has what was reported.
+    // The history has the values as reported.
     expect(after?.position).toMatchObject({ batteryPercent: 54, externalVoltage: null, ignition: null });
   });
 
-  it('that was sent before it takes back nothing', () => {
+  it('does not revert values if it was sent before the heartbeat', () => {
     const on = pushedAt(0, { ignition: true, batteryPercent: 21 });
     const off = heartbeatAt(60, { ignition: false, batteryPercent: 19 });
     const overtaken = pushedAt(50, { ignition: true, batteryPercent: 21 });
@@ -128,7 +128,7 @@ describe('a position behind a heartbeat', () => {
     expect(locations(on, off, overtaken)[2]).toMatchObject({ ignition: false, batteryPercent: 19 });
   });
 
-  it('that says nothing holds back no heartbeat that was overtaken by it', () => {
+  it('without values does not suppress heartbeats that arrive after it', () => {
     const beat = (second: number, ignition: boolean, batteryPercent: number) =>
       heartbeatAt(second, { ignition, batteryPercent });
     const arrived = [
@@ -158,7 +158,7 @@ describe('a position behind a heartbeat', () => {
     ]);
   });
 
-  it('is the newer of two heartbeats that it has overtaken', () => {
+  it('has the values of the newer of two earlier heartbeats', () => {
     const both = [heartbeatAt(30, { batteryPercent: 40 }), heartbeatAt(60, { batteryPercent: 30, signal: 3 })];
     expect(locations(parked(0), parked(70), ...both)[3]).toMatchObject({ batteryPercent: 30, signal: 3 });
     expect(locations(parked(0), parked(70, { batteryPercent: 25 }), ...both)[3]).toMatchObject({
@@ -167,7 +167,7 @@ describe('a position behind a heartbeat', () => {
     });
   });
 
-  it('takes back nothing of a heartbeat that another has followed without saying it', () => {
+  it("does not revert a heartbeat's value that a later heartbeat lacks", () => {
     const arrived = [
       parked(0, { batteryPercent: 60 }),
       heartbeatAt(60, { batteryPercent: 15 }),
@@ -179,7 +179,7 @@ describe('a position behind a heartbeat', () => {
     expect(locations(...arrived)[3]).toMatchObject({ batteryPercent: 15, signal: 3 });
   });
 
-  it('counts for what it says, though heartbeats behind it do not say it', () => {
+  it('updates values that later heartbeats lack', () => {
     const arrived = [
       parked(0),
       heartbeatAt(60, { batteryPercent: 15 }),
@@ -191,7 +191,7 @@ describe('a position behind a heartbeat', () => {
     expect(locations(...arrived).map(({ batteryPercent }) => batteryPercent)).toEqual([null, 15, 15, 80, 80]);
   });
 
-  it('goes on from a state that does not say when its values were told', () => {
+  it('accepts a state without the times of its values', () => {
     const [, , after] = judged(pushedAt(0, { batteryPercent: 60 }), heartbeatAt(30, { ignition: true }), parked(70));
     const { told: _forgotten, ...old } = after?.state ?? unmade();
     const next = heartbeatAt(60, { ignition: false, batteryPercent: 15 });
@@ -199,19 +199,19 @@ describe('a position behind a heartbeat', () => {
     expect(state.location).toMatchObject({ ignition: false, batteryPercent: 60 });
   });
 
-  it('of a heartbeat that said nothing of it counts', () => {
+  it('updates a value that an earlier heartbeat lacks', () => {
     const on = pushedAt(0, { ignition: true });
     expect(told(on, heartbeatAt(60, { signal: 3 }), pushedAt(50, { ignition: false }))).toEqual(['50 ignition_off']);
   });
 
-  it('is no towing because the heartbeat is of a moment before the start', () => {
+  it('raises no towing for a heartbeat from before the start', () => {
     const start = [pushedAt(60, { ignition: null }), pushedAt(70, { ignition: null })];
     expect(told(parked(0), heartbeatAt(30, { ignition: false }), ...start)).toEqual([]);
   });
 });
 
 describe('rules', () => {
-  it('a battery that falls below 20 % in heartbeats is told once, until it is charged', () => {
+  it('raise low_battery once for heartbeats below 20 %, until the battery is charged', () => {
     const levels = [60, 21, 20, 15, 10, 80, 12];
     const beats = levels.map((batteryPercent, at) => heartbeatAt((at + 1) * 180, { batteryPercent }));
     expect(told(parked(0), ...beats)).toEqual(['540 low_battery', '1260 low_battery']);
@@ -226,7 +226,7 @@ describe('rules', () => {
     ]);
   });
 
-  it('an ignition that is told by heartbeats alone', () => {
+  it('raise ignition changes of heartbeats without positions', () => {
     const acc = (second: number, ignition: boolean | null) => heartbeatAt(second, { ignition });
     expect(told(parked(0), acc(60, false), acc(120, null), acc(180, true), acc(240, true), acc(300, false))).toEqual([
       '180 ignition_on',
@@ -234,7 +234,7 @@ describe('rules', () => {
     ]);
   });
 
-  it('what comes long after it was said is marked', () => {
+  it('mark findings of late heartbeats as backfilled', () => {
     const late = heartbeatAt(60, { batteryPercent: 15, receivedAtMs: startMs + 60_000 + 300_001 });
     expect(judged(parked(0), late)[1]?.raised).toMatchObject([{ type: 'low_battery', backfilled: true }]);
   });

@@ -9,7 +9,7 @@ import { type Judged, judge } from './judge.ts';
 const context = contextOf();
 const sosBit = 1;
 
-/** What reports lead to in turn; the state goes through JSON in between, as it does in Redis. */
+/** Processes reports in order; the state is converted to JSON in between, as in Redis. */
 function judged(reports: readonly DecodedReport[], isKnown: (hash: string) => boolean = () => false): Judged[] {
   let state: VehicleState | null = null;
   return reports.map((report, at) => {
@@ -24,19 +24,19 @@ const last = (outcomes: readonly Judged[]): Judged => {
   if (outcome === undefined) throw new Error('there was no report');
   return outcome;
 };
-/** A report that came in a batch of stored ones. */
+/** A report from a batch of stored ones. */
 const stored = (second: number, arrivesAfterMs: number, more: Partial<DecodedReport> = {}): DecodedReport => ({
   ...decodedAt(second),
   isStored: true,
   receivedAtMs: startMs + second * 1_000 + arrivesAfterMs,
   ...more,
 });
-/** Without a fix, as terminals send it. */
+/** A report without a fix, as terminals send it. */
 const blind = (second: number, more: Partial<DecodedReport['position']> = {}): DecodedReport =>
   decodedAt(second, { statusWord: 0b01, position: { latitude: 0, longitude: 0, gpsValid: false, ...more } });
 
 describe('a report', () => {
-  it("is a vehicle's newest position, a point of its history, and where it stands", () => {
+  it("becomes the vehicle's last position, a point of its history, and its state", () => {
     const { state, position, hash, turned } = last(judged([decodedAt(0)]));
     expect(position).toMatchObject({ latitude: 22.5, timestamp: startMs, serverTimestamp: startMs + wayMs });
     expect(position).toMatchObject({ backfilled: false, alarms: [], slowSinceMs: null });
@@ -45,7 +45,7 @@ describe('a report', () => {
     expect(turned).toBe(true);
   });
 
-  it('that is sent again changes nothing but how far its stream has come', () => {
+  it('has no effect when it is repeated, except on the sequence number', () => {
     const up = { alarmWord: sosBit };
     const [first, again] = judged([decodedAt(0, up), decodedAt(0, up)]);
     expect(first?.raised.map(({ type }) => type)).toEqual(['sos']);
@@ -53,7 +53,7 @@ describe('a report', () => {
     expect(again?.state).toEqual({ ...first?.state, seq: 2 });
   });
 
-  it('of the same time as another counts as well, where it says something else', () => {
+  it('counts beside another one of the same time with other content', () => {
     const [, second] = judged([
       decodedAt(0),
       decodedAt(0, { hash: 'other', alarmWord: sosBit, position: { speed: 41 } }),
@@ -66,7 +66,7 @@ describe('a report', () => {
 });
 
 describe('a report that is older than the newest', () => {
-  it('is kept in the history, and leaves the last position, the count and the rules as they are', () => {
+  it('is stored in the history, and does not change last position, mileage count and rules', () => {
     const [now, late] = judged([
       decodedAt(100, { position: { speed: 0, ignition: false, odometerKm: 50 } }),
       stored(10, 95_000, { position: { ...decodedAt(10).position, odometerKm: 90 } }),
@@ -79,7 +79,7 @@ describe('a report that is older than the newest', () => {
     expect(late?.raised).toEqual([]);
   });
 
-  it('raises its alarm bits where they rise, as something of then', () => {
+  it('raises its alarm bits at their rise, marked as backfilled', () => {
     const [, before, rising, staying] = judged([
       decodedAt(100),
       stored(10, 95_000),
@@ -92,7 +92,7 @@ describe('a report that is older than the newest', () => {
     expect(staying?.raised).toEqual([]);
   });
 
-  it('is nothing new where the history has it', () => {
+  it('has no effect if the history contains it', () => {
     const reports = [decodedAt(100), stored(11, 95_000, { alarmWord: sosBit })];
     const late = last(judged(reports, (hash) => hash === 'at-11'));
     expect(late).toMatchObject({ position: null, raised: [], turned: false });
@@ -102,9 +102,9 @@ describe('a report that is older than the newest', () => {
 
 describe('a stored report that is newer than the last', () => {
   it.each([
-    ['of 200 s ago is one of now', 200_000, false],
-    ['of 300 s ago is one of now', 300_000, false],
-    ['of more than 5 minutes ago is marked', 300_001, true],
+    ['of 200 s ago is processed normally', 200_000, false],
+    ['of 300 s ago is processed normally', 300_000, false],
+    ['of more than 5 minutes ago is marked as backfilled', 300_001, true],
   ])('%s', (_case, ageMs, isMarked) => {
     const { position, state, raised } = last(judged([decodedAt(0), stored(60, ageMs, { alarmWord: sosBit })]));
     expect(position?.backfilled).toBe(isMarked);
@@ -112,14 +112,14 @@ describe('a stored report that is newer than the last', () => {
     expect(raised).toMatchObject([{ type: 'sos', backfilled: isMarked }]);
   });
 
-  it('is marked only where it was stored: a clock that is slow is not late', () => {
+  it('is marked only if it was stored: a slow clock does not make a report late', () => {
     const slow = decodedAt(60, { receivedAtMs: startMs + 60_000 + 400_000 });
     expect(last(judged([decodedAt(0), slow])).position?.backfilled).toBe(false);
   });
 });
 
-describe('a report without a place', () => {
-  it('is at the last known one, without a fix', () => {
+describe('a report without a position', () => {
+  it('gets the last known position, without a fix', () => {
     const [, second, third] = judged([decodedAt(0), blind(10), blind(20, { speed: 3 })]);
     for (const outcome of [second, third]) {
       expect(outcome?.position).toMatchObject({ latitude: 22.5, longitude: 114, gpsValid: false });
@@ -128,30 +128,30 @@ describe('a report without a place', () => {
     expect(third?.state.location).toMatchObject({ speed: 3, timestamp: startMs + 20_000 });
   });
 
-  it('raises its alarms there', () => {
+  it('raises its alarms at that position', () => {
     const { raised } = last(judged([decodedAt(0), { ...blind(10), alarmWord: sosBit }]));
     expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false }]);
   });
 
-  it('is nowhere where no place was ever known', () => {
+  it('has the position 0, 0 if none was ever known', () => {
     const [first, second] = judged([blind(0), blind(10)]);
     for (const outcome of [first, second])
       expect(outcome?.state.location).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
   });
 
-  it('keeps a place that the terminal itself remembers', () => {
+  it('keeps a position that the terminal itself remembers', () => {
     const { position } = last(judged([decodedAt(0), blind(10, { latitude: 22.6, longitude: 114.1 })]));
     expect(position).toMatchObject({ latitude: 22.6, longitude: 114.1, gpsValid: false });
   });
 
-  it('and late has its alarms at the last known one, and in the history no place of another time', () => {
+  it('raises late alarms at the last known position, and has no such position in the history', () => {
     const late = { ...blind(10), isStored: true, alarmWord: sosBit };
     const { raised, position } = last(judged([decodedAt(100), late]));
     expect(raised).toMatchObject([{ type: 'sos', latitude: 22.5, longitude: 114, gpsValid: false, backfilled: true }]);
     expect(position).toMatchObject({ latitude: 0, longitude: 0, gpsValid: false });
   });
 
-  it('is no way and no speed: the count goes on from the last fix', () => {
+  it('does not change distance and speed: the count continues from the last fix', () => {
     const km = (reports: readonly DecodedReport[]) => last(judged(reports)).state.travelledKm;
     const there = decodedAt(60, { position: { latitude: 22.504 } });
     const direct = km([decodedAt(0), there]);
@@ -162,7 +162,7 @@ describe('a report without a place', () => {
     expect(km([decodedAt(0, mileage), counted(20, 100.2), counted(40, 100.4)])).toBeCloseTo(0.4, 6);
   });
 
-  it('leaves geofences as they were', () => {
+  it('does not change geofence states', () => {
     const states = judged([decodedAt(0), decodedAt(5), blind(10), blind(40)]).map(
       ({ state }) => state.rules['geofence'],
     );
@@ -170,7 +170,7 @@ describe('a report without a place', () => {
   });
 });
 
-it('says what is up now, of items as of bits', () => {
+it('lists the current alarms of items and bits', () => {
   const extras = [createAdditionalItem(additionalItemDefinitions.videoAlarm, { videoAlarm: 1 })];
   const { state } = last(judged([decodedAt(0, { alarmWord: sosBit, extras })]));
   expect(state.location).toMatchObject({ imei, alarms: ['sos', 'video_signal_loss'] });

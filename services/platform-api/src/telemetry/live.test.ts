@@ -8,7 +8,7 @@ const nowMs = Date.parse('2026-11-22T10:00:00Z');
 const minuteMs = 60_000;
 const imei = '13800138000';
 
-/** A report that was received so many minutes ago. */
+/** Returns a report received the given minutes ago. */
 const at = (minutesAgo: number, speed: number) => {
   const atMs = nowMs - minutesAgo * minuteMs;
   return testPosition(imei, { timestamp: atMs, serverTimestamp: atMs, slowSinceMs: null, speed });
@@ -20,7 +20,7 @@ const moved = (before: ReturnType<typeof at> | null, after: ReturnType<typeof at
     state: { location: after },
   }) as unknown as Moved;
 
-/** What is told of it, and when a silence has ended with it. */
+/** Returns the published events, and the end of a silence. */
 function told(each: Moved) {
   const events: LiveEvent[] = [];
   const nc = {
@@ -38,25 +38,25 @@ function told(each: Moved) {
   };
 }
 
-describe('what websockets are told of a report', () => {
-  it('is its position, and the state where that has changed', () => {
+describe('live events of a report', () => {
+  it('contain its position, and the state if it has changed', () => {
     expect(told(moved(at(1, 50), at(0, 50)))).toEqual({ locations: 1, changes: [], returnedMs: undefined });
     const changes = [['moving', 'stopped']];
     expect(told(moved(at(1, 50), at(0, 0)))).toEqual({ locations: 1, changes, returnedMs: undefined });
   });
 
   it.each([
-    ['the first one ever', null],
-    ['the first one after ten minutes', at(11, 50)],
-  ])('is the position alone for %s: that the silence has ended is answered', (_case, before) => {
+    ['the first report', null],
+    ['the first report after ten minutes', at(11, 50)],
+  ])('contain only the position for %s, which ends a silence', (_case, before) => {
     expect(told(moved(before, at(0, 50)))).toEqual({ locations: 1, changes: [], returnedMs: nowMs });
   });
 
-  it('is no end of a silence where it is read long after it was sent', () => {
+  it('end no silence if the report is processed long after it was sent', () => {
     expect(told(moved(at(31, 50), at(30, 50)))).toEqual({ locations: 1, changes: [], returnedMs: undefined });
   });
 
-  it('is nothing where the report changes nothing of the present', () => {
+  it('are absent if the report does not change the present', () => {
     const location = at(5, 50);
     expect(told(moved(location, location))).toEqual({ locations: 0, changes: [], returnedMs: undefined });
   });

@@ -23,13 +23,13 @@ import {
   storeOffset,
 } from './partition-offsets.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 let world: PlatformWorld;
 let fleet: Fleet;
 let parts: ConsumerParts;
-/** Nobody else's. */
+/** Used by no other test. */
 const partition = 1_000 + randomInt(1e9);
 beforeAll(async () => {
   world = await PlatformWorld.open({ PLATFORM_ROLES: 'api' });
@@ -54,7 +54,7 @@ async function report(imei: string, second: number): Promise<number> {
 }
 const placeOf = async (): Promise<number> => (await readOffset(world.deps.redis, partition))?.seq ?? 0;
 
-it('a Redis that has forgotten a partition is told again although no terminal of that reports', async () => {
+it('refills a Redis that lost a partition although none of its terminals reports', async () => {
   const { redis } = world.deps;
   const imei = newImei();
   const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
@@ -69,7 +69,7 @@ it('a Redis that has forgotten a partition is told again although no terminal of
   await consumer.stop();
 });
 
-it('what a replica that has died had not brought to the database yet is brought there by the next one, before it says so', async () => {
+it('saves states that a crashed replica had not saved to the database, before it saves the offset', async () => {
   const { database } = world.deps;
   const imei = newImei();
   const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
@@ -84,10 +84,11 @@ it('what a replica that has died had not brought to the database yet is brought 
   await waitFor(async () => (await placeOf()) >= last);
   isAlive = false;
   await first.stop();
-  // What the database had before the last report, and that it had all of that; it may have been told more meanwhile.
+  // Restores the database as it was before the last report, with the offset of that time; more may have been saved
+  // since.
   await storeStates(database, states);
   await storeOffset(database, partition, { stream: parts.stream, seq: before });
-  // The history was quicker.
+  // The history was written earlier.
   await storeHistoryOffset(database, partition, { stream: parts.stream, seq: last });
   expect(await storedMs()).toBe(startMs);
 
@@ -99,13 +100,13 @@ it('what a replica that has died had not brought to the database yet is brought 
   expect(await storedMs()).toBe(startMs + 10_000);
 });
 
-it('the history does not get again what it has, where messages are read again for the states', async () => {
+it('does not write points again for messages that are read again for the states only', async () => {
   const { database } = world.deps;
   const imei = newImei();
   const made = await world.as(world.ours.owner).post('/api/vehicles', { vehicle_no: `P${imei}`, imei });
   expect(made.status).toBe(201);
   const had = await report(imei, 0);
-  // It does not have it: a point that it gets of that message is one that it would get again.
+  // The history lacks this message, so that a repeated write would be visible.
   await storeHistoryOffset(database, partition, { stream: parts.stream, seq: had });
   const consumer = new PartitionConsumer(partition, () => true, parts);
   await waitFor(async () => (await placeOf()) >= had);
@@ -119,7 +120,7 @@ it('the history does not get again what it has, where messages are read again fo
   expect((await readHistoryOffset(database, partition))?.seq).toBe(last);
 });
 
-it('one that stops while it puts states back into an empty Redis does not say that it has', async () => {
+it('does not record a refill of an empty Redis that it did not complete', async () => {
   const { database, redis } = world.deps;
   const other = partition + 1;
   await storeOffset(database, other, { stream: parts.stream, seq: 1 });
@@ -127,7 +128,7 @@ it('one that stops while it puts states back into an empty Redis does not say th
   expect(await readOffset(redis, other)).toBeNull();
 });
 
-it('an alarm of a terminal’s first report, whose replica dies as it raises it, is raised by the next one', async () => {
+it('raises an alarm of a terminal’s first report after its replica crashed while raising it', async () => {
   const { database, notifications } = world.deps;
   const other = partition + 2;
   const imei = newImei();
@@ -140,7 +141,7 @@ it('an alarm of a terminal’s first report, whose replica dies as it raises it,
 
   let isAlive = true;
   const raise = jest.spyOn(notifications, 'raise').mockImplementation(async () => {
-    // A state that were stored beside it has its time to be.
+    // Leaves enough time for a state that would be stored concurrently.
     const limitMs = performance.now() + 500;
     await waitFor(async () => performance.now() > limitMs || (await readStoredStates(database, [imei])).has(imei));
     isAlive = false;

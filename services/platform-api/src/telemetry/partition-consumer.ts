@@ -81,7 +81,7 @@ export class PartitionConsumer {
       onLeftOut: ({ points, buckets }) => {
         parts.metrics.leftOut(points);
         if (buckets.length > 0)
-          parts.deps.log.warn({ buckets }, 'too many reports of one time: a clock that stands still?');
+          parts.deps.log.warn({ buckets }, 'too many reports of one time, the clock of a terminal may have stopped');
       },
     });
     this.#opening = this.#open();
@@ -194,7 +194,7 @@ export class PartitionConsumer {
     }
     await restoreStates(redis, await this.#present(part));
     if (isEnded()) return false;
-    log.warn({ partition: this.#partition, count }, 'redis knew nothing: states were restored from the database');
+    log.warn({ partition: this.#partition, count }, 'redis was empty, restored the states from the database');
     return true;
   }
 
@@ -346,10 +346,10 @@ export class PartitionConsumer {
 
   #fault(fault: string): void {
     this.#parts.metrics.fault();
-    this.#parts.deps.log.warn({ partition: this.#partition, fault }, 'a report cannot be read and is passed over');
+    this.#parts.deps.log.warn({ partition: this.#partition, fault }, 'skipped an invalid report');
   }
 
   #warn(error: unknown): void {
-    this.#parts.deps.log.warn({ err: error, partition: this.#partition }, 'telemetry cannot be applied at the moment');
+    this.#parts.deps.log.warn({ err: error, partition: this.#partition }, 'could not apply telemetry');
   }
 }

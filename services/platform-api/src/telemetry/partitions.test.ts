@@ -17,11 +17,14 @@ afterAll(async () => {
 });
 
 const log = createLogger('partitions-test', 'silent');
-/** A lease that a busy machine does not let run out by itself. */
+/** A lease that is long enough not to expire on a busy machine. */
 const times = { leaseMs: 5_000, renewMs: 50 };
 const count = 4;
 
-/** Called before and after each call of a collection, by the name of its method; what it throws is the call's failure. */
+/**
+ * Called before and after each call of a collection, with the name of its method. An error that it throws fails the
+ * call.
+ */
 type Fault = (method: string, moment: 'before' | 'after') => void;
 const none: Fault = () => undefined;
 
@@ -58,7 +61,7 @@ afterEach(async () => {
   for (const share of shares.splice(0)) await share.stop();
 });
 
-/** `dropped` is waited for before a partition is let go of. */
+/** A partition is released once `dropped` resolves. */
 function replica(
   name: string,
   line: Line,
@@ -79,7 +82,7 @@ function replica(
 const newName = (): string => `telemetry-${randomBytes(6).toString('hex')}`;
 const all = [0, 1, 2, 3];
 
-/** Fails once, when a method is called for the first time. */
+/** Fails the first call of a method. */
 function onceAt(line: Line, method: string, moment: 'before' | 'after'): { readonly hasFailed: () => boolean } {
   let hasFailed = false;
   line.fault = (called, when) => {
@@ -91,7 +94,7 @@ function onceAt(line: Line, method: string, moment: 'before' | 'after'): { reado
 }
 
 describe('partitions', () => {
-  it('are taken again by the only replica once a database that was away for longer than a lease is back', async () => {
+  it('are acquired again by the only replica after a database outage longer than a lease', async () => {
     const line = new Line();
     const only = replica(newName(), line);
     await waitFor(() => only.own().length === count);
@@ -105,7 +108,7 @@ describe('partitions', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'are taken where the connection is lost %s the lease is made',
+    'are acquired if the connection is lost %s the lease is created',
     async (moment) => {
       const line = new Line();
       const fault = onceAt(line, 'insertOne', moment);
@@ -115,7 +118,7 @@ describe('partitions', () => {
     },
   );
 
-  it('are taken at once by the next process of a pod whose last one was killed, and by no other pod', async () => {
+  it('are acquired immediately by the next process of a pod after a crash, and by no other pod', async () => {
     const name = newName();
     const leases = database.collection<{ _id: string }>('telemetry_leases');
     const held = { holder: 'killed', pod: 'telemetry-0', expiresAt: new Date(Date.now() + 3_600_000) };
@@ -129,7 +132,7 @@ describe('partitions', () => {
     expect(next.own().length).toBeGreaterThan(0);
   });
 
-  it('wait for the lease of a killed process without a name to expire', async () => {
+  it('of a crashed process without a pod name are acquired when the lease expires', async () => {
     const name = newName();
     const leases = database.collection<{ _id: string }>('telemetry_leases');
     const held = { holder: 'killed', pod: null, expiresAt: new Date(Date.now() + 3_600_000) };
@@ -141,7 +144,7 @@ describe('partitions', () => {
     await waitFor(() => next.own().length === count);
   });
 
-  it("are somebody's where they could not be given back", async () => {
+  it('are assigned to another replica after a failed release', async () => {
     const [line, name] = [new Line(), newName()];
     const first = replica(name, line);
     await waitFor(() => first.own().length === count);
@@ -152,7 +155,7 @@ describe('partitions', () => {
     expect(first.own()).toHaveLength(2);
   });
 
-  it('stay with a replica that lets go of others for longer than a lease', async () => {
+  it('stay with a replica that takes longer than a lease to release others', async () => {
     const name = newName();
     let letGo: () => void = () => undefined;
     const first = replica(name, new Line(), { dropped: new Promise((resolve) => (letGo = resolve)) });

@@ -90,7 +90,7 @@ export class PartitionShare {
       await this.#leases.deleteMany({ holder: this.#holder });
     } catch (error) {
       // They expire by themselves.
-      this.#log.info({ err: error }, 'partitions could not be given back');
+      this.#log.info({ err: error }, 'could not release partitions');
     }
   }
 
@@ -104,7 +104,7 @@ export class PartitionShare {
         isFirst = false;
         await this.#turn();
       } catch (error) {
-        this.#log.warn({ err: error }, 'partitions of telemetry cannot be shared at the moment');
+        this.#log.warn({ err: error }, 'could not assign partitions of telemetry');
         if (!this.#isHeld()) this.#lose(() => true);
       }
       await new Promise<void>((resolve) => {
@@ -190,13 +190,13 @@ export class PartitionShare {
     }
   }
 
-  /** Releases a partition, and then its lease. The others are renewed meanwhile. */
+  /** Releases a partition, and then its lease. The others are renewed in the meantime. */
   #leave(partition: number): void {
     this.#own.delete(partition);
     const left = this.#owner
       .drop(partition)
       .then(() => this.#free(partition))
-      .catch((error: unknown) => this.#log.warn({ err: error, partition }, 'a partition could not be given back yet'))
+      .catch((error: unknown) => this.#log.warn({ err: error, partition }, 'could not release a partition yet'))
       .finally(() => this.#leaving.delete(partition));
     this.#leaving.set(partition, left);
   }

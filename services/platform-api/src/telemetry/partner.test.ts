@@ -14,7 +14,7 @@ import { PresenceStore } from '../event-consumers/presence-store.ts';
 import { type Client, type Data, PlatformWorld } from '../testing/platform-world.ts';
 import { newImei } from '../testing/terminals.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(120_000);
 
 const minuteMs = 60_000;
@@ -24,7 +24,7 @@ let owner: Client;
 let token: string;
 
 beforeAll(async () => {
-  // When to look at whom is one list in a Redis.
+  // The schedule of online checks is one list in a Redis.
   redis = await (await ServerProcess.redis()).start();
   world = await PlatformWorld.open({
     PLATFORM_ROLES: 'api,telemetry',
@@ -50,7 +50,7 @@ async function newVehicle(client = owner): Promise<Vehicle> {
   return { id: made.data.id, imei };
 }
 
-/** What a partner's server does. */
+/** Pushes items as a partner's server does. */
 async function push(kind: 'pushgps' | 'pushhb', items: readonly object[], by = token): Promise<void> {
   const { status, body } = await world.anonymous.post(`/api/devices/partner/${kind}`, { token: by, data_list: items });
   expect(status).toBe(200);
@@ -59,7 +59,7 @@ async function push(kind: 'pushgps' | 'pushhb', items: readonly object[], by = t
 
 const notificationsOf = async ({ id }: Vehicle): Promise<readonly Data[]> =>
   (await owner.get(`/api/notifications?vehicle_id=${id}&limit=100`)).items;
-/** By night there is one more, of the drive. */
+/** Excludes the notification of night driving, which depends on the time of day. */
 const typesOf = async (vehicle: Vehicle): Promise<unknown[]> =>
   (await notificationsOf(vehicle))
     .map(({ notification_type: type }) => type)
@@ -68,8 +68,8 @@ const response = async ({ id }: Vehicle): Promise<Data> => (await owner.get(`/ap
 const lastOf = async ({ imei }: Vehicle): Promise<LastLocation | undefined> =>
   (await readLastLocations(world.deps.redis, [imei])).get(imei);
 
-describe('what partners push', () => {
-  it('becomes position, history and notifications of the vehicle', async () => {
+describe('pushes of partners', () => {
+  it('update position, history and notifications of the vehicle', async () => {
     const vehicle = await newVehicle();
     const startMs = Math.floor(Date.now() / 1_000) * 1_000 - minuteMs;
     const at = (second: number, more: object) => ({
@@ -84,7 +84,7 @@ describe('what partners push', () => {
       at(20, { acc: 1, gpsSpeed: 30, battery: 18, mileage: 1_700 }),
     ]);
     await waitFor(async () => (await typesOf(vehicle)).length === 2);
-    // The position is written behind what it has raised.
+    // The position is written after its notifications.
     await waitFor(async () => (await lastOf(vehicle))?.timestamp === startMs + 20_000);
     const where = { location: { latitude: 48.1, longitude: 11.502 }, timestamp: startMs + 20_000, backfilled: false };
     const found = await notificationsOf(vehicle);
@@ -108,7 +108,7 @@ describe('what partners push', () => {
     ]);
   });
 
-  it('a battery that falls below 20 % in heartbeats is told once; they are no positions', async () => {
+  it('raise low_battery once for heartbeats, which are no positions', async () => {
     const vehicle = await newVehicle();
     const startMs = Date.now() - minuteMs;
     const { imei: deviceImei } = vehicle;
@@ -143,7 +143,7 @@ describe('what partners push', () => {
     const heardMs = (await lastOf(vehicle))?.heardAtMs ?? 0;
     expect(device).toMatchObject({ connected: true, last_seen: new Date(heardMs).toISOString() });
     expect(odometer).toBe(0);
-    // Written behind them in the same partition.
+    // Written after them in the same partition.
     await push('pushgps', [{ deviceImei, lat: 48.1, lng: 11.5, gpsTime: startMs + 30_000, acc: 0 }]);
     const window = { fromMs: startMs - 1, toMs: startMs + minuteMs };
     const points = async (): Promise<number[]> => {
@@ -156,7 +156,7 @@ describe('what partners push', () => {
     expect(await points()).toEqual([startMs, startMs + 30_000]);
   });
 
-  it('a device that sends heartbeats alone is not offline, another is', async () => {
+  it('keep a device online by heartbeats, and not a silent one', async () => {
     const [living, silent] = [await newVehicle(), await newVehicle()];
     const longAgoMs = Date.now() - 30 * minuteMs;
     for (const { id: _id } of [living, silent])
@@ -165,7 +165,7 @@ describe('what partners push', () => {
     const isNoticed = async ({ imei }: Vehicle): Promise<boolean> => (await store.noticed(imei)) !== null;
     const position = { latitude: 48.1, longitude: 11.5, timestamp: longAgoMs, speed: 60, course: 0, altitude: null };
     const unknown = { satellites: null, odometerKm: null, batteryPercent: null, temperatureC: null, driver: null };
-    // In one message: between two it would have come back.
+    // In one message: between two messages the device would have returned.
     const publish = async (imei: string, ...reports: (readonly [number, PartnerReport])[]): Promise<void> => {
       const batch = new TelemetryBatch();
       for (const [receivedAtMs, report] of reports) appendPartnerReport(batch, imei, receivedAtMs, report);
@@ -195,7 +195,7 @@ describe('what partners push', () => {
     expect(await response(silent)).toMatchObject({ state: 'offline', device: { connected: false } });
   });
 
-  it("of a number that is another account's vehicle is nothing of that", async () => {
+  it("of one account do not affect another account's vehicle with the number", async () => {
     const theirs = world.as(world.theirs.owner);
     const vehicle = await newVehicle();
     expect((await theirs.post('/api/mining-devices', { imei: vehicle.imei })).status).toBe(201);

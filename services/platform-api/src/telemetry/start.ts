@@ -39,10 +39,10 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
   const begin = async (): Promise<void> => {
     await ensureStreams(await bus.jetstreamManager(), { replicas: config.JETSTREAM_REPLICAS });
     const stream = await streamCreatedAt(bus, 'TELEMETRY');
-    if (stream === null) throw new Error('there is no stream TELEMETRY yet');
+    if (stream === null) throw new Error('the stream TELEMETRY does not exist yet');
     if (share !== undefined && stream === read) return;
     // Sequence numbers of a recreated stream are meaningless: everything restarts.
-    if (share !== undefined) log.warn('the stream TELEMETRY was made again: it is read from its beginning');
+    if (share !== undefined) log.warn('the stream TELEMETRY was recreated, reading it from its beginning');
     await share?.stop();
     read = stream;
     const judges = { rules, odometer: advanceOdometer };
@@ -65,7 +65,9 @@ export function startTelemetry(deps: Deps, lifecycle: Lifecycle, options: Teleme
     });
   };
   // Read before the first alarm, which would wait for it.
-  deps.maps.nearestPlace([0, 0]).catch((error: unknown) => log.error({ err: error }, 'there are no places'));
+  deps.maps
+    .nearestPlace([0, 0])
+    .catch((error: unknown) => log.error({ err: error }, 'the built-in places are missing'));
   const onStartError = (error: unknown): void => log.warn({ err: error }, 'could not read the stream TELEMETRY yet');
   let begun = retryUntilSuccess(begin, onStartError);
   let looking: Promise<void> = Promise.resolve();

@@ -21,11 +21,11 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Of no other test. */
+/** Used by no other test. */
 const partition = Number(newImei());
 let place: PartitionOffset | null = null;
 
-/** What a replica does with what a terminal has reported in a vehicle. */
+/** Writes the state of a terminal in a vehicle, as a replica does. */
 async function write(imei: string, { _id: vehicleId, terminalSinceMs }: Whose): Promise<void> {
   const next = { stream: 's', seq: (place?.seq ?? 0) + 1 };
   const location = lastLocationOf(imei, 22.5, 114.1);
@@ -43,7 +43,7 @@ async function newVehicle(imei: string): Promise<Whose> {
 }
 async function vehicleOf(imei: string): Promise<Whose> {
   const found = await findVehicleByImei(world.deps.records, imei);
-  if (found === null) throw new Error(`nobody has ${imei}`);
+  if (found === null) throw new Error(`no vehicle has ${imei}`);
   return found;
 }
 async function isKnown(imei: string): Promise<boolean> {
@@ -53,11 +53,11 @@ async function isKnown(imei: string): Promise<boolean> {
   return states.size > 0;
 }
 
-describe('where a terminal was that has left its vehicle', () => {
+describe('state of a terminal that left its vehicle', () => {
   it.each([
-    ['is taken out', (id: number) => owner.put(`/api/vehicles/${id}`, { imei: null })],
-    ['goes with its vehicle', (id: number) => owner.delete(`/api/vehicles/${id}`)],
-  ])('is not known again from what was judged before: it %s', async (_case, leave) => {
+    ['was removed from the vehicle', (id: number) => owner.put(`/api/vehicles/${id}`, { imei: null })],
+    ['was deleted with its vehicle', (id: number) => owner.delete(`/api/vehicles/${id}`)],
+  ])('is not restored by reports in flight after the terminal %s', async (_case, leave) => {
     const imei = newImei();
     const first = await newVehicle(imei);
     await write(imei, first);
@@ -73,7 +73,7 @@ describe('where a terminal was that has left its vehicle', () => {
     expect(await isKnown(imei)).toBe(true);
   });
 
-  it('counts again in the same vehicle', async () => {
+  it('starts again in the same vehicle', async () => {
     const imei = newImei();
     const first = await newVehicle(imei);
     await owner.put(`/api/vehicles/${first._id}`, { imei: null });

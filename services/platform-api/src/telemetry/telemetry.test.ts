@@ -58,7 +58,7 @@ async function newVehicle(): Promise<Vehicle> {
   return { id: made.data.id, imei };
 }
 
-/** A second of device time, of this hour. */
+/** A full second of device time within this hour. */
 const startMs = Math.floor(Date.now() / 1_000) * 1_000 - 600_000;
 const cameraTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19);
 
@@ -75,7 +75,7 @@ const location = (atMs: number, more: Partial<LocationReport> = {}): LocationRep
   ...more,
 });
 
-/** What the gateway does with reports of a terminal. */
+/** Publishes reports of a terminal as the gateway does. */
 async function report(imei: string, locations: readonly LocationReport[], edition: Edition = '2013'): Promise<void> {
   const batch = new TelemetryBatch();
   for (const each of locations)
@@ -93,7 +93,7 @@ const notificationsOf = async ({ id }: Vehicle): Promise<{ notification_type: st
 const typesOf = async (vehicle: Vehicle): Promise<string[]> =>
   (await notificationsOf(vehicle)).map(({ notification_type: type }) => type).toSorted();
 
-/** True once all that was published before has been applied: what is published behind it has been. */
+/** Waits until all earlier messages have been applied, by publishing an empty batch to each partition. */
 async function applied(): Promise<void> {
   const marks = await Promise.all(
     Array.from({ length: partitions }, (_unused, partition) =>
@@ -107,7 +107,7 @@ async function applied(): Promise<void> {
 }
 
 describe('telemetry', () => {
-  it('becomes the last position, state, history and notifications of a vehicle', async () => {
+  it('updates last position, state, history and notifications of a vehicle', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs), location(startMs + 1_000, { alarm: 1, speedKmh: 61.5 })]);
     await applied();
@@ -128,7 +128,7 @@ describe('telemetry', () => {
     expect(await speeds()).toEqual([30, 61.5]);
   });
 
-  it('a terminal that is taken out of its vehicle and put back begins its count again', async () => {
+  it('restarts the mileage count of a terminal that was removed and assigned again', async () => {
     const vehicle = await newVehicle();
     const owner = world.as(world.ours.owner);
     const at = (seconds: number, km: number): LocationReport =>
@@ -141,7 +141,7 @@ describe('telemetry', () => {
     expect(await odometer()).toBe(1);
     await owner.put(`/api/vehicles/${vehicle.id}`, { imei: null });
     expect((await owner.put(`/api/vehicles/${vehicle.id}`, { imei: vehicle.imei })).data['odometer_km']).toBe(1);
-    // Both replicas have heard of it by then.
+    // Both replicas have received the change by then.
     await waitFor(async () => {
       await report(vehicle.imei, [at(120, 2)]);
       await applied();
@@ -154,7 +154,7 @@ describe('telemetry', () => {
     expect(await odometer()).toBe(2);
   });
 
-  it('asks for the files of an alarm that counts some, before it is done with the report', async () => {
+  it('requests the files of an alarm before it completes the report', async () => {
     const vehicle = await newVehicle();
     const tag = {
       terminalId: '0000001',
@@ -184,7 +184,7 @@ describe('telemetry', () => {
     expect((await found())?.tagHex).toHaveLength(32);
   });
 
-  it('counts nothing twice of a long batch of late reports that is sent again at once', async () => {
+  it('counts a long batch of late reports once when it is repeated immediately', async () => {
     const vehicle = await newVehicle();
     const place = { speedKmh: 40, altitudeM: 10, latitudeDeg: 22.6, longitudeDeg: 114.1, vehicleStatus: 0 };
     const item = { alarmId: 1, flag: 0, type: 2, level: 1, fatigueLevel: 3, reserved: Buffer.alloc(4) };
@@ -197,7 +197,7 @@ describe('telemetry', () => {
     );
     await report(vehicle.imei, late);
     await report(vehicle.imei, late);
-    // In one message, too.
+    // The repetition may also be in one message.
     await report(vehicle.imei, [...late, ...late]);
     await applied();
     const raised = (await notificationsOf(vehicle)).filter(({ notification_type: type }) => type === 'dsm_phone');
@@ -208,7 +208,7 @@ describe('telemetry', () => {
   it.each([
     ['stands', 0, 'stopped'],
     ['moves', 50, 'moving'],
-  ])('a terminal that comes back and %s is told of once', async (_case, speedKmh, state) => {
+  ])('publishes one status change for a terminal that returns and %s', async (_case, speedKmh, state) => {
     const vehicle = await newVehicle();
     const terminals = new Terminals(world.deps);
     const ear = new LiveEventRecorder(world);
@@ -233,7 +233,7 @@ describe('telemetry', () => {
     await terminals.close();
   });
 
-  it('raises an alarm once while it stands, whatever is sent again', async () => {
+  it('raises a sustained alarm once, also for repeated reports', async () => {
     const vehicle = await newVehicle();
     const up = [0, 1_000, 2_000].map((ms) => location(startMs + ms, { alarm: 1 }));
     await report(vehicle.imei, up);
@@ -247,7 +247,7 @@ describe('telemetry', () => {
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
   });
 
-  it('passes over what is no batch and no location, and goes on', async () => {
+  it('skips invalid batches and reports, and continues', async () => {
     const vehicle = await newVehicle();
     await publishBatch(vehicle.imei, Buffer.from('no batch'));
     const batch = new TelemetryBatch();
@@ -258,14 +258,14 @@ describe('telemetry', () => {
     expect((await readLastLocations(world.deps.redis, [vehicle.imei])).get(vehicle.imei)?.timestamp).toBe(startMs);
   });
 
-  it('leaves out terminals that nobody has recorded', async () => {
+  it('ignores terminals without a vehicle', async () => {
     const imei = newImei();
     await report(imei, [location(startMs, { alarm: 1 })]);
     await applied();
     expect((await readStates(world.deps.redis, world.deps.database, [imei])).size).toBe(0);
   });
 
-  it('takes a clock that is far ahead for the time of arrival', async () => {
+  it('uses the time of arrival for a clock that is far ahead', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(Date.now() + 86_400_000)]);
     await applied();
@@ -273,7 +273,7 @@ describe('telemetry', () => {
     expect(Math.abs((timestamp ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
-  it('loses nothing and doubles nothing when Redis forgets everything', async () => {
+  it('loses and duplicates nothing when Redis loses all data', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
     await applied();
@@ -283,7 +283,7 @@ describe('telemetry', () => {
     expect((await typesOf(vehicle)).filter((type) => type === 'sos')).toEqual(['sos']);
   });
 
-  it('tells a Redis that came back with what it had nothing of terminals that have left their vehicles', async () => {
+  it('does not restore terminals that left their vehicles in a Redis that restarted with older data', async () => {
     const { redis: known } = world.deps;
     const left = await newVehicle();
     const partition = telemetryPartition(left.imei, partitions);
@@ -293,7 +293,7 @@ describe('telemetry', () => {
     await applied();
     expect((await world.as(world.ours.owner).put(`/api/vehicles/${left.id}`, { imei: null })).status).toBe(200);
     let second = 0;
-    // Both replicas have heard of it by then.
+    // Both replicas have received the change by then.
     await waitFor(async () => {
       second += 1;
       await known.del([`last-location:${left.imei}`, `former-terminal:${left.imei}`]);
@@ -306,7 +306,7 @@ describe('telemetry', () => {
     });
   });
 
-  it('goes on where another replica has stopped', async () => {
+  it('continues where another replica has stopped', async () => {
     const vehicle = await newVehicle();
     await report(vehicle.imei, [location(startMs, { alarm: 1 })]);
     await applied();

@@ -19,7 +19,7 @@ const known: FleetVehicle = {
 const vehicles = new Map([[imei, known]]);
 const parts = { stream: 'made', settings: defaultRuleSettings, judges };
 
-/** What messages of the stream lead to, each with one entry. */
+/** Evaluates messages of the stream, each with one entry. */
 const judged = (
   messages: readonly (readonly [seq: number, report: Decoded])[],
   states = new Map<string, VehicleState>(),
@@ -34,7 +34,7 @@ const judged = (
 const statesAfter = (unit: Unit) => new Map([...unit.moved].map(([number, { state }]) => [number, state]));
 
 describe('a unit of messages', () => {
-  it('has the points and states of its reports, and no points of heartbeats', () => {
+  it('has points and states of reports, and no points of heartbeats', () => {
     const unit = judged([
       [1, pushedAt(0)],
       [2, heartbeatAt(60, { batteryPercent: 15 })],
@@ -44,7 +44,7 @@ describe('a unit of messages', () => {
     expect(unit.raised.map(({ raised: { type } }) => type)).toEqual(['low_battery']);
   });
 
-  it('that was applied before has its points alone', () => {
+  it('has only points for messages that were applied before', () => {
     const messages = [
       [1, pushedAt(0)],
       [2, heartbeatAt(60, { batteryPercent: 15 })],
@@ -55,7 +55,7 @@ describe('a unit of messages', () => {
     expect(again.points.map(({ hash }) => hash)).toEqual(['at-0']);
   });
 
-  it('has nothing of what a partner of another account sends under the number', () => {
+  it('ignores reports of a partner of another account for the number', () => {
     const unit = judged([
       [1, { ...pushedAt(0), accountId: 2 }],
       [2, heartbeatAt(60, { accountId: 2, batteryPercent: 15 })],
@@ -65,7 +65,7 @@ describe('a unit of messages', () => {
     expect(unit.raised).toEqual([]);
   });
 
-  it('has nothing of what was received before the terminal was in the vehicle: it may have been in one of another account', () => {
+  it('ignores reports received before the terminal was assigned, perhaps for a vehicle of another account', () => {
     const reports = [
       [1, decodedAt(0)],
       [2, heartbeatAt(30, { batteryPercent: 15 })],
@@ -78,12 +78,12 @@ describe('a unit of messages', () => {
       const unit = judged(reports, new Map(), moved);
       expect(unit.points.map(({ hash }) => hash)).toEqual(['at-60']);
       expect(unit.raised).toEqual([]);
-      // Applied before a crash, and read again for the history.
+      // The messages were applied before a crash, and are read again for the history.
       expect(judged(reports, statesAfter(unit), moved).points.map(({ hash }) => hash)).toEqual(['at-60']);
     }
   });
 
-  it('asks the history only for reports that are older than the newest', () => {
+  it('looks up only reports in the history that are older than the newest', () => {
     const states = statesAfter(judged([[1, pushedAt(60)]]));
     const arrived = [pushedAt(30), pushedAt(90), heartbeatAt(40)].map((report, at) => ({ report, seq: at + 2 }));
     expect(lateOnes(arrived, vehicles, states).map(({ hash }) => hash)).toEqual(['at-30']);
@@ -91,7 +91,7 @@ describe('a unit of messages', () => {
     expect(lateOnes(arrived, vehicles, aliveOnly)).toEqual([]);
   });
 
-  it('goes on behind an entry that cannot be read', () => {
+  it('continues after an invalid entry', () => {
     const faults: string[] = [];
     const batch = new TelemetryBatch();
     const number = Buffer.from(imei.padStart(20, '0'), 'hex');

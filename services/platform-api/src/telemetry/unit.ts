@@ -30,7 +30,7 @@ export interface Moved {
 export interface Unit {
   /** By canonical number. */
   readonly moved: Map<string, Moved>;
-  /** States to save durably at once. */
+  /** States to save durably and immediately. */
   readonly turned: Map<string, VehicleState>;
   readonly raised: ToRaise[];
   readonly amended: Amended[];

@@ -6,7 +6,7 @@ type Bounded = Schema & {
   readonly maxLength?: number;
 };
 
-/** A value that a schema forbids, and why. */
+/** A value that violates a schema, and the fault. */
 export interface BadValue {
   readonly fault: 'another type' | 'null' | 'out of bounds';
   readonly value: unknown;
@@ -24,7 +24,10 @@ const typesOf = (document: Document, given: Schema): Set<string> => {
   return new Set([...own, ...parts, ...values]);
 };
 
-/** Values of a body's field that its schema forbids: of each fault one. Nothing of a schema that takes anything. */
+/**
+ * Returns values of a body field that violate its schema, one for each fault. Returns none for a schema that accepts
+ * anything.
+ */
 export function badValues(document: Document, given: Schema): BadValue[] {
   const schema: Bounded = resolved(document, given);
   const types = typesOf(document, schema);
@@ -38,7 +41,7 @@ export function badValues(document: Document, given: Schema): BadValue[] {
   ];
 }
 
-/** The nearest value beyond one bound. */
+/** Returns the value just beyond one bound. */
 function outside(schema: Bounded): unknown[] {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems, items } = schema;
   if (schema.enum !== undefined) return ['none of them'];
@@ -52,7 +55,9 @@ function outside(schema: Bounded): unknown[] {
   return [];
 }
 
-/** What a query may not say of a parameter; above the maximum of `limit` it is the maximum. */
+/**
+ * Returns invalid values of a query parameter. Values above the maximum of `limit` are valid and count as the maximum.
+ */
 export function badQueryValues({ name, schema: given }: Parameter): string[] {
   const schema: Bounded = given;
   const { minimum, maximum, maxLength } = schema;

@@ -1,4 +1,4 @@
-/** A type as section 27 of platform-contract.md writes it. */
+/** A type in the notation of section 27 of platform-contract.md. */
 export type ContractType =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'literal'; readonly value: string | number }
@@ -7,7 +7,7 @@ export type ContractType =
   | { readonly kind: 'union'; readonly of: readonly ContractType[] }
   | { readonly kind: 'object'; readonly fields: Readonly<Record<string, ContractType>> };
 
-/** The types of the contract's section "Records", by name. */
+/** Returns the types of the contract's section "Records", by name. */
 export function contractTypes(contract: string): Map<string, ContractType> {
   const section = contract.slice(contract.indexOf('\n## 27. Records'));
   const block = /```ts\n([\s\S]*?)```/.exec(section)?.[1] ?? '';
@@ -35,7 +35,7 @@ class Reader {
 
   #next(): string {
     const token = this.#tokens[this.#at];
-    if (token === undefined) throw new Error('The records of the contract end in the middle of a type');
+    if (token === undefined) throw new Error('the records of the contract end in the middle of a type');
     this.#at += 1;
     return token;
   }
@@ -48,7 +48,7 @@ class Reader {
 
   #expect(token: string): void {
     const found = this.#next();
-    if (found !== token) throw new Error(`${found} stands in the records of the contract where ${token} should`);
+    if (found !== token) throw new Error(`unexpected ${found} instead of ${token} in the records of the contract`);
   }
 
   #union(): ContractType {

@@ -4,11 +4,11 @@ import { distance } from '@turf/distance';
 import { pointToLineDistance } from '@turf/point-to-line-distance';
 
 /**
- * The rules of docs/reference/areas.md for crossings, written a second time without a line of the rule's: inside and outside are told by turf, and every fix is
- * judged by the whole track before it.
+ * An independent implementation of the rules of docs/reference/areas.md for crossings, without code of the rule. It
+ * uses turf for inside and outside, and decides each fix from the whole track before it.
  */
 
-/** Metres east and north of the middle. */
+/** Metres east and north of the centre. */
 export type Spot = readonly [east: number, north: number];
 
 export interface OracleShape {
@@ -33,12 +33,12 @@ type Side = 'in' | 'edge' | 'out';
 const degreeM = (Math.PI * 6_371_008.8) / 180;
 const metres = { units: 'meters' } as const;
 const margin = 10;
-/** Nearer to a border than this the two may differ, by their ways to measure. */
+/** Near a border, within this distance, the two may differ because of their different measurements. */
 const doubtM = 0.4;
 const sampleM = 3;
 const nearM = 60;
 
-/** One area at a latitude, seen by turf. Turf's maps lie at the meridian of Greenwich. */
+/** One area at a latitude, measured with turf. Its coordinates for turf are near the meridian of Greenwich. */
 export class OracleArea {
   readonly shape: OracleShape;
   readonly innerM: number;
@@ -67,7 +67,7 @@ export class OracleArea {
     return area({ type: 'Polygon', coordinates: [coordinates] }) / 2 / sides.reduce((sum, side) => sum + side, 0);
   }
 
-  /** Metres from the edge, negative outside. */
+  /** Returns the distance in metres from the edge, negative outside. */
   depthM(spot: Spot): number {
     const depthM = this.#depths.get(spot) ?? this.#measuredM(spot);
     this.#depths.set(spot, depthM);
@@ -79,7 +79,7 @@ export class OracleArea {
     const [first] = this.#line.coordinates;
     if (this.shape.type === 'circle') return this.shape.reachM - distance(point, first ?? [], metres);
     const flatM = this.#flatAwayM(spot);
-    // It is slow, and far from all borders it decides nothing.
+    // The geodesic measurement is slow, and far from all borders it does not matter.
     const isNear = Math.abs(flatM - this.shape.reachM) < nearM;
     const awayM = isNear ? pointToLineDistance(point, this.#line, { ...metres, method: 'geodesic' }) : flatM;
     if (this.shape.type === 'corridor') return this.shape.reachM - awayM;
@@ -92,13 +92,16 @@ export class OracleArea {
     return depthM >= this.innerM ? 'in' : depthM <= -margin ? 'out' : 'edge';
   }
 
-  /** Whether a fix there could be judged either way. */
+  /** Returns true if either result is correct for a fix at this position. */
   isDoubtful(spot: Spot): boolean {
     const depthM = this.depthM(spot);
     return [this.innerM, 0, -margin].some((border) => Math.abs(depthM - border) < doubtM);
   }
 
-  /** How deep the way between two fixes leads: places a few metres apart where it comes near, on a flat map. */
+  /**
+   * Returns the greatest depth of the path between two fixes. Samples positions a few metres apart near the area, on a
+   * flat map.
+   */
   deepestM(from: Spot, to: Spot): number {
     const way = [...from, ...to].join();
     const deepestM = this.#ways.get(way) ?? this.#sampledM(from, to);
@@ -115,7 +118,7 @@ export class OracleArea {
       const depthM = this.#flatDepthM([from[0] + part * dx, from[1] + part * dy]);
       deepest = Math.max(deepest, depthM);
       if (alongM >= lengthM) break;
-      // Before that far nothing can be deep enough.
+      // No position before that distance can be deep enough.
       alongM += Math.max(sampleM, this.innerM - sampleM - depthM);
     }
     return deepest;
@@ -142,7 +145,7 @@ export class OracleArea {
   }
 }
 
-/** Distance to the line through two points, where the nearest place lies between them. */
+/** Returns the distance to a segment, or infinity if the nearest point of its line is outside the segment. */
 function besideM(spot: Spot, from: Spot, to: Spot): number {
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const lengthM = Math.hypot(dx, dy);
@@ -152,7 +155,7 @@ function besideM(spot: Spot, from: Spot, to: Spot): number {
   return Math.abs((spot[0] - from[0]) * dy - (spot[1] - from[1]) * dx) / lengthM;
 }
 
-/** Seen from inside, the corners of a ring go once around. */
+/** Returns true if the position is inside: seen from there, the corners of a ring go around once. */
 function isAround(closed: readonly Spot[], [x, y]: Spot): boolean {
   let turned = 0;
   for (let at = 1; at < closed.length; at += 1) {
@@ -163,7 +166,7 @@ function isAround(closed: readonly Spot[], [x, y]: Spot): boolean {
   return Math.abs(turned) > Math.PI;
 }
 
-/** The events of a track of fixes that count, in order. */
+/** Returns the events of a track of valid fixes, in order. */
 export function expectedEvents(
   place: OracleArea,
   fixes: readonly OracleFix[],
@@ -176,7 +179,7 @@ export function expectedEvents(
   let isInside = place.depthM(first.spot) >= 0;
   let insideSince = first.ms;
   let hasDwelt = false;
-  // Fixes up to this one have been judged.
+  // Index of the last fix that has been decided.
   let judged = 0;
   for (let at = 1; at < fixes.length; at += 1) {
     const [last, fix] = fixes.slice(at - 1, at + 1);

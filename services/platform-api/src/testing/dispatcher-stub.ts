@@ -1,6 +1,9 @@
 import { type Bus, serve, webhookRequests } from '@fleet/bus';
 
-/** A webhook-dispatcher that answers as one that has just done what it was asked. `queued` is what a replay counts, `result` what a retry comes to. */
+/**
+ * Fakes a webhook-dispatcher whose requests all succeed. `queued` is the count returned for a replay, `result` the
+ * result of a retry.
+ */
 export function standInForDispatcher(
   bus: Bus,
   { queued = 0, result = 'queued' }: { queued?: number; result?: 'queued' | 'running' | 'unknown' } = {},

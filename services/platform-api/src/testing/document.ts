@@ -1,6 +1,6 @@
 import { apiDocument } from '../assembly/api-document.ts';
 
-/** A JSON schema as the document has it. */
+/** A JSON schema in the document. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -33,7 +33,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** With `{name}` parameters. */
+  /** Path with `{name}` parameters. */
   readonly path: string;
   readonly operationId: string;
   readonly description: string;
@@ -57,10 +57,10 @@ export interface Document {
   };
 }
 
-/** The document as its readers get it. */
+/** Reads the document as published. */
 export const readDocument = (): Document => JSON.parse(JSON.stringify(apiDocument())) as Document;
 
-/** What every operation may answer stands once, among the components. */
+/** Responses of all operations are shared components. */
 const resolvedResponses = (document: Document, responses: Operation['responses']): Operation['responses'] =>
   Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
@@ -79,11 +79,11 @@ export const operationsOf = (document: Document): Operation[] =>
     })),
   );
 
-/** The schema itself, or what it refers to. */
+/** Returns the schema itself, or the schema that it refers to. */
 export const resolved = (document: Document, schema: Schema): Schema =>
   schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 
-/** Where a value has fields that its schema does not tell of, as JSON pointers. */
+/** Returns the fields of a value that its schema does not describe, as JSON pointers. */
 export function undescribed(document: Document, given: Schema | undefined, value: unknown, at = ''): string[] {
   if (given === undefined || typeof value !== 'object' || value === null) return [];
   const schema = resolved(document, given);

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that a stub of a payment gateway has had. */
+/** A request that the fake payment gateway received. */
 export interface StubRequest {
   readonly method: string;
   readonly path: string;
@@ -9,7 +9,7 @@ export interface StubRequest {
   readonly body: string;
 }
 
-/** A payment gateway's API on this machine: answers what `answer` says, by method and path. */
+/** Fakes a payment gateway's API on this machine. `answer` creates the response, by method and path. */
 export class GatewayStub {
   readonly requests: StubRequest[] = [];
   answer: (request: StubRequest) => { status?: number; body: unknown } = () => ({ status: 404, body: {} });

@@ -1,7 +1,7 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 import { testPosition } from './positions.ts';
 
-/** A newest position as a terminal that tells of nothing else would have sent it a moment ago. */
+/** Returns a last position as reported just now, without optional data. */
 export const lastLocationOf = (imei: string, latitude: number, longitude: number): LastLocation =>
   testPosition(imei, {
     latitude,

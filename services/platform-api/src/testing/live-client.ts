@@ -9,13 +9,13 @@ export interface Message {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A client of the websocket that keeps all it is told. */
+/** A client of the websocket that records all messages. */
 export class LiveClient {
   readonly ws: WebSocket;
   readonly messages: Message[] = [];
-  /** Code and reason, once the connection has ended. */
+  /** Close code and reason, once the connection has ended. */
   closed: { readonly code: number; readonly reason: string } | undefined;
-  /** Status, where the server has not taken the connection. */
+  /** HTTP status, if the server rejected the connection. */
   refused: number | undefined;
   readonly #waiting = new Set<() => void>();
 
@@ -34,18 +34,18 @@ export class LiveClient {
       response.resume();
       this.ws.terminate();
     });
-    // What ends a connection shows in `closed` and `refused`.
+    // `closed` and `refused` contain the result of errors.
     this.ws.on('error', () => this.#wake());
   }
 
-  /** Connects to `<base>/ws` with a query; resolves when the connection stands or has ended. */
+  /** Connects to `<base>/ws` with a query; resolves when the connection is open or has ended. */
   static async open(base: string, query: string, options: ClientOptions = {}): Promise<LiveClient> {
     const client = new LiveClient(`${base.replace(/^http/, 'ws')}/ws${query}`, options);
     await Promise.race([once(client.ws, 'open'), client.ended()]);
     return client;
   }
 
-  /** The same, up to the end of the first snapshot. */
+  /** Connects and waits for the end of the first snapshot. */
   static async ready(base: string, query: string, options: ClientOptions = {}): Promise<LiveClient> {
     const client = await LiveClient.open(base, query, options);
     await client.until(() => client.of('snapshot').some(({ data }) => data['final'] === true));
@@ -56,7 +56,7 @@ export class LiveClient {
     return (this.ws as unknown as { _socket: Socket })._socket;
   }
 
-  /** Messages of a type, in their order. */
+  /** Returns the messages of a type, in order. */
   of(type: string): Message[] {
     return this.messages.filter((message) => message.type === type);
   }
@@ -65,7 +65,7 @@ export class LiveClient {
     this.ws.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** The `nth` message of a type, once it is there. */
+  /** Waits for the `nth` message of a type. */
   async next(type: string, nth = 1): Promise<Message> {
     await this.until(() => this.of(type).length >= nth);
     const message = this.of(type)[nth - 1];
@@ -73,7 +73,7 @@ export class LiveClient {
     return message;
   }
 
-  /** Has the server answer, after all it had to say before. */
+  /** Waits for the response to a ping, and so for all earlier messages. */
   async settle(): Promise<void> {
     const id = `settle-${Math.random()}`;
     this.send({ type: 'ping', id });

@@ -1,7 +1,7 @@
 import { type LiveEvent, type LiveEventType, liveEvents, subscribe } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
-/** Hears what websockets are told. */
+/** Records the events published for websockets. */
 export class LiveEventRecorder {
   readonly heard: (LiveEvent & { readonly accountId: number })[] = [];
   readonly #listener: { stop(): void };
@@ -15,7 +15,7 @@ export class LiveEventRecorder {
     });
   }
 
-  /** What was told of one kind about a vehicle. */
+  /** Returns the data of all events of one type about a vehicle. */
   of(type: LiveEventType, vehicleId: number): Readonly<Record<string, unknown>>[] {
     return this.heard.flatMap((event) => (event.type === type && event.vehicleId === vehicleId ? [event.data] : []));
   }

@@ -12,7 +12,7 @@ export class LiveWorld {
   /** The owner of the first tenant. */
   readonly owner: Client;
   readonly #clients: LiveClient[] = [];
-  // Of this run alone: all tests share a Redis.
+  // Unique to this run, because all tests share a Redis.
   readonly #run = String(process.hrtime.bigint() % 100_000_000n).padStart(8, '0');
   #vehicles = 0;
   #notifications = 1_000_000;
@@ -50,7 +50,7 @@ export class LiveWorld {
     return (body as { token: string }).token;
   }
 
-  /** A connection with a query, in whatever way it ends. */
+  /** Opens a connection with a query, whether it is accepted or not. */
   async connect(query: string, options: ClientOptions & { base?: string } = {}): Promise<LiveClient> {
     const { base = this.base, ...more } = options;
     const client = await LiveClient.open(base, query, more);
@@ -58,7 +58,7 @@ export class LiveWorld {
     return client;
   }
 
-  /** A connection whose snapshot is there. */
+  /** Opens a connection and waits for its snapshot. */
   async ready(query: string, base = this.base): Promise<LiveClient> {
     const client = await this.connect(query, { base });
     await client.until(() => client.of('snapshot').some(({ data }) => data['final'] === true));
@@ -66,12 +66,12 @@ export class LiveWorld {
     return client;
   }
 
-  /** A connection of a user whose snapshot is there. */
+  /** Opens a connection of a user and waits for its snapshot. */
   async as(user: TestUser, base = this.base): Promise<LiveClient> {
     return this.ready(`?token=${await this.tokenOf(user)}`, base);
   }
 
-  /** Publishes as telemetry does. */
+  /** Publishes events as the telemetry role does. */
   publish(vehicleId: number, events: readonly TestEvent[], accountId = this.world.ours.accountId): void {
     const full = events.map((event) => ({ vehicleId, atMs: Date.now(), ...event }));
     publish(this.world.bus, liveEvents, { accountId, events: full }, liveSubject(accountId));
@@ -90,7 +90,7 @@ export class LiveWorld {
     return { type: 'notification', vehicleId, data: { ...record, ...more } };
   }
 
-  /** Ends the clients of a test. */
+  /** Closes the clients of a test. */
   hangUp(): void {
     for (const { ws } of this.#clients.splice(0)) ws.terminate();
   }
@@ -102,5 +102,5 @@ export class LiveWorld {
   }
 }
 
-/** An event of the vehicle that `publish` is given, unless it names another. */
+/** An event of the vehicle passed to `publish`, unless it has a vehicle of its own. */
 export type TestEvent = Pick<LiveEvent, 'type' | 'data'> & Partial<LiveEvent>;

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** A mail as the server got it. */
+/** A mail that the server received. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -11,7 +11,7 @@ export interface ReceivedMail {
   readonly content: string;
 }
 
-/** Something the server rejects: nothing, or a reply code. */
+/** Returns the reply code of a rejection, or null to accept. */
 type Verdict = (address: string) => number | null;
 
 const rejection = (code: number | null): Error | null =>
@@ -23,9 +23,9 @@ export class MailServer {
   /** Replies to RCPT TO and to the end of the mail; null: accepted. */
   onRecipient: Verdict = () => null;
   onContent: Verdict = () => null;
-  /** Cuts the connection once the whole mail has arrived, in place of a reply. */
+  /** Closes the connection once the whole mail has arrived, instead of a reply. */
   isCutAfterContent = false;
-  /** How often somebody tried to log in. */
+  /** Number of log-in attempts. */
   logIns = 0;
   readonly port: number;
   readonly #server: SMTPServer;
@@ -35,7 +35,7 @@ export class MailServer {
     this.port = port;
   }
 
-  /** Opens a server on loopback; `credentials` are asked for where given. */
+  /** Starts a server on loopback. Requires a log-in if `credentials` is given. */
   static async open(
     options: SMTPServerOptions & { readonly credentials?: { readonly user: string; readonly pass: string } } = {},
     port = 0,
@@ -71,7 +71,7 @@ export class MailServer {
       },
       ...others,
     });
-    // A client that breaks off is no fault of the server.
+    // A client that disconnects is not an error of the server.
     server.on('error', () => undefined);
     await new Promise<void>((resolve) => server.listen(port, '0.0.0.0', resolve));
     mails = new MailServer(server, (server.server.address() as AddressInfo).port);

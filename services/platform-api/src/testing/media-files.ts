@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { headers, type MediaStored, mediaStoredSubject } from '@fleet/bus';
 import type { Deps } from '../platform/deps.ts';
 
-/** What upload-ftp tells of a picture that it has stored. */
+/** Returns the event of upload-ftp for a stored picture. */
 export const storedPicture = (imei: string, server: string, more: Partial<MediaStored> = {}): MediaStored => ({
   fileId: randomBytes(12).toString('hex'),
   imei,
@@ -20,7 +20,7 @@ export const storedPicture = (imei: string, server: string, more: Partial<MediaS
   ...more,
 });
 
-/** Puts it into MEDIA; `again`: past the broker's own search for repetitions. */
+/** Publishes the event to MEDIA; `again` bypasses the broker's deduplication. */
 export async function publishMediaStored(
   { bus }: Pick<Deps, 'bus'>,
   stored: MediaStored,

@@ -2,18 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Bus, locateClip, removeMediaFile, removeUploadFiles, serveUseCase } from '@fleet/bus';
 
-/** The pod of upload-ftp that a test stands in for. */
+/** Id of the fake upload-ftp pod. */
 export const mediaPodId = 'test-ftp';
 
-/** A pod of upload-ftp whose answers the test makes. */
+/** A fake upload-ftp pod, whose responses the test specifies. */
 export interface MediaPod {
   readonly id: string;
   readonly requests: IncomingMessage[];
   /** Ids of the files and uploads that were removed. */
   readonly removed: string[];
-  /** What it was asked to remove of files. */
+  /** Requests to remove files. */
   readonly asked: { readonly imei: string; readonly fileId: string; readonly storedBeforeMs?: number }[];
-  /** False: it cannot be asked to remove anything. */
+  /** False: requests to remove files fail. */
   isRemoving: boolean;
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Media } from '../domains/media/schema.ts';
 import type { Vehicle } from '../domains/vehicles/schema.ts';
 import type { NewRecord } from '../store/record-store.ts';
 
-/** A file of a vehicle before it is on record. */
+/** Returns a file of a vehicle that is not stored yet. */
 export function newMedia(
   { accountId, _id: vehicleId, imei }: Pick<Vehicle, 'accountId' | '_id' | 'imei'>,
   server: string,

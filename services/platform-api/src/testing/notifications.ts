@@ -5,7 +5,7 @@ import type { Deps } from '../platform/deps.ts';
 
 let serial = 0;
 
-/** A notification on record, as the event rules make one. */
+/** Stores a notification as the event rules do. */
 export async function recordTestNotification(
   deps: Pick<Deps, 'records'>,
   accountId: number,
@@ -13,7 +13,7 @@ export async function recordTestNotification(
 ): Promise<Notification> {
   serial += 1;
   const kind = kindOf(type);
-  if (kind === undefined) throw new Error(`there is no ${type}`);
+  if (kind === undefined) throw new Error(`unknown notification type ${type}`);
   const fields = {
     dedupeKey: `test-${process.pid}-${serial}`,
     type,
@@ -37,6 +37,6 @@ export async function recordTestNotification(
     ...of,
   };
   const made = await recordNotification(deps, { accountId }, fields);
-  if (made === null) throw new Error('it is on record already');
+  if (made === null) throw new Error('the notification exists already');
   return made;
 }

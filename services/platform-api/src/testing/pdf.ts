@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, deflateRawSync, deflateSync } from 'node:zlib';
 
-/** A PDF with some lines of text on each page. */
+/** Creates a PDF with some lines of text on each page. */
 export function pdf(...pages: readonly (readonly string[])[]): Buffer {
   const kids = pages.map((_page, i) => `${4 + i * 2} 0 R`).join(' ');
   const objects: (string | Buffer)[] = [
@@ -20,7 +20,7 @@ export function pdf(...pages: readonly (readonly string[])[]): Buffer {
   return fileOf(objects);
 }
 
-/** A picture of 8 bits a colour; its data is that of a PNG: filtered rows, deflated. */
+/** A picture with 8 bits per colour channel. Its data is in PNG format: filtered rows, deflated. */
 interface Scan {
   readonly width: number;
   readonly height: number;
@@ -28,7 +28,7 @@ interface Scan {
   readonly data: Buffer;
 }
 
-/** A grey PNG of 8 bits a pixel. */
+/** Returns a grey PNG with 8 bits per pixel. */
 const greyScan = (png: Buffer): Scan => ({
   width: png.readUInt32BE(16),
   height: png.readUInt32BE(20),
@@ -36,7 +36,10 @@ const greyScan = (png: Buffer): Scan => ({
   data: partsOf(png, 'IDAT'),
 });
 
-/** Some kilobytes that unpack to a picture in colours that no PNG packs without filters: all rows are the same noise, each longer than deflate looks back. */
+/**
+ * Returns a few kilobytes that decompress to a large colour picture. Only filters make it compressible: all rows are
+ * the same noise, and each is longer than deflate's window.
+ */
 export function noisyScan(height: number): Scan {
   const width = 12_000;
   const up = 2;
@@ -46,10 +49,10 @@ export function noisyScan(height: number): Scan {
   return { width, height, colours: 3, data: deflateSync(Buffer.concat([row, others])) };
 }
 
-/** A PDF of one page that was scanned: a grey PNG of 8 bits a pixel, and no text but that of a footer. */
+/** Creates a scanned PDF of one page: a grey PNG with 8 bits per pixel, and no text except a footer. */
 export const scannedPdf = (png: Buffer, footer = ''): Buffer => scansPdf([greyScan(png)], footer);
 
-/** A PDF with a picture on each page, and no text but that of a footer. */
+/** Creates a PDF with a picture on each page, and no text except a footer. */
 export function scansPdf(scans: readonly Scan[], footer = ''): Buffer {
   const kids = scans.map((_scan, i) => `${4 + i * 3} 0 R`).join(' ');
   const pages = scans.flatMap(({ width, height, colours, data }, i) => {
@@ -72,7 +75,10 @@ export function scansPdf(scans: readonly Scan[], footer = ''): Buffer {
   ]);
 }
 
-/** A PDF of one page whose content is so many MiB of blanks, each of which takes a kilobyte of the file. */
+/**
+ * Creates a PDF of one page whose content is the given number of MiB of blanks, each of which takes a kilobyte in the
+ * file.
+ */
 export function hugePdf(mebibytes: number): Buffer {
   const block = deflateRawSync(Buffer.alloc(2 ** 20, ' '), { finishFlush: constants.Z_FULL_FLUSH });
   const blocks = Array.from({ length: mebibytes }, () => block);
@@ -102,7 +108,7 @@ const fileOf = (objects: readonly (string | Buffer)[]): Buffer =>
     Buffer.from(`trailer << /Root 1 0 R /Size ${objects.length + 1} >>\n%%EOF\n`),
   ]);
 
-/** What the chunks of a name hold in a PNG. */
+/** Returns the content of the PNG chunks with a name. */
 function partsOf(png: Buffer, name: string): Buffer {
   const found: Buffer[] = [];
   for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))

@@ -1,6 +1,6 @@
 import type { ErrorDetail } from '@fleet/service-kit';
 
-/** Phrases of validators, and pieces of regular expressions. */
+/** Phrases of validators, and parts of regular expressions. */
 const validatorPhrases = [
   /\bmust NOT\b/,
   /\bmust match\b/,
@@ -14,13 +14,13 @@ const validatorPhrases = [
   /does not have the right form|another value|is invalid/,
 ];
 
-/** Returns the sentences of an error that only readers of JSON Schema understand, or that say nothing. */
+/** Returns the sentences of an error that require knowledge of JSON Schema, or that contain no information. */
 export const wordsOfValidator = (error: string, details: readonly ErrorDetail[]): string[] =>
   [error, ...details.map(({ message }) => message)].filter((text) =>
     validatorPhrases.some((phrase) => phrase.test(text)),
   );
 
-/** Returns the paths that several details have. */
+/** Returns the paths that occur in several details. */
 export const fieldsNamedTwice = (details: readonly ErrorDetail[]): string[] => {
   const paths = details.map(({ path }) => path);
   return paths.filter((path, at) => paths.indexOf(path) !== at);

@@ -16,7 +16,10 @@ import type { Deps } from '../platform/deps.ts';
 import type { Message } from '../providers/message-sender.ts';
 import type { RecordStore } from '../store/record-store.ts';
 
-/** Redis keeps much by ids, and those begin again in each database: files that run at the same time have a database of Redis each. */
+/**
+ * Redis keys contain ids, which start at 1 in each database. Test files that run concurrently therefore use separate
+ * Redis databases.
+ */
 function ownRedis(): string {
   const url = new URL(testEnv('REDIS_URL'));
   url.pathname = `/${Number(process.env['JEST_WORKER_ID'] ?? 1) % 16}`;
@@ -25,29 +28,32 @@ function ownRedis(): string {
 
 const silent = createLogger('platform-api-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
 
-/** The password of every user of a test world. */
+/** Password of every user of a harness. */
 export const testPassword = 'correct horse battery';
 
-/** A record as an answer shows it. */
+/** A record in a response. */
 export interface Data {
   readonly id: number;
   readonly version: number;
   readonly [field: string]: unknown;
 }
 
-/** What a request was answered. */
+/** A response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, or text. */
   readonly body: unknown;
-  /** `data` of the body where that is one record; empty otherwise. */
+  /** `data` of the body if it is one record, else empty. */
   readonly data: Data;
-  /** `data` of the body where that is a list; empty otherwise. */
+  /** `data` of the body if it is a list, else empty. */
   readonly items: readonly Data[];
 }
 
-/** Speaks HTTP as one user: paths from the root (`/api/drivers`), bodies as JSON, headers beside the two of the caller. */
+/**
+ * Sends HTTP requests as one user. Paths start at the root (`/api/drivers`), bodies are JSON, and headers are added to
+ * the two of the caller.
+ */
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -55,17 +61,17 @@ export interface Client {
   delete(path: string, headers?: Record<string, string>, body?: unknown): Promise<Answer>;
 }
 
-/** A user of the test world with what it needs to call. */
+/** A user of the harness with its credentials. */
 export interface TestUser {
   readonly id: number;
   readonly accountId: number;
   readonly role: Role;
   readonly email: string;
-  /** A new one may take its place where a test ends it. */
+  /** Tests that invalidate the token may replace it. */
   token: string;
   readonly refreshToken: string;
   readonly sessionId: number;
-  /** Of the account, with all scopes. */
+  /** API key of the account, with all scopes. */
   readonly apiKey: string;
 }
 
@@ -77,8 +83,9 @@ export interface Tenant {
 }
 
 /**
- * A platform-api in this process, with a database and a broker of its own and limits that no test reaches, two tenants, and users of any role. It sweeps nothing by itself:
- * `await world.as(await world.user('viewer')).get('/api/drivers')`.
+ * A platform-api in this process, with a database and a broker of its own, rate limits that no test reaches, two
+ * tenants, and users of any role. It runs no jobs: `await harness.as(await
+ * harness.user('viewer')).get('/api/drivers')`.
  */
 export class PlatformWorld {
   readonly service: PlatformApi;
@@ -86,9 +93,9 @@ export class PlatformWorld {
   readonly ours: Tenant;
   readonly theirs: Tenant;
   readonly base: string;
-  /** Mails and SMS that would have gone out, in their order. */
+  /** Mails and SMS that would have been sent, in order. */
   readonly sent: readonly Message[];
-  /** The broker, to be killed and started again. */
+  /** The broker, which tests may stop and restart. */
   readonly nats: ServerProcess;
 
   private constructor(
@@ -106,7 +113,7 @@ export class PlatformWorld {
     this.nats = nats;
   }
 
-  /** `hasProviders`: messages go where the settings say, and not into `sent`. */
+  /** Starts the service. With `hasProviders`, messages are sent as the settings say, and not recorded in `sent`. */
   static async open(
     env: Record<string, string> = {},
     { hasProviders = false }: { readonly hasProviders?: boolean } = {},
@@ -116,7 +123,7 @@ export class PlatformWorld {
     database.pathname = `/platform_world_${randomBytes(6).toString('hex')}`;
     const limits = Object.fromEntries(limitNames.map((name) => [`RATE_LIMIT_${name}`, '1000000']));
     const urls = { NATS_URL: `nats://127.0.0.1:${nats.port}`, REDIS_URL: ownRedis() };
-    // Telemetry keeps its place in Redis, which the worlds of a file share.
+    // The role telemetry stores its offset in Redis, which the harnesses of a file share.
     const roles = { PLATFORM_ROLES: 'api,websocket' };
     const config = loadConfig({ HTTP_PORT: '0', MONGODB_URL: database.href, ...urls, ...roles, ...limits, ...env });
     const sent: Message[] = [];
@@ -138,12 +145,12 @@ export class PlatformWorld {
     return this.deps.bus;
   }
 
-  /** A new account with an owner, beside the two that are there. */
+  /** Creates another account with an owner. */
   tenant(name: string): Promise<Tenant> {
     return makeTenant(this.deps, name);
   }
 
-  /** A new user of a tenant, `ours` unless another is given. */
+  /** Creates a user of a tenant, by default `ours`. */
   async user(role: Role, tenant: Tenant = this.ours, more: Partial<User> = {}): Promise<TestUser> {
     const email = `${role}-${randomBytes(6).toString('hex')}@fleet.example`;
     passwordHash ??= hashPassword(testPassword);
@@ -152,17 +159,17 @@ export class PlatformWorld {
     return logIn(this.deps, user, tenant.apiKey);
   }
 
-  /** Calls with both headers of a user. */
+  /** Returns a client with both headers of a user. */
   as(user: TestUser): Client {
     return this.with({ 'x-api-key': user.apiKey, authorization: `Bearer ${user.token}` });
   }
 
-  /** Calls without credentials. */
+  /** Returns a client without credentials. */
   get anonymous(): Client {
     return this.with({});
   }
 
-  /** Calls with these headers; one with the value '' is left out. */
+  /** Returns a client with these headers. Headers with the value '' are omitted. */
   with(headers: Record<string, string>): Client {
     const send =
       (method: string) =>

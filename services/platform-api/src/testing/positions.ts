@@ -1,6 +1,6 @@
 import type { LastLocation } from '../domains/last-positions/schema.ts';
 
-/** A newest position as the consumer of telemetry writes it: a parked vehicle, reported now. */
+/** Returns a last position as the telemetry consumer stores it: a parked vehicle that reports now. */
 export const testPosition = (imei: string, more: Partial<LastLocation> = {}): LastLocation => ({
   imei,
   latitude: 48.1,

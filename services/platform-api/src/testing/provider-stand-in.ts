@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What was posted to the stand-in. */
+/** A request that the fake provider received. */
 export interface Received {
   readonly path: string;
   readonly method: string;
@@ -9,19 +9,19 @@ export interface Received {
   readonly body: string;
 }
 
-/** An answer of the stand-in. */
+/** A response of the fake provider. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
 }
 
-/** A provider of messages over real HTTP, that notes what it gets and answers as a test says. */
+/** A fake message provider over HTTP, which records its requests and responds as the test specifies. */
 export class ProviderStandIn {
   readonly received: Received[] = [];
   readonly url: string;
   readonly #server: Server;
-  /** How it answers, and when. */
+  /** Creates the response, possibly with a delay. */
   reply: (received: Received) => Reply | Promise<Reply> = () => ({});
 
   private constructor(server: Server) {

@@ -1,7 +1,7 @@
 import { type Document, type Operation, type Parameter, resolved, type Schema } from './document.ts';
 import type { TenantData } from './tenant-data.ts';
 
-/** Which record a parameter or field names, wherever it is. */
+/** Kind of the record that a parameter or field names, in all operations. */
 const kindOfName: Readonly<Record<string, string>> = {
   vehicleId: 'vehicle',
   vehicle_id: 'vehicle',
@@ -30,12 +30,12 @@ const kindOfName: Readonly<Record<string, string>> = {
   commandId: 'command',
   deliveryId: 'delivery',
 };
-/** Where something is looked for, wherever it can be said. */
+/** Positions for parameters of searches, in all operations. */
 const placeOfName: Readonly<Record<string, string>> = { latitude: '22.5', longitude: '114.01' };
-/** What names a record in another way, or finds it. */
+/** Parameters that identify or find a record by another value. */
 const textOfName: Readonly<Record<string, string>> = { imei: 'imei', vehicle_no: 'vehicleNo', query: 'mark' };
 
-/** What a parameter or field names; mining devices have numbers of their own. */
+/** Returns the kind that a parameter or field names; mining devices have numbers of their own. */
 const kindOf = ({ path }: Operation, name: string): string | undefined =>
   name === 'imei' && path.startsWith('/api/mining-device') ? 'miningImei' : (kindOfName[name] ?? textOfName[name]);
 const kindOfPath: Readonly<Record<string, string>> = {
@@ -57,55 +57,58 @@ const kindOfPath: Readonly<Record<string, string>> = {
   '/api/subscription/orders': 'order',
 };
 
-/** The kind of record that a path parameter names; a new one has to be told of here. */
+/** Returns the kind of record that a path parameter names. New parameters must be added to the tables above. */
 export function kindOfParameter({ method, path }: Operation, name: string): string {
   if (path.endsWith('/share-links/{slug}')) return method === 'delete' ? 'shareLink' : 'slug';
   const kind = kindOfName[name] ?? kindOfPath[path.slice(0, path.indexOf('/{'))];
-  if (kind === undefined) throw new Error(`Which record does {${name}} of ${path} name?`);
+  if (kind === undefined) throw new Error(`unknown kind of record for {${name}} of ${path}`);
   return kind;
 }
 
 const nameIn = (data: TenantData, kind: string): number | string => {
   const name = data.names[kind];
-  if (name === undefined) throw new Error(`The tenants of this test have no ${kind}`);
+  if (name === undefined) throw new Error(`the tenants of this test have no ${kind}`);
   return name;
 };
 
-/** A request with the names of some tenant in it. */
+/** A request with ids of a tenant. */
 export interface Sample {
   readonly path: string;
   readonly body: unknown;
-  /** True where something in the path, the query, or the body names a record. */
+  /** True if the path, or the query or body, names a record. */
   readonly names: { readonly path: boolean; readonly rest: boolean };
 }
 
-/** What the document does not tell of requests that are taken, by operation. */
+/** Queries and bodies of valid requests that the document does not describe, by operation. */
 export interface Known {
   readonly queries: Readonly<Record<string, (data: TenantData) => Readonly<Record<string, string>>>>;
   readonly bodies: Readonly<Record<string, (data: TenantData) => object>>;
 }
 
-/** Whose names stand where. */
+/** Tenants whose ids are used in the parts of a request. */
 export interface Whose {
   readonly path: TenantData;
-  /** In the last of several parameters of the path; that of `path` without it. */
+  /** Tenant of the last path parameter, if there are several; default: `path`. */
   readonly end?: TenantData;
   readonly rest: TenantData;
-  /** The one optional parameter or field to be filled, '' for none; without it all that name records by id. */
+  /** The one optional parameter or field to fill in, '' for none. Absent: all that name records by id. */
   readonly only?: string;
 }
 
-/** The optional parameters and fields of an operation that can name a record, or what stands in one. */
+/** Returns the optional parameters and fields of an operation that name or find records. */
 export function namingPlaces(document: Document, { parameters, requestBody }: Operation): string[] {
   const schema = requestBody?.content['application/json']?.schema;
   const fields = schema === undefined ? {} : (resolved(document, schema).properties ?? {});
   const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
-  // Another tenant's vehicle may have the same vehicle_no.
+  // Vehicles of different tenants may have the same vehicle_no.
   const inBody = Object.keys(fields).filter((name) => name !== 'vehicle_no');
   return [...new Set([...query, ...inBody])].filter((name) => isNaming(name));
 }
 
-/** A request of an operation: every place that can name a record names one of a tenant's (`path` of one, the rest of another). */
+/**
+ * Creates a request of an operation in which every parameter and field that can name a record does so, with ids of the
+ * given tenants.
+ */
 export function sampleOf(document: Document, operation: Operation, whose: Whose, known: Known): Sample {
   const { rest, only } = whose;
   const query = known.queries[operation.operationId]?.(rest);
@@ -126,7 +129,7 @@ const isNaming = (name: string): boolean => name in kindOfName || name in textOf
 
 function pathOf(operation: Operation, { path, end = path }: Whose): { path: string; isNamed: boolean } {
   const parts = operation.parameters.filter((parameter) => parameter.in === 'path');
-  // One of some words names no record.
+  // A parameter with an enumeration names no record.
   const inPath = parts.filter(({ schema: { enum: words } }) => words === undefined);
   const last = inPath.at(-1);
   const filled = parts.reduce((text, part) => {
@@ -139,7 +142,7 @@ function pathOf(operation: Operation, { path, end = path }: Whose): { path: stri
 
 function queryOf(operation: Operation, data: TenantData, only: string | undefined): [string, string][] {
   const query = operation.parameters.filter((parameter) => parameter.in === 'query');
-  // A route says where, instead of a position.
+  // A route replaces the position of a search.
   const isOnRoute = query.some(({ name }) => name === 'route_id') && (only === undefined || only === 'route_id');
   return query.flatMap((parameter) => {
     const { name, required } = parameter;
@@ -184,11 +187,11 @@ function queryValue(
   return required === true ? [[name, String(example ?? schema.examples?.[0])]] : [];
 }
 
-/** A field with the name of a record. */
+/** Returns the value of a field that names a record. */
 const named = (document: Document, part: Schema, name: number | string): unknown =>
   resolved(document, part).type === 'array' ? [name] : name;
 
-/** A value that a schema takes: what is required, and every field that names a record. */
+/** Returns a value that is valid for a schema, with the required fields and every field that names a record. */
 function valueOf(document: Document, given: Schema, data: TenantData): unknown {
   const schema = resolved(document, given);
   const [example = schema.default ?? schema.const ?? schema.enum?.[0]] = schema.examples ?? [];

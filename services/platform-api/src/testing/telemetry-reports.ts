@@ -18,15 +18,15 @@ import { rules } from '../rules/index.ts';
 import type { DecodedHeartbeat, DecodedReport } from '../telemetry/decode.ts';
 import type { Judges, Place } from '../telemetry/judge.ts';
 
-/** Device time of second 0, and how long a report is under way. */
+/** Device time of second 0, and the transmission time of a report. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
 export const wayMs = 500;
 export const imei = '138000000001';
 
-/** `YYYY-MM-DDThh:mm:ss` on a terminal's clock of +08:00. */
+/** Formats a time as `YYYY-MM-DDThh:mm:ss` in the terminal's time zone of +08:00. */
 export const cameraTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString().slice(0, 19);
 
-/** A terminal's report of second 0: a car that drives with a fix. */
+/** Returns a terminal's report of second 0: a driving car with a fix. */
 export const locationOf = (more: Partial<LocationReport> = {}): LocationReport => ({
   alarm: 0,
   status: 0b11,
@@ -40,14 +40,14 @@ export const locationOf = (more: Partial<LocationReport> = {}): LocationReport =
   ...more,
 });
 
-/** How a message comes. */
+/** Origin and time of a message. */
 interface Way {
   readonly phone?: string;
   readonly edition?: Edition;
   readonly receivedAtMs?: number;
 }
 
-/** A message on its way from the terminal's frames to the entry of a batch, as the gateway makes it. */
+/** Encodes a message as frames of the terminal and returns the entry of the batch that the gateway creates. */
 export function sent<D extends MessageDefinition>(
   definition: D,
   body: BodyOf<D>,
@@ -64,7 +64,7 @@ export function sent<D extends MessageDefinition>(
   return only(batch);
 }
 
-/** What a partner's server has sent for a device, on the same way. */
+/** Returns the batch entry of data that a partner's server sent for a device. */
 export function pushed(report: PartnerReport, number = imei, receivedAtMs = startMs + wayMs): TelemetryReport {
   const batch = new TelemetryBatch();
   appendPartnerReport(batch, number, receivedAtMs, report);
@@ -77,7 +77,7 @@ function only(batch: TelemetryBatch): TelemetryReport {
   return report;
 }
 
-/** A report of some second, decoded. */
+/** Returns the decoded report of a second. */
 export function decodedAt(
   second: number,
   {
@@ -121,13 +121,13 @@ export function decodedAt(
   };
 }
 
-/** The same of a partner's device. */
+/** Returns the decoded report of a partner's device. */
 export const pushedAt = (second: number, position: Partial<DecodedReport['position']> = {}): DecodedReport => ({
   ...decodedAt(second, { accountId: 1, edition: 'partner', position: { source: 'partner', ...position } }),
   deviceTime: startMs + second * 1_000,
 });
 
-/** A heartbeat of some second. */
+/** Returns the decoded heartbeat of a second. */
 export const heartbeatAt = (second: number, told: Partial<DecodedHeartbeat> = {}): DecodedHeartbeat => ({
   kind: 'heartbeat',
   imei,
@@ -142,6 +142,7 @@ export const heartbeatAt = (second: number, told: Partial<DecodedHeartbeat> = {}
   ...told,
 });
 
-/** A place in a stream, and the rules of the house; nothing is in the history yet. */
+/** Returns an offset in a stream. */
 export const placeAt = (seq: number): Place => ({ stream: 'made', seq });
+/** All rules and the odometer; no report is in the history yet. */
 export const judges: Judges = { rules, odometer: advanceOdometer, isKnown: () => false };

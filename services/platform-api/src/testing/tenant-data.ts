@@ -20,15 +20,15 @@ import {
 } from './platform-world.ts';
 import { testPosition } from './positions.ts';
 
-/** What a tenant of the isolation test has: one record of every kind, and who calls. */
+/** Data of a tenant of the isolation test: one record of every kind, and its users. */
 export interface TenantData {
   readonly tenant: Tenant;
-  /** Stands in every name of the tenant's records. */
+  /** Part of every name in the tenant's records. */
   readonly mark: string;
   readonly dealer: TestUser;
-  /** Ids by kind (`vehicle`), and what else names a record (`imei`, `slug`). */
+  /** Ids by kind (`vehicle`), and other values that identify a record (`imei`, `slug`). */
   readonly names: Readonly<Record<string, number | string>>;
-  /** Of an API key that can mint tokens. */
+  /** An API key that can mint tokens. */
   readonly mintingKey: string;
   readonly refreshToken: string;
 }
@@ -38,16 +38,16 @@ function made(response: Answer): Record<string, unknown> & { id: number } {
   return response.data;
 }
 
-/** A number that nothing else has. */
+/** Returns a unique number. */
 export const digits = (length: number): string =>
   Array.from(randomBytes(length), (byte) => String(byte % 10))
     .join('')
     .replace(/^0/, '1');
 
-/** Where the vehicle of an account is: a place that no other is at, within its geofence. */
+/** Returns the latitude of an account's vehicle, which is unique and within the account's geofence. */
 const latitudeOf = (accountId: number): number => 22.5 + accountId / 100_000;
 
-/** Body of a route beside its name. */
+/** Body of a route except its name. */
 export const wayOf = {
   path: [
     [22.5, 114],
@@ -55,7 +55,7 @@ export const wayOf = {
   ],
 };
 
-/** Makes the same records for any tenant, over HTTP wherever there is a way. */
+/** Creates the same records for any tenant, over HTTP wherever possible. */
 export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark: string): Promise<TenantData> {
   const client = world.as(tenant.owner);
   const dealer = await world.user('dealer', tenant, { name: `${mark} dealer` });
@@ -139,7 +139,7 @@ export async function makeTenantData(world: PlatformWorld, tenant: Tenant, mark:
   };
 }
 
-/** Through which others may see a vehicle. */
+/** Creates the records that give others access to the vehicle. */
 async function linksOf(
   client: Client,
   { mark, userId, vehicleId }: { mark: string; userId: number; vehicleId: number },
@@ -152,7 +152,7 @@ async function linksOf(
   return { shareLink: link.id, slug: String(link['slug']), webhook: webhook.id };
 }
 
-/** What the vehicle and its people have sent: where it is, where it was, and a message. */
+/** Stores data of the vehicle: its last position, its history, and a message. */
 async function reportsOf(
   { deps, records }: PlatformWorld,
   { accountId }: Tenant,
@@ -204,7 +204,7 @@ async function deliveryOf(
   });
 }
 
-/** A picture that a stand-in for upload-ftp has. */
+/** Stores a picture whose file is on the fake upload-ftp pod. */
 async function mediaOf(
   world: PlatformWorld,
   { accountId, owner }: Tenant,

@@ -2,7 +2,7 @@ import { eventHeaders, eventSubject, headers } from '@fleet/bus';
 import { type BodyOf, type Edition, encodeBody, type MessageDefinition } from '@fleet/jt808';
 import type { Deps } from '../platform/deps.ts';
 
-/** Puts a message of a terminal into EVENTS, as a gateway does. */
+/** Publishes a message of a terminal to EVENTS, as a gateway does. */
 export async function publishTerminalMessage<D extends MessageDefinition>(
   { bus }: Pick<Deps, 'bus'>,
   imei: string,

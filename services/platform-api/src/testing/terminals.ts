@@ -11,19 +11,19 @@ import {
 import { claimDevice, heartbeatGateway, releaseDevice } from '@fleet/storage';
 import type { Deps } from '../platform/deps.ts';
 
-/** A number that no other test uses: Redis is shared. */
+/** Returns a number that no other test uses, because Redis is shared. */
 export const newImei = (): string => `9${String(randomInt(1e11)).padStart(11, '0')}`;
 
-/** How a terminal answers a command; a promise that never ends is silence. */
+/** Responds to a command. A promise that never settles stands for no response. */
 export type Answering = (command: DeviceCommand, incoming: IncomingCommand) => Promise<Outcome>;
 
-/** Answers the general response with a result. */
+/** Returns the outcome of a general response with a result. */
 export const generally = (result: number, commandMessageId = 0x8103): Outcome => ({
   kind: 'answered',
   answer: { commandMessageId, commandSerialNo: 7, result, message: null },
 });
 
-/** Stands for a gateway pod with terminals: their state in Redis, and what takes their commands from the bus. */
+/** Fakes a gateway pod with terminals: their state in Redis, and the subscription to their commands. */
 export class Terminals {
   readonly seen: IncomingCommand[] = [];
   readonly #deps: Pick<Deps, 'bus' | 'redis'>;
@@ -32,7 +32,7 @@ export class Terminals {
   readonly #server: DeviceCommandServer;
   readonly #renewal: NodeJS.Timeout;
   answer: Answering = async () => generally(0);
-  /** How the next commands end of which no frame is written. */
+  /** Outcomes of the next commands, which end without a sent frame. */
   readonly unsent: Outcome[] = [];
 
   constructor(deps: Pick<Deps, 'bus' | 'redis'>) {

@@ -13,7 +13,7 @@ import { lastLocationOf } from './last-location.ts';
 /** Device time of second 0: Saturday, 31 January 2026, 10:00 in Shanghai. */
 export const startMs = Date.parse('2026-01-31T02:00:00.000Z');
 
-/** What a test says of a report; the rest is that of a car which drives with a fix. */
+/** Fields of a report that a test sets. The others are those of a driving car with a fix. */
 export type Sketch = Partial<LastLocation> & {
   /** Seconds since `startMs`. */
   readonly at: number;
@@ -23,10 +23,10 @@ export type Sketch = Partial<LastLocation> & {
 };
 
 export const imei = '138000000001';
-/** Middle of the tests' world. */
+/** Centre of the positions in the tests. */
 export const home: Position = [22.5, 114];
 
-/** So many metres north and east of the middle. */
+/** Returns the position at a distance north and east of the centre. */
 export const away = (northM: number, eastM = 0, from: Position = home): Position => {
   const north = destination(from, northM < 0 ? 180 : 0, Math.abs(northM));
   return destination(north, eastM < 0 ? 270 : 90, Math.abs(eastM));
@@ -60,7 +60,7 @@ type GeofenceSketch = Partial<Geofence> & {
   readonly shape: Partial<GivenShape> & Pick<GivenShape, 'type' | 'positions'>;
 };
 
-/** A geofence that tells of everything. */
+/** Returns a geofence with notifications for all events. */
 export const geofenceOf = ({ shape, ...fields }: GeofenceSketch): Geofence => ({
   ...record,
   _id: (ids += 1),
@@ -71,11 +71,11 @@ export const geofenceOf = ({ shape, ...fields }: GeofenceSketch): Geofence => ({
   ...fields,
 });
 
-/** A circle around the middle. */
+/** Returns a circle around the centre. */
 export const circleOf = (radiusM: number, fields: Partial<Geofence> = {}, centre = home): Geofence =>
   geofenceOf({ shape: { type: 'circle', positions: [centre], radiusM }, ...fields });
 
-/** An active route that tells of everything. */
+/** Returns an active route with notifications for all events. */
 export const routeOf = (line: readonly Position[], fields: Partial<StoredRoute> = {}): StoredRoute => ({
   ...record,
   _id: (ids += 1),
@@ -122,8 +122,8 @@ function frozen<T>(value: T): T {
 }
 
 /**
- * A vehicle whose reports a rule watches. States go through JSON, as they do in Redis, and are frozen: to write in one throws. Each report is judged twice, and both
- * outcomes must be the same.
+ * Runs a rule on the reports of a vehicle. States are converted to JSON and back, as in Redis, and frozen, so that
+ * writing to one throws. Each report is processed twice, and both outcomes must be equal.
  */
 export class Watched<S> {
   readonly outcomes: Outcome<S>[] = [];
@@ -143,7 +143,7 @@ export class Watched<S> {
       if (report.isLate && !this.#rule.takesLate) continue;
       const outcome = this.#rule.step(frozen(this.state), report, this.context);
       const again = this.#rule.step(this.state, report, this.context);
-      if (JSON.stringify(outcome) !== JSON.stringify(again)) throw new Error('the rule has a memory of its own');
+      if (JSON.stringify(outcome) !== JSON.stringify(again)) throw new Error('the rule has state of its own');
       this.outcomes.push(outcome);
       this.raised.push(...outcome.raised);
       this.state = outcome.state === undefined ? undefined : (JSON.parse(JSON.stringify(outcome.state)) as S);
@@ -151,7 +151,7 @@ export class Watched<S> {
     return this;
   }
 
-  /** Short form of what was raised: second, type and what `tell` makes of it. */
+  /** Returns the findings in short form: second, type and a text. */
   told(tell: (raised: Raised) => string = ({ subject }) => subject): string[] {
     return this.raised.map((each) => `${(each.atMs - startMs) / 1_000} ${tell(each)}`);
   }

@@ -1,4 +1,4 @@
-/** Something real, such as a collection, of which one method does something else. */
+/** Returns a proxy of an object, such as a collection, with one method replaced. */
 export const withMethod = <T extends object>(real: T, name: keyof T, method: (...given: never[]) => unknown): T =>
   new Proxy(real, {
     get: (target, field) => {

@@ -17,7 +17,7 @@ interface Parts {
 
 /** Interval at which each key is checked: a change takes effect within five seconds. */
 const lookEveryMs = 2_000;
-/** Many keys are checked in turn. */
+/** Many keys are checked one after another. */
 const keysAtOnce = 50;
 
 /**

@@ -23,8 +23,8 @@ export const sendError = (connection: Connection, error: MessageError): void =>
   connection.send('error', encodeMessage('error', error));
 
 /**
- * Receives the messages of one connection: enforces the limits, rejects invalid messages, and hands on the others one
- * after the other, so that responses keep their order. Hands on nothing before `start`.
+ * Receives the messages of one connection: enforces the limits, rejects invalid messages, and passes on the others one
+ * after another, so that responses keep their order. Passes on nothing before `start`.
  */
 export class ClientInbox {
   readonly #connection: Connection;
@@ -58,7 +58,7 @@ export class ClientInbox {
     });
   }
 
-  /** Starts to hand on messages. */
+  /** Starts passing on messages. */
   start(): void {
     this.#start();
   }

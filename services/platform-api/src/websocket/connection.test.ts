@@ -9,7 +9,7 @@ import { Connection, type Delivery } from './connection.ts';
 import { encodeMessage } from './live-event.ts';
 import { Stats } from './stats.ts';
 
-// Real sockets on a machine that may be busy.
+// Uses real sockets, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 const mebibyte = 1024 * 1024;

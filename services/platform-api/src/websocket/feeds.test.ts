@@ -6,7 +6,7 @@ import { PlatformWorld } from '../testing/platform-world.ts';
 import { Feeds } from './feeds.ts';
 import { paceTickMs } from './pace.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -34,7 +34,7 @@ describe('a silent broker connection', () => {
           return typeof value === 'function' ? (value.bind(nc) as unknown) : value;
         },
       }),
-      // It looks connected.
+      // The connection appears open.
       isUp: () => true,
       onReconnect: (listener) => {
         reconnected = listener;

@@ -10,7 +10,7 @@ import { LiveClient } from '../testing/live-client.ts';
 import { PlatformWorld } from '../testing/platform-world.ts';
 import { startWebsocket } from './start.ts';
 
-// Real sockets on a machine that may be busy.
+// Uses real sockets, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 const log = createLogger('heartbeat-test', 'silent');

@@ -6,7 +6,7 @@ import { LiveWorld } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import { testPosition } from '../testing/positions.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(90_000);
 
 let live: LiveWorld;
@@ -104,7 +104,7 @@ describe('a client that violates the websocket protocol', () => {
   it.each([
     ['bytes of any kind', Buffer.from(Array.from({ length: 4_000 }, (_unused, n) => (n * 7_919) % 256))],
     ['a frame without a mask', Buffer.from('8105', 'hex')],
-    ['a frame that says to be huge', Buffer.from('81ff7fffffffffffffff00000000', 'hex')],
+    ['a frame with a huge declared length', Buffer.from('81ff7fffffffffffffff00000000', 'hex')],
     ['an unknown opcode', Buffer.from('838000000000', 'hex')],
     ['text that is no UTF-8', Buffer.from('81820000000000c328', 'hex')],
     ['a control frame that is too long', Buffer.from('89fe0080000000', 'hex')],

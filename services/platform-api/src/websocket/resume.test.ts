@@ -6,7 +6,7 @@ import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import { recordTestNotification } from '../testing/notifications.ts';
 import type { PlatformWorld } from '../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let live: LiveWorld;

@@ -3,7 +3,7 @@ import type { LiveClient } from '../testing/live-client.ts';
 import { LiveWorld } from '../testing/live-world.ts';
 import type { PlatformWorld } from '../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let live: LiveWorld;

@@ -5,7 +5,7 @@ import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Data, PlatformWorld } from '../testing/platform-world.ts';
 import { testPosition } from '../testing/positions.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let live: LiveWorld;

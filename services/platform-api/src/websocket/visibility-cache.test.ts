@@ -3,7 +3,7 @@ import { Principals } from '../access/principals.ts';
 import { PlatformWorld, type TestUser } from '../testing/platform-world.ts';
 import { type UserVisibility, type ViewListener, VisibilityCache } from './visibility-cache.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -40,7 +40,7 @@ describe('missed events of a broker outage', () => {
     expect(fine.view.currentOfMs).toBeGreaterThanOrEqual(sinceMs);
     expect([fine.ended, broken.ended]).toEqual([[], ['unknown']]);
 
-    // A reconnecting client is checked again and delays nobody else.
+    // A reconnecting client is checked again and does not delay other clients.
     await expect(look(views, world.theirs.owner)).rejects.toThrow('cannot be read');
     reading.mockRestore();
     const again = await look(views, world.theirs.owner);

@@ -220,7 +220,7 @@ export class VisibilityCache {
   }
 
   /**
-   * Resolves when every cached visibility was read after this call, so that nobody receives events they have lost
+   * Resolves when every cached visibility was read after this call, so that no user receives events they have lost
    * access to. One that cannot be read must not delay the others forever: its connections are closed.
    */
   async current(): Promise<void> {

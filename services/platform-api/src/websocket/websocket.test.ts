@@ -7,7 +7,7 @@ import { LiveWorld, type TestEvent } from '../testing/live-world.ts';
 import type { Answer, Client, PlatformWorld, TestUser } from '../testing/platform-world.ts';
 import { testPosition } from '../testing/positions.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers, which respond late on a busy machine.
 jest.setTimeout(60_000);
 
 let live: LiveWorld;
@@ -33,7 +33,7 @@ const notification = (type = 'sos', of = vehicleId): TestEvent => live.notificat
 const share = (user: TestUser, permissions: string[], vehicles = [vehicleId]) =>
   owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles, permissions });
 
-/** Time in which a loss of access takes effect. Replicas publish it, so that even a busy machine needs less. */
+/** Time within which a loss of access takes effect. Replicas publish it, so that even a busy machine needs less. */
 const lossMs = 5_000;
 
 /** How long a connection stays open after the response that ended its access. */
@@ -97,8 +97,8 @@ describe('opening the websocket', () => {
 
   it.each([
     ['without a token', ''],
-    ['with a token that never was', '?token=wst_nothing'],
-    ['with one of any length', `?token=${'x'.repeat(5_000)}`],
+    ['with an unknown token', '?token=wst_nothing'],
+    ['with a token of any length', `?token=${'x'.repeat(5_000)}`],
   ])('%s is closed with 4401', async (_case, query) => {
     expect(await (await live.connect(query)).ended()).toMatchObject({ code: 4401 });
   });
@@ -121,7 +121,7 @@ describe('opening the websocket', () => {
     const token = await live.tokenOf(user);
     const silent = await live.ready(`?token=${token}`);
     const witness = await live.ready(`?token=${token}`);
-    // It does not even learn that it is closed.
+    // The client is not informed of the closing.
     silent.socket.pause();
     await world.as(user).post('/api/auth/logout');
     await witness.ended();
@@ -256,7 +256,7 @@ describe('visibility of events', () => {
     const user = await plainUser();
     const first = await live.as(user);
     const path = `/api/notifications/update-preferences/${vehicleId}`;
-    // Several, because the open one receives each a moment later.
+    // Several, because the open one receives each shortly afterwards.
     for (const wanted of ['ignition_on', 'ignition_off', 'ignition_on', 'ignition_off']) {
       expect((await world.as(user).post(path, { notification_types: [wanted] })).status).toBe(200);
       const second = await live.as(user);
@@ -302,7 +302,7 @@ describe('visibility of events', () => {
     expect(neighbour.closed).toBeUndefined();
   });
 
-  it.each(['minted its token', 'asked for the token of the websocket'] as const)(
+  it.each(['minted its token', 'requested the token of the websocket'] as const)(
     'closes the connections of a server with two API keys when the one that %s is revoked',
     async (role) => {
       const [minter, asker] = [await mintingKey(), await mintingKey()];

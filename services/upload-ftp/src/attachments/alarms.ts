@@ -20,13 +20,13 @@ export interface AlarmDeps {
   readonly log: Logger;
 }
 
-/** An alarm whose attachments are on their way. */
+/** An alarm whose attachments are being received. */
 export class Alarm {
   readonly expectation: Expectation;
-  /** When it was, on the terminal's clock. */
+  /** Time of the alarm on the terminal's clock. */
   readonly takenAt: string | null;
   readonly files = new Map<string, AttachmentFile>();
-  /** Connections that have listed it. */
+  /** Number of connections that have listed the alarm. */
   connectionCount = 0;
   lastLeftAtMs = performance.now();
   readonly #limits: AlarmLimits;
@@ -52,7 +52,10 @@ export class Alarm {
     return [...this.files.values()].every((file) => file.isStored);
   }
 
-  /** A file is to come, with this size: the file, or null where the alarm has no room for it. */
+  /**
+   * Adds a file of the given size, or updates the size of an existing one. Returns null if the alarm has no room for
+   * it.
+   */
   async addFile(name: string, sizeBytes: number): Promise<AttachmentFile | null> {
     const { maxFiles, maxFileBytes, maxAlarmBytes } = this.#limits;
     const existing = this.files.get(name);
@@ -71,7 +74,9 @@ export class Alarm {
   }
 }
 
-/** Alarms whose attachments are on their way to this pod. What has come stays for a while when its connection is lost. */
+/**
+ * The alarms whose attachments this pod is receiving. Received data stays for `resumeMs` after a connection is lost.
+ */
 export class Alarms {
   readonly #deps: AlarmDeps;
   readonly #alarms = new Map<string, Alarm>();
@@ -85,7 +90,7 @@ export class Alarms {
     return this.#openFiles;
   }
 
-  /** A connection has listed an alarm; `leave` is to follow. */
+  /** Registers a connection that has listed an alarm. Each call requires a later call of `leave`. */
   async join(expectation: Expectation, takenAt: string | null): Promise<Alarm> {
     let alarm = this.#alarms.get(expectation._id);
     if (alarm === undefined) {
@@ -109,14 +114,14 @@ export class Alarms {
     if (alarm.connectionCount === 0 && alarm.isComplete) this.#alarms.delete(alarm.no);
   }
 
-  /** Forgets what has come for alarms whose terminal has not come back. */
+  /** Discards incomplete files of alarms whose terminal did not reconnect. */
   async sweep(): Promise<void> {
     const expiredBeforeMs = performance.now() - this.#deps.limits.resumeMs;
     for (const alarm of this.#alarms.values())
       if (alarm.connectionCount === 0 && alarm.lastLeftAtMs <= expiredBeforeMs) await this.#discard(alarm);
   }
 
-  /** Forgets everything that is not kept. */
+  /** Discards all files that are not stored. */
   async stop(): Promise<void> {
     for (const alarm of this.#alarms.values()) await this.#discard(alarm);
   }
@@ -144,7 +149,7 @@ export class Alarms {
     }
   }
 
-  /** Gives up the alarm that its terminal has left the longest. */
+  /** Discards the alarm whose last connection closed the longest ago. */
   async #evictStalest(): Promise<boolean> {
     const left = [...this.#alarms.values()].filter(({ connectionCount: users }) => users === 0);
     const [stalest] = left.toSorted((a, b) => a.lastLeftAtMs - b.lastLeftAtMs);
@@ -158,7 +163,7 @@ export class Alarms {
     for (const file of alarm.files.values()) await file.discard();
   }
 
-  /** Stored and told of, and only then remembered as kept. */
+  /** Stores the file and publishes its event, and only then marks it as stored. */
   async #store(alarm: Alarm, file: AttachmentFile, incoming: IncomingFile): Promise<void> {
     const { media, expectedAttachments, log } = this.#deps;
     const { imei, accountId, vehicleId, notificationId } = alarm.expectation;
@@ -182,10 +187,10 @@ export class Alarms {
       place: null,
       attachment: { alarmNo: alarm.no, accountId, vehicleId, notificationId, name },
     });
-    log.info({ imei, alarmNo: alarm.no, fileId: stored.fileId, sizeBytes: stored.sizeBytes }, 'an attachment is kept');
-    // Should this be lost, the terminal sends the file once more, and it is the same one.
+    log.info({ imei, alarmNo: alarm.no, fileId: stored.fileId, sizeBytes: stored.sizeBytes }, 'stored an attachment');
+    // If this update is lost, the terminal sends the file again, and the file gets the same id.
     await expectedAttachments
       .markStored(alarm.no, { name, fileId: stored.fileId })
-      .catch((error: unknown) => log.warn({ err: error, alarmNo: alarm.no }, 'a kept attachment could not be noted'));
+      .catch((error: unknown) => log.warn({ err: error, alarmNo: alarm.no }, 'could not mark an attachment as stored'));
   }
 }

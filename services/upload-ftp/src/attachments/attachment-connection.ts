@@ -26,13 +26,16 @@ type SplitItem =
   | { readonly kind: 'frame'; readonly frame: Frame }
   | { readonly kind: 'data'; readonly packet: AttachmentPacket; readonly offset: number; readonly data: Buffer };
 
-/** What a terminal that does not read may leave unread of our answers. */
+/** Largest number of unsent response bytes for a terminal that does not read. */
 const maxUnsentBytes = 64 * 1024;
 const endTimeoutMs = 1_000;
-/** Before anything is known of a terminal its connection costs little more than a frame. */
+/** Shared by all connections, so that a connection of an unknown terminal costs little more than a frame. */
 const scratch = Buffer.allocUnsafeSlow(generalReplyMaxBytes);
 
-/** One connection of a terminal that sends attachments. A read is worked off before the next one: what the disk does not take stays at the terminal. */
+/**
+ * One connection of a terminal that sends attachments. Each chunk is processed before the next is read, so that a slow
+ * disk applies backpressure to the terminal.
+ */
 export class AttachmentConnection implements SessionTransport {
   readonly remoteAddress: string;
   closeReason: CloseReason = 'peer';
@@ -47,7 +50,7 @@ export class AttachmentConnection implements SessionTransport {
   #work: Promise<void> = Promise.resolve();
   #serial = 0;
 
-  /** The socket has to allow half-open connections: what came before a FIN is still answered. */
+  /** Requires a socket that allows half-open connections: data received before a FIN still gets responses. */
   constructor(socket: Socket, options: AttachmentConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
@@ -64,7 +67,7 @@ export class AttachmentConnection implements SessionTransport {
       this.#work = this.#work.then(() => void socket.end());
     });
     socket.on('error', () => {
-      // A reset is how many terminals leave; the close event follows.
+      // Many terminals disconnect with a reset. The close event follows.
       if (this.closeReason === 'peer') this.closeReason = 'error';
     });
     socket.on('close', () => {
@@ -110,13 +113,13 @@ export class AttachmentConnection implements SessionTransport {
     this.#endTimer = setTimeout(() => this.#socket.destroy(), endTimeoutMs);
   }
 
-  /** Ends once nothing that was announced is missing. */
+  /** Ends the connection once no announced file is missing. */
   drain(): void {
     this.#isDraining = true;
     if (!this.#session.hasMissingFiles) this.end('stop');
   }
 
-  /** Ends at once; resolves when nothing is being written any more. */
+  /** Closes the connection immediately. Resolves when all writes have finished. */
   async stop(reason: CloseReason = 'stop'): Promise<void> {
     this.#close(reason);
     await this.#work;
@@ -141,13 +144,15 @@ export class AttachmentConnection implements SessionTransport {
         else await this.#session.handleFrame(item.frame);
       }
     } catch (error) {
-      // A disk that is full, a broker that is away, or a defect of ours: this connection ends, and its terminal comes back.
-      this.#options.log.warn({ err: error, ip: this.remoteAddress }, 'attachments could not be taken');
+      // The disk is full, the broker is unavailable, or this is a defect. Only this connection ends, and its terminal
+      // reconnects.
+      this.#options.log.warn({ err: error, ip: this.remoteAddress }, 'could not receive attachments');
       this.end('failed');
     }
     if (this.#session.isAccepted) clearTimeout(this.#loginTimer);
     if (this.#isDraining) this.drain();
-    // What comes behind the end is read, so that what was sent before is not lost with a reset.
+    // Reads on after the end of the connection. Unread data would cause a reset, which could discard responses already
+    // sent.
     if (!this.#socket.destroyed) this.#socket.resume();
   }
 }

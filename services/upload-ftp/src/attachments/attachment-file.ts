@@ -1,28 +1,28 @@
 import type { IncomingFile } from '../media/media-files.ts';
 import { type Range, Ranges } from './ranges.ts';
 
-/** What a file needs of its surroundings. */
+/** The storage operations that a file needs. */
 export interface AttachmentStorage {
-  /** Begins a file, or null where there are too many. */
+  /** Opens a new incoming file. Returns null if too many files are open. */
   open(): Promise<IncomingFile | null>;
-  /** Keeps it for good; the incoming file is gone afterwards, also when this throws. */
+  /** Stores the file permanently. Afterwards the incoming file no longer exists, even if this throws. */
   store(incoming: IncomingFile, file: AttachmentFile): Promise<void>;
-  /** Nothing of it is held any more. */
+  /** Called when the incoming file has been stored or discarded. */
   onClosed(): void;
 }
 
-/** What became of a file that its terminal calls done. */
+/** Result of a 0x1212, with which the terminal reports a file as complete. */
 export type Completion = { kind: 'kept' } | { kind: 'known' } | { kind: 'incomplete'; missing: readonly Range[] };
 
 /**
- * One attachment of an alarm. It belongs to the alarm, not to a connection: two may bring it, one after the other or, where the first is half
- * open, at the same time; what they want is done in turn.
+ * One attachment of an alarm. It belongs to the alarm and not to a connection. Two connections may send it, one after
+ * the other or, if the first is half open, concurrently. Their operations run one after another.
  */
 export class AttachmentFile {
   readonly name: string;
-  /** 0 image, 1 audio, 2 video, 3 text, 4 other; null until it is told. */
+  /** 0 image, 1 audio, 2 video, 3 text, 4 other; null until the terminal sends it. */
   type: number | null = null;
-  /** Times that the terminal called it done, and nothing had come since the time before. */
+  /** Number of consecutive 0x1212 without any data since the one before. */
   stalledRounds = 0;
   readonly #storage: AttachmentStorage;
   readonly #ranges = new Ranges();
@@ -47,17 +47,17 @@ export class AttachmentFile {
     return this.#isStored;
   }
 
-  /** The terminal has told its size, perhaps another than before. */
+  /** Sets the size that the terminal has sent, which may differ from the earlier one. */
   resize(sizeBytes: number): Promise<void> {
     return this.#runExclusive(async () => {
       if (this.#isStored || sizeBytes === this.#sizeBytes) return;
       this.#sizeBytes = sizeBytes;
-      // What it was cut from is another file.
+      // A smaller size means a different file, so the received data is discarded.
       if (this.#ranges.end > sizeBytes) await this.#discardIncoming();
     });
   }
 
-  /** Writes what belongs to the file; answers how many bytes that were. */
+  /** Writes the data that lies within the file. Returns the number of bytes written. */
   write(offset: number, data: Buffer): Promise<number> {
     return this.#runExclusive(async () => {
       const length = Math.min(data.length, this.#sizeBytes - offset);
@@ -71,7 +71,7 @@ export class AttachmentFile {
     });
   }
 
-  /** The terminal calls it done: it is kept, or so many stretches of it at most are to come again. */
+  /** Stores the file if it is complete. Otherwise returns up to `maxRanges` missing ranges. */
   complete(maxRanges: number): Promise<Completion> {
     return this.#runExclusive(async () => {
       if (this.#isStored) return { kind: 'known' };
@@ -81,7 +81,7 @@ export class AttachmentFile {
         this.#hasProgress = false;
         return { kind: 'incomplete', missing };
       }
-      // Of a file without a byte nothing has come; the alarm counts it like any other.
+      // An empty file has received no data. It still counts as a file of the alarm.
       this.#incoming ??= await this.#storage.open();
       if (this.#incoming === null) {
         this.stalledRounds += 1;
@@ -93,7 +93,7 @@ export class AttachmentFile {
     });
   }
 
-  /** Another pod, or an earlier life of this one, has it already. */
+  /** Marks the file as stored by another pod, or by an earlier process of this one. */
   markStored(): Promise<void> {
     return this.#runExclusive(async () => {
       this.#isStored = true;
@@ -101,7 +101,7 @@ export class AttachmentFile {
     });
   }
 
-  /** Forgets what has come of it, unless it is kept. */
+  /** Discards the received data, unless the file is stored. */
   discard(): Promise<void> {
     return this.#runExclusive(() => this.#discardIncoming());
   }

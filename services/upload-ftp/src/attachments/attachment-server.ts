@@ -13,7 +13,7 @@ export interface AttachmentServerOptions extends Omit<AttachmentConnectionOption
 const keepAliveAfterMs = 30_000;
 const drainPollMs = 50;
 
-/** The port on which terminals bring attachments. */
+/** The TCP server to which terminals send attachments. */
 export class AttachmentServer {
   readonly #options: AttachmentServerOptions;
   readonly #connectionOptions: AttachmentConnectionOptions;
@@ -48,11 +48,11 @@ export class AttachmentServer {
         resolve();
       });
     });
-    // After the start it is a connection that could not be accepted, for want of file descriptors.
-    this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the server for attachments failed'));
+    // After the start, an error means that a connection could not be accepted for lack of file descriptors.
+    this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'attachment server failed'));
   }
 
-  /** Takes no more connections, and waits a while for the files under way. */
+  /** Stops accepting connections and waits up to `graceMs` for files in transfer. */
   async drain(graceMs: number): Promise<void> {
     this.#server.close();
     const deadlineMs = performance.now() + graceMs;

@@ -19,40 +19,40 @@ import type { Expectation } from './expected-attachments.ts';
 import { matchFileName } from './file-names.ts';
 import type { AttachmentMetrics } from './metrics.ts';
 
-/** Why the server ends a connection. */
+/** Reason for which the server ends a connection. */
 export type EndReason = 'refused' | 'fruitless' | 'unavailable' | 'failed' | 'stop';
 
 export interface AttachmentSessionDeps {
   readonly alarms: Alarms;
   readonly findExpectation: (alarmNo: string) => Promise<Expectation | null>;
-  /** Why nothing can be taken now, if so. */
+  /** Returns the reason why nothing can be stored now, or null. */
   readonly findStorageError: () => Promise<string | null>;
   readonly metrics: AttachmentMetrics;
   readonly log: Logger;
 }
 
-/** What a conversation needs of its connection. */
+/** The operations of a connection that a session needs. */
 export interface SessionTransport {
   readonly remoteAddress: string;
   send(bytes: Buffer): void;
   reply(frame: Frame, result: number): void;
   reserveSerials(count: number): number;
-  /** Ends it once everything has been sent. */
+  /** Ends the connection once all data has been sent. */
   end(reason: EndReason): void;
 }
 
-/** The count byte of 0x9212. */
+/** Limited by the one-byte count of 0x9212. */
 const maxMissingRanges = 255;
 const maxRefusals = 3;
-/** A terminal that calls a file done again and again, and sends nothing of what it is asked for. */
+/** Limit for a terminal that repeats 0x1212 without sending the requested data. */
 const maxStalledRounds = 20;
-/** Lists of 255 long names fit; nothing else is ever split. */
+/** Enough for a list of 255 long names. No other message is split. */
 const reassemblerLimits = { maxBytesPerTerminal: 256 * 1024, maxTransfersPerTerminal: 2, maxBytes: 256 * 1024 };
 
-/** 0x0102 and heartbeats, with which some begin this connection too; nothing depends on them. */
+/** 0x0102 and heartbeats: some terminals send them first on this connection too. Nothing depends on them. */
 const ignoredMessageIds: ReadonlySet<number> = new Set([0x0002, 0x0003, 0x0102]);
 
-/** What one terminal says on its connection (T/JSATL 12-2017 chapter 4.5), one thing after the other. */
+/** Handles the messages and data packets of one terminal in order (T/JSATL 12-2017 chapter 4.5). */
 export class AttachmentSession {
   readonly #deps: AttachmentSessionDeps;
   readonly #transport: SessionTransport;
@@ -60,9 +60,12 @@ export class AttachmentSession {
   #imei: string | null = null;
   #refusals = 0;
   #reassembler: Reassembler | null = null;
-  /** What 0x1211 or 0x1212 named last: data under its name are of it, whatever else is named alike. */
+  /**
+   * The file that the last 0x1211 or 0x1212 named. Data under its name belongs to it, even if other files have the same
+   * name.
+   */
   #currentFile: AttachmentFile | null = null;
-  /** Where the data of the packet that is coming go. */
+  /** Destination of the data packet that is being received. */
   #currentPacket: { packet: AttachmentPacket; file: AttachmentFile | undefined } | null = null;
 
   constructor(deps: AttachmentSessionDeps, transport: SessionTransport) {
@@ -70,17 +73,17 @@ export class AttachmentSession {
     this.#transport = transport;
   }
 
-  /** A list has been accepted. */
+  /** True once a list has been accepted. */
   get isAccepted(): boolean {
     return this.#alarms.size > 0;
   }
 
-  /** Something that was announced is missing. */
+  /** True while an announced file is missing. */
   get hasMissingFiles(): boolean {
     return [...this.#alarms.values()].some((alarm) => !alarm.isComplete);
   }
 
-  /** The connection is gone. */
+  /** Releases the alarms when the connection has closed. */
   leave(): void {
     for (const alarm of this.#alarms.values()) this.#deps.alarms.leave(alarm);
     this.#alarms.clear();
@@ -122,7 +125,7 @@ export class AttachmentSession {
       this.#transport.reply(frame, ignoredMessageIds.has(messageId) ? ReplyResult.success : ReplyResult.unsupported);
   }
 
-  /** 0x1210: taken when the alarm is expected, and of this terminal. */
+  /** Handles 0x1210. Accepts the list if the alarm is expected from this terminal. */
   async #handleAlarmInfo(frame: Frame, bytes: Buffer): Promise<void> {
     const { metrics, log } = this.#deps;
     const { lists } = metrics;
@@ -136,13 +139,16 @@ export class AttachmentSession {
     const expectation = storageError === null ? await this.#findExpectation(frame, decoded.body.alarmNo) : 'failed';
     if (expectation === 'failed') {
       lists.inc({ result: 'failed' });
-      // It comes back, or is asked again.
+      // The terminal reconnects, or receives another request.
       this.#transport.end('unavailable');
       return;
     }
     if (expectation === null || !(await this.#join(expectation, decoded.body))) {
       lists.inc({ result: 'refused' });
-      log.debug({ ip: this.#transport.remoteAddress, imei: terminalKey(frame.phone) }, 'attachments are not expected');
+      log.debug(
+        { ip: this.#transport.remoteAddress, imei: terminalKey(frame.phone) },
+        'refused unexpected attachments',
+      );
       this.#refuse(frame);
       return;
     }
@@ -150,7 +156,7 @@ export class AttachmentSession {
     this.#transport.reply(frame, ReplyResult.success);
   }
 
-  /** What is expected of the frame's terminal under this number; null when nothing is. */
+  /** Returns what the frame's terminal is expected to send for this alarm number; null if nothing is expected. */
   async #findExpectation(frame: Frame, alarmNo: string): Promise<Expectation | null | 'failed'> {
     const no = alarmNo.trim().toLowerCase();
     const imei = terminalKey(frame.phone);
@@ -161,12 +167,12 @@ export class AttachmentSession {
       this.#imei = imei;
       return found;
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'expected attachments could not be looked up');
+      this.#deps.log.warn({ err: error }, 'could not read the expected attachments');
       return 'failed';
     }
   }
 
-  /** False when none of the files that it lists can be taken. */
+  /** Returns false if none of the listed files can be accepted. */
   async #join(expectation: Expectation, { tag, files }: BodyOf<typeof alarmAttachmentInfo>): Promise<boolean> {
     let alarm = this.#alarms.get(expectation._id);
     if (alarm === undefined) {
@@ -178,7 +184,7 @@ export class AttachmentSession {
     return acceptedCount > 0 || files.length === 0;
   }
 
-  /** 0x1211. */
+  /** Handles 0x1211. */
   async #handleFileInfo(frame: Frame, bytes: Buffer): Promise<void> {
     const decoded = tryDecodeBody(attachmentFileInfo, bytes);
     if (!decoded.ok) this.#transport.reply(frame, ReplyResult.incorrect);
@@ -186,7 +192,7 @@ export class AttachmentSession {
     else this.#transport.reply(frame, ReplyResult.success);
   }
 
-  /** 0x1212: answered with success only once the file is kept. */
+  /** Handles 0x1212. Responds with success only once the file is stored. */
   async #handleFileComplete(frame: Frame, bytes: Buffer): Promise<void> {
     const { files } = this.#deps.metrics;
     const decoded = tryDecodeBody(attachmentUploadComplete, bytes);
@@ -225,7 +231,7 @@ export class AttachmentSession {
       this.#transport.send(bytes);
   }
 
-  /** The file that 0x1211 or 0x1212 names, which some terminals do not list before. */
+  /** Returns the file that a 0x1211 or 0x1212 names. Some terminals do not list it first. */
   async #findAnnouncedFile(frame: Frame, info: BodyOf<typeof attachmentFileInfo>): Promise<AttachmentFile | null> {
     const name = info.name.trim();
     const alarms = [...this.#alarms.values()];
@@ -243,7 +249,7 @@ export class AttachmentSession {
 
   #findFile(packet: AttachmentPacket): AttachmentFile | undefined {
     const alarms = [...this.#alarms.values()];
-    // Alarms may have files of the same name, which has one meaning all the same.
+    // Several alarms may have files of the same name. The set makes such a name match only once.
     const names = new Set(alarms.flatMap(({ files }) => [...files.keys()]));
     const name = matchFileName(packet, [...names]);
     if (name === undefined) return undefined;
@@ -252,8 +258,8 @@ export class AttachmentSession {
   }
 
   /**
-   * The alarm that has a file of this name. Some terminals name the files of each alarm alike: it is one that misses it, with the size that is told where that
-   * helps, or else the last.
+   * Returns the alarm that has a file of this name. Some terminals use the same names for every alarm: prefers an alarm
+   * whose file is missing, if possible with the given size, and otherwise the last one.
    */
   #findAlarmByFile(name: string, sizeBytes?: number): Alarm | undefined {
     const alarms = [...this.#alarms.values()].filter(({ files }) => files.has(name));
@@ -269,6 +275,6 @@ export class AttachmentSession {
   }
 }
 
-/** A time of the tag, where it is one. */
+/** Returns the time of the alarm tag in ISO format; null if it is not a valid time. */
 const toIsoTime = (time: unknown): string | null =>
   typeof time === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(time) ? time : null;

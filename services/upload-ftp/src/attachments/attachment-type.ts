@@ -23,7 +23,10 @@ const mimeTypeByExtension: Readonly<Record<string, string>> = {
   '.wmv': 'video/x-ms-wmv',
 };
 
-/** What a terminal says of an attachment: its type (T/JSATL 12-2017 table 4-25) and the extension of its name. */
+/**
+ * Returns the type that a terminal declares for an attachment: by its type field (T/JSATL 12-2017 table 4-25) and the
+ * extension of its name.
+ */
 export function getDeclaredType(name: string, type: number | null): MediaType {
   const mimeType = mimeTypeByExtension[extname(name).toLowerCase()] ?? unknownType;
   const kindByName = kinds.find((kind) => mimeType.startsWith(`${kind}/`));
@@ -32,7 +35,7 @@ export function getDeclaredType(name: string, type: number | null): MediaType {
   return { kind: declaredKind, mimeType: declaredKind === kindByName ? mimeType : unknownType };
 }
 
-/** What an attachment is: by its first bytes, or as its terminal says where they tell nothing. */
+/** Detects the type of an attachment by its first bytes; falls back to the declared type. */
 export async function detectAttachmentType(path: string, name: string, type: number | null): Promise<MediaType> {
   const file = await open(path);
   try {

@@ -40,8 +40,8 @@ function send(name: string, bytes: Buffer, chunkBytes = 65_536): void {
   for (let at = 0; at < bytes.length; at += chunkBytes) client.sendData(name, at, bytes.subarray(at, at + chunkBytes));
 }
 
-describe('the attachment server', () => {
-  it('takes the files of an alarm, and says so once they are kept', async () => {
+describe('AttachmentServer', () => {
+  it('receives the files of an alarm and confirms each once it is stored', async () => {
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
     for (const [name, bytes, type] of [
       [a, picture, 0],
@@ -80,19 +80,19 @@ describe('the attachment server', () => {
     expect(await harness.metric('bytes_total')).toBe(picture.length + film.length);
   });
 
-  it('answers in the header and the digits of the terminal, and in its own frames', async () => {
+  it('responds with the edition and the number format of the terminal, in separate frames', async () => {
     const long = await harness.connect('00000000013800138077', '2019');
     expect(await long.sendAlarmInfo(alarmNo, files())).toBe(0);
     expect(long.received.map(({ phone: number }) => number)).toEqual(['00000000013800138077']);
   });
 
-  it('takes a list in parts', async () => {
+  it('accepts a list that is split into subpackages', async () => {
     expect(await client.sendAlarmInfo(alarmNo, files(), { maxBodyBytes: 60 })).toBe(0);
     send(a, picture);
     expect(await client.sendFileComplete(a, picture.length)).toMatchObject({ result: 0 });
   });
 
-  it('puts data in their place, whatever their order, and asks for what is missing', async () => {
+  it('writes data at its offset in any order and requests the missing ranges', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 100_000, picture.subarray(100_000));
     client.sendData(a, 0, picture.subarray(0, 40_000));
@@ -106,7 +106,7 @@ describe('the attachment server', () => {
     expect(storedHashes()).toEqual([sha256(picture)]);
   });
 
-  it('asks for 255 stretches at most, and for the others in the next round', async () => {
+  it('requests up to 255 missing ranges, and the rest in the next round', async () => {
     const bytes = clipBytes(1_000, 5);
     await client.sendAlarmInfo(alarmNo, { [a]: 1_000 });
     for (let at = 1; at < 1_000; at += 2) client.sendData(a, at, bytes.subarray(at, at + 1));
@@ -131,7 +131,7 @@ describe('the attachment server', () => {
     expect(harness.stored[0]?.content).toHaveLength(100);
   });
 
-  it('begins a file again that turns out to be shorter than what has come of it', async () => {
+  it('restarts a file that is shorter than the data received for it', async () => {
     await client.sendAlarmInfo(alarmNo, { [a]: 1_000 });
     client.sendData(a, 0, clipBytes(1_000, 1));
     expect(await client.sendFileComplete(a, 500)).toMatchObject({
@@ -143,7 +143,7 @@ describe('the attachment server', () => {
     expect(storedHashes()).toEqual([sha256(clipBytes(500, 2))]);
   });
 
-  it('takes files without 0x1211, those that no list names, empty ones, and cut names', async () => {
+  it('accepts files without 0x1211, unlisted files, empty files and truncated names', async () => {
     await client.sendAlarmInfo(alarmNo, {});
     const long = `${'n'.repeat(60)}.jpg`;
     expect(await client.sendFileInfo(long, 10)).toBe(0);
@@ -156,7 +156,7 @@ describe('the attachment server', () => {
     expect([await harness.listFiles(), harness.alarms.openFiles]).toEqual([[], 0]);
   });
 
-  it('takes the files of each alarm where a terminal names them alike, one alarm after the other', async () => {
+  it('stores files of the same name for each alarm when the alarms are sent one after another', async () => {
     const alike = '00_65_6502_0.jpg';
     const another = harness.expect(phone);
     for (const [no, bytes] of [
@@ -173,7 +173,7 @@ describe('the attachment server', () => {
     expect(harness.stored.map(({ metadata }) => metadata.attachment?.alarmNo)).toEqual([alarmNo, another]);
   });
 
-  it('takes files that are named alike where a terminal lists all alarms first, by their sizes, and a cut name for what it means', async () => {
+  it('assigns files of the same name by size, and resolves truncated names, when all alarms are listed first', async () => {
     const alike = `${'n'.repeat(60)}.jpg`;
     const another = harness.expect(phone);
     expect(await client.sendAlarmInfo(alarmNo, { [alike]: picture.length })).toBe(0);
@@ -187,7 +187,7 @@ describe('the attachment server', () => {
     expect(harness.stored.map(({ metadata }) => metadata.attachment?.alarmNo)).toEqual([alarmNo, another]);
   });
 
-  it('answers a repeated 0x1212 with success, and keeps the file once', async () => {
+  it('confirms a repeated 0x1212 and stores the file once', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     send(a, picture);
     const first = client.sendFileComplete(a, picture.length);
@@ -196,7 +196,7 @@ describe('the attachment server', () => {
     expect(harness.stored).toHaveLength(1);
   });
 
-  it('says of messages that it does not know that it does not, and bears heartbeats', async () => {
+  it('responds to unknown messages as unsupported and accepts heartbeats', async () => {
     expect(await client.sendAndWaitForResult(0x0002, client.encodeRawFrames(0x0002, Buffer.alloc(0)))).toBe(0);
     expect(await client.sendAndWaitForResult(0x0200, client.encodeRawFrames(0x0200, Buffer.alloc(28)))).toBe(3);
     expect(await client.sendAndWaitForResult(0x1210, client.encodeRawFrames(0x1210, Buffer.alloc(5)))).toBe(2);
@@ -207,16 +207,16 @@ describe('the attachment server', () => {
   });
 });
 
-describe('whom the attachment server listens to', () => {
+describe('AttachmentServer limits', () => {
   it.each([
-    ['a number that nobody expects', async () => client.sendAlarmInfo('f'.repeat(32), files())],
-    ['a number that is none', async () => client.sendAlarmInfo('$ne', files())],
+    ['an unexpected alarm number', async () => client.sendAlarmInfo('f'.repeat(32), files())],
+    ['an invalid alarm number', async () => client.sendAlarmInfo('$ne', files())],
     [
-      'an alarm that is over',
+      'an expired alarm',
       async () => client.sendAlarmInfo(harness.expect(phone, { expiresAtMs: Date.now() - 1 }), files()),
     ],
     ['an alarm of another terminal', async () => client.sendAlarmInfo(harness.expect('013800138099'), files())],
-  ])('not to %s: the third time ends the connection', async (_name, list) => {
+  ])('refuses a list with %s and ends the connection the third time', async (_name, list) => {
     expect(await list()).toBe(1);
     expect(await list()).toBe(1);
     expect(await list()).toBe(1);
@@ -225,7 +225,7 @@ describe('whom the attachment server listens to', () => {
     await waitFor(async () => (await harness.metric('closed_total', { reason: 'refused' })) === 1);
   });
 
-  it('not to data and files before a list, nor to frames of another terminal behind it', async () => {
+  it('refuses data and files before a list, and frames of another terminal after it', async () => {
     client.sendData(a, 0, picture);
     expect(await client.sendFileInfo(a, picture.length)).toBe(1);
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
@@ -240,7 +240,7 @@ describe('whom the attachment server listens to', () => {
     expect(await harness.metric('dropped_total', { kind: 'unknownFile' })).toBe(1);
   });
 
-  it('not to names that look like paths: no name reaches the disk', async () => {
+  it('stores a file whose name looks like a path without using the name on disk', async () => {
     const name = '../../../etc/passwd';
     await client.sendAlarmInfo(alarmNo, { [name]: 4 });
     client.sendData(name, 0, Buffer.from('root'));
@@ -254,7 +254,7 @@ describe('whom the attachment server listens to', () => {
     });
   });
 
-  it('not to files that are too large or too many', async () => {
+  it('refuses files that are too large or too many', async () => {
     expect(await client.sendAlarmInfo(alarmNo, { a: 1_000_001 })).toBe(1);
     expect(await client.sendAlarmInfo(alarmNo, { a: 800_000, b: 800_000 })).toBe(0);
     expect(await client.sendFileInfo('b', 800_000)).toBe(1);
@@ -263,7 +263,7 @@ describe('whom the attachment server listens to', () => {
     expect([await other.sendFileInfo('e', 1), await other.sendFileInfo('f', 1)]).toEqual([0, 1]);
   });
 
-  it('not to who says nothing of use in time', async () => {
+  it('closes a connection without an accepted list or without data in time', async () => {
     await start({ loginTimeoutMs: 100 });
     client.socket.write(Buffer.from('7e7e7e7e', 'hex'));
     await client.waitForClose();
@@ -273,14 +273,14 @@ describe('whom the attachment server listens to', () => {
     await waitFor(async () => (await harness.metric('closed_total', { reason: 'idle' })) === 1);
   });
 
-  it('not to more connections of one address than it may', async () => {
+  it('limits the connections of one address', async () => {
     await start({ maxConnectionsPerAddress: 1 });
     const second = await harness.connect(phone);
     await second.waitForClose();
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
   });
 
-  it('no longer to who calls a file done again and again and sends nothing of it', async () => {
+  it('ends a connection that repeats 0x1212 without sending data', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     for (let round = 0; round < 21; round += 1)
       expect(await client.sendFileComplete(a, picture.length)).toMatchObject({ result: 1 });
@@ -288,24 +288,24 @@ describe('whom the attachment server listens to', () => {
     await waitFor(async () => (await harness.metric('closed_total', { reason: 'fruitless' })) === 1);
   });
 
-  it('to everybody still, whatever garbage one of them sends', async () => {
+  it('serves a connection while another sends garbage', async () => {
     const noisy = await harness.connect(phone);
     noisy.socket.write(clipBytes(300_000, 9));
     noisy.socket.write(Buffer.concat([Buffer.from('30316364', 'hex'), Buffer.alloc(58, 0xff), clipBytes(50_000, 10)]));
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(0);
     send(a, picture, 7_777);
     expect(await client.sendFileComplete(a, picture.length)).toMatchObject({ result: 0 });
-    // In the middle of a frame that never ends a flag brings it back.
+    // The garbage started a frame without an end. A flag byte resynchronizes the splitter.
     noisy.socket.write(Buffer.from('7e7e', 'hex'));
     expect(await noisy.sendAlarmInfo(alarmNo, files())).toBe(0);
   });
 });
 
-describe('a terminal that comes back', () => {
-  it('goes on where it was cut off', async () => {
+describe('AttachmentServer, after a reconnect', () => {
+  it('resumes a file at the offset where the connection was lost', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100_000));
-    // In the middle of a packet.
+    // Cut in the middle of a packet.
     client.socket.write(encodeAttachmentPacket(a, 100_000, picture.subarray(100_000, 160_000)).subarray(0, 30_062));
     await waitFor(async () => (await harness.metric('bytes_total')) === 130_000);
     client.socket.resetAndDestroy();
@@ -320,7 +320,7 @@ describe('a terminal that comes back', () => {
     expect(harness.opened).toBe(1);
   });
 
-  it('has the other connection beside it, where that one is half open', async () => {
+  it('accepts data of one file from two connections, one of them half open', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100_000));
     const second = await harness.connect(phone);
@@ -332,7 +332,7 @@ describe('a terminal that comes back', () => {
     expect(storedHashes()).toEqual([sha256(picture)]);
   });
 
-  it('is told that a file is there which another pod has kept', async () => {
+  it('confirms a file that another pod has stored', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
     await waitFor(async () => (await harness.listFiles()).length === 1);
@@ -348,7 +348,7 @@ describe('a terminal that comes back', () => {
     expect([harness.stored, await harness.listFiles()]).toEqual([[], []]);
   });
 
-  it('is not waited for longer than it may take', async () => {
+  it('discards an incomplete file after the resume time', async () => {
     await start({}, { resumeMs: 0 });
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
@@ -363,7 +363,7 @@ describe('a terminal that comes back', () => {
     expect(harness.alarms.openFiles).toBe(0);
   });
 
-  it('gives way to those that are there, when there are too many files', async () => {
+  it('discards files of disconnected terminals when too many are open', async () => {
     await start({}, { maxOpenFiles: 1 });
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100));
@@ -372,7 +372,7 @@ describe('a terminal that comes back', () => {
     const second = await harness.connect(phone);
     await second.sendAlarmInfo(other, { x: 3 });
     second.sendData('x', 0, Buffer.from('abc'));
-    // The first one is there: what comes now is asked for again.
+    // The first connection is still open, so the data is requested again.
     expect(await second.sendFileComplete('x', 3)).toMatchObject({ result: 1 });
     client.socket.destroy();
     await waitFor(async () => (await harness.metric('connections')) === 1);
@@ -382,8 +382,8 @@ describe('a terminal that comes back', () => {
   });
 });
 
-describe('when something is away', () => {
-  it('ends the connection without an answer when a file cannot be kept, and takes it whole the next time', async () => {
+describe('AttachmentServer, during outages and stops', () => {
+  it('ends the connection without a response when a file cannot be stored, and receives all of it on the next', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     send(a, picture);
     harness.storeError = new Error('the disk is full');
@@ -402,13 +402,13 @@ describe('when something is away', () => {
   it.each([
     ['database', () => Object.assign(harness, { findError: new Error('away') })],
     ['disk', () => Object.assign(harness, { storageError: 'full' })],
-  ])('neither accepts nor refuses without the %s', async (_name, breaks) => {
+  ])('closes the connection without a response when the %s is unavailable', async (_name, breaks) => {
     breaks();
     expect(await client.sendAlarmInfo(alarmNo, files())).toBe(-1);
     expect(client.received).toEqual([]);
   });
 
-  it('waits at a stop for files under way, and for nobody else', async () => {
+  it('waits only for files in transfer at a stop', async () => {
     const idle = await harness.connect(phone);
     await client.sendAlarmInfo(alarmNo, { [a]: picture.length });
     client.sendData(a, 0, picture.subarray(0, 100_000));
@@ -421,7 +421,7 @@ describe('when something is away', () => {
     expect(storedHashes()).toEqual([sha256(picture)]);
   });
 
-  it('leaves nothing on the disk when a stop cuts it off', async () => {
+  it('leaves no file on disk when a stop interrupts a transfer', async () => {
     await client.sendAlarmInfo(alarmNo, files());
     client.sendData(a, 0, picture.subarray(0, 100_000));
     await waitFor(async () => (await harness.listFiles()).length === 1);

@@ -35,11 +35,10 @@ export interface RunningAttachments {
   isListening(): boolean;
 }
 
-/** Listens for terminals that bring attachments of alarms, and answers over the bus where that is. */
+/** Starts the server that receives attachments of alarms, and returns its address to requests over the bus. */
 export async function startAttachments(deps: AttachmentDeps): Promise<RunningAttachments> {
   const { config, bus, database, media, disk, lifecycle, log } = deps;
-  const onError = (error: unknown): void =>
-    log.warn({ err: error }, 'a task for attachments failed and is tried again');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'attachment task failed, retrying');
   const metrics = createAttachmentMetrics(deps.metrics);
   const expectedAttachments = new ExpectedAttachments(database);
   const alarms = new Alarms({ media, expectedAttachments, log, limits: toAlarmLimits(config) });
@@ -69,8 +68,8 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
     await expectedAttachments.deleteExpired();
   };
   lifecycle.onStop('attachment sweep', runPeriodically(config.ATTACHMENT_SWEEP_MS, sweep, onError));
-  lifecycle.onStop('attachments under way', () => server.drain(config.ATTACHMENT_STOP_GRACE_MS));
-  // Stopped before: nothing is promised while files are waited for.
+  lifecycle.onStop('attachments in transfer', () => server.drain(config.ATTACHMENT_STOP_GRACE_MS));
+  // Registered last and so stopped first: no request is accepted while the server drains.
   serve(bus, { expectedAttachments, config, disk, lifecycle, onError, port: () => server.port });
   return { port: server.port, isListening: () => server.isListening };
 }

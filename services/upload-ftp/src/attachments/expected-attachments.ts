@@ -1,31 +1,31 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-/** A file of an alarm that is kept. */
+/** A stored file of an alarm. */
 export interface StoredAttachment {
-  /** As the terminal calls it. */
+  /** Name as the terminal sent it. */
   readonly name: string;
   readonly fileId: string;
 }
 
-/** An alarm whose terminal has been asked for its attachments: a document of `attachment_expectations`. */
+/** An alarm whose attachments were requested from its terminal: a document of `attachment_expectations`. */
 export interface Expectation {
-  /** Number of the alarm, 32 hex digits. */
+  /** Alarm number, 32 hex digits. */
   readonly _id: string;
   /** Canonical number of the terminal. */
   readonly imei: string;
   readonly accountId: number;
   readonly vehicleId: number;
   readonly notificationId: number;
-  /** Files that the alarm counts. */
+  /** Number of files that the alarm reports. */
   readonly count: number;
   readonly expiresAtMs: number;
   readonly files: readonly StoredAttachment[];
 }
 
-/** Without `files` until there are some: an update that inserts an empty list is not the same on all servers. */
+/** `files` is absent until the first file is stored: servers differ in how an update inserts an empty list. */
 type StoredExpectation = Omit<Expectation, 'files'> & Partial<Pick<Expectation, 'files'>>;
 
-/** What is expected of which terminal, shared by all pods. */
+/** The attachments expected from terminals, shared by all pods. */
 export class ExpectedAttachments {
   readonly #collection: Collection<StoredExpectation>;
 
@@ -37,14 +37,14 @@ export class ExpectedAttachments {
     await this.#collection.createIndex({ expiresAtMs: 1 });
   }
 
-  /** Expects the attachments of an alarm; once more, it is for longer. */
+  /** Records that the attachments of an alarm are expected. A repeated call can only extend the expiry. */
   async expect({ _id, expiresAtMs, ...alarm }: Omit<Expectation, 'files'>): Promise<void> {
     const store = async (): Promise<void> => {
       const change = { $setOnInsert: alarm, $max: { expiresAtMs } };
       await this.#collection.updateOne({ _id }, change, { upsert: true });
     };
     await store().catch((error: unknown) => {
-      // Another pod has just stored the same one.
+      // Another pod has stored the same document concurrently.
       if (!isDuplicateKey(error)) throw error;
       return store();
     });
@@ -59,7 +59,7 @@ export class ExpectedAttachments {
     await this.#collection.updateOne({ _id: alarmNo }, { $push: { files: file } });
   }
 
-  /** Forgets what is over. */
+  /** Deletes expired expectations. */
   async deleteExpired(nowMs = Date.now()): Promise<void> {
     await this.#collection.deleteMany({ expiresAtMs: { $lte: nowMs } });
   }

@@ -6,26 +6,28 @@ export interface AttachmentMetrics {
   readonly bytes: Counter;
   readonly closed: Counter<'reason'>;
   readonly dropped: Counter<'kind'>;
-  /** Shows a number of the moment. */
+  /** Registers a gauge that reads its value at each scrape. */
   observe(name: 'connections' | 'open_files', read: () => number): void;
 }
 
 const gauges = {
   connections: 'connections of terminals that send attachments of alarms',
-  open_files: 'attachments of which something has come and something is missing',
+  open_files: 'incomplete attachments with received data',
 } as const;
 
 export function createAttachmentMetrics(registry: Registry): AttachmentMetrics {
   const counter = <L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> =>
     new Counter({ name: `upload_ftp_attachment_${name}_total`, help, labelNames, registers: [registry] });
   return {
-    lists: counter('lists', '0x1210: accepted, refused, unreadable, or failed for a reason of ours', ['result']),
-    files: counter('files', '0x1212: kept, known before, incomplete, refused, or failed for a reason of ours', [
-      'result',
-    ]),
+    lists: counter('lists', '0x1210: accepted, refused, unreadable, or failed for an internal reason', ['result']),
+    files: counter(
+      'files',
+      '0x1212: kept (stored now), known (stored before), incomplete, refused, or failed for an internal reason',
+      ['result'],
+    ),
     bytes: counter('bytes', 'bytes of attachments written'),
-    closed: counter('closed', 'connections for attachments by what ended them', ['reason']),
-    dropped: counter('dropped', 'what came and was of no use, by kind', ['kind']),
+    closed: counter('closed', 'closed attachment connections by reason', ['reason']),
+    dropped: counter('dropped', 'discarded input by kind', ['kind']),
     observe: (name, read) => {
       const gauge = new Gauge({
         name: `upload_ftp_attachment_${name}`,

@@ -8,7 +8,7 @@ fc.configureGlobal(propertySettings);
 const size = 64;
 
 describe('Ranges', () => {
-  it('knows what is missing, in order, and no more of it than asked for', () => {
+  it('returns the missing ranges in order, up to the given number', () => {
     const ranges = new Ranges();
     expect(ranges.findMissing(10, 255)).toEqual([{ offset: 0, length: 10 }]);
     expect(ranges.findMissing(0, 255)).toEqual([]);
@@ -24,15 +24,15 @@ describe('Ranges', () => {
     expect([ranges.end, ranges.coveredBytes, ranges.covers(10)]).toEqual([7, 3, false]);
   });
 
-  it('is bounded, however scattered the bytes are', () => {
+  it('limits the number of ranges', () => {
     const ranges = new Ranges();
     const added = Array.from({ length: 10_000 }, (_, i) => ranges.add(2 * i, 1));
     expect(added.filter(Boolean)).toHaveLength(4_096);
-    // What closes a gap, or lies where something is, still counts.
+    // A range that closes a gap or overlaps another is still accepted.
     expect([ranges.add(100_000, 1), ranges.add(0, 1), ranges.add(1, 1)]).toEqual([false, true, true]);
   });
 
-  it('says of each byte whether it has come, in whatever order stretches came', () => {
+  it('tracks each received byte for ranges in any order', () => {
     const stretch = fc.tuple(fc.nat(size - 1), fc.nat(12)).map(([offset, length]) => ({
       offset,
       length: Math.min(length, size - offset),

@@ -1,18 +1,21 @@
-/** A stretch of a file. */
+/** A range of bytes of a file. */
 export interface Range {
   readonly offset: number;
   readonly length: number;
 }
 
-/** A terminal sends 64 KiB at a time: what is more scattered than this was scattered on purpose, and is asked for again. */
+/**
+ * Terminals send 64 KiB at a time. Data in more ranges than this is deliberately fragmented; the excess is discarded
+ * and requested again.
+ */
 const maxRanges = 4_096;
 
-/** Which bytes of a file have come, in whatever order: stretches that neither touch nor overlap, in order. */
+/** The received bytes of a file, added in any order. The ranges are sorted and neither touch nor overlap. */
 export class Ranges {
-  /** Start and end of each stretch, one after the other. */
+  /** Start and end of each range, one after the other. */
   #borders: number[] = [];
 
-  /** End of the last byte that has come. */
+  /** Offset after the last received byte. */
   get end(): number {
     return this.#borders.at(-1) ?? 0;
   }
@@ -23,11 +26,11 @@ export class Ranges {
     return sum;
   }
 
-  /** Adds a stretch; false, and nothing is added, when there would be too many. */
+  /** Adds a range. Returns false and adds nothing if there would be too many ranges. */
   add(offset: number, length: number): boolean {
     if (length <= 0) return true;
     const end = offset + length;
-    // The stretches from `first` up to `last` touch the new one.
+    // The ranges from `first` up to `last` touch the new one.
     const first = this.#findFirstEndingFrom(offset);
     let last = first;
     while (last < this.#borders.length && this.#at(last) <= end) last += 2;
@@ -38,7 +41,7 @@ export class Ranges {
     return true;
   }
 
-  /** What is missing of a file, in order, at most so many stretches. */
+  /** Returns the missing ranges of a file in order, up to `maxRanges`. */
   findMissing(sizeBytes: number, maxRanges: number): Range[] {
     const gaps: Range[] = [];
     let position = 0;
@@ -50,7 +53,7 @@ export class Ranges {
     return gaps;
   }
 
-  /** Whether every byte of a file has come. */
+  /** Returns whether every byte of a file has been received. */
   covers(sizeBytes: number): boolean {
     return this.findMissing(sizeBytes, 1).length === 0;
   }
@@ -63,7 +66,7 @@ export class Ranges {
     return this.#borders[index] as number;
   }
 
-  /** Index of the first stretch that ends at `offset` or behind it. */
+  /** Returns the index of the first range that ends at or after `offset`. */
   #findFirstEndingFrom(offset: number): number {
     let low = 0;
     let high = this.#borders.length / 2;

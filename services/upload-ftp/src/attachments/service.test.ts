@@ -31,7 +31,7 @@ const expectFiles = (more: { alarmNo?: string; lifetimeMs?: number } = {}) =>
   );
 const stored = (): Promise<Expectation[]> =>
   harness.database.collection<Expectation>('attachment_expectations').find({}).toArray();
-/** What becomes of an ask, once the service that has just started is heard. */
+/** Returns the outcome of a request, once the service that has just started responds. */
 async function requestExpectation(): Promise<string> {
   let response = 'noResponders';
   await waitFor(async () => {
@@ -44,19 +44,19 @@ async function requestExpectation(): Promise<string> {
   return response;
 }
 
-/** A connection whose list is taken; like a terminal it comes back where that is not answered. */
+/** Opens a connection whose list is accepted. Reconnects like a terminal if there is no response. */
 async function listed(more: { infoType?: number } = {}): Promise<AttachmentClient> {
   for (;;) {
     const client = await AttachmentClient.connect(harness.service.attachmentPort, phone);
     const result = await client.sendAlarmInfo(alarmNo, { [name]: picture.length }, more);
     if (result === 0) return client;
     client.socket.destroy();
-    if (result !== -1) throw new Error(`the list is answered with ${result}`);
+    if (result !== -1) throw new Error(`the response to the list is ${result}`);
   }
 }
 
 describe('attachments in the service', () => {
-  it('are expected once, however often and by how many that is asked for', async () => {
+  it('stores one expectation for repeated and concurrent requests', async () => {
     const server = { host: 'files.example', tcpPort: harness.service.attachmentPort };
     const expectations = new ExpectedAttachments(harness.database);
     const { accountId, vehicleId, notificationId, count } = { accountId: 5, vehicleId: 6, notificationId: 7, count: 1 };
@@ -71,7 +71,7 @@ describe('attachments in the service', () => {
     expect(first?.expiresAtMs).toBeGreaterThan(Date.now() + 20_000);
   });
 
-  it('are stored and told of before the terminal hears that they are there', async () => {
+  it('stores an attachment and publishes its event before confirming it to the terminal', async () => {
     const client = await listed();
     client.sendData(name, 0, picture);
     expect(await client.sendFileComplete(name, picture.length)).toMatchObject({ result: 0 });
@@ -94,7 +94,7 @@ describe('attachments in the service', () => {
     client.socket.destroy();
   });
 
-  it('are known in the next life of the pod too', async () => {
+  it('recognizes a stored attachment after a restart', async () => {
     await harness.service.stop();
     await harness.startService();
     expect(await requestExpectation()).toBe('expected');
@@ -104,14 +104,14 @@ describe('attachments in the service', () => {
     client.socket.destroy();
   });
 
-  it('are not expected any more when their time is over', async () => {
+  it('deletes expectations that have expired', async () => {
     const other = 'f'.repeat(32);
     await expectFiles({ alarmNo: other, lifetimeMs: 1 });
     await waitFor(async () => (await stored()).every(({ _id }) => _id !== other));
     expect(await stored()).toMatchObject([{ _id: alarmNo }]);
   });
 
-  it('are not asked for where nothing can be stored, nor during a stop', async () => {
+  it('refuses expectations while nothing can be stored and during a stop', async () => {
     await harness.service.stop();
     await expect(expectFiles()).rejects.toMatchObject({ kind: 'noResponders' });
     await harness.startService({ CLIPS_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER).slice(0, 15) });

@@ -5,7 +5,7 @@ import { parseByteRange, splitRange } from './byte-range.ts';
 
 configureGlobal(propertySettings);
 
-describe('byteRange (RFC 9110 section 14)', () => {
+describe('parseByteRange (RFC 9110 section 14)', () => {
   it.each([
     ['bytes=0-0', { start: 0, end: 0 }],
     ['bytes=0-', { start: 0, end: 99 }],
@@ -27,17 +27,17 @@ describe('byteRange (RFC 9110 section 14)', () => {
     ['lines=0-1', 'whole'],
     ['', 'whole'],
     [undefined, 'whole'],
-  ])('%s of 100 bytes', (header, expected) => {
+  ])('parses "%s" for 100 bytes', (header, expected) => {
     expect(parseByteRange(header, 100)).toEqual(expected);
   });
 
-  it('has nothing to give of nothing', () => {
+  it('returns unsatisfiable for every range of an empty file', () => {
     for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-5']) expect(parseByteRange(header, 0)).toBe('unsatisfiable');
   });
 });
 
 describe('splitRange', () => {
-  it('takes from each file what lies in it, so that the pieces are the slice of the whole', () => {
+  it('returns pieces of each file that add up to the slice of the whole', () => {
     const files = array(uint8Array({ maxLength: 8 }), { minLength: 1, maxLength: 6 });
     assert(
       property(files, nat(50), nat(50), (contents, a, b) => {

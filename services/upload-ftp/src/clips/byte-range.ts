@@ -1,4 +1,4 @@
-/** Bytes from `start` to `end`, both included. */
+/** Bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -7,8 +7,9 @@ export interface ByteRange {
 const rangePattern = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
 /**
- * What a Range header asks of `sizeBytes` bytes (RFC 9110 section 14): one range, cut to what there is; `whole` for none, for what is no range of bytes, and for
- * several ranges, which a server may answer as a whole; `unsatisfiable` where nothing of it is there.
+ * Parses a Range header for content of `sizeBytes` bytes (RFC 9110 section 14). Returns a single range, limited to the
+ * content. Returns `whole` without a header, for other range units, for invalid ranges and for several ranges, to which
+ * a server may respond with the whole. Returns `unsatisfiable` if the range lies outside the content.
  */
 export function parseByteRange(header: string | undefined, sizeBytes: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = rangePattern.exec(header ?? '') ?? [];
@@ -24,7 +25,7 @@ export function parseByteRange(header: string | undefined, sizeBytes: number): B
   return { start, end: last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1) };
 }
 
-/** The parts of a range that lie in each of several files that follow one another; empty parts are left out. */
+/** Splits a range over consecutive files into its part of each file. Empty parts are omitted. */
 export function splitRange(range: ByteRange, sizes: readonly number[]): { index: number; range: ByteRange }[] {
   let offset = 0;
   return sizes.flatMap((size, index) => {

@@ -13,19 +13,20 @@ export const anyPod = 'any';
 export interface ClipArchiverOptions {
   readonly directory: ClipDirectory;
   readonly local: DirectoryStorage;
-  /** Null where clips stay in the directory. */
+  /** Null if clips stay in the directory. */
   readonly shared: S3Storage | null;
   readonly records: Pick<UploadRepository, 'find' | 'set'>;
   readonly log: Logger;
 }
 
 /**
- * Moves the files of completed uploads into object storage, where there is one. In an order that a crash cannot harm: the objects, then the record, then
- * the directory; whatever was interrupted is done again by `sweep`. Without object storage there is nothing to do.
+ * Moves the files of completed uploads to object storage, if configured. It writes the objects first, then the record,
+ * and then removes the directory, so that a crash loses nothing. `sweep` repeats interrupted moves. Without object
+ * storage it does nothing.
  */
 export class ClipArchiver {
   readonly #options: ClipArchiverOptions;
-  /** Moving and removing an upload never overlap. */
+  /** Prevents that moving and removing of one upload overlap. */
   readonly #mutex = new KeyedMutex();
   #httpUrl = '';
 
@@ -33,29 +34,34 @@ export class ClipArchiver {
     this.#options = options;
   }
 
-  /** Where this pod's HTTP side is reached. */
+  /** Sets the URL of this pod's HTTP server. */
   setHttpUrl(httpUrl: string): void {
     this.#httpUrl = httpUrl;
   }
 
-  /** Moves the files of an upload if it is completed; call it once it is. */
+  /** Moves the files of an upload if it is completed. Call it after the upload has completed. */
   archive(ref: UploadRef): Promise<void> {
     if (this.#options.shared === null) return Promise.resolve();
     return this.#mutex.runExclusive(ref.id, () => this.#archive(ref));
   }
 
-  /** Removes an upload's files wherever they are, all or none: those of the directory last and in one step. */
+  /**
+   * Removes an upload's files wherever they are stored, all or none. The files in the directory are removed last, in
+   * one step.
+   */
   remove(ref: UploadRef): Promise<void> {
     const { shared, records, directory } = this.#options;
     return this.#mutex.runExclusive(ref.id, async () => {
-      // Nothing but completed uploads ever goes to object storage, which may be away just now.
+      // Only completed uploads are in object storage, which may be unavailable now.
       const status = shared === null ? null : ((await records.find(ref.id))?.status ?? 'completed');
       if (status === 'completed') await shared?.remove(ref.id);
       await directory.remove(ref);
     });
   }
 
-  /** Moves what lies in the directory and should not; answers behind which to go on, or null where all has been looked at. */
+  /**
+   * Moves completed uploads that are still in the directory. Returns the cursor to continue after, or null at the end.
+   */
   async sweep({ cursor, isOver }: JobSlice<UploadRef>): Promise<UploadRef | null> {
     const { shared, directory, log } = this.#options;
     if (shared === null) return null;
@@ -63,8 +69,9 @@ export class ClipArchiver {
       try {
         await this.archive(ref);
       } catch (error) {
-        // Most likely the storage is away: the others would wait for it one after the other. Where it is this one alone, it does not keep them from being moved.
-        log.warn({ err: error, uploadId: ref.id }, 'a clip could not be moved to object storage; tried again later');
+        // The storage is probably unavailable, so the slice ends here instead of waiting for each upload. The next
+        // slice continues after this upload, so that a single failure does not block the others.
+        log.warn({ err: error, uploadId: ref.id }, 'could not move a clip to object storage, retrying later');
         return ref;
       }
       if (isOver()) return ref;
@@ -72,7 +79,7 @@ export class ClipArchiver {
     return null;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for running operations. */
   async stop(): Promise<void> {
     await this.#mutex.waitUntilIdle();
   }
@@ -84,14 +91,14 @@ export class ClipArchiver {
     if (upload.server.podId !== anyPod) {
       if (!(await this.#copyToShared(upload))) return;
       const server = { podId: anyPod, httpUrl: this.#httpUrl };
-      // Deleted meanwhile: then nobody will ask for what was stored just now.
+      // The upload was deleted while it was moved, so the copied objects are removed.
       if ((await records.set(ref.id, ['completed'], { server })) === null) return this.#options.shared?.remove(ref.id);
-      log.info({ uploadId: ref.id, bytes: upload.filesize }, 'a clip was moved to object storage');
+      log.info({ uploadId: ref.id, bytes: upload.filesize }, 'moved a clip to object storage');
     }
     await directory.remove(ref);
   }
 
-  /** False when the files are not here: they are on another pod, or have been removed. */
+  /** Returns false if the files are not here: they are on another pod or have been removed. */
   async #copyToShared(upload: UploadRecord): Promise<boolean> {
     const { shared, directory, local } = this.#options;
     const ref = toUploadRef(upload);

@@ -8,13 +8,13 @@ import { type ByteRange, splitRange } from './byte-range.ts';
 import { ClipNotFoundError, type ClipStorage, type StoredClip } from './clip-storage.ts';
 import { detectContentType, sniffedBytes, toDownloadName } from './content-type.ts';
 
-/** What is handed out of a clip in one form. */
+/** The content of a clip in one form, ready to be sent. */
 export interface ClipContent {
   readonly sizeBytes: number;
   readonly etag: string;
   readonly contentType: string;
   readonly fileName: string;
-  /** The streams, one after the other, that have the bytes of a range. */
+  /** Returns functions that open the streams of a range, in order. */
   open(range: ByteRange): (() => Promise<Readable>)[];
 }
 
@@ -23,14 +23,14 @@ export const toUploadRef = (upload: UploadRecord): UploadRef => ({ imei: upload.
 const createEtag = (...parts: readonly (string | number)[]): string =>
   `"${createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22)}"`;
 
-/** The upload's files as the camera sent them, one behind the other in the order in which they came. */
+/** Returns the upload's original files, concatenated in the order of their start. */
 export async function openOriginal(upload: UploadRecord, storage: ClipStorage): Promise<ClipContent> {
   const ref = toUploadRef(upload);
   const files = sortByStartTime(upload.files);
   const sizes: number[] = [];
   for (const { path } of files) {
     const found = await storage.find(ref, { file: path });
-    if (found === null) throw new ClipNotFoundError(`the file ${path} is gone`);
+    if (found === null) throw new ClipNotFoundError(`the file ${path} no longer exists`);
     sizes.push(found.sizeBytes);
   }
   const open = (range: ByteRange): (() => Promise<Readable>)[] =>
@@ -54,7 +54,7 @@ export async function openOriginal(upload: UploadRecord, storage: ClipStorage): 
   };
 }
 
-/** The clip's MP4, once it is made. */
+/** Returns the clip's converted MP4. */
 export const openMp4 = (upload: UploadRecord, storage: ClipStorage, stored: StoredClip): ClipContent => ({
   sizeBytes: stored.sizeBytes,
   etag: createEtag('mp4', upload._id, stored.sizeBytes, stored.version),

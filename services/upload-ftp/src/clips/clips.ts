@@ -26,7 +26,7 @@ type Settings = ConfigOf<typeof clipSettings>;
 export interface ClipsDeps {
   readonly config: Settings;
   readonly directory: ClipDirectory;
-  /** Null where clips stay in the directory. */
+  /** Null if clips stay in the directory. */
   readonly objects: ObjectStore | null;
   readonly records: UploadRepository;
   readonly lifecycle: Lifecycle;
@@ -34,23 +34,23 @@ export interface ClipsDeps {
   readonly log: Logger;
 }
 
-/** Completed clips: where they are stored, how they are handed out, and their removal. */
+/** Stores, serves and removes completed clips. */
 export interface Clips {
   readonly routes: readonly Route[];
-  /** Call it once an upload is completed: its files go where they stay. */
+  /** Moves the files of a completed upload to their final storage. */
   archive(ref: UploadRef): Promise<void>;
-  /** Removes an upload's files wherever they are, all or none. */
+  /** Removes an upload's files wherever they are stored, all or none. */
   remove(ref: UploadRef): Promise<void>;
-  /** Answers over the bus where clips are read, and mends what a crash has left. */
+  /** Responds over the bus with the URL of clips, and periodically repairs what a crash has left. */
   serve(bus: Bus, options: { pod: string; httpUrl: string; sweepIntervalMs: number }): void;
 }
 
-/** Opens the storage that the settings name. Nothing is asked of it yet. */
+/** Opens the configured storage. Sends no request yet. */
 export function openClips({ config, directory, objects, records, lifecycle, metrics, log }: ClipsDeps): Clips {
   const shared = objects === null ? null : new S3Storage(objects);
   const local = new DirectoryStorage(directory);
   const archiver = new ClipArchiver({ directory, local, shared, records, log });
-  lifecycle.onStop('clip keeper', () => archiver.stop());
+  lifecycle.onStop('clip archiver', () => archiver.stop());
   const converter = new Mp4Converter({
     ffmpegPath: config.FFMPEG_PATH,
     workDir: join(directory.root, '.mp4'),
@@ -58,26 +58,26 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
     concurrency: config.MP4_PARALLEL,
     log,
   });
-  lifecycle.onStop('MP4 maker', () => converter.stop());
+  lifecycle.onStop('MP4 converter', () => converter.stop());
   registerGauge(converter, metrics);
   const findStorage = ({ server }: UploadRecord): ClipStorage => {
     if (server?.podId !== anyPod) return local;
-    if (shared === null) throw new Error('the clip is in object storage, and CLIPS_S3_BUCKET is not set here');
+    if (shared === null) throw new Error('the clip is in object storage, but CLIPS_S3_BUCKET is not set');
     return shared;
   };
   const { CLIPS_SIGNING_SECRET: signingSecret, MP4_WAIT_MS: mp4TimeoutMs } = config;
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a task for clips failed and is tried again');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'clip task failed, retrying');
   return {
     routes: [clipRoute({ records, findStorage, converter, signingSecret, mp4TimeoutMs })],
     archive: (ref) => archiver.archive(ref),
     remove: (ref) => archiver.remove(ref),
     serve: (bus, { pod, httpUrl, sweepIntervalMs }) => {
       archiver.setHttpUrl(httpUrl);
-      // Uploads are taken all the same: they stay here until it is there.
+      // Uploads are accepted without the bucket. They stay in the directory until it is available.
       objects
         ?.check()
         .catch((error: unknown) =>
-          log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'the bucket cannot be reached'),
+          log.error({ err: error, bucket: config.CLIPS_S3_BUCKET }, 'could not reach the bucket'),
         );
       const pods = shared === null ? [pod] : [pod, anyPod];
       const sources = pods.map((each) =>
@@ -88,7 +88,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
         await Promise.all([...sources, ...removals].map((server) => server.stop()));
       });
       lifecycle.onStop(
-        'stale work',
+        'stale MP4 work',
         runPeriodically(sweepIntervalMs, () => converter.removeStaleWork(), onError),
       );
       const sweepJob = new ResumableJob<UploadRef>({
@@ -101,7 +101,7 @@ export function openClips({ config, directory, objects, records, lifecycle, metr
   };
 }
 
-/** Any pod removes what all of them can reach. */
+/** Serves removals from shared storage, which any pod can do. */
 const serveRemovals = (
   bus: Bus,
   archiver: ClipArchiver,
@@ -117,7 +117,7 @@ const serveRemovals = (
 function registerGauge(converter: Mp4Converter, metrics: Registry): void {
   const gauge = new Gauge({
     name: 'upload_ftp_mp4_running',
-    help: 'MP4s that are being made',
+    help: 'MP4 conversions in progress',
     registers: [],
     collect() {
       this.set(converter.runningCount);

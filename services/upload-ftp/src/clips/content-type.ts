@@ -1,22 +1,22 @@
 import { posix } from 'node:path';
 import { videoMimeType, videoMimeTypes } from '@fleet/service-kit';
 
-/** What is said of bytes that nobody knows; never a type that a browser would run. */
+/** Content type of unrecognized bytes; never a type that a browser would execute. */
 export const unknownType = 'application/octet-stream';
 
 /** Every content type that a clip may have. */
 export const clipContentTypes: readonly string[] = [...videoMimeTypes, unknownType];
 
-/** How many bytes of the beginning `contentTypeOf` looks at. */
+/** Number of leading bytes that `detectTypeByContent` needs. */
 export const sniffedBytes = 600;
 
-/** The content type of a file by its name; by its beginning where the name says nothing. */
+/** Detects the content type of a file by its name, or by its first bytes if the extension is unknown. */
 export function detectContentType(path: string, readFirstBytes: () => Promise<Buffer>): Promise<string> {
   const knownType = videoMimeType(path);
   return knownType === undefined ? readFirstBytes().then(detectTypeByContent) : Promise.resolve(knownType);
 }
 
-/** The content type by magic numbers. */
+/** Detects the content type by magic numbers. */
 export function detectTypeByContent(bytes: Buffer): string {
   const text = (start: number, end: number): string => bytes.toString('latin1', start, end);
   if (text(4, 8) === 'ftyp') return 'video/mp4';
@@ -30,7 +30,10 @@ export function detectTypeByContent(bytes: Buffer): string {
   return detectTypeByStartCode(bytes[one + 1] ?? 0, bytes[one + 2] ?? 0);
 }
 
-/** MPEG program stream (pack header 0xBA), or a parameter set, delimiter or SEI of H.264 (7, 9, 6) or H.265 (32 to 35, 39). */
+/**
+ * Detects an MPEG program stream (pack header 0xBA), or a parameter set, delimiter or SEI of H.264 (7, 9, 6) or H.265
+ * (32 to 35, 39).
+ */
 function detectTypeByStartCode(first: number, second: number): string {
   if (first === 0xba) return 'video/mpeg';
   const hevcType = (first >> 1) & 0x3f;
@@ -38,7 +41,10 @@ function detectTypeByStartCode(first: number, second: number): string {
   return (first & 0x80) === 0 && [6, 7, 9].includes(first & 0x1f) ? 'video/h264' : unknownType;
 }
 
-/** Name that a clip is saved under: the camera's name without folders and without what a file system or a header may stumble over. */
+/**
+ * Returns the download name of a clip: the camera's file name without directories and without characters that a file
+ * system or a header cannot handle.
+ */
 export function toDownloadName(path: string, extension?: string): string {
   const base = posix.basename(path.replaceAll('\\', '/'));
   const clean = base.replace(/[\p{Cc}\p{Cf}\p{Cs}"*/:<>?\\|]/gu, '_').replace(/^[. ]+|[. ]+$/g, '');

@@ -7,7 +7,7 @@ import { type ClipName, ClipNotFoundError, type ClipStorage, type StoredClip } f
 
 const mp4Name = 'clip.mp4';
 
-/** Clips in the directory that cameras have uploaded them to; the MP4 lies beside the files, and goes with them. */
+/** Clips in the directory that cameras upload them to. The MP4 is stored beside the files and removed with them. */
 export class DirectoryStorage implements ClipStorage {
   readonly #directory: ClipDirectory;
 
@@ -18,7 +18,7 @@ export class DirectoryStorage implements ClipStorage {
   async find(ref: UploadRef, name: ClipName): Promise<StoredClip | null> {
     try {
       const found = await stat(this.#path(ref, name), { bigint: true });
-      if (!found.isFile()) throw new Error(`what is stored of upload ${ref.id} is no file`);
+      if (!found.isFile()) throw new Error(`the stored item of upload ${ref.id} is not a file`);
       return { sizeBytes: Number(found.size), version: found.mtimeNs.toString(36) };
     } catch (error) {
       if (isNotFoundError(error)) return null;
@@ -31,7 +31,8 @@ export class DirectoryStorage implements ClipStorage {
       const file = await open(this.#path(ref, name));
       return file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
     } catch (error) {
-      if (isNotFoundError(error)) throw new ClipNotFoundError('its files are gone', { cause: error });
+      if (isNotFoundError(error))
+        throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
       throw error;
     }
   }
@@ -44,11 +45,12 @@ export class DirectoryStorage implements ClipStorage {
     try {
       await rename(localFile, this.#path(ref, 'mp4'));
     } catch (error) {
-      if (isNotFoundError(error)) throw new ClipNotFoundError('its files are gone', { cause: error });
+      if (isNotFoundError(error))
+        throw new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
       throw error;
     }
     const stored = await this.find(ref, 'mp4');
-    if (stored === null) throw new ClipNotFoundError('its files are gone');
+    if (stored === null) throw new ClipNotFoundError('the files of the upload no longer exist');
     return stored;
   }
 

@@ -9,17 +9,17 @@ export interface FfmpegInput {
 export interface FfmpegRun {
   readonly inputs: readonly FfmpegInput[];
   readonly outputOptions: readonly string[];
-  /** A file, or null where only what ffmpeg says is of interest. */
+  /** Path of the output file; null if only ffmpeg's log output is needed. */
   readonly output: string | null;
 }
 
-/** ffmpeg has ended with an error, or was ended. */
+/** Thrown when ffmpeg exits with an error or is killed. */
 export class FfmpegError extends Error {
   override readonly name = 'FfmpegError';
-  /** What it said last, for the log: it names paths. */
+  /** The last lines of stderr, for the log only: they contain paths. */
   readonly stderr: readonly string[];
   readonly isTimeout: boolean;
-  /** False when the program could not even be started. */
+  /** False if the program could not be started. */
   readonly hasRun: boolean;
 
   constructor(message: string, details: { stderr: readonly string[]; isTimeout: boolean; hasRun: boolean }) {
@@ -29,12 +29,12 @@ export class FfmpegError extends Error {
     this.hasRun = details.hasRun;
   }
 
-  /** True when nothing but the input can be to blame. */
+  /** True if only the input can be the cause. */
   get isAboutInput(): boolean {
     return this.hasRun && !this.isTimeout && !this.isDiskFull;
   }
 
-  /** True when the disk is full, which is no fault of the file. */
+  /** True if the disk is full, which the input does not cause. */
   get isDiskFull(): boolean {
     return this.stderr.some((line) => /No space left on device|Disk quota exceeded/i.test(line));
   }
@@ -42,7 +42,7 @@ export class FfmpegError extends Error {
 
 const maxLines = 200;
 
-/** The ffmpeg program: runs one command at a time for each caller, with a time limit. The only module that knows fluent-ffmpeg. */
+/** Wrapper of the ffmpeg program with a time limit for each run. The only module that imports fluent-ffmpeg. */
 export class Ffmpeg {
   readonly #timeoutMs: number;
   readonly #path: string;
@@ -52,10 +52,10 @@ export class Ffmpeg {
     this.#timeoutMs = options.timeoutMs;
   }
 
-  /** Runs a command to its end; the lines that it wrote about it. An abort, or the time limit, kills the process. */
+  /** Runs a command to its end and returns its stderr lines. An abort or the time limit kills the process. */
   run({ inputs, outputOptions, output }: FfmpegRun, signal: AbortSignal): Promise<string[]> {
     const stderr: string[] = [];
-    // What runs for a download waits for what receives from cameras.
+    // Conversions run at low priority: receiving from cameras comes first.
     const command = ffmpeg({ niceness: 10, stdoutLines: maxLines }).setFfmpegPath(this.#path);
     for (const input of inputs) command.input(input.source).inputOptions([...input.options]);
     command.outputOptions(['-threads 1', '-nostdin', ...outputOptions]).output(output ?? '-');
@@ -79,7 +79,7 @@ export class Ffmpeg {
         else reject(new FfmpegError(error.message, { stderr, isTimeout, hasRun }));
       };
       command
-        // The process is started after some asynchronous checks: it may have been given up by then.
+        // fluent-ffmpeg starts the process after asynchronous checks. The run may already have been aborted.
         .on('start', () => {
           if (isKilled || signal.aborted) command.kill('SIGKILL');
         })

@@ -10,23 +10,26 @@ import { NotConvertibleError, remuxClip } from './remux.ts';
 
 export interface Mp4ConverterOptions {
   readonly ffmpegPath: string;
-  /** Where work lies: the same file system as the clips, so that a result is moved and not copied. */
+  /** Working directory on the file system of the clips, so that results are moved and not copied. */
   readonly workDir: string;
-  /** One run of ffmpeg. */
+  /** Time limit of one ffmpeg run. */
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly log: Logger;
-  /** Free bytes where work lies. */
+  /** Returns the free bytes of the working directory. */
   readonly freeBytes?: (dir: string) => Promise<number>;
 }
 
-/** What may wait for its turn; beyond it callers are asked to come again. */
+/** Limit on queued conversions. Further requests fail with 503 and a Retry-After header. */
 const maxQueued = 50;
-/** A clip that cannot become an MP4 is not tried again for each request. */
+/** Number of failures remembered, so that an unconvertible clip is not converted again for each request. */
 const maxFailures = 1_000;
 const staleWorkTtlMs = 3_600_000;
 
-/** Makes the MP4 of a clip, once, however many ask for it at the same time; the making goes on when the one who asked has left. */
+/**
+ * Converts clips to MP4. Concurrent requests for one clip share a conversion, which continues after the caller has
+ * disconnected.
+ */
 export class Mp4Converter {
   readonly #options: Mp4ConverterOptions;
   readonly #ffmpeg: Ffmpeg;
@@ -41,12 +44,12 @@ export class Mp4Converter {
     this.#ffmpeg = new Ffmpeg({ path: options.ffmpegPath, timeoutMs: options.timeoutMs });
   }
 
-  /** Processes that run now. */
+  /** Number of running conversions. */
   get runningCount(): number {
     return this.#runningCount;
   }
 
-  /** The clip's MP4, which is made when there is none yet. */
+  /** Returns the clip's MP4; converts the clip if there is none yet. */
   async getMp4(upload: UploadRecord, storage: ClipStorage): Promise<StoredClip> {
     const inProgress = this.#inProgress.get(upload._id);
     if (inProgress !== undefined) return inProgress;
@@ -54,25 +57,25 @@ export class Mp4Converter {
     if (failure !== undefined) throw new AppError('unreadable_document', failure);
     const conversion = this.#findOrConvert(upload, storage).finally(() => this.#inProgress.delete(upload._id));
     this.#inProgress.set(upload._id, conversion);
-    // Whoever asked may not wait for it any more.
+    // The caller may have stopped waiting.
     conversion.catch((error: unknown) =>
-      this.#options.log.debug({ err: error, uploadId: upload._id }, 'no MP4 was made'),
+      this.#options.log.debug({ err: error, uploadId: upload._id }, 'no MP4 was created'),
     );
     return conversion;
   }
 
-  /** Removes what an interrupted making has left. */
+  /** Removes working directories of interrupted conversions. */
   async removeStaleWork(): Promise<void> {
     const { workDir } = this.#options;
     for (const name of await readdir(workDir).catch(() => [])) {
-      // Work that ends just now is removed by itself.
+      // A conversion that ends at the same time removes its directory itself.
       const found = await stat(join(workDir, name)).catch(() => null);
       if (found !== null && found.mtimeMs < Date.now() - staleWorkTtlMs)
         await rm(join(workDir, name), { recursive: true, force: true });
     }
   }
 
-  /** Ends what runs. */
+  /** Aborts all conversions. */
   async stop(): Promise<void> {
     this.#stopController.abort();
     await Promise.allSettled(this.#inProgress.values());
@@ -88,7 +91,7 @@ export class Mp4Converter {
     } catch (error) {
       throw this.#toCallerError(upload._id, error);
     } finally {
-      // The place goes to the next in line; nobody who comes meanwhile can take it.
+      // The slot passes directly to the next in the queue, so that a concurrent request cannot acquire it.
       const next = this.#queue.shift();
       if (next === undefined) this.#runningCount -= 1;
       else next();
@@ -101,7 +104,7 @@ export class Mp4Converter {
       return;
     }
     if (this.#queue.length >= maxQueued)
-      throw new AppError('unavailable', 'Too many clips are being converted at the moment: ask again.', {
+      throw new AppError('unavailable', 'Too many clips are being converted. Retry later.', {
         headers: { 'Retry-After': '10' },
       });
     await new Promise<void>((start) => this.#queue.push(start));
@@ -118,7 +121,7 @@ export class Mp4Converter {
       const paths: string[] = [];
       for (const { path } of files) {
         const isFound = (await storage.find(ref, { file: path })) !== null;
-        if (!isFound) throw new ClipNotFoundError('its files are gone');
+        if (!isFound) throw new ClipNotFoundError('the files of the upload no longer exist');
         paths.push(await storage.localCopy(ref, { file: path }, workDir));
       }
       const output = await remuxClip({
@@ -134,7 +137,7 @@ export class Mp4Converter {
     }
   }
 
-  /** Files, parts and result may lie there at one time. */
+  /** The copied files, the parts and the result may exist at the same time. */
   async #assertFreeSpace(clipBytes: number): Promise<void> {
     const free = await (this.#options.freeBytes ?? readFreeBytes)(this.#options.workDir);
     if (free < clipBytes * 3) throw createDiskFullError(`${free} bytes are free, the clip has ${clipBytes}`);
@@ -145,14 +148,17 @@ export class Mp4Converter {
     if (error instanceof NotConvertibleError) return this.#recordFailure(id, error.message, error);
     if (error instanceof FfmpegError && error.isDiskFull) return createDiskFullError(error.message);
     if (error instanceof FfmpegError && error.hasRun) {
-      this.#options.log.warn({ uploadId: id, reason: error.message, said: error.stderr.slice(-5) }, 'no MP4 of a clip');
+      this.#options.log.warn(
+        { uploadId: id, reason: error.message, said: error.stderr.slice(-5) },
+        'could not convert a clip to MP4',
+      );
       const sentence = error.isTimeout
         ? 'The clip could not be converted to MP4 in time.'
-        : 'The clip cannot be converted to MP4: its video is damaged.';
+        : 'The clip cannot be converted to MP4 because its video is damaged.';
       return this.#recordFailure(id, sentence, error);
     }
     if (error instanceof ClipNotFoundError || isNotFoundError(error))
-      return new ClipNotFoundError('its files are gone', { cause: error });
+      return new ClipNotFoundError('the files of the upload no longer exist', { cause: error });
     return error;
   }
 
@@ -165,7 +171,7 @@ export class Mp4Converter {
 }
 
 const createDiskFullError = (detail: string): AppError =>
-  new AppError('unavailable', 'There is no room to convert the clip at the moment.', {
+  new AppError('unavailable', 'There is not enough disk space to convert the clip. Retry later.', {
     cause: new Error(detail),
     headers: { 'Retry-After': '60' },
   });

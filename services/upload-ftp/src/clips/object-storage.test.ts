@@ -70,7 +70,7 @@ describe('clips in object storage', () => {
   const twoFiles = (more: Partial<UploadRecord> = {}) =>
     harness.createUpload({ 'é/1 %.bin': parts[0], '2.h264': parts[1] }, more);
 
-  it('are moved there once completed, are the same bytes and ranges from every pod, and leave the directory', async () => {
+  it('moves a completed clip, serves the same bytes and ranges from every pod and empties the directory', async () => {
     const upload = await twoFiles();
     const before = await harness.get(upload, 'original', {}, 'HEAD');
     await harness.clips.archive(toRef(upload));
@@ -91,7 +91,7 @@ describe('clips in object storage', () => {
     }
   });
 
-  it('become an MP4 that is stored beside them, once', async () => {
+  it('stores the converted MP4 beside the files, once', async () => {
     const upload = await harness.createUpload({ 'clip.avi': avi });
     await harness.clips.archive(toRef(upload));
     const responses = await Promise.all([1, 2, 3].map(() => harness.get(upload, 'mp4')));
@@ -107,14 +107,14 @@ describe('clips in object storage', () => {
     }
   });
 
-  it('take an MP4 that was made before with them', async () => {
+  it('moves an existing MP4 with the files', async () => {
     const upload = await harness.createUpload({ 'clip.avi': avi });
     expect((await harness.get(upload, 'mp4')).status).toBe(200);
     await harness.clips.archive(toRef(upload));
     expect(await listKeys(upload)).toEqual(['clip.mp4', 'files/clip.avi']);
   });
 
-  it('are only those that are completed', async () => {
+  it('moves only completed uploads', async () => {
     const statuses = ['reserved', 'uploading', 'paused', 'failed', 'cancelled'] as const;
     for (const status of statuses) {
       const upload = await twoFiles({ status });
@@ -125,7 +125,7 @@ describe('clips in object storage', () => {
     }
   });
 
-  it('are moved by the sweep where a crash came before, in between or after', async () => {
+  it('moves clips in the sweep after a crash before, during or after a move', async () => {
     const before = await twoFiles();
     const between = await twoFiles();
     await harness.clips.archive(toRef(between));
@@ -148,7 +148,7 @@ describe('clips in object storage', () => {
     await writeFile(harness.filePath(upload, '2.h264'), parts[1]);
   }
 
-  it('are removed by any pod, with everything that was made of them', async () => {
+  it('removes a clip and its MP4 from any pod', async () => {
     serveAgain(`pod-${randomBytes(4).toString('hex')}`);
     const upload = await harness.createUpload({ 'clip.avi': avi });
     await harness.clips.archive(toRef(upload));
@@ -166,7 +166,7 @@ describe('clips in object storage', () => {
     expect((await harness.get(upload, 'original')).status).toBe(404);
   });
 
-  it('are not left behind when an upload is deleted while it is moved', async () => {
+  it('leaves nothing in storage when an upload is deleted while it is moved', async () => {
     const upload = await twoFiles();
     const moving = harness.clips.archive(toRef(upload));
     const removing = harness.clips.remove(toRef(upload));
@@ -183,7 +183,7 @@ describe('clips in object storage', () => {
     expect(await listKeys(deletedUpload)).toEqual([]);
   });
 
-  it('are read where a pod answers that it is, as long as there is one', async () => {
+  it('returns the URL of a clip over the bus while a pod serves it', async () => {
     const pod = `pod-${randomBytes(4).toString('hex')}`;
     const locate = (of: string) => callUseCase(bus, locateClip(of), {}, { timeoutMs: 10_000, correlationId: 'test' });
     await expect(locate(pod)).rejects.toThrow(BusError);
@@ -192,7 +192,7 @@ describe('clips in object storage', () => {
     expect(await locate('any')).toMatchObject({ httpUrl: expect.stringMatching(/^http:/) });
   });
 
-  it('stay in the directory and are served from it while the storage is away, and are moved when it is back', async () => {
+  it('serves clips from the directory during a storage outage and moves them afterwards', async () => {
     const upload = await twoFiles();
     const moved = await harness.createUpload({ 'clip.avi': avi });
     await harness.clips.archive(toRef(moved));

@@ -1,30 +1,30 @@
 import { type Ffmpeg, FfmpegError, type FfmpegInput } from './ffmpeg.ts';
 
-/** What a file holds, as far as an MP4 of it is concerned. */
+/** Properties of a file that its conversion to MP4 needs. */
 export interface ClipProbe {
   /** Name of ffmpeg's demuxer. */
   readonly format: string;
   readonly video: string;
-  /** Pictures in the file; counted only for elementary streams. */
+  /** Number of frames; counted only for elementary streams. */
   readonly frames: number;
-  /** Pictures a second as the stream says itself; null for an elementary stream that does not say it. */
+  /** Frames per second as declared by the stream; null if an elementary stream does not declare it. */
   readonly frameRate: number | null;
   readonly audio: { readonly codec: string; readonly sampleRate: number } | null;
 }
 
-/** Elementary streams: without a container, and so without times. */
+/** Elementary streams: they have no container and so no timestamps. */
 export const rawFormats: readonly string[] = ['h264', 'hevc'];
 
 /**
- * The only formats that ffmpeg may take a camera's file for. Others name further files and addresses (HLS, concat, DASH, SDP): with them a clip could bring
- * this machine's files into its MP4.
+ * The only formats that ffmpeg may detect in a camera's file. Other formats refer to further files and addresses (HLS,
+ * concat, DASH, SDP), so that a clip could include files of this machine in its MP4.
  */
 const formats = 'h264,hevc,mpegts,mpeg,flv,avi,mov,matroska';
 
-/** A rate that no stream has: where ffmpeg shows it, the stream says nothing of its own. */
+/** A frame rate that no stream has. If ffmpeg prints it, the stream declares none. */
 const placeholderRate = 77;
 
-/** How a camera's file is opened: as one of the known formats, and nothing else beside it. */
+/** Creates the input for a camera's file: limited to the known formats and to local files. */
 export const createUntrustedInput = (source: string, extraOptions: readonly string[] = []): FfmpegInput => ({
   source,
   options: [
@@ -36,7 +36,7 @@ export const createUntrustedInput = (source: string, extraOptions: readonly stri
   ],
 });
 
-/** Looks into a file; null where there is no video in it that ffmpeg can read. */
+/** Probes a file. Returns null if it contains no video that ffmpeg can read. */
 export async function probeClip(ffmpeg: Ffmpeg, path: string, signal: AbortSignal): Promise<ClipProbe | null> {
   const probe = await runProbe(ffmpeg, path, [], '-t 0', signal);
   if (probe === null || !rawFormats.includes(probe.format)) return probe;
@@ -66,7 +66,10 @@ async function runProbe(
   }
 }
 
-/** Reads what ffmpeg says of its first input: `Input #0, mpegts, from …` and `Stream #0:1[0x1c0]: Audio: pcm_alaw …, 8000 Hz, mono`. */
+/**
+ * Parses what ffmpeg prints about its first input: `Input #0, mpegts, from …` and `Stream #0:1[0x1c0]: Audio: pcm_alaw
+ * …, 8000 Hz, mono`.
+ */
 export function parseProbe(stderr: readonly string[]): ClipProbe | null {
   const format = findFirstMatch(stderr, /^Input #0, (\w+)/);
   const output = stderr.findIndex((line) => line.startsWith('Output #0'));
@@ -95,7 +98,10 @@ export function parseProbe(stderr: readonly string[]): ClipProbe | null {
 const findFirstMatch = (lines: readonly string[], pattern: RegExp): string | undefined =>
   lines.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined);
 
-/** Pictures a second of an elementary stream: what it says; else what fills the clip's time; else the usual 25. */
+/**
+ * Returns the frames per second of an elementary stream: the declared rate, else the rate that fills the clip's
+ * duration, else the usual 25.
+ */
 export function getRawFrameRate(probes: readonly ClipProbe[], clipMs: number): number {
   const declared = probes[0]?.frameRate ?? null;
   if (declared !== null) return declared;

@@ -29,7 +29,7 @@ async function remux(files: readonly string[], options: { timeoutMs?: number; si
   return remuxClip({ ffmpeg, files, workDir, clipMs: 2_000, signal: options.signal ?? new AbortController().signal });
 }
 
-describe('remuxClip: one file', () => {
+describe('remuxClip with one file', () => {
   it.each([
     ['h264-pcma.avi', ['h264', 'aac']],
     ['h264-pcmu.flv', ['h264', 'aac']],
@@ -43,27 +43,30 @@ describe('remuxClip: one file', () => {
     ['h264-raw.h264', ['h264']],
     ['h265-raw.h265', ['hevc']],
     ['h265-pcma.mkv', ['hevc', 'aac']],
-  ] as const)('%s: the same pictures, sound that browsers play, the index in front', async (name, codecs) => {
-    const source = await sample(name);
-    const output = await remux([source]);
-    expect(await readCodecs(output)).toEqual(codecs);
-    expect(await isFastStart(output)).toBe(true);
-    const [before, after] = [await decodeFile(source), await decodeFile(output)];
-    expect(after.pictures).toBe(30);
-    expect(after.pictureHash).toBe(before.pictureHash);
-    expect(after.videoSeconds).toBeCloseTo(2, 0);
-    expect(Math.abs(after.soundSeconds - (codecs.length === 2 ? 2 : 0))).toBeLessThan(0.4);
-  });
+  ] as const)(
+    'remuxes %s with unchanged frames, browser-compatible sound and the index at the start',
+    async (name, codecs) => {
+      const source = await sample(name);
+      const output = await remux([source]);
+      expect(await readCodecs(output)).toEqual(codecs);
+      expect(await isFastStart(output)).toBe(true);
+      const [before, after] = [await decodeFile(source), await decodeFile(output)];
+      expect(after.pictures).toBe(30);
+      expect(after.pictureHash).toBe(before.pictureHash);
+      expect(after.videoSeconds).toBeCloseTo(2, 0);
+      expect(Math.abs(after.soundSeconds - (codecs.length === 2 ? 2 : 0))).toBeLessThan(0.4);
+    },
+  );
 });
 
-describe('remuxClip: several files', () => {
+describe('remuxClip with several files', () => {
   it.each([
-    ['of one kind', ['h264-pcma.avi', 'h264-pcma.avi', 'h264-pcma.avi']],
+    ['files of one format', ['h264-pcma.avi', 'h264-pcma.avi', 'h264-pcma.avi']],
     ['MPEG-TS', ['h264-aac.ts', 'h264-aac.ts', 'h264-aac.ts']],
-    ['of several kinds', ['h264-aac.mp4', 'h264-pcmu.flv', 'h264-mp2.ps']],
-    ['one without sound', ['h264-silent.mp4', 'h264-pcma.avi', 'h264-aac.mp4']],
-    ['beside what is no video', ['picture.jpg', 'h264-aac.mp4', 'h264-pcma.avi', 'sound-only.mp4', 'h264-pcma.mov']],
-  ] as const)('%s: one after the other, with their sound', async (_case, names) => {
+    ['files of several formats', ['h264-aac.mp4', 'h264-pcmu.flv', 'h264-mp2.ps']],
+    ['a file without sound', ['h264-silent.mp4', 'h264-pcma.avi', 'h264-aac.mp4']],
+    ['files without video', ['picture.jpg', 'h264-aac.mp4', 'h264-pcma.avi', 'sound-only.mp4', 'h264-pcma.mov']],
+  ] as const)('joins %s in order, with their sound', async (_case, names) => {
     const output = await remux(await Promise.all(names.map(sample)));
     const { pictures, videoSeconds, soundSeconds } = await decodeFile(output);
     expect(pictures).toBe(90);
@@ -72,28 +75,31 @@ describe('remuxClip: several files', () => {
     expect(await isFastStart(output)).toBe(true);
   });
 
-  it.each(['h264-raw.h264', 'h265-raw.h265'] as const)('%s cut within a picture is the stream again', async (name) => {
-    const bytes = await readFile(await sample(name));
-    const cut = Math.floor(bytes.length / 2) + 7;
-    const pieces = ["1 | 'a'", '-2%d.bin'].map((piece) => join(folder, `${name}-${piece}`));
-    await writeFile(pieces[0] ?? '', bytes.subarray(0, cut));
-    await writeFile(pieces[1] ?? '', bytes.subarray(cut));
-    const [whole, joined] = [await decodeFile(await sample(name)), await decodeFile(await remux(pieces))];
-    expect(joined.pictureHash).toBe(whole.pictureHash);
-    expect(joined.videoSeconds).toBeCloseTo(2, 1);
-  });
+  it.each(['h264-raw.h264', 'h265-raw.h265'] as const)(
+    'joins %s cut within a frame to the original stream',
+    async (name) => {
+      const bytes = await readFile(await sample(name));
+      const cut = Math.floor(bytes.length / 2) + 7;
+      const pieces = ["1 | 'a'", '-2%d.bin'].map((piece) => join(folder, `${name}-${piece}`));
+      await writeFile(pieces[0] ?? '', bytes.subarray(0, cut));
+      await writeFile(pieces[1] ?? '', bytes.subarray(cut));
+      const [whole, joined] = [await decodeFile(await sample(name)), await decodeFile(await remux(pieces))];
+      expect(joined.pictureHash).toBe(whole.pictureHash);
+      expect(joined.videoSeconds).toBeCloseTo(2, 1);
+    },
+  );
 });
 
-describe('remuxClip: what cannot be converted', () => {
+describe('remuxClip with unsupported files', () => {
   const refusal = (files: readonly string[]) => remux(files).catch((error: unknown) => error);
 
-  it('says which codec MP4 players cannot show', async () => {
+  it('reports a codec that MP4 players cannot show', async () => {
     expect(await refusal([await sample('vp8.mkv')])).toEqual(
       new NotConvertibleError("The clip's video is vp8, which MP4 players cannot show."),
     );
   });
 
-  it('takes a playlist, a list of files, a picture and noise for no video, and opens nothing that they name', async () => {
+  it('rejects playlists, file lists, pictures and noise without opening the files they name', async () => {
     const secret = join(folder, 'secret.ts');
     await copyFile(await sample('h264-aac.ts'), secret);
     const contents = [
@@ -107,13 +113,13 @@ describe('remuxClip: what cannot be converted', () => {
     for (const [index, content] of contents.entries()) {
       const path = join(folder, `evil-${index}.mp4`);
       await writeFile(path, content);
-      expect(await refusal([path])).toEqual(new NotConvertibleError('The clip has no video that can be read.'));
+      expect(await refusal([path])).toEqual(new NotConvertibleError('The clip has no readable video.'));
     }
     expect(await refusal([await sample('picture.jpg')])).toBeInstanceOf(NotConvertibleError);
     expect(await refusal([await sample('sound-only.mp4')])).toBeInstanceOf(NotConvertibleError);
   });
 
-  it('takes an MP4 that was cut off for no video, and of other containers what there is', async () => {
+  it('rejects a truncated MP4 and converts what is readable of other truncated containers', async () => {
     const cut = async (name: SampleName): Promise<string> => {
       const path = join(folder, `cut-${name}`);
       const source = await sample(name);
@@ -135,7 +141,7 @@ describe('Ffmpeg', () => {
     output: null,
   };
 
-  it('kills a process that takes too long, or that is not wanted any more', async () => {
+  it('kills a process at the time limit and on abort', async () => {
     const ffmpeg = (timeoutMs: number) => new Ffmpeg({ path: testEnv('FFMPEG_PATH'), timeoutMs });
     const late = await ffmpeg(300)
       .run(endless, new AbortController().signal)
@@ -148,14 +154,14 @@ describe('Ffmpeg', () => {
     await expect(run).rejects.toThrow(FfmpegError);
   });
 
-  it('tells a program that is not there from a file that is no good', async () => {
+  it('reports a missing program', async () => {
     const missing = new Ffmpeg({ path: '/nowhere/ffmpeg', timeoutMs: 10_000 });
     const error = await missing.run(endless, new AbortController().signal).catch((thrown: unknown) => thrown);
     expect((error as FfmpegError).hasRun).toBe(false);
   });
 });
 
-describe('rawFrameRate', () => {
+describe('getRawFrameRate', () => {
   const probe = (frameRate: number | null, frames: number): ClipProbe => ({
     format: 'h264',
     video: 'h264',
@@ -164,11 +170,11 @@ describe('rawFrameRate', () => {
     frames,
   });
   it.each([
-    ['what the stream says', [probe(15, 30)], 10_000, 15],
-    ["what fills the clip's time", [probe(null, 100), probe(null, 50)], 10_000, 15],
-    ['25 where that cannot be', [probe(null, 10)], 60_000, 25],
-    ['25 for a clip without time', [probe(null, 10)], 0, 25],
-  ])('%s', (_case, probes, clipMs, expected) => {
+    ['the declared rate', [probe(15, 30)], 10_000, 15],
+    ["the rate that fills the clip's duration", [probe(null, 100), probe(null, 50)], 10_000, 15],
+    ['25 if the computed rate is implausible', [probe(null, 10)], 60_000, 25],
+    ['25 for a clip without duration', [probe(null, 10)], 0, 25],
+  ])('returns %s', (_case, probes, clipMs, expected) => {
     expect(getRawFrameRate(probes, clipMs)).toBe(expected);
   });
 });

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { Ffmpeg, FfmpegInput } from './ffmpeg.ts';
 import { type ClipProbe, createUntrustedInput, getRawFrameRate, probeClip, rawFormats } from './probe-clip.ts';
 
-/** A clip that cannot become an MP4, whatever is tried; the message is a sentence for the caller. */
+/** A clip that can never be converted to MP4. The message is a sentence for the caller. */
 export class NotConvertibleError extends Error {
   override readonly name = 'NotConvertibleError';
 }
 
-/** What MP4 carries of the codecs that cameras have. Pictures are never encoded again. */
+/** Video codecs of cameras that MP4 supports. Video is never encoded again. */
 const videoCodecs: readonly string[] = ['h264', 'hevc', 'mpeg4'];
-/** What browsers play in an MP4; everything else becomes AAC. */
+/** Audio codecs that browsers play in an MP4. All others are encoded as AAC. */
 const audioCodecs: readonly string[] = ['aac', 'mp3'];
 
-/** One input of the MP4: a file, or elementary streams that belong together byte by byte. */
+/** One input of the MP4: a file, or elementary streams that are concatenated byte by byte. */
 interface Segment {
   readonly paths: readonly string[];
   readonly probes: readonly [ClipProbe, ...ClipProbe[]];
@@ -23,15 +23,18 @@ type Sound = 'none' | 'copy' | 'encode' | 'encodeAlike' | 'silence';
 
 export interface RemuxOptions {
   readonly ffmpeg: Ffmpeg;
-  /** Files in order, as the camera sent them. */
+  /** Files in the order in which the camera sent them. */
   readonly files: readonly string[];
   readonly workDir: string;
-  /** The clip's length, for streams that do not say how fast they are. */
+  /** The clip's duration, for streams that do not declare a frame rate. */
   readonly clipMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Makes one MP4 of a clip's files, in `workDir`; its path. What is no video among them (pictures, indexes) is left out. */
+/**
+ * Converts a clip's files to one MP4 in `workDir` and returns its path. Files without video (pictures, indexes) are
+ * omitted.
+ */
 export async function remuxClip(options: RemuxOptions): Promise<string> {
   const segments = await readSegments(options);
   const output = join(options.workDir, 'clip.mp4');
@@ -40,14 +43,14 @@ export async function remuxClip(options: RemuxOptions): Promise<string> {
     await remuxSegment(options, only, chooseSound(only), output, ['-movflags +faststart']);
   else await joinSegments(options, segments, output);
   if ((await probeClip(options.ffmpeg, output, options.signal)) === null)
-    throw new NotConvertibleError('The clip has no picture that can be read.');
+    throw new NotConvertibleError('The clip has no readable picture.');
   return output;
 }
 
 async function readSegments({ ffmpeg, files, workDir, signal }: RemuxOptions): Promise<Segment[]> {
   const segments: Segment[] = [];
   for (const [index, file] of files.entries()) {
-    // A name that a camera has chosen is in no command line.
+    // File names chosen by a camera never appear on a command line.
     const path = join(workDir, `input-${index}`);
     await symlink(file, path);
     const probe = await probeClip(ffmpeg, path, signal);
@@ -55,12 +58,12 @@ async function readSegments({ ffmpeg, files, workDir, signal }: RemuxOptions): P
     if (!videoCodecs.includes(probe.video))
       throw new NotConvertibleError(`The clip's video is ${probe.video}, which MP4 players cannot show.`);
     const last = segments.at(-1);
-    // A camera may cut an elementary stream anywhere, also within a picture.
+    // A camera may cut an elementary stream anywhere, even within a frame.
     if (last !== undefined && rawFormats.includes(probe.format) && last.probes[0].format === probe.format)
       segments[segments.length - 1] = { paths: [...last.paths, path], probes: [...last.probes, probe] };
     else segments.push({ paths: [path], probes: [probe] });
   }
-  if (segments.length === 0) throw new NotConvertibleError('The clip has no video that can be read.');
+  if (segments.length === 0) throw new NotConvertibleError('The clip has no readable video.');
   return segments;
 }
 
@@ -69,14 +72,14 @@ function chooseSound({ probes: [probe] }: Segment): Sound {
   return audioCodecs.includes(probe.audio.codec) ? 'copy' : 'encode';
 }
 
-/** Remuxes each part, with sound of one kind in all of them, and joins the results, whose times then follow one another. */
+/** Remuxes each segment with the same audio format and joins the results with consecutive timestamps. */
 async function joinSegments(options: RemuxOptions, segments: readonly Segment[], output: string): Promise<void> {
   const hasSound = segments.some(({ probes: [probe] }) => probe.audio !== null);
   const names: string[] = [];
   for (const [index, segment] of segments.entries()) {
     const name = `part-${index}.mp4`;
     const sound = !hasSound ? 'none' : segment.probes[0].audio === null ? 'silence' : 'encodeAlike';
-    // Joining takes the time base of the first part for that of all.
+    // Joining uses the time base of the first part for all parts.
     await remuxSegment(options, segment, sound, join(options.workDir, name), ['-video_track_timescale 90000']);
     names.push(name);
   }
@@ -94,7 +97,7 @@ async function joinSegments(options: RemuxOptions, segments: readonly Segment[],
 
 const mp4Options = ['-map_metadata -1', '-map_chapters -1', '-fflags +bitexact', '-f mp4'];
 
-/** Players of Apple know H.265 in MP4 by this tag only. */
+/** Apple players recognize H.265 in MP4 only by this tag. */
 const getVideoTagOptions = (segment: Segment | undefined): string[] =>
   segment?.probes[0].video === 'hevc' ? ['-tag:v hvc1'] : [];
 
@@ -107,7 +110,7 @@ async function remuxSegment(
 ): Promise<void> {
   const { format } = segment.probes[0];
   const isRaw = rawFormats.includes(format);
-  // Elementary streams have no times of their own.
+  // Elementary streams have no timestamps.
   const times = isRaw ? [`-bsf:v setts=ts=N/TB/${getRawFrameRate(segment.probes, clipMs)}`] : [];
   await ffmpeg.run(
     {
@@ -136,7 +139,8 @@ const toInputSource = ({ paths: [path = '', ...others] }: Segment): string =>
 const silence: FfmpegInput = { source: 'anullsrc=r=16000:cl=mono', options: ['-f lavfi'] };
 
 function getSoundOptions(sound: Sound, audio: ClipProbe['audio']): string[] {
-  // The code words of G.726 are shorter than a byte: containers count them wrongly, their number alone is right.
+  // G.726 code words are shorter than a byte, and containers count them wrongly. Only the number of samples is
+  // reliable.
   const times = audio?.codec.startsWith('g726') === true ? ['-af asetpts=N/SR/TB'] : [];
   const narrow = ['-c:a aac', '-ar 16000', '-b:a 32k'];
   switch (sound) {

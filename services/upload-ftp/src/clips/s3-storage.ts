@@ -11,7 +11,10 @@ import { type ClipName, ClipNotFoundError, type ClipStorage, type StoredClip } f
 const toObjectKey = (ref: UploadRef, name: ClipName): string =>
   `${ref.id}/${name === 'mp4' ? 'clip.mp4' : `files/${name.file}`}`;
 
-/** Clips in S3-compatible object storage: every pod can hand them out and remove them. Keys: `<prefix><upload>/files/<path>` and `<prefix><upload>/clip.mp4`. */
+/**
+ * Clips in S3-compatible object storage, which every pod can serve and remove. Keys: `<prefix><upload>/files/<path>`
+ * and `<prefix><upload>/clip.mp4`.
+ */
 export class S3Storage implements ClipStorage {
   readonly #objects: ObjectStore;
   #copies = 0;
@@ -30,7 +33,7 @@ export class S3Storage implements ClipStorage {
 
   async localCopy(ref: UploadRef, name: ClipName, workDir: string): Promise<string> {
     const stored = await this.find(ref, name);
-    if (stored === null) throw new ClipNotFoundError('its files are gone');
+    if (stored === null) throw new ClipNotFoundError('the files of the upload no longer exist');
     const path = join(workDir, `copy-${this.#copies++}`);
     if (stored.sizeBytes === 0) await (await open(path, 'w')).close();
     else {
@@ -40,11 +43,11 @@ export class S3Storage implements ClipStorage {
     return path;
   }
 
-  /** The first one stays: what two pods make at the same time is stored once. */
+  /** Stores the MP4 unless it exists, so that concurrent conversions of two pods store it once. */
   async putMp4(ref: UploadRef, localFile: string): Promise<StoredClip> {
     if ((await this.find(ref, 'mp4')) === null) await this.put(ref, 'mp4', localFile, 'video/mp4');
     const stored = await this.find(ref, 'mp4');
-    if (stored === null) throw new ClipNotFoundError('its MP4 is gone');
+    if (stored === null) throw new ClipNotFoundError('the MP4 of the upload no longer exists');
     return stored;
   }
 
@@ -52,13 +55,13 @@ export class S3Storage implements ClipStorage {
     return this.#objects.put(toObjectKey(ref, name), localFile, contentType);
   }
 
-  /** Removes everything of an upload; removing what is not there succeeds. */
+  /** Removes all objects of an upload. Succeeds if there are none. */
   remove(uploadId: string): Promise<void> {
     return this.#objects.removeAll(`${uploadId}/`);
   }
 }
 
 function assertFound(body: Readable | null): Readable {
-  if (body === null) throw new ClipNotFoundError('its files are gone');
+  if (body === null) throw new ClipNotFoundError('the files of the upload no longer exist');
   return body;
 }

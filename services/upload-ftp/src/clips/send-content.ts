@@ -4,11 +4,15 @@ import { AppError, type RequestContext } from '@fleet/service-kit';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
 import type { ClipContent } from './clip-content.ts';
 
-/** Answers a GET or HEAD with a clip or another file, or with the range of it that was asked for; no faster than the caller reads, and no longer than it stays. */
+/**
+ * Responds to a GET or HEAD with a clip or another file, or with the requested range of it. Reads only as fast as the
+ * client does, and stops when it disconnects.
+ */
 export async function sendContent(content: ClipContent, { request, response, log }: RequestContext): Promise<void> {
   const range = resolveRange(content, request.get('range'), request.get('if-range'));
   const sentRange = range === 'whole' ? { start: 0, end: content.sizeBytes - 1 } : range;
-  // The first bytes are opened before the status is said: what cannot be read is an error, and no cut answer.
+  // The first stream is opened before the status is sent, so that an unreadable file is an error and not a truncated
+  // response.
   const [first, ...others] = request.method === 'HEAD' ? [] : content.open(sentRange);
   const opened = await first?.();
   response.attachment(content.fileName);
@@ -18,7 +22,7 @@ export async function sendContent(content: ClipContent, { request, response, log
     'Accept-Ranges': 'bytes',
     ETag: content.etag,
     'Cache-Control': 'private, no-cache',
-    // A file of a terminal is never a page, whatever its bytes say.
+    // A file from a terminal is never rendered as a page, whatever its content.
     'Content-Security-Policy': "default-src 'none'; sandbox",
     ...(range === 'whole' ? {} : { 'Content-Range': `bytes ${sentRange.start}-${sentRange.end}/${content.sizeBytes}` }),
   });
@@ -26,19 +30,19 @@ export async function sendContent(content: ClipContent, { request, response, log
     if (opened === undefined) response.end();
     else await pipeline(concatStreams(opened, others), response);
   } catch (error) {
-    // The caller went, or the disk failed: an answer that has begun can only be cut.
-    log.info({ err: error }, 'an answer was cut');
+    // The client disconnected or the disk failed. A response that has started can only be aborted.
+    log.info({ err: error }, 'a response was aborted');
     response.destroy();
   }
 }
 
-/** The bytes of one stream after the other; each is opened when it is its turn. */
+/** Concatenates streams. Each is opened only when it is needed. */
 async function* concatStreams(first: Readable, others: readonly (() => Promise<Readable>)[]): AsyncGenerator<Buffer> {
   yield* first;
   for (const open of others) yield* await open();
 }
 
-/** If-Range (RFC 9110 section 13.1.5): a range of another version is no help, so it gets the whole. */
+/** Resolves Range and If-Range (RFC 9110 section 13.1.5). A range of another version gets the whole content. */
 function resolveRange(
   content: ClipContent,
   header: string | undefined,
@@ -49,7 +53,7 @@ function resolveRange(
   if (range === 'unsatisfiable')
     throw new AppError(
       'range_not_satisfiable',
-      `The file has ${content.sizeBytes} bytes: none of the range is there.`,
+      `The file has ${content.sizeBytes} bytes. The requested range lies outside.`,
       {
         headers: { 'Content-Range': `bytes */${content.sizeBytes}`, 'Accept-Ranges': 'bytes' },
       },

@@ -1,14 +1,15 @@
-/** Deepest directory below the upload's own, and longest path: no camera needs more. */
+/** Limits on the depth below the upload's directory and on the length of a path. No camera needs more. */
 const maxDepth = 8;
 const maxNameBytes = 200;
 const maxPathBytes = 800;
 
-/** A path as a camera sees it: its names below the upload's own directory, which is `/`; empty for that directory itself. */
+/** A path as the camera uses it: the names below the upload's own directory, which is `/`. Empty for that directory. */
 export type ClipPath = readonly string[];
 
 /**
- * Where a path leads from a directory. As in a file system whose root is the upload's own directory: `..` stops there, so no path leads outside. Null for what
- * cannot be a path: control characters, or longer than any camera needs. Some cameras separate by `\`.
+ * Resolves a path relative to a directory. The upload's own directory is the root: `..` stops there, so no path leads
+ * outside. Returns null for paths with control characters and paths longer than any camera needs. Accepts `\` as a
+ * separator, which some cameras use.
  */
 export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
   if (/\p{Cc}/u.test(path) || Buffer.byteLength(path) > maxPathBytes) return null;
@@ -23,5 +24,5 @@ export function resolveClipPath(from: ClipPath, path: string): ClipPath | null {
   return Buffer.byteLength(resolved.join('/')) > maxPathBytes ? null : resolved;
 }
 
-/** A path as answers show it. */
+/** Formats a path for FTP replies. */
 export const formatPath = (path: ClipPath): string => `/${path.join('/')}`;

@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { clipBytes } from '../testing/upload-harness.ts';
 import { type Picture, parsePicture } from './picture.ts';
 
-// The same each time: behind the place of a location one in some thousands of bytes of chance begins like a file of another kind.
+// Fixed bytes: after the bytes of a location, one in some thousands of random contents would start like another file
+// type.
 const jpeg = Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), clipBytes(100, 1)]);
 const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), clipBytes(100, 2)]);
 const receivedAtMs = Date.UTC(2026, 0, 31, 8, 30);
@@ -44,8 +45,8 @@ function assertPicture(picture: Picture) {
 }
 const readMetadata = (more: Partial<Body> = {}) => assertPicture(read(encodePictureBody(more))).metadata;
 
-describe('a picture (0x0801)', () => {
-  it('is what its terminal says of it, with the place and time of its location block', () => {
+describe('parsePicture (0x0801)', () => {
+  it("returns the terminal's metadata with the position and time of the location block", () => {
     const { data, metadata } = assertPicture(read(encodePictureBody({ location: createLocation() })));
     expect(data.equals(jpeg)).toBe(true);
     expect(metadata).toEqual({
@@ -63,7 +64,7 @@ describe('a picture (0x0801)', () => {
     });
   });
 
-  it('in the south and west has a place there', () => {
+  it('returns a position in the south and west', () => {
     const bytes = encodePictureBody({ location: createLocation({ status: 0b1111 }) });
     bytes.writeUInt32BE(0b1111, 12);
     expect(assertPicture(read(bytes)).metadata.place).toEqual({ latitude: -22.5, longitude: -114.25 });
@@ -71,12 +72,12 @@ describe('a picture (0x0801)', () => {
 
   it.each([
     ['zeros', { latitudeDeg: 0, longitudeDeg: 0 }],
-    ['what is on no map', { latitudeDeg: 100, longitudeDeg: 20 }],
-  ])('without a fix has no place: %s', (_case, more) => {
+    ['out of range', { latitudeDeg: 100, longitudeDeg: 20 }],
+  ])('returns no position without a fix: %s', (_case, more) => {
     expect(readMetadata({ location: createLocation(more) }).place).toBeNull();
   });
 
-  it('whose clock is not set has no time', () => {
+  it("returns no time if the terminal's clock is not set", () => {
     expect(readMetadata({ location: createLocation({ time: null }) }).takenAt).toBeNull();
     const bytes = encodePictureBody({ location: createLocation() });
     bytes.fill(0xff, 30, 36);
@@ -89,7 +90,7 @@ describe('a picture (0x0801)', () => {
     [2, 'alarm'],
     [7, 'alarm'],
     [200, 'alarm'],
-  ])('with event code %d is of the source %s', (eventCode, source) => {
+  ])('maps event code %d to the source %s', (eventCode, source) => {
     expect(readMetadata({ eventCode }).source).toBe(source);
   });
 
@@ -98,20 +99,20 @@ describe('a picture (0x0801)', () => {
     ['2013', jpeg, 'image/jpeg'],
     ['2013', png, 'image/png'],
     ['2019', png, 'image/png'],
-  ] as const)('of a unit that sends no location is whole (%s)', (edition, data, mimeType) => {
+  ] as const)('returns the whole picture of a terminal that sends no location (%s)', (edition, data, mimeType) => {
     const picture = assertPicture(read(encodePictureBody({ data }, edition), edition));
     expect(picture.data.equals(data)).toBe(true);
     expect(picture.metadata).toMatchObject({ mimeType, place: null, takenAt: null });
   });
 
-  it('behind a location whose bytes look like a file is not taken for one that has none', () => {
+  it('uses a location block whose bytes look like the start of a file', () => {
     const location = createLocation({ alarm: 0x89504e47, status: 0x0d0a1a0a });
     const picture = assertPicture(read(encodePictureBody({ location, data: jpeg })));
     expect(picture.data.equals(jpeg)).toBe(true);
     expect(picture.metadata.takenAt).toBe('2026-01-31T16:29:58');
   });
 
-  it('that is really a film is told as one', () => {
+  it('detects a video declared as a picture', () => {
     const film = Buffer.from('0000002066747970', 'hex');
     expect(readMetadata({ data: film, location: createLocation() })).toMatchObject({
       kind: 'video',
@@ -119,14 +120,14 @@ describe('a picture (0x0801)', () => {
     });
   });
 
-  it('that is cut short cannot be read, and without data is empty', () => {
+  it('returns unreadable for a truncated message and empty for one without data', () => {
     expect(read(Buffer.alloc(0))).toBe('unreadable');
     expect(read(encodePictureBody().subarray(0, 7))).toBe('unreadable');
     expect(read(encodePictureBody({ data: Buffer.alloc(0) }))).toBe('empty');
     expect(read(encodePictureBody({ data: Buffer.alloc(0), location: createLocation() }))).toBe('empty');
   });
 
-  it('sent again is the same one, and another that has the same bytes is not', () => {
+  it('derives one id for retransmissions and different ids for other pictures with equal bytes', () => {
     const seedAt = (atMs: number, more: Partial<Body> = {}) =>
       assertPicture(read(encodePictureBody(more), '2013', atMs)).metadata.fileIdSeed;
     const day = 86_400_000;

@@ -4,16 +4,19 @@ import { sniffedBytes, unknownType } from '../clips/content-type.ts';
 import type { MediaMetadata } from '../media/media-files.ts';
 import { detectMediaType, detectMimeType, toDeclaredType } from '../media/media-type.ts';
 
-/** What a 0x0801 carries: a file and what is known of it, or why there is none. */
+/** The content of a 0x0801: a file with its metadata, or the reason why there is none. */
 export type Picture = { readonly data: Buffer; readonly metadata: MediaMetadata } | 'unreadable' | 'empty';
 
 type Body = BodyOf<typeof multimediaData>;
 
-/** The head of 0x0801 in front of location and data, JT/T 808-2013 table 81; 2011 has two counters behind it. */
+/**
+ * Length of the 0x0801 header before location and data (JT/T 808-2013 table 81). In the 2011 edition two counters
+ * follow it.
+ */
 const headerBytes = 8;
 const hourMs = 3_600_000;
 
-/** Reads a 0x0801 of any edition. */
+/** Parses a 0x0801 of any edition. */
 export function parsePicture(event: TerminalEvent): Picture {
   const decoded = tryDecodeBody(multimediaData, event.body, event.edition);
   if (!decoded.ok) return 'unreadable';
@@ -38,7 +41,10 @@ export function parsePicture(event: TerminalEvent): Picture {
   };
 }
 
-/** Older units send no location. The reader sees that by a JPEG in its place; here whatever has a known beginning shows it, unless the data itself begins so. */
+/**
+ * Removes a location that is none, as older terminals send no location. The decoder recognizes that only by a JPEG at
+ * its offset. This function does so by any known file signature, unless the data itself starts with one.
+ */
 function dropFalseLocation(body: Body, bytes: Buffer): Body {
   if (body.location === undefined || detectMimeType(body.data.subarray(0, sniffedBytes)) !== unknownType) return body;
   const data = bytes.subarray(headerBytes);
@@ -47,13 +53,13 @@ function dropFalseLocation(body: Body, bytes: Buffer): Body {
   return { ...head, data };
 }
 
-/** Event codes of JT/T 808-2013 table 80: 0 the platform's command, 1 a timer, the others alarms. */
+/** Maps the event codes of JT/T 808-2013 table 80: 0 is a platform command, 1 a timer, all others are alarms. */
 const getSource = (eventCode: number): MediaMetadata['source'] =>
   eventCode === 0 ? 'capture' : eventCode === 1 ? 'timer' : 'alarm';
 
 const getTakenAt = ({ location }: Body): string | null => (typeof location?.time === 'string' ? location.time : null);
 
-/** A unit without a fix sends zeros. */
+/** Returns the position. A terminal without a fix sends zeros. */
 function getPosition({ location }: Body): MediaMetadata['place'] {
   if (location === undefined) return null;
   const { latitudeDeg: latitude, longitudeDeg: longitude } = location;
@@ -62,8 +68,9 @@ function getPosition({ location }: Body): MediaMetadata['place'] {
 }
 
 /**
- * A picture that is sent again (the answer was lost) is the same one. Ids begin again with the terminal, so the time at which it was taken belongs to it; where that
- * is not told, equal bytes under one id are one picture within an hour: a covered lens gives the same ones forever.
+ * Returns the text that identifies a picture, so that a retransmission after a lost response gets the same file id.
+ * Terminals restart their multimedia ids, so the time of the picture is included. Without that time, equal bytes with
+ * one id count as one picture only within an hour: a covered lens produces identical pictures.
  */
 const buildFileIdSeed = (body: Body, takenAt: string | null, receivedAtMs: number): string =>
   [body.multimediaId, body.channel, body.eventCode, takenAt ?? Math.floor(receivedAtMs / hourMs)].join('/');

@@ -1,19 +1,19 @@
 import { isExternalUpload, type UploadedFile, type UploadRecord } from '@fleet/storage';
 import { findCompleteFiles } from './uploaded-files.ts';
 
-/** Times after which an upload is judged, in milliseconds. */
+/** Timeouts of uploads in milliseconds. */
 export interface UploadTimeouts {
-  /** Connected time without a byte. */
+  /** Time without data while the device is connected. */
   readonly silenceTimeoutMs: number;
-  /** From the request, without a byte at all. */
+  /** Time since the request without any data. */
   readonly firstByteTimeoutMs: number;
-  /** As `paused`. */
+  /** Time in the status `paused`. */
   readonly pausedTimeoutMs: number;
-  /** From a clean close without 0x1206, or from 0x1206 without whole files. */
+  /** Time since a clean close without 0x1206, or since 0x1206 without whole files. */
   readonly confirmationTimeoutMs: number;
 }
 
-/** Why an upload failed; a label of a metric. */
+/** Reason why an upload failed; also a metric label. */
 export type FailureReason =
   | 'device reported failure'
   | 'reported success without whole files'
@@ -23,7 +23,10 @@ export type FailureReason =
   | 'paused too long'
   | 'credential lost';
 
-/** What follows from an upload's record now. `prove`: the recording list has to show that the bytes are all there. */
+/**
+ * The decision that follows from an upload's record. `prove` requires that the recording list confirms the number of
+ * bytes.
+ */
 export type UploadDecision =
   | { readonly kind: 'wait' }
   | { readonly kind: 'completed'; readonly files: readonly UploadedFile[] }
@@ -33,7 +36,10 @@ export type UploadDecision =
 const wait: UploadDecision = { kind: 'wait' };
 const failed = (reason: FailureReason): UploadDecision => ({ kind: 'failed', reason });
 
-/** Judges an upload by the rules of docs/reference/video.md. `byTime` false: only by what the camera has said. */
+/**
+ * Decides on an upload by the rules of docs/reference/video.md. With `checkTimeouts` false, only reports of the camera
+ * count.
+ */
 export function evaluateUpload(
   record: UploadRecord,
   timeouts: UploadTimeouts,
@@ -53,7 +59,7 @@ export function evaluateUpload(
     : evaluateTimeouts(record, completeFiles, timeouts, nowMs);
 }
 
-/** Only the camera can say how a transfer to another server goes on: silence here means nothing. */
+/** Only the camera knows the state of a transfer to another server, so silence does not count. */
 function evaluateExternalTimeouts(record: UploadRecord, timeouts: UploadTimeouts, nowMs: number): UploadDecision {
   if (record.status === 'paused')
     return nowMs - record.changedAtMs >= timeouts.pausedTimeoutMs ? failed('paused too long') : wait;
@@ -87,11 +93,17 @@ function evaluateTimeouts(
 const getLastEventMs = (record: UploadRecord, otherMs = 0): number =>
   Math.max(record.lastByteAtMs ?? record.createdAtMs, record.changedAtMs, otherMs);
 
-/** Silence counts from the first byte, or from the request where the camera may use the mobile network. */
+/**
+ * Returns whether an upload is silent: since its first byte, or since the request if the camera may use the mobile
+ * network.
+ */
 export const isSilent = (record: UploadRecord, { silenceTimeoutMs }: UploadTimeouts): boolean =>
   (record.lastByteAtMs !== null || record.mobileNetwork) && record.silentMs >= silenceTimeoutMs;
 
-/** The record's `silentMs` after a look at the device: only time in which it was connected counts, and none of a pause. */
+/**
+ * Returns the record's new `silentMs` after a check of the device. Only time in which the device was connected counts,
+ * and no time in a pause.
+ */
 export function accumulateSilentMs(
   record: UploadRecord,
   isConnected: boolean,

@@ -2,7 +2,7 @@ import type { UploadedFile, UploadRecord } from '@fleet/storage';
 
 type Files = readonly UploadedFile[];
 
-/** Files in the order in which their first transfers began. */
+/** Sorts files by the start of their first transfers. */
 export const sortByStartTime = (files: Files): UploadedFile[] =>
   files.toSorted((a, b) => a.startedAtMs - b.startedAtMs);
 
@@ -10,14 +10,14 @@ export const sizeOf = (files: Files): number => files.reduce((sum, { bytes }) =>
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The interface's `filename`: the newest file that has bytes, else the first that was opened. */
+/** Returns the API's `filename`: the newest file that has data, else the first one opened. */
 export function pickFilename(files: Files): string | null {
   const ordered = sortByStartTime(files);
   const picked = ordered.findLast(({ bytes }) => bytes > 0) ?? ordered[0];
   return picked === undefined ? null : baseName(picked.path);
 }
 
-/** What an upload's files say in its record. */
+/** Returns the record's fields about files. */
 export const toFileFields = (files: Files): Pick<UploadRecord, 'files' | 'filesize' | 'filename'> => ({
   files,
   filesize: sizeOf(files),
@@ -25,8 +25,9 @@ export const toFileFields = (files: Files): Pick<UploadRecord, 'files' | 'filesi
 });
 
 /**
- * The files of an upload that is whole, or null when it is not: none is being received, there are bytes, the newest is whole, and so is every other that has
- * bytes, or a later whole one at least as large has taken its place (a camera that begins again under another name): that one is left out.
+ * Returns the files of an upload if it is complete, else null. It is complete if no file is being received, there are
+ * bytes, and the newest file is whole. Every other file with bytes has to be whole too, or a later whole file at least
+ * as large replaces it and it is omitted. The latter occurs when a camera restarts under another name.
  */
 export function findCompleteFiles(files: Files): UploadedFile[] | null {
   const ordered = sortByStartTime(files);

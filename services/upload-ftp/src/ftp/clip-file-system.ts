@@ -3,14 +3,17 @@ import type { ActiveUpload, WriteMode } from '../uploads/active-upload.ts';
 import type { FileWriter } from '../uploads/file-writer.ts';
 import { FtpError } from './ftp-error.ts';
 
-/** What ftp-srv asks of a file that SIZE and RNFR name. */
+/** The file properties that ftp-srv needs for SIZE and RNFR. */
 interface FileStat {
   readonly name: string;
   readonly size: number;
   isDirectory(): boolean;
 }
 
-/** What a camera sees: its upload's own directory as `/`, into which it can write, and of which it can read nothing but names and sizes it knows. */
+/**
+ * The file system of a camera: its upload's directory as `/`. The camera can write into it. It can read only names and
+ * sizes that it already knows.
+ */
 export class ClipFileSystem {
   readonly #upload: ActiveUpload;
   readonly #onTransfer: (writer: FileWriter) => void;
@@ -29,7 +32,7 @@ export class ClipFileSystem {
   async get(path: string | null): Promise<FileStat> {
     const entry = await this.#upload.findEntry(this.#resolve(path));
     if (entry === null || entry === 'directory') {
-      // RNFR may name a directory; SIZE of one says nothing.
+      // RNFR may name a directory. The size of a directory is meaningless.
       if (entry === 'directory') return { name: path ?? '.', size: 0, isDirectory: () => true };
       throw new FtpError(550, 'No such file or directory');
     }
@@ -43,11 +46,11 @@ export class ClipFileSystem {
     return formatPath(target);
   }
 
-  /** Making a directory that is there succeeds: cameras make theirs before each file. */
+  /** Creates a directory. Succeeds if it exists, because cameras create theirs before each file. */
   async mkdir(path: string | null): Promise<string> {
     const target = this.#resolve(path);
     const entry = await this.#upload.findEntry(target);
-    if (typeof entry === 'number') throw new FtpError(550, 'There is a file of this name');
+    if (typeof entry === 'number') throw new FtpError(550, 'A file of this name exists');
     if (entry === null) await this.#upload.createDirectory(target);
     return formatPath(target);
   }
@@ -78,9 +81,9 @@ export class ClipFileSystem {
   }
 
   #resolve(path: string | null): ClipPath {
-    if (path === null || path === '') throw new FtpError(501, 'A path is missing');
+    if (path === null || path === '') throw new FtpError(501, 'A path is required');
     const resolved = resolveClipPath(this.#directory, path);
-    if (resolved === null) throw new FtpError(553, 'Not a possible path');
+    if (resolved === null) throw new FtpError(553, 'Invalid path');
     return resolved;
   }
 }

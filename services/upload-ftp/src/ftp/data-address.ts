@@ -4,10 +4,10 @@ import { isLoopback } from '@fleet/service-kit';
 
 const normalizeAddress = (address: string): string => address.replace(/^::ffff:/i, '').toLowerCase();
 
-/** Ports below are services, not ports that a camera listens on for data. */
+/** Lower ports belong to services, not to cameras that listen for data. */
 const lowestPort = 1024;
 
-/** What PORT or EPRT name; null when they are not understood. */
+/** Parses the argument of PORT or EPRT; returns null if it is invalid. */
 export function parseDataAddress(directive: string, argument: string): { host: string; port: number } | null {
   if (directive === 'PORT') {
     if (!/^\d{1,3}(,\d{1,3}){5}$/.test(argument)) return null;
@@ -20,7 +20,10 @@ export function parseDataAddress(directive: string, argument: string): { host: s
   return { host, port: Number(port) };
 }
 
-/** Whether the server may dial an address: only the camera itself, else it could be sent against others. */
+/**
+ * Returns whether the server may connect to an address. Only the camera's own address is allowed, to prevent attacks on
+ * other hosts.
+ */
 export const isClientAddress = (target: { host: string; port: number }, remoteAddress: string | undefined): boolean =>
   remoteAddress !== undefined &&
   target.port >= lowestPort &&
@@ -28,7 +31,10 @@ export const isClientAddress = (target: { host: string; port: number }, remoteAd
 
 const dnsCacheTtlMs = 60_000;
 
-/** The address that PASV answers: IPv4 numbers, as its form has room for nothing else. A client of this machine is told this machine. */
+/**
+ * Returns the address for PASV replies, whose form allows only IPv4. A client on this machine gets the loopback
+ * address.
+ */
 export function createPassiveAddressResolver(publicHost: string): (clientAddress: string) => Promise<string> {
   let cached: { address: string; untilMs: number } | undefined;
   return async (clientAddress) => {

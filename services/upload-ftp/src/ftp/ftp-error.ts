@@ -1,11 +1,14 @@
 import { getErrorCode } from '../store/clip-directory.ts';
 
-/** A failure as the camera is told it: code and sentence. What is no FtpError is told without its text, which could name paths of ours. */
+/**
+ * A failure with the FTP reply code and text for the camera. The text of any other error is not sent, because it could
+ * contain internal paths.
+ */
 export class FtpError extends Error {
   override readonly name = 'FtpError';
   readonly code: number;
 
-  /** The code leads the message, as ftp-srv hands on nothing else of an error. */
+  /** The message starts with the code, because ftp-srv passes on only the message of an error. */
   constructor(code: number, sentence: string, options: { cause?: unknown } = {}) {
     super(`${code} ${sentence}`, options);
     this.code = code;
@@ -14,10 +17,13 @@ export class FtpError extends Error {
 
 const codedMessage = /^([1-5]\d\d) (.+)$/;
 
-/** True for the message of an FtpError. */
+/** Returns whether the text is the message of an FtpError. */
 export const hasReplyCode = (text: string | undefined): boolean => text !== undefined && codedMessage.test(text);
 
-/** The code and sentence of a reply that ftp-srv makes of an error; its own codes are right only where no FtpError was meant. */
+/**
+ * Returns the code and text of a reply for an error from ftp-srv. The codes of ftp-srv are correct only if the text
+ * does not come from an FtpError.
+ */
 export function toFailureReply(code: unknown, text: string | undefined): { code: number; text: string | undefined } {
   const coded = text === undefined ? null : codedMessage.exec(text);
   if (coded !== null) return { code: Number(coded[1]), text: coded[2] };
@@ -25,7 +31,7 @@ export function toFailureReply(code: unknown, text: string | undefined): { code:
   return { code, text: code === 550 || code === 451 || code === 425 ? 'Not possible' : text };
 }
 
-/** What a failed file operation is told as. */
+/** Converts the error of a file operation to an FtpError. */
 export function toFtpError(error: unknown): FtpError {
   if (error instanceof FtpError) return error;
   const code = getErrorCode(error);
@@ -33,6 +39,6 @@ export function toFtpError(error: unknown): FtpError {
   if (code === 'ENOENT') return new FtpError(550, 'No such file or directory', { cause: error });
   if (code === 'ENAMETOOLONG') return new FtpError(553, 'Name too long', { cause: error });
   if (code === 'ENOTDIR' || code === 'EISDIR' || code === 'EEXIST' || code === 'ENOTEMPTY')
-    return new FtpError(550, 'Not possible with this path', { cause: error });
+    return new FtpError(550, 'Not possible for this path', { cause: error });
   return new FtpError(451, 'Local error, try again', { cause: error });
 }

@@ -13,7 +13,10 @@ import { FtpSession, type SessionLimits } from './ftp-session.ts';
 import type { Connection } from './ftp-srv-internals.ts';
 import { createPassivePortFinder } from './passive-ports.ts';
 
-/** What cameras use; any other command is answered 502. RETR and DELE are left out on purpose: clips only come in. */
+/**
+ * The commands that cameras use. All others get 502. RETR and DELE are excluded on purpose, because clips are only
+ * uploaded.
+ */
 const allowedCommands = (
   'USER PASS AUTH PBSZ PROT TYPE PASV EPSV PORT EPRT STOR APPE REST SIZE NOOP QUIT PWD XPWD CWD XCWD CDUP XCUP MKD XMKD ' +
   'RNFR RNTO SYST FEAT OPTS MODE STRU ALLO ABOR LIST NLST'
@@ -41,12 +44,12 @@ export interface FtpDeps {
 export interface RunningFtp {
   readonly port: number;
   isListening(): boolean;
-  /** Takes no connection and begins no transfer any more. */
+  /** Stops accepting connections and starting transfers. */
   stopAccepting(): void;
   stop(): Promise<void>;
 }
 
-/** Listens for cameras. */
+/** Starts the FTP server for cameras. */
 export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<RunningFtp> {
   const { uploads, metrics, log } = deps;
   const sessions = new Map<object, FtpSession>();
@@ -56,7 +59,7 @@ export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<Runn
     secureContext: options.tls === null ? null : createSecureContext(options.tls),
   };
   const ftp = createFtpServer(options, deps);
-  // The published types leave out the server's socket and some of its events.
+  // The published types lack the server's socket and some of its events.
   const events: EventEmitter = ftp as EventEmitter;
   const { server } = ftp as unknown as { server: Server };
   server.maxConnections = options.maxConnections;
@@ -80,9 +83,9 @@ export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<Runn
     );
   });
   ftp.on('client-error', ({ connection, context, error }) =>
-    log.info({ err: error, ip: connection.ip, context }, 'an FTP connection failed'),
+    log.info({ err: error, ip: connection.ip, context }, 'FTP connection failed'),
   );
-  events.on('server-error', ({ error }: { error: Error }) => log.error({ err: error }, 'the FTP server failed'));
+  events.on('server-error', ({ error }: { error: Error }) => log.error({ err: error }, 'FTP server failed'));
 
   await ftp.listen();
   const stopAccepting = (): void => {
@@ -100,7 +103,7 @@ export async function startFtp(options: FtpOptions, deps: FtpDeps): Promise<Runn
   };
 }
 
-/** Logs a connection in, or says no in one way for every reason; what goes wrong at our side is another. */
+/** Authenticates a connection. Refuses every invalid login with the same reply; internal failures get another. */
 async function authenticateConnection(
   session: FtpSession,
   username: string,
@@ -125,29 +128,32 @@ async function authenticateConnection(
   } catch (error) {
     if (error instanceof FtpError && error.code === 530) throw error;
     metrics.logins.inc({ result: 'failed' });
-    if (!(error instanceof FtpError)) log.warn({ err: error, ip: connection.ip }, 'an FTP login failed');
-    setImmediate(() => session.close(421, 'Not possible now, try again'));
-    throw new FtpError(421, 'Not possible now, try again');
+    if (!(error instanceof FtpError)) log.warn({ err: error, ip: connection.ip }, 'FTP login failed');
+    setImmediate(() => session.close(421, 'Temporarily unavailable, try again'));
+    throw new FtpError(421, 'Temporarily unavailable, try again');
   }
 }
 
-/** ftp-srv ends the process on signals by listeners of its own; stopping is the service's business, so they are taken away again. */
+/**
+ * Creates the ftp-srv server. ftp-srv adds signal listeners that end the process. They are removed, because the service
+ * controls its own stop.
+ */
 function createFtpServer(options: FtpOptions, { log, metrics }: FtpDeps): FtpSrv {
   const signals = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const;
   const listenersBefore = new Map(signals.map((signal) => [signal, new Set(process.listeners(signal))]));
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const ftp = new FtpSrv({
     url: `ftp://${host}:${options.port}`,
-    // A function is called with the client's address; the published types know the plain form only.
+    // ftp-srv calls a function with the client's address. The published types allow only a string.
     pasv_url: createPassiveAddressResolver(options.publicHost) as unknown as string,
     pasv_min: options.passivePorts.min,
     pasv_max: options.passivePorts.max,
     tls: options.tls ?? false,
     whitelist: allowedCommands,
     anonymous: false,
-    // Its time-out counts the silence of the control connection, which is normal during a long upload.
+    // The timeout of ftp-srv measures silence on the control connection, which is normal during a long upload.
     timeout: 0,
-    // Its own lines repeat what the events say, and at trace level would show passwords.
+    // ftp-srv's log lines repeat the events, and at trace level contain passwords.
     log: log.child({ part: 'ftp-srv' }, { level: 'fatal' }),
   });
   const findPassivePort = createPassivePortFinder(options.host, options.passivePorts, () =>

@@ -15,9 +15,9 @@ export interface SessionLimits {
   readonly controlIdleTimeoutMs: number;
   readonly dataIdleTimeoutMs: number;
   readonly dataConnectTimeoutMs: number;
-  /** For what is on its way when the control connection closes. */
+  /** Wait for data in transit after the control connection closes. */
   readonly lostControlGraceMs: number;
-  /** Where AUTH TLS is offered. */
+  /** Set if AUTH TLS is offered; otherwise null. */
   readonly secureContext: SecureContext | null;
   readonly isTlsRequired: boolean;
 }
@@ -30,16 +30,18 @@ export interface FtpSessionDeps {
 }
 
 const maxLineBytes = 8 * 1024;
-/** More commands than this before the first is done is no camera. */
+/** Limit on queued commands. No camera sends more before the first is complete. */
 const maxPendingLines = 100;
-/** A command that is no transfer and takes longer than this hangs. */
+/** Time limit of a command that is not a transfer. */
 const commandTimeoutMs = 60_000;
-/** A camera that has its answer is left to say QUIT by itself. */
+/** Time for a camera to send QUIT by itself after its upload has ended. */
 const quitTimeoutMs = 3_000;
 
 const features = ['EPRT', 'EPSV', 'REST STREAM', 'SIZE', 'TYPE A;I', 'UTF8'];
 
-/** One control connection: reads its commands, does itself what ftp-srv does wrong, and watches over its transfer. */
+/**
+ * One control connection. Reads commands, replaces the ftp-srv commands that are faulty and supervises the transfer.
+ */
 export class FtpSession implements UploadConnection {
   readonly connection: Connection;
   upload: ActiveUpload | null = null;
@@ -49,11 +51,11 @@ export class FtpSession implements UploadConnection {
   #pendingLineCount = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #transfer: Transfer | null = null;
-  /** The transfer of the command at work, also once its file is closed. */
+  /** The transfer of the running command, even after its file is closed. */
   #commandTransfer: Transfer | null = null;
   #connector: Connector | null = null;
   #isQuitting = false;
-  /** No further command is obeyed. */
+  /** Once true, no further command is executed. */
   #isClosing = false;
   #isClosed = false;
   #idleTimer: NodeJS.Timeout;
@@ -71,7 +73,7 @@ export class FtpSession implements UploadConnection {
     this.#attachReader();
     const socket = connection.commandSocket;
     socket.setKeepAlive(true, 30_000);
-    // Before ftp-srv hears of it and cuts the data connection off.
+    // Registered first, before ftp-srv reacts to the event and closes the data connection.
     socket.prependOnceListener('close', (hadError: boolean) => this.#onClosed(hadError));
   }
 
@@ -80,7 +82,7 @@ export class FtpSession implements UploadConnection {
     return this.#transfer !== null;
   }
 
-  /** Takes over a transfer that ftp-srv begins; throws when it cannot be. */
+  /** Supervises a transfer that ftp-srv starts. Throws if the transfer cannot start. */
   startTransfer(writer: FileWriter): void {
     if (this.#isClosed) throw new FtpError(426, 'The control connection was lost');
     const transfer = new Transfer(this.connection, writer, this.#deps.limits.dataIdleTimeoutMs);
@@ -97,7 +99,7 @@ export class FtpSession implements UploadConnection {
   }
 
   onReplaced(): void {
-    this.close(421, 'Logged in again elsewhere');
+    this.close(421, 'Replaced by a newer login');
   }
 
   onUploadEnded(): void {
@@ -106,12 +108,14 @@ export class FtpSession implements UploadConnection {
     this.connection.commandSocket.once('close', () => clearTimeout(timer));
   }
 
-  /** Takes the place of ftp-srv's own reader, which parses each TCP segment alone and answers 502 to a command that arrives in two. */
+  /**
+   * Replaces ftp-srv's reader, which parses each TCP segment separately and replies 502 to a command split over two.
+   */
   #attachReader(): void {
     const socket = this.connection.commandSocket;
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    // ftp-srv pauses the control connection during a transfer: neither ABOR nor its loss would be seen.
+    // ftp-srv pauses the control connection during a transfer, so that neither ABOR nor a disconnect would be detected.
     socket.pause = () => socket;
   }
 
@@ -119,7 +123,7 @@ export class FtpSession implements UploadConnection {
     const complete = this.#lines.push(chunk);
     if (complete === null || this.#pendingLineCount + complete.length > maxPendingLines) {
       this.connection.commandSocket.removeAllListeners('data');
-      this.close(421, 'Too much at once');
+      this.close(421, 'Too much pending input');
       return;
     }
     for (const line of complete) {
@@ -140,8 +144,8 @@ export class FtpSession implements UploadConnection {
       if (!this.#isClosing) await this.#execute(directive, rest.join(' ').trim(), line);
     } catch (error) {
       const failure = error instanceof FtpError ? error : new FtpError(501, 'Not understood', { cause: error });
-      // The line itself may hold a password.
-      if (!(error instanceof FtpError)) this.#deps.log.warn({ err: error, directive }, 'an FTP command failed');
+      // The line is not logged, because it may contain a password.
+      if (!(error instanceof FtpError)) this.#deps.log.warn({ err: error, directive }, 'FTP command failed');
       await this.connection.reply(failure.code, failure.message);
     } finally {
       this.#pendingLineCount -= 1;
@@ -156,8 +160,8 @@ export class FtpSession implements UploadConnection {
       case 'USER':
       case 'PASS':
         if (limits.isTlsRequired && !connection.secure)
-          return connection.reply(530, 'Say AUTH TLS first: the password would be readable');
-        // ftp-srv takes one user name for a connection, and some cameras try `anonymous` first.
+          return connection.reply(530, 'Use AUTH TLS first, the password would be sent unencrypted');
+        // ftp-srv accepts one user name per connection, but some cameras try `anonymous` first.
         if (directive === 'USER' && connection.authenticated !== true) connection.username = undefined;
         return this.#withTimeout(commandTimeoutMs, connection.commands.handle(line));
       case 'AUTH':
@@ -167,7 +171,7 @@ export class FtpSession implements UploadConnection {
       case 'QUIT':
         return this.#quit(line);
       case 'REST':
-        if (!/^\d{1,15}$/.test(argument)) return connection.reply(501, 'Not a number of bytes');
+        if (!/^\d{1,15}$/.test(argument)) return connection.reply(501, 'Invalid number of bytes');
         return connection.commands.handle(line);
     }
     if (connection.authenticated === true) {
@@ -203,13 +207,13 @@ export class FtpSession implements UploadConnection {
       await this.#waitForDataConnection();
       await connection.commands.handle(line);
     } finally {
-      // A place to go on from holds for one transfer, also for one that could not begin.
+      // A restart offset applies to one transfer, even if that could not start.
       connection.restByteCount = 0;
       this.#commandTransfer = null;
     }
   }
 
-  /** Nobody reads here what lies there, and what ftp-srv sends as an empty list is an empty line. */
+  /** Sends an empty list: cameras need no listing. ftp-srv would send an empty line as an empty list. */
   async #sendEmptyList(): Promise<void> {
     const { connection } = this;
     const connector = await this.#waitForDataConnection();
@@ -233,13 +237,14 @@ export class FtpSession implements UploadConnection {
     const { connection } = this;
     if (directive === 'PORT' || directive === 'EPRT') {
       const target = parseDataAddress(directive, argument);
-      if (target === null) throw new FtpError(501, 'Not an address');
-      if (!isClientAddress(target, connection.ip)) throw new FtpError(500, 'The given address is not yours');
+      if (target === null) throw new FtpError(501, 'Invalid address');
+      if (!isClientAddress(target, connection.ip)) throw new FtpError(500, 'The address is not that of the client');
     }
-    // ftp-srv leaves the one before open, whose end would then be the end of this one.
+    // ftp-srv leaves the previous data connection open. Its end would later end the new one.
     this.#connector?.end();
     if (this.#connector !== null) this.#connector.end = () => undefined;
-    // ftp-srv would wait for the handshake before it answers 150, for which most clients wait before their handshake.
+    // ftp-srv would wait for the TLS handshake before replying 150, but most clients wait for 150 before their
+    // handshake.
     const { secure } = connection;
     if (directive === 'PASV' || directive === 'EPSV') connection.secure = false;
     try {
@@ -257,17 +262,20 @@ export class FtpSession implements UploadConnection {
   }
 
   async #quit(line: string): Promise<void> {
-    // What the camera says last must be in the record before anything is concluded from it.
+    // The record must contain the QUIT before the upload is evaluated.
     await this.upload?.recordQuit();
     await this.connection.commands.handle(line);
   }
 
-  /** What was sent in the clear behind AUTH must not count as said inside TLS, and the handshake's own bytes are no commands. */
+  /**
+   * Starts TLS. Plain text received after AUTH must not count as sent inside TLS, and handshake bytes must not be read
+   * as commands.
+   */
   async #secure(line: string): Promise<void> {
     const { connection } = this;
     const plain = connection.commandSocket;
     if (this.#pendingLineCount > 1 || this.#lines.hasPartialLine) {
-      this.close(421, 'Nothing may follow AUTH');
+      this.close(421, 'No data may follow AUTH');
       return;
     }
     if (this.#deps.limits.secureContext === null || connection.secure) {
@@ -282,7 +290,10 @@ export class FtpSession implements UploadConnection {
     connection.commandSocket.resume();
   }
 
-  /** ABOR overtakes the transfer that it is about; ftp-srv would write its answer into the data connection. */
+  /**
+   * Handles ABOR immediately, ahead of the transfer that it aborts. ftp-srv would write its reply to the data
+   * connection.
+   */
   async #abort(): Promise<void> {
     const { connection } = this;
     if (connection.authenticated !== true) {
@@ -291,13 +302,16 @@ export class FtpSession implements UploadConnection {
     }
     const transfer = this.#transfer;
     transfer?.fail(new FtpError(426, 'Aborted'));
-    // The transfer's own answer comes first.
+    // The reply of the transfer is sent first.
     if (transfer !== null) await this.#tail;
     else connection.connector.end();
     await connection.reply(226, 'Aborted');
   }
 
-  /** Answers with the code and words of our errors, and with none of anybody else's, which could name paths of ours. */
+  /**
+   * Replaces failure replies: sends the code and text of an FtpError, and hides the text of any other error, which
+   * could contain internal paths.
+   */
   #sanitizeReplies(): void {
     const { connection } = this;
     const reply = connection.reply.bind(connection);
@@ -305,7 +319,7 @@ export class FtpSession implements UploadConnection {
       const text = typeof letters[0] === 'string' ? letters[0] : undefined;
       if (typeof options === 'object' || letters.length > 1 || (typeof options === 'number' && options < 400))
         return reply(options, ...letters);
-      // ftp-srv tells what its socket said, which is the consequence.
+      // ftp-srv reports the socket error, which is only the consequence of this failure.
       const cause = options === 550 && !hasReplyCode(text) ? this.#commandTransfer?.failure?.message : undefined;
       const failure = toFailureReply(options, cause ?? text);
       return failure.text === undefined ? reply(failure.code) : reply(failure.code, failure.text);
@@ -313,7 +327,7 @@ export class FtpSession implements UploadConnection {
   }
 
   async #withTimeout(timeoutMs: number, task: Promise<unknown>): Promise<void> {
-    const timer = setTimeout(() => this.close(421, 'That took too long'), timeoutMs).unref();
+    const timer = setTimeout(() => this.close(421, 'The command timed out'), timeoutMs).unref();
     try {
       await task;
     } finally {
@@ -322,12 +336,12 @@ export class FtpSession implements UploadConnection {
   }
 
   #onLoginTimeout(): void {
-    if (this.connection.authenticated !== true) this.close(421, 'No login in time');
+    if (this.connection.authenticated !== true) this.close(421, 'The login timed out');
   }
 
   #onIdle(): void {
     if (this.isReceiving || this.#pendingLineCount > 0) this.#idleTimer.refresh();
-    else this.close(421, 'Nothing said for too long');
+    else this.close(421, 'The connection was idle for too long');
   }
 
   #onClosed(hadError: boolean): void {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FtpConnection } from 'ftp-srv';
 
-/** What ftp-srv 4 has for a data connection, active or passive; `type` is false before PASV, EPSV, PORT or EPRT. */
+/** The data connector of ftp-srv 4, active or passive. `type` is false before PASV, EPSV, PORT or EPRT. */
 export interface Connector {
   readonly type: 'active' | 'passive' | false;
   dataSocket: (Socket & { connected?: boolean }) | null;
@@ -10,7 +10,7 @@ export interface Connector {
   end(): void;
 }
 
-/** What ftp-srv 4 has beside its published types. */
+/** Members of an ftp-srv 4 connection that its published types lack. */
 export type Connection = Omit<FtpConnection, 'close' | 'reply'> & {
   close(code: number, message: string): Promise<unknown>;
   reply(options: unknown, ...letters: unknown[]): Promise<unknown>;

@@ -1,7 +1,10 @@
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Cuts the bytes of a control connection into command lines, however TCP has split or glued them; CRLF and a bare LF end a line. */
+/**
+ * Splits the bytes of a control connection into command lines, independent of TCP segments. CRLF and a bare LF end a
+ * line.
+ */
 export class LineBuffer {
   readonly #maxLineBytes: number;
   #partialLine: Buffer = Buffer.alloc(0);
@@ -10,12 +13,12 @@ export class LineBuffer {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** True when the last line has not ended. */
+  /** True if the last line is incomplete. */
   get hasPartialLine(): boolean {
     return this.#partialLine.length > 0;
   }
 
-  /** Takes what has arrived and answers the lines that are complete; null when a line is longer than any command. */
+  /** Adds received bytes and returns the complete lines; null if a line is longer than any command. */
   push(chunk: Buffer): string[] | null {
     const bytes = this.#partialLine.length === 0 ? chunk : Buffer.concat([this.#partialLine, chunk]);
     const lines: string[] = [];

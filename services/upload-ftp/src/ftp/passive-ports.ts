@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 import { FtpError } from './ftp-error.ts';
 
-/** ftp-srv binds the port a moment after it was found free. */
+/** ftp-srv binds the port shortly after it was found free, so the port stays reserved for this time. */
 const reservationTtlMs = 2_000;
 
-/** Finds a free passive port in the whole range, where ftp-srv's own search gives up after five. */
+/** Creates a function that finds a free passive port in the whole range. ftp-srv's own search gives up after five. */
 export function createPassivePortFinder(
   host: string,
   range: { readonly min: number; readonly max: number },
@@ -25,7 +25,7 @@ export function createPassivePortFinder(
       reserved.delete(port);
     }
     onExhausted();
-    throw new FtpError(425, 'No port is free for data, try again');
+    throw new FtpError(425, 'No free data port, try again');
   };
 }
 

@@ -13,7 +13,7 @@ let server: Server;
 let port: number;
 const sockets: Socket[] = [];
 beforeAll(async () => {
-  // Nothing is read, not even the end, before a test says so.
+  // Reads nothing, not even the end of the stream, until a test resumes the socket.
   server = createServer({ pauseOnConnect: true, allowHalfOpen: false }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   port = (server.address() as { port: number }).port;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await closed;
 });
 
-/** A transfer over a real data connection into memory. */
+/** Starts a transfer over a real data connection into memory. */
 async function running() {
   const camera = connect(port, '127.0.0.1');
   const [socket] = (await once(server, 'connection')) as [Socket];
@@ -51,14 +51,14 @@ async function running() {
   return { camera, socket, writer, transfer, closed, bytes: () => bytes };
 }
 
-/** Nothing of this process goes on meanwhile. */
+/** Blocks this process for the given time. */
 function blockEventLoop(forMs: number): void {
   const untilMs = performance.now() + forMs;
   while (performance.now() < untilMs);
 }
 
-describe('a transfer whose control connection is gone', () => {
-  it('counts what came while the process stood still for longer than the grace', async () => {
+describe('transfer without a control connection', () => {
+  it('accepts the data received while the process was blocked for longer than the grace period', async () => {
     const { camera, socket, writer, transfer, closed, bytes } = await running();
     camera.end(Buffer.alloc(1_000));
     await once(camera, 'finish');
@@ -69,7 +69,7 @@ describe('a transfer whose control connection is gone', () => {
     expect([closed, bytes(), transfer.failure]).toEqual([[null], 1_000, null]);
   });
 
-  it('takes the bytes that came, and is cut off once no more do', async () => {
+  it('accepts data in transit and aborts when no more arrives', async () => {
     const { camera, socket, writer, transfer, closed, bytes } = await running();
     socket.pipe(writer);
     transfer.continueAfterControlLoss(100);
@@ -80,7 +80,7 @@ describe('a transfer whose control connection is gone', () => {
     await waitFor(() => socket.destroyed);
   });
 
-  it('is cut off where nothing comes', async () => {
+  it('aborts if no data arrives', async () => {
     const { socket, writer, transfer, closed } = await running();
     socket.pipe(writer);
     transfer.continueAfterControlLoss(20);

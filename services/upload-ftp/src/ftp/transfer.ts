@@ -8,8 +8,8 @@ import type { Connection, Connector } from './ftp-srv-internals.ts';
 const pollMs = 20;
 
 /**
- * Waits for the camera's data connection; ftp-srv's own wait polls on forever when it does not come. Inside TLS the handshake is the camera's to begin, before
- * or after the answer 150.
+ * Waits for the camera's data connection. ftp-srv's own wait would poll forever if the camera does not connect. With
+ * TLS, the camera starts the handshake, before or after the reply 150.
  */
 export async function waitForDataConnection(
   connection: Connection,
@@ -17,7 +17,7 @@ export async function waitForDataConnection(
   secureContext: SecureContext | null,
 ): Promise<Connector> {
   const { connector } = connection;
-  if (connector.type === false) throw new FtpError(425, 'Say PASV, EPSV, PORT or EPRT first');
+  if (connector.type === false) throw new FtpError(425, 'Use PASV, EPSV, PORT or EPRT first');
   const deadlineMs = performance.now() + timeoutMs;
   while (performance.now() < deadlineMs && connection.connector === connector && !connection.commandSocket.destroyed) {
     const socket = connector.dataSocket;
@@ -34,20 +34,20 @@ export async function waitForDataConnection(
   throw new FtpError(425, 'No data connection');
 }
 
-/** Ends of the handshakes of data connections. */
+/** Promises of the TLS handshakes of data connections. */
 const handshakes = new WeakMap<Socket, Promise<unknown>>();
 
 function wrapWithTls(socket: Socket, secureContext: SecureContext): TLSSocket {
   const tlsSocket = new TLSSocket(socket, { isServer: true, secureContext });
   const handshake = once(tlsSocket, 'secure');
-  // Its failure ends the transfer, which has a listener of its own.
+  // A failed handshake ends the transfer, which has its own listener.
   handshake.catch(() => undefined);
   tlsSocket.on('error', () => undefined);
   handshakes.set(tlsSocket, handshake);
   return tlsSocket;
 }
 
-/** Ends a data connection without a byte, once the camera can see that. */
+/** Ends a data connection without data, once the camera can detect the end. */
 export async function endWithoutData(socket: Socket, timeoutMs: number): Promise<void> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
@@ -56,21 +56,21 @@ export async function endWithoutData(socket: Socket, timeoutMs: number): Promise
     socket.resume().end();
     await closed;
   } catch {
-    // Whether a camera takes the end of an empty list is its own affair.
+    // It does not matter whether the camera received the end of an empty list.
     socket.destroy();
   }
 }
 
-/** One transfer as its control connection sees it: watches what ftp-srv does not. */
+/** One transfer of a control connection. Detects the failures that ftp-srv does not. */
 export class Transfer {
   readonly writer: FileWriter;
-  /** Why it was cut off. */
+  /** Reason why the transfer was aborted. */
   failure: FtpError | null = null;
   readonly #socket: Socket;
   readonly #connector: Connector;
   #grace: NodeJS.Timeout | undefined;
 
-  /** Throws when the data connection is gone: ftp-srv would leave the file open forever. */
+  /** Throws if the data connection is closed, because ftp-srv would leave the file open forever. */
   constructor(connection: Connection, writer: FileWriter, idleTimeoutMs: number) {
     const socket = connection.connector.dataSocket;
     if (socket === null || socket.destroyed) throw new FtpError(426, 'The data connection was lost');
@@ -78,20 +78,20 @@ export class Transfer {
     this.#socket = socket;
     this.#connector = connection.connector;
     socket.setTimeout(idleTimeoutMs, () => this.fail(new FtpError(426, 'No data for too long')));
-    // Before ftp-srv hears of it, which would end the file first.
+    // Registered before ftp-srv's listener, which would end the file first.
     socket.once('error', (cause) => this.fail(new FtpError(426, 'The data connection was lost', { cause })));
     socket.once('close', () => {
       if (!writer.writableEnded) this.fail(new FtpError(426, 'The data connection was lost'));
     });
     void writer.whenClosed.then(() => {
       clearTimeout(this.#grace);
-      // After its answer, which some clients await before they close their side.
+      // Waits for the reply to be sent: some clients close their side only after it.
       setTimeout(() => socket.destroy(), 1_000).unref();
     });
   }
 
   fail(error: FtpError): void {
-    // Once the file could not be written, the loss of the data connection only follows from that: it is not the reason to tell.
+    // After a write error, the loss of the data connection is only its consequence and is not reported as the reason.
     if (this.writer.errored === null) {
       this.failure ??= error;
       this.writer.fail(error);
@@ -100,8 +100,9 @@ export class Transfer {
   }
 
   /**
-   * The control connection is gone. What the camera has sent before it closed may still be on its way: it counts as long as it comes without a gap longer than the
-   * grace, up to the end of the data connection as ever. ftp-srv would cut the data connection off at once.
+   * Continues after the control connection has closed. Data that the camera sent earlier may still be in transit. It is
+   * accepted until the end of the data connection, or until a gap longer than the grace period. ftp-srv would close the
+   * data connection immediately.
    */
   continueAfterControlLoss(graceMs: number): void {
     this.#connector.closeSocket = () => undefined;
@@ -111,7 +112,8 @@ export class Transfer {
   #waitForMoreData(graceMs: number): void {
     const { bytesRead: bytesReadBefore } = this.#socket;
     this.#grace = setTimeout(() => {
-      // Behind what has come while this process paused for longer than the grace: timers run before sockets are read.
+      // Runs after the data that arrived while this process was blocked for longer than the grace period: timers run
+      // before sockets are read.
       setImmediate(() => {
         const { bytesRead, readableLength, readableEnded } = this.#socket;
         if (readableEnded || this.writer.closed) return;

@@ -38,7 +38,7 @@ async function waitForEvents(terminal: string, count = 1): Promise<MediaStored[]
   await waitFor(async () => (await broker.readStoredEvents(terminal)).length >= count);
   return broker.readStoredEvents(terminal);
 }
-/** Every picture has been acknowledged. */
+/** Waits until every picture has been acknowledged. */
 const waitUntilDrained = () => waitFor(async () => (await broker.countPending()) === 0);
 
 const location = {
@@ -52,8 +52,8 @@ const location = {
   time: '2026-01-31T16:29:58',
 };
 
-describe('a picture that a gateway has stored (0x0801)', () => {
-  it('is kept, told of, handed out and acknowledged', async () => {
+describe('picture from the event stream (0x0801)', () => {
+  it('is stored, published, served and acknowledged', async () => {
     const data = createJpeg();
     await broker.publishPicture(imei, { data, location, eventCode: 1 }, { receivedAtMs: 1_769_000_000_000 });
     const [stored = { imei, fileId: '' }] = await waitForEvents(imei);
@@ -77,7 +77,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(await harness.metric('upload_ftp_media_files_total{kind="image"')).toMatch(/source="timer".* 1$/);
   });
 
-  it('is the same file, told of once, however often it comes', async () => {
+  it('is stored and published once, even if it is redelivered', async () => {
     const data = createJpeg();
     for (let times = 0; times < 3; times += 1)
       await broker.publishPicture(imei, { data }, { receivedAtMs: 1_769_000_000_000 });
@@ -86,7 +86,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(await harness.listFiles(imei)).toHaveLength(1);
   });
 
-  it('is kept whole up to what the broker takes, several at a time', async () => {
+  it("is stored completely up to the broker's payload limit, several at a time", async () => {
     const pictures = Array.from({ length: 3 }, () => createJpeg(7_800_000));
     for (const data of pictures) await broker.publishPicture(imei, { data });
     const events = await waitForEvents(imei, pictures.length);
@@ -96,14 +96,14 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     await waitUntilDrained();
   });
 
-  it('is told as what it really is', async () => {
-    // The same each time: where others send a location, some bytes of chance begin like a file of another kind.
+  it('is published with its detected type', async () => {
+    // Fixed bytes: where other terminals send a location, some random contents would start like another file type.
     const film = Buffer.concat([Buffer.from('000000206674797069736f6d', 'hex'), clipBytes(100)]);
     await broker.publishPicture(imei, { data: film, type: 0, format: 0 });
     expect(await waitForEvents(imei)).toMatchObject([{ kind: 'video', mimeType: 'video/mp4' }]);
   });
 
-  it('that cannot be read or is empty is counted, and keeps nobody waiting', async () => {
+  it('is counted and acknowledged if it is unreadable or empty, without delaying others', async () => {
     await broker.publishPictureBytes(imei, Buffer.from('00', 'hex'));
     await broker.publishPicture(imei, { data: Buffer.alloc(0) });
     await broker.publishPictureBytes(imei, Buffer.alloc(0));
@@ -114,7 +114,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(await harness.metric('upload_ftp_pictures_dropped_total{reason="empty"')).toMatch(/ 1$/);
   });
 
-  it('waits in the stream while there is no room, and leaves nothing on disk', async () => {
+  it('waits in the stream while the disk is full and leaves no file', async () => {
     await harness.end();
     harness = await MediaHarness.open(broker, { CLIPS_MIN_FREE_BYTES: '900000000000000' }, harness);
     await broker.publishPicture(imei, {});
@@ -131,7 +131,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     await waitUntilDrained();
   });
 
-  it('is left to other pods by one without room, until that has room again', async () => {
+  it('is left to other pods while the disk is full, until there is space again', async () => {
     const { media } = harness;
     const disk = { findError: async () => storageError };
     let storageError: string | null = 'full';
@@ -166,7 +166,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(kept).toHaveLength(1);
   });
 
-  it('is tried again where the disk fails in the middle', async () => {
+  it('is retried after a disk failure', async () => {
     const folder = join(harness.dir, '.media', '.incoming');
     await rm(folder, { recursive: true });
     await broker.publishPicture(imei, {});
@@ -176,7 +176,7 @@ describe('a picture that a gateway has stored (0x0801)', () => {
     expect(await harness.listFiles('.incoming')).toEqual([]);
   });
 
-  it('whose pod ends before it is acknowledged is kept by another, as the same file', async () => {
+  it('is stored by another pod with the same id if its pod ends before the acknowledgement', async () => {
     const other = await MediaHarness.open(broker, {}, { dir: harness.dir });
     try {
       const data = Array.from({ length: 12 }, () => createJpeg());

@@ -13,7 +13,7 @@ import { type MediaFiles, NoSpaceError } from '../media/media-files.ts';
 import type { MediaMetrics } from '../metrics.ts';
 import type { DiskHealth } from '../store/disk-health.ts';
 
-/** Pictures may be as large as the broker takes them, and all that are under way are in memory. */
+/** Pictures may be as large as the broker allows, and all pictures being processed are in memory. */
 const maxInFlight = 4;
 const noSpaceRetryMs = 10_000;
 const spacePollIntervalMs = 1_000;
@@ -26,8 +26,9 @@ export interface PictureDeps {
 }
 
 /**
- * Reads every 0x0801 that the gateways have stored; each is acknowledged once its file is kept. Without room they wait in the stream, and are left to
- * other pods: what a full one took would count against what all of them may have under way.
+ * Reads every 0x0801 that the gateways have stored and acknowledges each once its file is stored. Without disk space,
+ * pictures wait in the stream for other pods. This pod then stops consuming, because its unacknowledged messages count
+ * against the limit shared by all pods.
  */
 export class PictureConsumer {
   readonly #bus: Bus;
@@ -36,16 +37,16 @@ export class PictureConsumer {
   #consumer: DurableConsumer | null;
   #paused: Promise<void> = Promise.resolve();
 
-  /** Begins to read at once. */
+  /** Starts to consume immediately. */
   constructor(bus: Bus, deps: PictureDeps) {
     this.#bus = bus;
     this.#deps = deps;
     this.#consumer = this.#startConsumer();
-    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'the room for pictures is not known');
+    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'could not check the space for pictures');
     this.#stopPolling = runPeriodically(spacePollIntervalMs, () => this.#resume(), onError);
   }
 
-  /** Takes no more and waits for what is under way. */
+  /** Stops consuming and waits for pictures being processed. */
   async stop(): Promise<void> {
     await this.#stopPolling();
     await this.#consumer?.stop();
@@ -58,7 +59,7 @@ export class PictureConsumer {
       durable: 'upload-pictures',
       subject: eventSubject('*', multimediaData.id),
       maxInFlight,
-      onError: (error) => this.#deps.log.warn({ err: error }, 'a picture could not be kept yet'),
+      onError: (error) => this.#deps.log.warn({ err: error }, 'could not store a picture, retrying'),
       handler: (message) => this.#handle(message),
     });
   }
@@ -76,8 +77,8 @@ export class PictureConsumer {
 
   #pause(): void {
     if (this.#consumer === null) return;
-    this.#deps.log.warn('no more pictures are taken until there is room for them');
-    // Not awaited: it waits for the handlers, one of which calls this.
+    this.#deps.log.warn('stopped reading pictures until there is disk space');
+    // Not awaited: stopping waits for the handlers, and one of them calls this.
     this.#paused = this.#consumer.stop();
     this.#consumer = null;
   }
@@ -93,9 +94,9 @@ async function storePicture({ media, metrics, log }: PictureDeps, message: JetSt
   const event = parseTerminalEvent(message);
   const picture = parsePicture(event);
   if (typeof picture === 'string') {
-    // It will never be another one.
+    // A retry would not change the content.
     metrics.picturesDropped.inc({ reason: picture });
-    return log.warn({ imei: event.imei, sequence: message.sequence }, `a picture is ${picture}`);
+    return log.warn({ imei: event.imei, sequence: message.sequence }, `discarded a picture: ${picture}`);
   }
   const file = await media.open(event.imei);
   try {
@@ -105,5 +106,5 @@ async function storePicture({ media, metrics, log }: PictureDeps, message: JetSt
     throw error;
   }
   const { fileId, mimeType, sizeBytes } = await media.store(file, picture.metadata);
-  log.debug({ imei: event.imei, fileId, mimeType, sizeBytes }, 'a picture is kept');
+  log.debug({ imei: event.imei, fileId, mimeType, sizeBytes }, 'stored a picture');
 }

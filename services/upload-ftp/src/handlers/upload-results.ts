@@ -11,10 +11,10 @@ import type { Logger } from '@fleet/service-kit';
 import type { UploadMetrics } from '../metrics.ts';
 import { type ApplyResultDeps, applyResult, type UploadResult } from '../use-cases/apply-result.ts';
 
-/** A 0x1206 whose upload is not found for this long belongs to none. */
+/** A 0x1206 that matches no upload for this time is discarded. */
 const unmatchedTimeoutMs = 24 * 3600 * 1000;
 
-/** Reads every 0x1206 that the gateways have stored; each is acknowledged once its effect is in the record. */
+/** Reads every 0x1206 that the gateways have stored and acknowledges each once its effect is in the record. */
 export function consumeUploadResults(
   bus: Bus,
   { metrics, log, ...deps }: ApplyResultDeps & { readonly metrics: UploadMetrics; readonly log: Logger },
@@ -23,12 +23,12 @@ export function consumeUploadResults(
     stream: 'EVENTS',
     durable: 'upload-ftp-results',
     subject: eventSubject('*', fileUploadResult.id),
-    onError: (error) => log.warn({ err: error }, 'an upload result could not be applied yet'),
+    onError: (error) => log.warn({ err: error }, 'could not apply an upload result, retrying'),
     handler: async (message) => {
       const result = parseResult(message);
       if (result === null) {
         metrics.results.inc({ outcome: 'unreadable' });
-        log.warn({ subject: message.subject }, 'a 0x1206 cannot be read');
+        log.warn({ subject: message.subject }, 'could not decode a 0x1206');
         return;
       }
       try {

@@ -8,7 +8,7 @@ export interface UploadHandlers {
   readonly onError: (error: unknown) => void;
 }
 
-/** Serves grants for any pod, removals for this one. */
+/** Serves grants for any pod, and removals for this pod. */
 export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) {
   const { onError } = handlers;
   const grants = serveUseCase(bus, grantUpload, { queue: 'upload-ftp', onError }, ({ uploadId }) =>
@@ -27,7 +27,7 @@ export function serveUploads(bus: Bus, podId: string, handlers: UploadHandlers) 
     handlers.closeRevoked(uploadId).catch(onError);
   });
   return {
-    /** Promises no more uploads. */
+    /** Stops granting uploads. */
     stopGrants: () => grants.stop(),
     stop: async () => {
       await Promise.all([grants.stop(), removals.stop()]);

@@ -1,10 +1,12 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 
-/** A file of a terminal that is being received: nothing until `MediaFiles.keep` has taken it. */
+/**
+ * A file of a terminal that is being received. It does not count as stored until `MediaFiles.store` has accepted it.
+ */
 export class IncomingFile {
   /** Canonical number of its terminal. */
   readonly imei: string;
-  /** Where its bytes can be read, until it is kept or discarded. */
+  /** Path at which the bytes can be read until the file is stored or discarded. */
   readonly path: string;
   readonly #handle: FileHandle;
   readonly #onEnd: () => void;
@@ -19,22 +21,22 @@ export class IncomingFile {
     this.#onEnd = onEnd;
   }
 
-  /** `path` must not be there yet; `onEnd` is called once nothing is at it any more. */
+  /** Creates the file. `path` must not exist yet; `onEnd` is called once nothing exists at it any more. */
   static async create(imei: string, path: string, onEnd: () => void): Promise<IncomingFile> {
     return new IncomingFile(imei, path, await open(path, 'wx', 0o640), onEnd);
   }
 
-  /** Bytes written in all, those that were written twice counted twice. */
+  /** Number of bytes written; bytes written twice count twice. */
   get bytesWritten(): number {
     return this.#bytesWritten;
   }
 
-  /** End of the last byte; what was left out before it reads as zeros. */
+  /** Offset after the last written byte. Gaps before it read as zeros. */
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
 
-  /** Writes bytes to their place, in any order. */
+  /** Writes bytes at an offset, in any order. */
   async write(data: Uint8Array, offset: number): Promise<void> {
     for (let writtenBytes = 0; writtenBytes < data.length; ) {
       const { bytesWritten } = await this.#handle.write(
@@ -49,13 +51,13 @@ export class IncomingFile {
     }
   }
 
-  /** Brings every byte to the disk and ends the writing. */
+  /** Flushes all bytes to the disk and closes the file. */
   async finish(): Promise<void> {
     if (this.#ended === undefined) await this.#handle.sync();
     await this.#end();
   }
 
-  /** Removes it; what was kept already stays. */
+  /** Removes the file, unless it has already been stored. */
   async discard(): Promise<void> {
     try {
       await this.#end();

@@ -14,7 +14,7 @@ export interface MediaSources {
   readonly objects: ObjectStore | null;
 }
 
-/** What is handed out of a file; null when it is not here. */
+/** Returns the content of a file, ready to be sent; null if the file is not here. */
 export async function openMediaContent(sources: MediaSources, ref: MediaRef): Promise<ClipContent | null> {
   const file = (await findLocalFile(sources, ref)) ?? (await findSharedFile(sources, ref));
   if (file === null) return null;
@@ -25,7 +25,7 @@ export async function openMediaContent(sources: MediaSources, ref: MediaRef): Pr
   const contentType = detectMimeType(firstBytes);
   return {
     sizeBytes,
-    // Another file has another id.
+    // Different files have different ids.
     etag: `"${ref.fileId}"`,
     contentType,
     fileName: `${ref.fileId}${getExtension(contentType)}`,
@@ -52,6 +52,6 @@ async function findSharedFile({ objects }: MediaSources, ref: MediaRef): Promise
 }
 
 function assertFound(bytes: Readable | null): Readable {
-  if (bytes === null) throw new ClipNotFoundError('the file is gone');
+  if (bytes === null) throw new ClipNotFoundError('the file no longer exists');
   return bytes;
 }

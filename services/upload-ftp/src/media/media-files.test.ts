@@ -26,14 +26,14 @@ afterEach(() => harness.close());
 
 const listPendingEvents = () => harness.listFiles('.untold');
 const incoming = () => harness.listFiles('.incoming');
-/** The service is killed and started again: nothing is left but its volume. */
+/** Restarts the service after a kill: only its volume remains. */
 async function restart(): Promise<void> {
   await harness.end();
   harness = await MediaHarness.open(broker, {}, harness);
 }
 
-describe('a file of a terminal', () => {
-  it('is kept under its id, told of once, and leaves nothing else', async () => {
+describe('storing a file of a terminal', () => {
+  it('stores the file under its id, publishes one event and leaves nothing else', async () => {
     const content = createJpeg();
     const stored = await harness.storeFile(imei, content);
     expect(stored).toEqual({
@@ -48,7 +48,7 @@ describe('a file of a terminal', () => {
     expect([await listPendingEvents(), await incoming()]).toEqual([[], []]);
   });
 
-  it('may come in pieces, in any order, and is read while it comes', async () => {
+  it('accepts pieces in any order and allows reading while receiving', async () => {
     const content = createJpeg(10_000);
     const file = await harness.media.open(imei);
     await file.write(content.subarray(5_000), 5_000);
@@ -61,7 +61,7 @@ describe('a file of a terminal', () => {
     expect((await harness.get({ imei, fileId })).body.equals(content)).toBe(true);
   });
 
-  it('sent again is the same one and told once; other bytes, terminals or seeds are others', async () => {
+  it('returns the same id and publishes once for the same file; other bytes, terminals or seeds get other ids', async () => {
     const content = createJpeg();
     const [first, again] = await Promise.all([harness.storeFile(imei, content), harness.storeFile(imei, content)]);
     expect(again).toEqual(first);
@@ -77,7 +77,7 @@ describe('a file of a terminal', () => {
     expect(await harness.listFiles(imei)).toHaveLength(3);
   });
 
-  it('may have no byte at all', async () => {
+  it('accepts an empty file', async () => {
     const stored = await harness.storeFile(imei, Buffer.alloc(0));
     expect(stored.sizeBytes).toBe(0);
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
@@ -85,25 +85,25 @@ describe('a file of a terminal', () => {
     expect([status, headers['content-length'], body]).toEqual([200, '0', Buffer.alloc(0)]);
   });
 
-  it('that is discarded leaves nothing, and so does one that cannot be kept', async () => {
+  it('leaves nothing of a discarded file or of one that cannot be stored', async () => {
     const file = await harness.media.open(imei);
     await file.write(createJpeg(), 0);
     await file.discard();
     await file.discard();
-    await expect(harness.storeFile(imei, createJpeg(), { mimeType: '' })).rejects.toThrow('cannot be told');
+    await expect(harness.storeFile(imei, createJpeg(), { mimeType: '' })).rejects.toThrow('invalid file metadata');
     await expect(harness.storeFile(imei, createJpeg(), { imei: randomImei() })).rejects.toThrow('another terminal');
     await expect(harness.storeFile('../escape', createJpeg())).rejects.toThrow(RangeError);
     expect([await incoming(), await listPendingEvents(), await harness.listFiles(imei)]).toEqual([[], [], []]);
     expect(await broker.readStoredEvents(imei)).toEqual([]);
   });
 
-  it('is not begun where there is no room', async () => {
+  it('refuses new files without disk space', async () => {
     await harness.end();
     harness = await MediaHarness.open(broker, { CLIPS_MIN_FREE_BYTES: '900000000000000' }, harness);
     await expect(harness.media.open(imei)).rejects.toThrow(NoSpaceError);
   });
 
-  it('is removed by its pod, also a second time, and then neither read nor told of again', async () => {
+  it('removes a file, also repeatedly, after which it is neither served nor published', async () => {
     const stored = await harness.storeFile(imei, createJpeg());
     expect((await harness.get(stored)).status).toBe(200);
     expect(await harness.remove(harness.pod, stored)).toEqual({});
@@ -114,8 +114,8 @@ describe('a file of a terminal', () => {
   });
 });
 
-describe('a file that is sent again', () => {
-  it('is told of again, as its record may be gone', async () => {
+describe('file that is received again after its removal', () => {
+  it('is published again, because its record may have been deleted', async () => {
     const content = createJpeg();
     const first = await harness.storeFile(imei, content);
     await harness.remove(harness.pod, first);
@@ -125,8 +125,8 @@ describe('a file that is sent again', () => {
   });
 });
 
-describe('what looks for leftovers', () => {
-  it('leaves a file alone whose writing has ended, until it is discarded', async () => {
+describe('removal of leftovers', () => {
+  it('ignores a finished file until it is discarded', async () => {
     const directory = new MediaDirectory(harness.dir, 'another');
     const { path, release } = directory.reserveIncoming();
     const file = await IncomingFile.create(imei, path, release);
@@ -141,8 +141,8 @@ describe('what looks for leftovers', () => {
   });
 });
 
-describe('the removal of what was stored before a moment', () => {
-  it('leaves a file alone that has come again since', async () => {
+describe('removal with a time limit', () => {
+  it('does not remove a file that was received again later', async () => {
     const content = createJpeg();
     const stored = await harness.storeFile(imei, content);
     const path = join(harness.dir, '.media', imei, stored.fileId);
@@ -158,19 +158,19 @@ describe('the removal of what was stored before a moment', () => {
   });
 });
 
-describe('a crash', () => {
+describe('recovery from a crash', () => {
   const filePath = (fileId: string) => join(harness.dir, '.media', imei, fileId);
   const pendingEventPath = (fileId: string) => join(harness.dir, '.media', '.untold', `${imei}.${fileId}`);
 
-  /** What a file's keeping leaves on the volume: its bytes and its note. */
+  /** Returns the event of a stored file, as the volume holds it beside the file until it is published. */
   async function storeAndReadEvent(content: Buffer) {
     const stored = await harness.storeFile(randomImei(), content);
     const { server: _server, ...metadata } = stored;
-    // The broker takes one message for each id.
+    // The broker accepts one message per id.
     return { ...metadata, imei, fileId: randomBytes(12).toString('hex') };
   }
 
-  it('between the file and the telling of it: it is told of after the start, once, and the same one again', async () => {
+  it('publishes a file once after the start if the crash came before its event', async () => {
     const content = createJpeg();
     const pendingEvent = await storeAndReadEvent(content);
     await harness.end();
@@ -182,7 +182,7 @@ describe('a crash', () => {
     expect(await broker.readStoredEvents(imei)).toEqual([{ ...pendingEvent, server: harness.pod }]);
   });
 
-  it('behind the telling: what is told again is told once', async () => {
+  it('does not publish twice if the crash came after the event', async () => {
     const content = createJpeg();
     const { server: _server, ...pendingEvent } = await harness.storeFile(imei, content);
     await harness.end();
@@ -193,7 +193,7 @@ describe('a crash', () => {
     expect(await broker.readStoredEvents(imei)).toHaveLength(1);
   });
 
-  it('behind files that cannot be read: the others are told of', async () => {
+  it('publishes other files when some cannot be read', async () => {
     const content = createJpeg();
     const pendingEvent = await storeAndReadEvent(content);
     await harness.end();
@@ -210,7 +210,7 @@ describe('a crash', () => {
     expect(await broker.readStoredEvents(imei)).toHaveLength(6);
   });
 
-  it('before the file was at its place: nothing is told, and the note goes in time', async () => {
+  it('publishes nothing for a file that was not moved into place, and deletes its outbox entry after a while', async () => {
     const pendingEvent = await storeAndReadEvent(createJpeg());
     await writeFile(pendingEventPath(pendingEvent.fileId), JSON.stringify(pendingEvent));
     expect(await harness.media.sweep({ isOver: () => false })).toBeNull();
@@ -220,7 +220,7 @@ describe('a crash', () => {
     expect(await broker.readStoredEvents(imei)).toEqual([]);
   });
 
-  it('while a file came: what was there of it goes at the start, and nothing of another pod on the volume', async () => {
+  it('deletes files that this pod was receiving, but not those of another pod on the volume', async () => {
     const file = await harness.media.open(imei);
     await file.write(createJpeg(), 0);
     const foreign = join(harness.dir, '.media', '.incoming', 'another-pod.0123');
@@ -234,7 +234,7 @@ describe('a crash', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  it('that has left a note nobody can read: it goes, and the others are told of', async () => {
+  it('deletes unreadable outbox entries', async () => {
     await writeFile(pendingEventPath('0'.repeat(24)), 'no JSON');
     await writeFile(pendingEventPath('1'.repeat(24)), '{"imei":"1"}');
     await waitFor(async () => (await listPendingEvents()).length === 0);
@@ -242,8 +242,8 @@ describe('a crash', () => {
   });
 });
 
-describe('without the broker', () => {
-  it('a file is kept and read, and told of once the broker is back', async () => {
+describe('broker outage', () => {
+  it('stores and serves a file, and publishes it once the broker is back', async () => {
     await broker.server.kill();
     const content = createJpeg();
     let stored;
@@ -256,14 +256,14 @@ describe('without the broker', () => {
       await broker.server.start();
     }
     await waitFor(async () => (await listPendingEvents()).length === 0);
-    // A broker that is back needs some time for its streams.
+    // A restarted broker needs some time to load its streams.
     await waitFor(async () => (await broker.readStoredEvents(imei).catch(() => [])).length > 0);
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
   });
 });
 
-describe('clips', () => {
-  it('have nothing to do with files of terminals: what looks for their orphans leaves them alone', async () => {
+describe('orphan search of clips', () => {
+  it('does not affect files of terminals', async () => {
     const stored = await harness.storeFile(imei, randomBytes(100));
     const clips = new ClipDirectory(harness.dir);
     await clips.prepare();

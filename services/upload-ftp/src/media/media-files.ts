@@ -20,13 +20,13 @@ import { IncomingFile } from './incoming-file.ts';
 
 export { IncomingFile } from './incoming-file.ts';
 
-/** What is known of a file beside its bytes. */
+/** Metadata of a file. */
 export type MediaMetadata = Omit<MediaStored, 'fileId' | 'server' | 'sizeBytes'> & {
-  /** What tells the file from another of the same terminal with the same bytes. */
+  /** Distinguishes the file from others of the same terminal with the same bytes. */
   readonly fileIdSeed: string;
 };
 
-/** There is no room for another file now. */
+/** Thrown when there is no disk space for another file. */
 export class NoSpaceError extends Error {
   override readonly name = 'NoSpaceError';
 }
@@ -35,7 +35,7 @@ export interface MediaFilesDeps {
   readonly bus: Bus;
   readonly pod: string;
   readonly directory: MediaDirectory;
-  /** Null where files stay in the directory. */
+  /** Null if files stay in the directory. */
   readonly objects: ObjectStore | null;
   readonly disk: Pick<DiskHealth, 'findError'>;
   readonly metrics: MediaMetrics;
@@ -44,9 +44,12 @@ export interface MediaFilesDeps {
 
 type PendingEvent = Omit<MediaStored, 'server'>;
 
-/** Whoever sends a file waits no longer for the broker. */
+/** Maximum time that the sender of a file waits for the broker. */
 const publishTimeoutMs = 10_000;
-/** Between noting that a file is to be told of and moving it to its place, where another pod of the volume may look. */
+/**
+ * Maximum time between saving an outbox entry and moving the file into place. Other pods of the volume may read the
+ * entry in between.
+ */
 const moveTimeoutMs = 600_000;
 
 const maxFailuresInRow = 3;
@@ -54,8 +57,9 @@ const maxFailuresInRow = 3;
 export const toObjectKey = ({ imei, fileId }: MediaRef): string => `media/${imei}/${fileId}`;
 
 /**
- * Files that terminals send: received, kept, and told of in the stream MEDIA. In an order that no crash can harm: a note on disk of what is to be told, the file's
- * place, object storage (where there is one), MEDIA, and only then the note goes. `sweep` does what was interrupted.
+ * Receives and stores files of terminals, and publishes them in the stream MEDIA. Each file is processed in an order
+ * that survives a crash: the outbox entry on disk, the move into place, object storage (if configured), the event in
+ * MEDIA, and then the deletion of the outbox entry. `sweep` completes interrupted files.
  */
 export class MediaFiles {
   readonly #deps: MediaFilesDeps;
@@ -66,11 +70,11 @@ export class MediaFiles {
     this.#deps = deps;
     this.#publisher = new JetStreamPublisher(deps.bus, {
       timeoutMs: publishTimeoutMs,
-      onRejected: (detail) => deps.log.debug({ detail }, 'a file could not be told of yet'),
+      onRejected: (detail) => deps.log.debug({ detail }, 'could not publish a file yet'),
     });
   }
 
-  /** Begins to receive a file; a NoSpaceError where the disk takes no more. */
+  /** Opens a new file to receive. Throws a NoSpaceError if the disk is full. */
   async open(imei: string): Promise<IncomingFile> {
     const storageError = await this.#deps.disk.findError();
     if (storageError !== null) throw new NoSpaceError(storageError);
@@ -84,9 +88,10 @@ export class MediaFiles {
   }
 
   /**
-   * Keeps a received file. Resolves once it cannot be lost any more, neither the file nor the telling of it: both are on disk, and normally in object storage
-   * (where there is one) and in MEDIA, too; what could not be reached is reached later. The same file again (imei, seed, bytes) is the same one.
-   * Whether it succeeds or throws, the incoming file is gone afterwards.
+   * Stores a received file. Resolves once neither the file nor its event can be lost. Both are then on disk, and
+   * normally also in object storage (if configured) and in MEDIA. Steps that failed are retried later. The same file
+   * (imei, seed, bytes) gets the same id. The incoming file no longer exists afterwards, whether this succeeds or
+   * throws.
    */
   async store(file: IncomingFile, { fileIdSeed, ...metadata }: MediaMetadata): Promise<MediaStored> {
     try {
@@ -96,7 +101,7 @@ export class MediaFiles {
       const fileId = createFileId(metadata.imei, fileIdSeed, await hashFile(file.path));
       const pendingEvent: PendingEvent = { ...metadata, fileId, sizeBytes };
       const stored = this.#toStoredEvent(pendingEvent);
-      if (!mediaStored.check(stored)) throw new RangeError('what is known of a file cannot be told');
+      if (!mediaStored.check(stored)) throw new RangeError('invalid file metadata');
       await this.#mutex.runExclusive(fileId, async () => {
         await this.#deps.directory.savePendingEvent(pendingEvent, JSON.stringify(pendingEvent));
         await this.#deps.directory.moveIn(file.path, pendingEvent);
@@ -110,11 +115,14 @@ export class MediaFiles {
     }
   }
 
-  /** Removes a file wherever it is, unless it came (again) at `storedBeforeMs` or later; removing what is not there succeeds. */
+  /**
+   * Removes a file wherever it is stored, unless it was received (again) at `storedBeforeMs` or later. Succeeds if it
+   * does not exist.
+   */
   remove(ref: MediaRef, storedBeforeMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { directory, objects } = this.#deps;
     return this.#mutex.runExclusive(ref.fileId, async () => {
-      // On its way to object storage it takes the place of what is there.
+      // A newer local file would later replace the object in storage.
       if (((await directory.findStoredAtMs(ref)) ?? 0) >= storedBeforeMs) return;
       await directory.clearPendingEvent(ref);
       if (objects !== null) await removeObject(objects, toObjectKey(ref), storedBeforeMs);
@@ -122,10 +130,13 @@ export class MediaFiles {
     });
   }
 
-  /** Does what a crash or an outage has left: files go to object storage and are told of. Answers null where all has been tried. */
+  /**
+   * Completes files after a crash or an outage: moves them to object storage and publishes them. Returns null once all
+   * have been tried.
+   */
   async sweep({ isOver }: Pick<JobSlice<'some'>, 'isOver'>): Promise<'some' | null> {
     let failuresInRow = 0;
-    // In another order each time: files that always fail do not keep the others from being told of.
+    // Random order, so that files that always fail do not block the others.
     for (const ref of shuffle(await this.#deps.directory.listPendingEvents())) {
       if (isOver()) return 'some';
       try {
@@ -134,14 +145,14 @@ export class MediaFiles {
       } catch (error) {
         this.#onError(error, ref.fileId);
         failuresInRow += 1;
-        // Most likely a backend is away: the others would wait for it one after the other.
+        // A backend is probably unavailable, so the slice ends here instead of waiting for each file.
         if (failuresInRow === maxFailuresInRow) return 'some';
       }
     }
     return null;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for running operations. */
   async stop(): Promise<void> {
     await this.#mutex.waitUntilIdle();
     this.#publisher.stop();
@@ -153,15 +164,17 @@ export class MediaFiles {
     if (saved === null) return;
     const pendingEvent = parsePendingEvent(saved.eventJson);
     if (pendingEvent === null) {
-      log.error(ref, 'a note of a file cannot be read');
+      log.error(ref, 'deleted an unreadable outbox entry');
       return directory.clearPendingEvent(ref);
     }
     if (await this.#finalize(pendingEvent)) return;
-    // It never came to its place: its sender was told so, or cut off.
+    // The file was never moved into place: its sender received an error or was disconnected.
     if (saved.ageMs > moveTimeoutMs) await directory.clearPendingEvent(ref);
   }
 
-  /** Brings a file from its place in the directory to where it stays, and tells of it; false when it is nowhere. */
+  /**
+   * Moves a file from the directory to its final storage and publishes it. Returns false if the file does not exist.
+   */
   async #finalize(pendingEvent: PendingEvent): Promise<boolean> {
     const { directory, objects } = this.#deps;
     const isLocal = (await directory.sizeOf(pendingEvent)) !== null;
@@ -178,12 +191,13 @@ export class MediaFiles {
 
   #publish(stored: MediaStored): Promise<void> {
     const messageHeaders = headers();
-    // What is told twice of one receiving is one message; a file that is sent again has to be told of, as its record may be gone by now.
+    // Retries of one reception are deduplicated. A file that was received again gets a new event, because its record
+    // may have been deleted.
     messageHeaders.set('Nats-Msg-Id', `${stored.fileId}-${stored.receivedAtMs}`);
     const payload = Buffer.from(JSON.stringify(stored));
     return new Promise((resolve, reject) => {
       const done = (isStored: boolean): void =>
-        isStored ? resolve() : reject(new Error('the broker has not stored that a file is there'));
+        isStored ? resolve() : reject(new Error('the broker did not store the event of a file'));
       if (!this.#publisher.publish(mediaStoredSubject(stored.imei), payload, done, messageHeaders)) done(false);
     });
   }
@@ -194,7 +208,7 @@ export class MediaFiles {
 
   #onError(error: unknown, fileId: string): void {
     this.#deps.metrics.delayed.inc();
-    this.#deps.log.warn({ err: error, fileId }, 'a file is on disk only, and told of later');
+    this.#deps.log.warn({ err: error, fileId }, 'a file is only on disk, publishing it later');
   }
 }
 
@@ -209,7 +223,7 @@ function parsePendingEvent(eventJson: string): PendingEvent | null {
     const event = decodeJson(Buffer.from(eventJson)) as PendingEvent;
     return mediaStored.check({ ...event, server: anyPod }) ? event : null;
   } catch {
-    // A disk that lost bytes.
+    // The disk has lost bytes.
     return null;
   }
 }

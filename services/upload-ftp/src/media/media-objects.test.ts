@@ -51,7 +51,7 @@ async function keys(): Promise<string[]> {
 describe('files of terminals in object storage', () => {
   const content = createJpeg(9_000_000);
 
-  it('are there once they are kept, and nothing of them on disk; every pod hands them out', async () => {
+  it('are stored there instead of on disk and served by every pod', async () => {
     const stored = await harness.storeFile(imei, content);
     expect(stored.server).toBe('any');
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
@@ -77,7 +77,7 @@ describe('files of terminals in object storage', () => {
     }
   });
 
-  it('are the same object when they come again', async () => {
+  it('are stored once when they are received again', async () => {
     const stored = await harness.storeFile(imei, content);
     expect(await harness.storeFile(imei, content)).toEqual(stored);
     expect(await keys()).toHaveLength(1);
@@ -85,7 +85,7 @@ describe('files of terminals in object storage', () => {
     expect(await harness.listFiles(imei)).toEqual([]);
   });
 
-  it('are removed by any pod, also a second time', async () => {
+  it('are removed by any pod, also repeatedly', async () => {
     const other = await MediaHarness.open(broker, env);
     try {
       const stored = await harness.storeFile(imei, content);
@@ -99,7 +99,7 @@ describe('files of terminals in object storage', () => {
     }
   });
 
-  it('stay where their removal is of what was stored before them', async () => {
+  it('are not removed if they were stored later than the time limit', async () => {
     const stored = await harness.storeFile(imei, content);
     const { LastModified } = await client.send(
       new HeadObjectCommand({ Bucket: bucket, Key: `clips/media/${imei}/${stored.fileId}` }),
@@ -111,7 +111,7 @@ describe('files of terminals in object storage', () => {
     expect((await harness.get(stored)).status).toBe(404);
   });
 
-  it('wait on disk while it is away, are read there by nobody else, and are moved and told of when it is back', async () => {
+  it('stay on disk and are served by their pod during a storage outage, then are moved and published', async () => {
     const before = await harness.storeFile(imei, createJpeg());
     await server.kill();
     try {
@@ -130,14 +130,14 @@ describe('files of terminals in object storage', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  it('that a crash has left half way are moved and told of at the start', async () => {
+  it('are moved and published at the start after a crash before or during the move', async () => {
     const storedEvent = await harness.storeFile(imei, content);
     const { server: _server, ...metadata } = storedEvent;
     const beforePut = { ...metadata, fileId: randomBytes(12).toString('hex') };
     const folder = join(harness.dir, '.media');
     await harness.end();
     await mkdir(join(folder, imei), { recursive: true });
-    // Put and told of, but still here; and never put.
+    // The first was stored and published, but is still on disk. The second was never stored.
     for (const each of [metadata, beforePut]) {
       await writeFile(join(folder, imei, each.fileId), content);
       await writeFile(join(folder, '.untold', `${imei}.${each.fileId}`), JSON.stringify(each));
@@ -149,7 +149,7 @@ describe('files of terminals in object storage', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  it('that a crash has left behind their move are told of from there', async () => {
+  it('are published at the start after a crash following the move', async () => {
     const stored = await harness.storeFile(imei, content);
     const { server: _server, ...metadata } = stored;
     await harness.end();
@@ -159,7 +159,7 @@ describe('files of terminals in object storage', () => {
     expect(await broker.readStoredEvents(imei)).toEqual([stored]);
   });
 
-  it('are those that were kept since: older ones stay with their pod', async () => {
+  it('include only files received since the bucket was configured; older ones stay with their pod', async () => {
     await harness.end();
     harness = await MediaHarness.open(broker, {}, harness);
     const older = await harness.storeFile(imei, content);

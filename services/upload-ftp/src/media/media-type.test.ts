@@ -5,7 +5,7 @@ import { detectMediaType, detectMimeType, toDeclaredType } from './media-type.ts
 const hex = (text: string): Buffer => Buffer.concat([Buffer.from(text.replaceAll(' ', ''), 'hex'), Buffer.alloc(600)]);
 const ascii = (text: string): Buffer => Buffer.concat([Buffer.from(text, 'latin1'), Buffer.alloc(600)]);
 
-describe('the type of a file by its first bytes', () => {
+describe('detectMediaType and detectMimeType', () => {
   it.each([
     ['image/jpeg', hex('ffd8ffe0')],
     ['image/jpeg', hex('ffd8ffe1')],
@@ -29,11 +29,11 @@ describe('the type of a file by its first bytes', () => {
     ['application/octet-stream', ascii('<svg xmlns="http://www.w3.org/2000/svg">')],
     ['application/octet-stream', Buffer.alloc(0)],
     ['application/octet-stream', Buffer.from('ff', 'hex')],
-  ])('%s', (type, bytes) => {
+  ])('detects %s', (type, bytes) => {
     expect(detectMimeType(bytes)).toBe(type);
   });
 
-  it('goes before what was said of it, and that counts where the bytes say nothing', () => {
+  it('prefers the detected type to the declared one and falls back to it', () => {
     const stated = { kind: 'image', mimeType: 'image/jpeg' } as const;
     expect(detectMediaType(ascii('\x89PNG\r\n\x1a\n'), stated)).toEqual({ kind: 'image', mimeType: 'image/png' });
     expect(detectMediaType(ascii('\0\0\0\x20ftypisom'), stated)).toEqual({ kind: 'video', mimeType: 'video/mp4' });
@@ -41,7 +41,7 @@ describe('the type of a file by its first bytes', () => {
   });
 });
 
-describe('the type that a 0x0801 states (JT/T 808-2013 table 80)', () => {
+describe('toDeclaredType (JT/T 808-2013 table 80)', () => {
   it.each([
     [0, 0, 'image', 'image/jpeg'],
     [0, 1, 'image', 'image/tiff'],
@@ -52,11 +52,11 @@ describe('the type that a 0x0801 states (JT/T 808-2013 table 80)', () => {
     [2, 9, 'video', 'application/octet-stream'],
     [9, 3, 'audio', 'audio/wav'],
     [9, 9, 'other', 'application/octet-stream'],
-  ] as const)('type %d and format %d', (type, format, kind, mimeType) => {
+  ] as const)('maps type %d and format %d', (type, format, kind, mimeType) => {
     expect(toDeclaredType(type, format)).toEqual({ kind, mimeType });
   });
 
-  it('is of the kinds that the service’s manual lists', () => {
+  it('has its formats listed in the README', () => {
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
     expect(readme).toContain('JPEG, PNG, GIF, BMP, WebP, TIFF, MP3, AAC, AMR, WAV, WMV');
   });

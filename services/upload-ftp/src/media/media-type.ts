@@ -3,7 +3,7 @@ import { detectTypeByContent, unknownType } from '../clips/content-type.ts';
 
 type Kind = MediaStored['kind'];
 
-/** What a file is: `mimeType` is one of a closed list, none of which a browser would run. */
+/** Type of a file. `mimeType` is one of a closed list, none of which a browser would execute. */
 export interface MediaType {
   readonly kind: Kind;
   readonly mimeType: string;
@@ -34,17 +34,17 @@ const extensionByMimeType: Readonly<Record<string, string>> = {
   'video/h265': '.h265',
 };
 
-/** Extension of a file of this type, `.bin` where there is none. */
+/** Returns the extension for a type; `.bin` if it has none. */
 export const getExtension = (mimeType: string): string => extensionByMimeType[mimeType] ?? '.bin';
 
-/** What a file is by its first bytes; where they say nothing, what was said of it. */
+/** Detects the type of a file by its first bytes; falls back to the declared type. */
 export function detectMediaType(beginning: Buffer, declared: MediaType): MediaType {
   const mimeType = detectMimeType(beginning);
   if (mimeType === unknownType) return declared;
   return { kind: kindByPrefix[mimeType.split('/')[0] ?? ''] ?? 'other', mimeType };
 }
 
-/** Mime type by the first bytes (`sniffedBytes` are enough). */
+/** Detects the MIME type by the first bytes (`sniffedBytes` are enough). */
 export function detectMimeType(bytes: Buffer): string {
   const startsWithAt = (start: number, text: string): boolean =>
     bytes.toString('latin1', start, start + text.length) === text;
@@ -61,7 +61,7 @@ export function detectMimeType(bytes: Buffer): string {
   return detectAudioFrame(bytes) ?? detectTypeByContent(bytes);
 }
 
-/** An ADTS or MPEG audio frame: both begin with eleven ones, and the layer tells which. */
+/** Detects an ADTS or MPEG audio frame. Both start with eleven one bits; the layer distinguishes them. */
 function detectAudioFrame(bytes: Buffer): string | undefined {
   if (bytes.length < 4) return undefined;
   const [first = 0, second = 0, third = 0] = bytes;
@@ -71,11 +71,11 @@ function detectAudioFrame(bytes: Buffer): string | undefined {
   return isFrame ? 'audio/mpeg' : undefined;
 }
 
-/** Formats of 0x0801 (JT/T 808-2013 table 80) and kinds by its multimedia type. */
+/** Formats of 0x0801 (JT/T 808-2013 table 80), and kinds by its multimedia type. */
 const formats = ['image/jpeg', 'image/tiff', 'audio/mpeg', 'audio/wav', 'video/x-ms-wmv'] as const;
 const kinds = ['image', 'audio', 'video'] as const;
 
-/** What a terminal says of a file in 0x0801; a format that is no format of the type is no help. */
+/** Returns the type that a terminal declares in 0x0801. A format that does not fit the type is ignored. */
 export function toDeclaredType(type: number, format: number): MediaType {
   const kind = kinds[type];
   const mimeType = formats[format] ?? unknownType;

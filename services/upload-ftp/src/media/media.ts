@@ -24,11 +24,14 @@ export interface MediaDeps {
 /** Files that terminals send on their own. */
 export interface Media {
   readonly routes: readonly Route[];
-  /** Takes pictures from the broker, answers over it, and mends what a crash has left; what it answers keeps files of other ways, too. */
+  /**
+   * Starts reading pictures, serves removals over the bus and repairs what a crash has left. The returned object also
+   * stores files from other sources.
+   */
   serve(bus: Bus): MediaFiles;
 }
 
-/** Opens the place of the files; nothing is asked of object storage yet. */
+/** Opens the directory of the files. Sends no request to object storage yet. */
 export async function openMedia(deps: MediaDeps): Promise<Media> {
   const { config, objects, metrics } = deps;
   const directory = new MediaDirectory(config.CLIPS_DIR, deps.pod);
@@ -42,8 +45,7 @@ export async function openMedia(deps: MediaDeps): Promise<Media> {
 
 function serveMedia(deps: MediaDeps, bus: Bus, directory: MediaDirectory): MediaFiles {
   const { config, pod, lifecycle, log, objects } = deps;
-  const onError = (error: unknown): void =>
-    log.warn({ err: error }, 'a task for files of terminals failed and is tried again');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'media task failed, retrying');
   const media = new MediaFiles({ ...deps, bus, directory });
   lifecycle.onStop('media files', () => media.stop());
   const pods = objects === null ? [pod] : [pod, anyPod];
@@ -58,7 +60,7 @@ function serveMedia(deps: MediaDeps, bus: Bus, directory: MediaDirectory): Media
       },
     ),
   );
-  lifecycle.onStop('removals of media files', async () => {
+  lifecycle.onStop('media file removals', async () => {
     await Promise.all(removals.map((server) => server.stop()));
   });
   const sweepJob = new ResumableJob({
@@ -67,7 +69,7 @@ function serveMedia(deps: MediaDeps, bus: Bus, directory: MediaDirectory): Media
     onError,
   });
   lifecycle.onStop('media sweep', () => sweepJob.stop());
-  // What a crash has left is told at once, and not only after the first wait.
+  // Publishes what a crash has left immediately, and not only after the first interval.
   void sweepJob.runNow();
   lifecycle.onStop(
     'media leftovers',

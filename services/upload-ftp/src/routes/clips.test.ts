@@ -33,7 +33,7 @@ describe('GET /clips/:uploadId/original', () => {
   const whole = Buffer.concat(parts);
   const threeFiles = () => harness.createUpload({ 'b/2.mp4': parts[0], 'a.bin': parts[1], 'z 3.h264': parts[2] });
 
-  it('is the files one behind the other, as they arrived, under the name of the newest', async () => {
+  it('returns the files concatenated in order of arrival, named after the newest', async () => {
     const upload = await threeFiles();
     const { status, headers, body } = await harness.get(upload, 'original');
     expect(status).toBe(200);
@@ -55,7 +55,7 @@ describe('GET /clips/:uploadId/original', () => {
     ['bytes=-5', 99_996, 100_000],
     ['bytes=50000-', 50_000, 100_000],
     ['bytes=100000-999999999', 100_000, 100_000],
-  ])('%s is that part, across the files', async (range, start, end) => {
+  ])('returns the range %s across files', async (range, start, end) => {
     const { status, headers, body } = await harness.get(await threeFiles(), 'original', { range });
     expect(status).toBe(206);
     expect(headers['content-range']).toBe(`bytes ${start}-${end}/100001`);
@@ -63,7 +63,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect(body.equals(whole.subarray(start, end + 1))).toBe(true);
   });
 
-  it('is the whole for several ranges and for what is no range, 416 where nothing is there', async () => {
+  it('returns the whole content for several or invalid ranges, and 416 for a range outside', async () => {
     const upload = await threeFiles();
     for (const range of ['bytes=0-1,4-5', 'bytes=9-1', 'rows=1-2', 'bytes=x']) {
       const { status, body } = await harness.get(upload, 'original', { range });
@@ -71,10 +71,13 @@ describe('GET /clips/:uploadId/original', () => {
     }
     const { status, headers, body } = await harness.get(upload, 'original', { range: 'bytes=100001-' });
     expect([status, headers['content-range']]).toEqual([416, 'bytes */100001']);
-    expect(parseError(body)).toEqual({ status: 416, error: 'The file has 100001 bytes: none of the range is there.' });
+    expect(parseError(body)).toEqual({
+      status: 416,
+      error: 'The file has 100001 bytes. The requested range lies outside.',
+    });
   });
 
-  it('gives a range only of the version that If-Range names', async () => {
+  it('returns a range only if If-Range matches the version', async () => {
     const upload = await threeFiles();
     const etag = String((await harness.get(upload, 'original', {}, 'HEAD')).headers['etag']);
     const getRange = async (ifRange: string) =>
@@ -83,7 +86,7 @@ describe('GET /clips/:uploadId/original', () => {
     for (const other of ['"another"', `W/${etag}`, new Date().toUTCString()]) expect(await getRange(other)).toBe(200);
   });
 
-  it('answers HEAD as GET, without the bytes', async () => {
+  it('responds to HEAD like GET, without a body', async () => {
     const upload = await threeFiles();
     const [get, head] = [await harness.get(upload, 'original'), await harness.get(upload, 'original', {}, 'HEAD')];
     expect(head.body).toHaveLength(0);
@@ -94,7 +97,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect([part.status, part.headers['content-length']]).toEqual([206, '2']);
   });
 
-  it('knows the type by the name or by the beginning, and says it of nothing that a browser would run', async () => {
+  it('detects the type by name or content, never one that a browser would execute', async () => {
     const typeOf = async (name: string, content: Buffer) => {
       const upload = await harness.createUpload({ [name]: content });
       return (await harness.get(upload, 'original')).headers['content-type'];
@@ -114,12 +117,12 @@ describe('GET /clips/:uploadId/original', () => {
     ['視頻 1.mp4', `attachment; filename="?? 1.mp4"; filename*=UTF-8''${encodeURIComponent('視頻 1.mp4')}`],
     ['\u202egpj.mp4', 'attachment; filename=_gpj.mp4'],
     ['..', 'attachment; filename=clip'],
-  ])('%j is saved under a name that no header or file system stumbles over', async (filename, expected) => {
+  ])('sends %j as a safe download name', async (filename, expected) => {
     const upload = await harness.createUpload({ 'x.mp4': Buffer.from('x') }, { filename });
     expect((await harness.get(upload, 'original')).headers['content-disposition']).toBe(expected);
   });
 
-  it('opens for a signed URL only, and only until it expires', async () => {
+  it('requires a signed URL that has not expired', async () => {
     const upload = await threeFiles();
     const fetchStatus = async (url: string) => (await fetchBytes(url)).status;
     const url = harness.signUrl(upload, 'original');
@@ -131,7 +134,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect(await fetchStatus(`${harness.url}/clips/../x/original`)).toBe(404);
   });
 
-  it('is 404 for no upload and for files that are gone, 409 before it is completed, 500 for what cannot be read', async () => {
+  it('returns 404 for missing uploads and files, 409 before completion and 500 for unreadable files', async () => {
     const absent = { ...(await threeFiles()), _id: 'f'.repeat(24) };
     expect((await harness.get(absent, 'original')).status).toBe(404);
     const reserved = await harness.createUpload({}, { status: 'reserved' });
@@ -153,7 +156,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect(body.toString()).not.toContain(harness.directory.root);
   });
 
-  it('cuts an answer whose file shrinks under it, and goes on serving', async () => {
+  it('aborts a response whose file shrinks and continues to serve others', async () => {
     const big = Buffer.alloc(30_000_000, 1);
     const upload = await harness.createUpload({ 'big.mp4': big });
     const response = await new Promise<IncomingMessage>((resolve) =>
@@ -168,7 +171,7 @@ describe('GET /clips/:uploadId/original', () => {
     expect((await harness.get(await threeFiles(), 'original')).status).toBe(200);
   });
 
-  it('reads no faster than the caller, and closes the file when it leaves', async () => {
+  it('reads only as fast as the client and closes the file when it disconnects', async () => {
     const upload = await harness.createUpload({ 'big.mp4': Buffer.alloc(1) });
     await truncate(harness.filePath(upload, 'big.mp4'), 500_000_000);
     const open = async (): Promise<number> => {
@@ -189,7 +192,7 @@ describe('GET /clips/:uploadId/original', () => {
 });
 
 describe('GET /clips/:uploadId/mp4', () => {
-  it('is the clip as an MP4 with sound that browsers play, by range as well', async () => {
+  it('returns an MP4 with browser-compatible sound, also by range', async () => {
     const upload = await harness.createUpload({ 'clip.avi': avi });
     const { status, headers, body } = await harness.get(upload, 'mp4');
     expect(status).toBe(200);
@@ -207,7 +210,7 @@ describe('GET /clips/:uploadId/mp4', () => {
     expect((await harness.get(upload, 'original')).body.equals(avi)).toBe(true);
   });
 
-  it('is made once, however many ask at once, and kept', async () => {
+  it('converts once for concurrent requests and stores the result', async () => {
     const starts = join(folder, 'starts');
     const counting = join(folder, 'counting-ffmpeg');
     const script = `#!/bin/sh\necho "$@" >> '${starts}'\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
@@ -230,19 +233,19 @@ describe('GET /clips/:uploadId/mp4', () => {
     }
   });
 
-  it('is 422 with a sentence where no MP4 can be made of it, and costs nothing but that', async () => {
-    // The same each time: ffmpeg takes some bytes of chance for a film.
+  it('returns 422 with a message for a clip that cannot be converted, without affecting others', async () => {
+    // Fixed bytes, because ffmpeg takes some random contents for a video.
     const noise = await harness.createUpload({ 'clip.mp4': clipBytes(100_000) });
     for (const _ of [1, 2]) {
       const { status, body } = await harness.get(noise, 'mp4');
       expect(status).toBe(422);
-      expect(parseError(body)).toEqual({ status: 422, error: 'The clip has no video that can be read.' });
+      expect(parseError(body)).toEqual({ status: 422, error: 'The clip has no readable video.' });
     }
     expect((await harness.get(noise, 'original')).status).toBe(200);
     expect((await harness.get(await harness.createUpload({ 'clip.avi': avi }), 'mp4')).status).toBe(200);
   });
 
-  it('is 503 with Retry-After while it is being made for long, and there afterwards', async () => {
+  it('returns 503 with Retry-After while the conversion takes long, and 200 afterwards', async () => {
     const slow = join(folder, 'slow-ffmpeg');
     const go = join(folder, 'go');
     const script = `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.05; done\nexec '${testEnv('FFMPEG_PATH')}' "$@"\n`;
@@ -262,24 +265,27 @@ describe('GET /clips/:uploadId/mp4', () => {
 
   it.each([
     ['the disk is full', 'echo "ffmpeg version 5" >&2; echo "clip.mp4: No space left on device" >&2; exit 1', 503, {}],
-    ['ffmpeg is not there', 'exit 127', 500, {}],
+    ['ffmpeg is missing', 'exit 127', 500, {}],
     ['ffmpeg never ends', 'echo "ffmpeg version 5" >&2; exec sleep 600', 422, { MP4_LIMIT_MS: '500' }],
-  ])('is no success when %s, and is tried again', async (_case, script, expected, env) => {
-    const broken = join(folder, `broken-${expected}`);
-    await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    const other = await ClipHarness.open({ FFMPEG_PATH: broken, ...env });
-    try {
-      const upload = await other.createUpload({ 'clip.avi': avi });
-      const { status, body } = await other.get(upload, 'mp4');
-      expect(status).toBe(expected);
-      expect(body.toString()).not.toContain(other.directory.root);
-      expect(await readdir(join(other.directory.root, '.mp4'))).toEqual([]);
-    } finally {
-      await other.close();
-    }
-  });
+  ])(
+    'returns an error without internal paths when %s and leaves no working files',
+    async (_case, script, expected, env) => {
+      const broken = join(folder, `broken-${expected}`);
+      await writeFile(broken, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      const other = await ClipHarness.open({ FFMPEG_PATH: broken, ...env });
+      try {
+        const upload = await other.createUpload({ 'clip.avi': avi });
+        const { status, body } = await other.get(upload, 'mp4');
+        expect(status).toBe(expected);
+        expect(body.toString()).not.toContain(other.directory.root);
+        expect(await readdir(join(other.directory.root, '.mp4'))).toEqual([]);
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
-  it('goes with the upload', async () => {
+  it('removes the MP4 with the upload', async () => {
     const upload = await harness.createUpload({ 'clip.avi': avi });
     expect((await harness.get(upload, 'mp4')).status).toBe(200);
     const ref = { imei: upload.clip.imei, id: upload._id };
@@ -289,5 +295,5 @@ describe('GET /clips/:uploadId/mp4', () => {
   });
 });
 
-// Descriptors come and go while they are listed.
+// Descriptors may be closed while they are listed.
 const readlinkOrNone = (path: string): Promise<string> => readlink(path).catch(() => '');

@@ -18,11 +18,11 @@ import { authorize } from './authorize.ts';
 
 export interface ClipRouteDeps {
   readonly records: Pick<UploadRepository, 'find'>;
-  /** Where an upload's files are now. */
+  /** Returns the storage that currently holds an upload's files. */
   readonly findStorage: (upload: UploadRecord) => ClipStorage;
   readonly converter: Mp4Converter;
   readonly signingSecret: string;
-  /** How long a caller waits for an MP4 that is being made. */
+  /** Maximum time that a request waits for an MP4 conversion. */
   readonly mp4TimeoutMs: number;
 }
 
@@ -35,25 +35,25 @@ const query = Type.Object({
   signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of clip/<uploadId>/<format>/<expires>' })),
 });
 
-/** GET /clips/<upload>/<original|mp4>: the video of a completed upload, for services that have signed the URL. */
+/** GET /clips/<upload>/<original|mp4>: the video of a completed upload, for services that sign the URL. */
 export const clipRoute = (deps: ClipRouteDeps) =>
   defineRoute({
     method: 'get',
     path: '/clips/:uploadId/:format',
     operationId: 'getClip',
-    summary: 'Video of a completed upload',
+    summary: 'Download a completed clip',
     params,
     query,
     contentType: 'application/octet-stream',
-    extraSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the requested range' },
     errors: {
       401: 'no signature',
-      403: 'bad signature',
-      404: 'no such upload, or its files are gone',
+      403: 'invalid signature',
+      404: 'no such upload, or its files were removed',
       409: 'not completed',
-      416: 'nothing of the range is there',
-      422: 'no MP4 can be made of it',
-      503: 'the MP4 is being made',
+      416: 'the range lies outside the file',
+      422: 'the clip cannot be converted to MP4',
+      503: 'the clip cannot be converted yet; retry later',
     },
     handle: async ({ params, query, context }) => {
       const path: ClipPath = { uploadId: params.uploadId, format: params.format };
@@ -62,7 +62,10 @@ export const clipRoute = (deps: ClipRouteDeps) =>
     },
   });
 
-/** Between the look at the record and the look at the files they may have been moved to object storage: so it looks twice. */
+/**
+ * Opens the content of an upload. The files may move to object storage between reading the record and opening the
+ * files, so it tries twice.
+ */
 async function openContentWithRetry(
   deps: ClipRouteDeps,
   path: ClipPath,
@@ -75,7 +78,7 @@ async function openContentWithRetry(
     if (!(error instanceof ClipNotFoundError)) throw error;
     const movedUpload = await findCompletedUpload(deps, path.uploadId);
     if (movedUpload.server?.podId === upload.server?.podId) throw createNotFoundError(error);
-    context.log.debug({ uploadId: path.uploadId }, 'a clip has moved meanwhile');
+    context.log.debug({ uploadId: path.uploadId }, 'a clip was moved concurrently');
     return openContent(deps, movedUpload, path.format).catch((cause: unknown) => {
       throw cause instanceof ClipNotFoundError ? createNotFoundError(cause) : cause;
     });
@@ -83,7 +86,7 @@ async function openContentWithRetry(
 }
 
 const createNotFoundError = (cause: ClipNotFoundError): AppError =>
-  new AppError('not_found', 'The files of this upload are not there.', { cause });
+  new AppError('not_found', 'The files of this upload no longer exist.', { cause });
 
 async function findCompletedUpload(deps: ClipRouteDeps, id: string): Promise<UploadRecord> {
   const upload = await deps.records.find(id);
@@ -99,7 +102,7 @@ async function openContent(deps: ClipRouteDeps, upload: UploadRecord, format: Cl
   if (format === 'original') return openOriginal(upload, storage);
   const timeoutAbort = new AbortController();
   const timeout = delay(deps.mp4TimeoutMs, undefined, { signal: timeoutAbort.signal }).then(() => {
-    throw new AppError('unavailable', 'The MP4 is being made and is not ready yet: ask again.', {
+    throw new AppError('unavailable', 'The MP4 conversion is not finished yet. Retry later.', {
       headers: { 'Retry-After': '5' },
     });
   });

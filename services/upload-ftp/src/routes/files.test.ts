@@ -24,7 +24,7 @@ const content = createJpeg(50_000);
 const storeFile = (bytes = content) => harness.storeFile(randomImei(), bytes);
 
 describe('GET /files/:imei/:fileId', () => {
-  it('is the file, by GET and HEAD, and never a page', async () => {
+  it('returns the file by GET and HEAD, always as a download', async () => {
     const stored = await storeFile();
     for (const method of ['GET', 'HEAD'] as const) {
       const { status, headers, body } = await harness.get(stored, {}, method);
@@ -48,7 +48,7 @@ describe('GET /files/:imei/:fileId', () => {
     ['bytes=-5', 49_995, 49_999],
     ['bytes=49000-', 49_000, 49_999],
     ['bytes=49999-999999999', 49_999, 49_999],
-  ])('%s is that part', async (range, start, end) => {
+  ])('returns the range %s', async (range, start, end) => {
     const stored = await storeFile();
     const { status, headers, body } = await harness.get(stored, { range, 'if-range': `"${stored.fileId}"` });
     expect(status).toBe(206);
@@ -56,7 +56,7 @@ describe('GET /files/:imei/:fileId', () => {
     expect(body.equals(content.subarray(start, end + 1))).toBe(true);
   });
 
-  it('is the whole for a range of something else, and nothing for a range behind its end', async () => {
+  it('returns the whole file if If-Range does not match, and 416 for a range after its end', async () => {
     const stored = await storeFile();
     expect((await harness.get(stored, { range: 'bytes=0-9', 'if-range': '"another"' })).status).toBe(200);
     const behind = await harness.get(stored, { range: 'bytes=50000-' });
@@ -64,7 +64,7 @@ describe('GET /files/:imei/:fileId', () => {
   });
 
   it.each(['<html><script>alert(1)</script>', '<svg xmlns="http://www.w3.org/2000/svg"/>', '%PDF-1.7', 'a log\n'])(
-    'says nothing of bytes that a browser might run, whatever the terminal has said of them: %s',
+    'declares no type for content that a browser might execute: %s',
     async (text) => {
       const { headers } = await harness.get(await storeFile(Buffer.from(text)));
       expect(headers['content-type']).toBe('application/octet-stream');
@@ -72,14 +72,14 @@ describe('GET /files/:imei/:fileId', () => {
     },
   );
 
-  it('has a type by its bytes', async () => {
+  it('detects the type by the content', async () => {
     const film = Buffer.concat([Buffer.from('000000206674797069736f6d', 'hex'), randomBytes(100)]);
     const { headers } = await harness.get(await storeFile(film));
     expect(headers['content-type']).toBe('video/mp4');
     expect(headers['content-disposition']).toMatch(/\.mp4$/);
   });
 
-  it('is for nobody without a signature of this very file', async () => {
+  it('requires a valid signature for this file', async () => {
     const { imei, fileId } = await storeFile();
     const other = await storeFile();
     const good = new URL(harness.signUrl(imei, fileId));
@@ -99,7 +99,7 @@ describe('GET /files/:imei/:fileId', () => {
     expect((await fetchBytes(`${harness.url}/files/${imei}/${fileId}`)).status).toBe(401);
   });
 
-  it('is not found where there is none, and no path leads anywhere else', async () => {
+  it('returns 404 for missing files and never leaves the directory', async () => {
     const { imei, fileId } = await storeFile();
     expect((await harness.get({ imei: randomImei(), fileId })).status).toBe(404);
     expect((await harness.get({ imei, fileId: '0'.repeat(24) })).status).toBe(404);

@@ -19,22 +19,22 @@ const query = Type.Object({
   signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of file/<imei>/<fileId>/<expires>' })),
 });
 
-/** GET /files/<imei>/<fileId>: a picture of a terminal or an attachment of an alarm, for services that have signed the URL. */
+/** GET /files/<imei>/<fileId>: a picture of a terminal or an attachment of an alarm, for services that sign the URL. */
 export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
   defineRoute({
     method: 'get',
     path: '/files/:imei/:fileId',
     operationId: 'getFile',
-    summary: 'A file that a terminal has sent',
+    summary: 'Download a file from a terminal',
     params,
     query,
     contentType: 'application/octet-stream',
-    extraSuccesses: { 206: 'the range that was asked for' },
+    extraSuccesses: { 206: 'the requested range' },
     errors: {
       401: 'no signature',
-      403: 'bad signature',
-      404: 'there is no such file here',
-      416: 'nothing of the range is there',
+      403: 'invalid signature',
+      404: 'no such file on this pod',
+      416: 'the range lies outside the file',
     },
     handle: async ({ params, query, context }) => {
       authorize(verifyFilePath(signingSecret, params, query), 'a file');
@@ -42,7 +42,7 @@ export const fileRoute = ({ sources, signingSecret }: FileRouteDeps) =>
     },
   });
 
-/** Between the look at a file and its first byte it may have moved to object storage: so it looks twice. */
+/** Sends a file. It may move to object storage between finding it and reading its first byte, so this tries twice. */
 async function sendFile(sources: MediaSources, path: FilePath, context: RequestContext): Promise<void> {
   for (const isLast of [false, true]) {
     const content = await openMediaContent(sources, path).catch(movedOrThrow(isLast));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-/** Whose files are meant; both come from the upload's record. */
+/** Identifies the files of an upload. Both values come from the upload's record. */
 export interface UploadRef {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -12,12 +12,12 @@ export interface UploadRef {
 
 const imeiPattern = /^[1-9][0-9A-F]{0,19}$/;
 const idPattern = /^[0-9a-f]{24}$/;
-/** Where directories go to be deleted; no terminal number begins with a dot. */
+/** Directory of removed uploads awaiting deletion. No terminal number begins with a dot. */
 const trashName = '.removed';
 
 /**
- * Where the files of uploads lie: `<root>/<imei>/<id>/files/<path as the camera named it>`. What is made of them (an MP4) lies beside `files`, so that
- * removing the upload's directory removes everything.
+ * The directory of uploaded files: `<root>/<imei>/<id>/files/<path as the camera named it>`. Derived files (an MP4) are
+ * stored beside `files`, so that removing the upload's directory removes everything.
  */
 export class ClipDirectory {
   readonly root: string;
@@ -26,26 +26,26 @@ export class ClipDirectory {
     this.root = resolve(root);
   }
 
-  /** The upload's own directory: `files` and whatever is made of them. */
+  /** Returns the upload's own directory: `files` and the derived files. */
   uploadDir({ imei, id }: UploadRef): string {
-    if (!imeiPattern.test(imei) || !idPattern.test(id)) throw new RangeError('no place of an upload');
+    if (!imeiPattern.test(imei) || !idPattern.test(id)) throw new RangeError('invalid reference of an upload');
     return join(this.root, imei, id);
   }
 
-  /** The camera's root directory. */
+  /** Returns the camera's root directory. */
   filesDir(ref: UploadRef): string {
     return join(this.uploadDir(ref), 'files');
   }
 
-  /** One file of an upload, by the path in its record; refuses what would lie outside. */
+  /** Returns the path of an uploaded file by the path in its record. Throws for a path that would lie outside. */
   filePath(ref: UploadRef, path: string): string {
     const segments = path.split('/');
     if (path.includes('\0') || segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
-      throw new RangeError('no path of an uploaded file');
+      throw new RangeError('invalid path of an uploaded file');
     return join(this.filesDir(ref), ...segments);
   }
 
-  /** Makes the root, so that a place that cannot be written shows at the start. */
+  /** Creates the root directory, so that an unwritable path is detected at the start. */
   async prepare(): Promise<void> {
     await mkdir(join(this.root, trashName), { recursive: true, mode: 0o750 });
   }
@@ -60,7 +60,7 @@ export class ClipDirectory {
     await rm(this.filePath(ref, path), { force: true });
   }
 
-  /** Bytes on disk of one file; null when it is not there. */
+  /** Returns the size of a file on disk; null if it does not exist. */
   async sizeOf(ref: UploadRef, path: string): Promise<number | null> {
     try {
       const found = await stat(this.filePath(ref, path));
@@ -72,8 +72,8 @@ export class ClipDirectory {
   }
 
   /**
-   * Removes an upload's directory, all or nothing: it is renamed away first, and from then on does not exist. What cannot be deleted behind that is left to
-   * `emptyRemoved`. Removing what is not there succeeds.
+   * Removes an upload's directory, all or nothing: it is renamed first and from then on no longer exists. Remains that
+   * cannot be deleted afterwards are left to `emptyTrash`. Succeeds if the directory does not exist.
    */
   async remove(ref: UploadRef): Promise<void> {
     await this.prepare();
@@ -87,7 +87,10 @@ export class ClipDirectory {
     await rm(trashPath, { recursive: true, force: true }).catch(() => undefined);
   }
 
-  /** Deletes what an interrupted removal has left; false where the time was over before that. Of what cannot be deleted the first fault is told. */
+  /**
+   * Deletes the remains of interrupted removals. Returns false if the slice ended first. Reports only the first
+   * deletion error.
+   */
   async emptyTrash(isOver: () => boolean, onError: (error: unknown) => void): Promise<boolean> {
     const dir = join(this.root, trashName);
     let isReported = false;
@@ -101,7 +104,10 @@ export class ClipDirectory {
     return true;
   }
 
-  /** Every upload that has a directory here, or every one behind another, terminal by terminal: in an order that stays. */
+  /**
+   * Lists every upload that has a directory here, optionally only those after a given one. The order is stable,
+   * terminal by terminal.
+   */
   async *listUploads(after: UploadRef | null): AsyncGenerator<UploadRef> {
     for (const imei of (await listNames(this.root)).toSorted()) {
       if (!imeiPattern.test(imei) || (after !== null && imei < after.imei)) continue;
@@ -111,11 +117,11 @@ export class ClipDirectory {
   }
 }
 
-/** The code of a failed system call, such as ENOSPC; undefined for what is none. */
+/** Returns the code of a failed system call, such as ENOSPC; undefined for other errors. */
 export const getErrorCode = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 
-/** True for the error of a file or directory that does not exist. */
+/** Returns whether the error means that a file or directory does not exist. */
 export const isNotFoundError = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(String(getErrorCode(error)));
 
 async function listNames(dir: string): Promise<string[]> {

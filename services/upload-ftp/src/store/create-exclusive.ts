@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { getErrorCode } from './clip-directory.ts';
 
-/** Makes a file with its content in one step; false where it is there already. */
+/** Creates a file with its content in one step. Returns false if it exists. */
 export async function createFileExclusive(path: string, content: string): Promise<boolean> {
   const temporaryPath = `${path}-${randomBytes(6).toString('hex')}`;
   const file = await open(temporaryPath, 'wx', 0o640);

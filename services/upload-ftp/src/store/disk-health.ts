@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const cacheTtlMs = 5_000;
 
-/** Whether a directory takes bytes; looked at again every few seconds at most. */
+/** Checks whether a directory is writable and has free space. Results are cached for a few seconds. */
 export class DiskHealth {
   readonly #dir: string;
   readonly #minFreeBytes: number;
@@ -16,7 +16,7 @@ export class DiskHealth {
     this.#minFreeBytes = minFreeBytes;
   }
 
-  /** Why no more clips can be taken, in a sentence; null when they can. */
+  /** Returns a sentence that says why no files can be stored; null if they can. */
   findError(): Promise<string | null> {
     if (performance.now() - this.#checkedAtMs > cacheTtlMs) {
       this.#checkedAtMs = performance.now();
@@ -35,10 +35,10 @@ export class DiskHealth {
     try {
       await writeFile(file, 'x');
       await rm(file);
-      return (await this.freeBytes()) >= this.#minFreeBytes ? null : 'There is no space left for clips.';
+      return (await this.freeBytes()) >= this.#minFreeBytes ? null : 'There is not enough free disk space.';
     } catch {
-      // Which of them it was does not matter to whoever asks: nothing can be stored.
-      return 'The place for clips cannot be written to.';
+      // The cause does not matter to the caller: nothing can be stored.
+      return 'The storage directory is not writable.';
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { ByteRange } from '../clips/byte-range.ts';
 import { isNotFoundError } from './clip-directory.ts';
 
-/** Which file of a terminal is meant. */
+/** Identifies a file of a terminal. */
 export interface MediaRef {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -14,16 +14,17 @@ export interface MediaRef {
 
 const imeiPattern = /^[1-9][0-9A-F]{0,19}$/;
 const fileIdPattern = /^[0-9a-f]{24}$/;
-/** Names that no terminal number has. */
+/** Names that cannot be terminal numbers. */
 const incomingName = '.incoming';
 const pendingEventsName = '.untold';
 
-/** What another pod on the same volume has not touched for so long was left by it. */
+/** A file of another pod on the same volume counts as abandoned if it has not changed for this time. */
 const foreignLeftoverTtlMs = 24 * 3_600_000;
 
 /**
- * Where files that terminals send on their own lie: `<root>/<imei>/<fileId>`, beside the clips. Files that are being received lie in `.incoming`, under names
- * that begin with their pod's; `.untold` has one small file for each file that is here and that MEDIA may not know of.
+ * The directory of files that terminals send on their own: `<root>/<imei>/<fileId>`, beside the clips. Files being
+ * received are in `.incoming`, with names that start with their pod's name. `.untold` contains the outbox: one small
+ * file for each stored file that MEDIA may not contain yet.
  */
 export class MediaDirectory {
   readonly root: string;
@@ -36,24 +37,25 @@ export class MediaDirectory {
   }
 
   path({ imei, fileId }: MediaRef): string {
-    if (!imeiPattern.test(imei) || !fileIdPattern.test(fileId)) throw new RangeError('no place of a media file');
+    if (!imeiPattern.test(imei) || !fileIdPattern.test(fileId))
+      throw new RangeError('invalid reference of a media file');
     return join(this.root, imei, fileId);
   }
 
-  /** Makes the directories, and removes what this pod was receiving when it ended. */
+  /** Creates the directories, and removes files that this pod was receiving when it ended. */
   async prepare(): Promise<void> {
     for (const name of [incomingName, pendingEventsName]) await createDir(join(this.root, name));
     await this.removeLeftovers();
   }
 
-  /** A path for a file that is being received; `release` once that has ended. */
+  /** Reserves a path for a file to receive. Call `release` once it has ended. */
   reserveIncoming(): { readonly path: string; readonly release: () => void } {
     const name = `${this.#pod}.${randomBytes(12).toString('hex')}`;
     this.#inUse.add(name);
     return { path: join(this.root, incomingName, name), release: () => this.#inUse.delete(name) };
   }
 
-  /** Removes what was being received when its pod ended. */
+  /** Removes files whose pod ended while receiving them. */
   async removeLeftovers(): Promise<void> {
     const dir = join(this.root, incomingName);
     for (const name of await readdir(dir)) {
@@ -64,7 +66,7 @@ export class MediaDirectory {
     }
   }
 
-  /** Moves a received file, whose bytes are on disk, to its place for good. */
+  /** Moves a received file, already flushed to disk, to its permanent path. */
   async moveIn(from: string, ref: MediaRef): Promise<void> {
     const to = this.path(ref);
     await createDir(dirname(to));
@@ -74,7 +76,7 @@ export class MediaDirectory {
     await syncDir(dirname(to));
   }
 
-  /** Bytes of a file; null when it is not here. */
+  /** Returns the size of a file; null if it is not here. */
   async sizeOf(ref: MediaRef): Promise<number | null> {
     try {
       const found = await stat(this.path(ref));
@@ -85,7 +87,7 @@ export class MediaDirectory {
     }
   }
 
-  /** Opens bytes of a file; null when it is not here. */
+  /** Opens a range of a file; null if it is not here. */
   async read(ref: MediaRef, range: ByteRange): Promise<Readable | null> {
     try {
       const file = await open(this.path(ref));
@@ -96,7 +98,7 @@ export class MediaDirectory {
     }
   }
 
-  /** When a file came to its place; null when it is not here. */
+  /** Returns the time at which a file was stored; null if it is not here. */
   async findStoredAtMs(ref: MediaRef): Promise<number | null> {
     try {
       return (await stat(this.path(ref))).mtimeMs;
@@ -110,7 +112,7 @@ export class MediaDirectory {
     await rm(this.path(ref), { force: true });
   }
 
-  /** Notes what has to be told of a file, so that no crash forgets it. */
+  /** Saves the outbox entry of a file, so that a crash does not lose its event. */
   async savePendingEvent(ref: MediaRef, eventJson: string): Promise<void> {
     const { path, release } = this.reserveIncoming();
     try {
@@ -128,7 +130,7 @@ export class MediaDirectory {
     }
   }
 
-  /** What `noteUntold` has noted, and for how long; null when it is told. */
+  /** Returns the entry saved by `savePendingEvent` and its age; null if it was cleared. */
   async readPendingEvent(ref: MediaRef): Promise<{ readonly eventJson: string; readonly ageMs: number } | null> {
     const path = this.#pendingEventPath(ref);
     try {
@@ -143,7 +145,7 @@ export class MediaDirectory {
     await rm(this.#pendingEventPath(ref), { force: true });
   }
 
-  /** Files of which something has to be told. */
+  /** Lists the files with an outbox entry. */
   async listPendingEvents(): Promise<MediaRef[]> {
     return (await readdir(join(this.root, pendingEventsName))).flatMap((name) => {
       const [imei = '', fileId = ''] = name.split('.');
@@ -166,7 +168,7 @@ async function readAgeMs(path: string): Promise<number> {
   }
 }
 
-/** Makes a directory that a crash does not take away again. */
+/** Creates a directory so that it survives a crash. */
 async function createDir(dir: string): Promise<void> {
   const first = await mkdir(dir, { recursive: true, mode: 0o750 });
   if (first !== undefined) await syncDir(dirname(first));

@@ -8,7 +8,7 @@ import { ObjectStore } from './object-store.ts';
 // Real connections on a machine that may be busy.
 jest.setTimeout(60_000);
 
-describe('object storage that takes connections and never answers', () => {
+describe('ObjectStore with a server that never responds', () => {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {
     connections.add(socket);
@@ -39,7 +39,7 @@ describe('object storage that takes connections and never answers', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it('is given up, whatever was asked of it', async () => {
+  it('times out for every operation', async () => {
     const file = join(dir, 'file');
     await writeFile(file, 'content');
     const range = { start: 0, end: 1 };

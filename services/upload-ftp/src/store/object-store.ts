@@ -16,23 +16,23 @@ import { Upload } from '@aws-sdk/lib-storage';
 import type { ByteRange } from '../clips/byte-range.ts';
 
 export interface ObjectStoreOptions {
-  /** Absent: that of AWS for the region. */
+  /** If absent, the AWS endpoint of the region. */
   readonly endpoint: string | undefined;
   readonly region: string;
   readonly bucket: string;
-  /** Before each key, such as `clips/`. */
+  /** Prefix of every key, such as `clips/`. */
   readonly prefix: string;
-  /** Absent: what the SDK finds (environment, role of the machine). */
+  /** If absent, the credentials that the SDK finds (environment, role of the machine). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** A server that neither takes nor gives anything for so long is given up; default 30 s. */
+  /** Time without any data in either direction after which a request fails. Default: 30 s. */
   readonly inactivityTimeoutMs?: number;
 }
 
 export interface StoredObject {
   readonly sizeBytes: number;
-  /** Another one whenever the bytes may be others. */
+  /** Changes whenever the bytes may have changed. */
   readonly version: string;
-  /** In whole seconds; 0 where the server does not tell. */
+  /** In whole seconds; 0 if the server does not return it. */
   readonly storedAtMs: number;
 }
 
@@ -41,10 +41,13 @@ const partSizeBytes = 8 * 1024 * 1024;
 const connectTimeoutMs = 5_000;
 const defaultInactivityTimeoutMs = 30_000;
 
-/** A bucket of S3-compatible object storage, which all pods share; keys are those behind the prefix. */
+/** A bucket of S3-compatible object storage, shared by all pods. Keys do not include the prefix. */
 export class ObjectStore {
   readonly #client: S3Client;
-  /** For bytes that go to somebody who may take them slowly, or pause: only until an answer begins is silence the server's fault. */
+  /**
+   * Client for bytes sent on to a reader that may be slow or pause. The server's inactivity counts only until the
+   * response begins.
+   */
   readonly #streamingClient: S3Client;
   readonly #options: ObjectStoreOptions;
 
@@ -54,11 +57,11 @@ export class ObjectStore {
     const connectionTimeout = connectTimeoutMs;
     const settings: S3ClientConfig = {
       region: options.region,
-      // Servers other than AWS seldom have a name for each bucket.
+      // Servers other than AWS rarely have a host name for each bucket.
       ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint, forcePathStyle: true }),
       ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
       maxAttempts: 3,
-      // Many compatible servers do not know the checksums that AWS has added.
+      // Many compatible servers do not support the checksums that AWS has added.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     };
@@ -72,12 +75,12 @@ export class ObjectStore {
     });
   }
 
-  /** Fails where the bucket cannot be reached or is not there. */
+  /** Throws if the bucket cannot be reached or does not exist. */
   async check(): Promise<void> {
     await this.#client.send(new HeadBucketCommand({ Bucket: this.#options.bucket }));
   }
 
-  /** Null when it is not there. */
+  /** Returns null if the object does not exist. */
   async find(key: string): Promise<StoredObject | null> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#object(key)));
@@ -89,12 +92,12 @@ export class ObjectStore {
     }
   }
 
-  /** Opens bytes of an object for somebody who may take them slowly; null when it is not there. */
+  /** Opens a range of an object for a reader that may be slow; null if the object does not exist. */
   read(key: string, range: ByteRange): Promise<Readable | null> {
     return this.#read(this.#streamingClient, key, range);
   }
 
-  /** Opens bytes of an object for somebody who takes them at once; null when it is not there. */
+  /** Opens a range of an object for a reader that consumes it without pauses; null if the object does not exist. */
   readFast(key: string, range: ByteRange): Promise<Readable | null> {
     return this.#read(this.#client, key, range);
   }
@@ -104,14 +107,14 @@ export class ObjectStore {
       const command = new GetObjectCommand({ ...this.#object(key), Range: `bytes=${range.start}-${range.end}` });
       const { Body } = await client.send(command);
       if (Body instanceof Readable) return Body;
-      throw new Error('the object storage answered without a body');
+      throw new Error('the object storage returned no body');
     } catch (error) {
       if (isNotFoundError(error)) return null;
       throw error;
     }
   }
 
-  /** Stores a local file, in parts where it is large; what an interrupted transfer leaves is not visible. */
+  /** Stores a local file, in parts if it is large. An interrupted transfer leaves no visible object. */
   async put(key: string, localFile: string, contentType: string): Promise<void> {
     const upload = new Upload({
       client: this.#client,
@@ -122,12 +125,12 @@ export class ObjectStore {
     await upload.done();
   }
 
-  /** Removes an object; removing what is not there succeeds. */
+  /** Removes an object. Succeeds if it does not exist. */
   remove(key: string): Promise<void> {
     return this.#delete([`${this.#options.prefix}${key}`]);
   }
 
-  /** Removes everything whose key begins so. */
+  /** Removes all objects whose keys start with `start`. */
   async removeAll(start: string): Promise<void> {
     const { bucket: Bucket, prefix } = this.#options;
     for (;;) {
@@ -148,7 +151,7 @@ export class ObjectStore {
   async #delete(keys: readonly string[]): Promise<void> {
     const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
     const { Errors = [] } = await this.#client.send(new DeleteObjectsCommand({ Bucket: this.#options.bucket, Delete }));
-    if (Errors[0] !== undefined) throw new Error(`the object storage did not delete a file: ${Errors[0].Code}`);
+    if (Errors[0] !== undefined) throw new Error(`could not delete an object: ${Errors[0].Code}`);
   }
 
   #object(key: string): { Bucket: string; Key: string } {
@@ -156,7 +159,7 @@ export class ObjectStore {
   }
 }
 
-/** HEAD has no body that could say more than 404. */
+/** HEAD responses have no body with details beyond 404. */
 const isNotFoundError = (error: unknown): boolean =>
   error instanceof NoSuchKey ||
   error instanceof NotFound ||

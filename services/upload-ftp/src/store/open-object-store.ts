@@ -2,7 +2,10 @@ import type { ConfigOf } from '@fleet/service-kit';
 import type { clipSettings } from '../clips/settings.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** Opens the object storage named in the settings; null where files stay in the directory. The S3 client is loaded only for a bucket. */
+/**
+ * Opens the configured object storage; returns null if files stay in the directory. The S3 client is loaded only if a
+ * bucket is configured.
+ */
 export async function openObjectStore(config: ConfigOf<typeof clipSettings>): Promise<ObjectStore | null> {
   const { CLIPS_S3_BUCKET: bucket, CLIPS_S3_ACCESS_KEY_ID: accessKeyId } = config;
   const secretAccessKey = config.CLIPS_S3_SECRET_ACCESS_KEY;

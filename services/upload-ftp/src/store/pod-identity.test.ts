@@ -37,7 +37,7 @@ async function resolvePod(configured?: string, more: Partial<typeof timings> = {
 }
 
 const lockPath = (): string => join(dir, '.pod-lock');
-/** The lock of a process that is no other one of this test. */
+/** Writes the lock of a process other than this one. */
 const writeLock = (holder: object): Promise<void> =>
   writeFile(
     lockPath(),
@@ -50,14 +50,14 @@ const ownLock = async (): Promise<{ processSpace: string; processId: number; hos
   return JSON.parse(text) as { processSpace: string; processId: number; host: string };
 };
 
-describe('the name of a pod', () => {
-  it('is POD_ID where that is set, and leaves nothing on the volume, so that several may share it', async () => {
+describe('resolvePodIdentity', () => {
+  it('returns POD_ID if set and leaves nothing on the volume, so that pods may share it', async () => {
     expect((await resolvePod('pod-1')).id).toBe('pod-1');
     expect((await resolvePod('pod-2')).id).toBe('pod-2');
     expect(await readdir(dir)).toEqual([]);
   });
 
-  it('is kept on the volume otherwise, and the same after every restart', async () => {
+  it('otherwise stores an id on the volume and returns the same after every restart', async () => {
     const first = await resolvePod();
     expect(first.id).toMatch(/^upload-[0-9a-f]{16}$/);
     await first.release();
@@ -66,23 +66,23 @@ describe('the name of a pod', () => {
     expect((await readdir(dir)).toSorted()).toEqual(['.pod-id', '.pod-lock']);
   });
 
-  it('is refused where the volume keeps something else under its name, and the lock is free again', async () => {
+  it('rejects an invalid stored id and releases the lock', async () => {
     await writeFile(join(dir, '.pod-id'), 'not a name\n');
-    await expect(resolvePod()).rejects.toThrow(/\.pod-id holds no pod id/);
+    await expect(resolvePod()).rejects.toThrow(/\.pod-id contains no valid pod id/);
     await writeFile(join(dir, '.pod-id'), 'once-set\n');
     expect((await resolvePod()).id).toBe('once-set');
   });
 });
 
 describe('two pods on one volume', () => {
-  it('without names are refused, in one process', async () => {
+  it('rejects a second pod without POD_ID in the same process', async () => {
     await resolvePod();
     await expect(resolvePod()).rejects.toThrow(
       `CLIPS_DIR is in use by another pod (host ${hostname()}, process ${process.pid};`,
     );
   });
 
-  it('without names are refused, on another machine, as long as that one shows that it lives', async () => {
+  it('rejects a pod without POD_ID while the holder on another machine is alive', async () => {
     await writeLock({});
     const beating = setInterval(() => {
       const now = new Date();
@@ -94,22 +94,22 @@ describe('two pods on one volume', () => {
     clearInterval(beating);
   });
 
-  it('that start at the same moment: one has it', async () => {
+  it('admits one of several pods that start concurrently', async () => {
     const results = await Promise.allSettled([1, 2, 3, 4].map(() => resolvePod()));
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
   });
 
   it.each([
-    ['another machine that has gone', {}],
-    ['a lock that nobody can read', null],
-  ])('are one after the other: %s', async (_case, holder) => {
+    ['from another machine that is gone', {}],
+    ['that is unreadable', null],
+  ])('takes over a lock %s', async (_case, holder) => {
     if (holder === null) await writeFile(lockPath(), '');
     else await writeLock(holder);
     await resolvePod();
     expect(lost).toBe(0);
   });
 
-  it('are one after the other, at once where the process is known to be dead', async () => {
+  it('takes over immediately if the holding process is known to be dead', async () => {
     const { processSpace } = await ownLock();
     const child = spawn('true');
     await once(child, 'exit');
@@ -121,7 +121,7 @@ describe('two pods on one volume', () => {
     }
   });
 
-  it('one learns that another has taken over, and leaves that one its lock', async () => {
+  it('notifies the holder of a takeover, which then leaves the new lock in place', async () => {
     const pod = await resolvePod();
     await writeLock({});
     await waitFor(() => lost === 1);
@@ -129,7 +129,7 @@ describe('two pods on one volume', () => {
     expect(await readFile(lockPath(), 'utf8')).toContain('elsewhere');
   });
 
-  it('a lock that somebody has removed is made again', async () => {
+  it('recreates a deleted lock file', async () => {
     await resolvePod();
     await rm(lockPath());
     await waitFor(async () => (await readdir(dir)).includes('.pod-lock'));

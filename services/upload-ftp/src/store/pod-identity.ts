@@ -5,14 +5,14 @@ import { ConfigError } from '@fleet/service-kit';
 import { createFileExclusive } from './create-exclusive.ts';
 import { lockVolume, type VolumeLock, type VolumeLockOptions } from './volume-lock.ts';
 
-/** Name of this pod, which records of its files keep. */
+/** The id of this pod, which the records of its files contain. */
 export interface PodIdentity extends VolumeLock {
   readonly id: string;
 }
 
 /**
- * The pod's name as it is set; else the one that its volume keeps, so that it finds its files again after a restart. A volume is then for one pod at a time, as a
- * second one would take the same name.
+ * Returns the configured pod id, or the one stored on the volume, so that the pod finds its files after a restart. In
+ * the latter case only one pod at a time may use the volume, because a second one would get the same id.
  */
 export async function resolvePodIdentity(
   configured: string | undefined,
@@ -33,6 +33,6 @@ async function readOrCreatePodId(path: string): Promise<string> {
   await createFileExclusive(path, `upload-${randomBytes(8).toString('hex')}\n`);
   const id = (await readFile(path, 'utf8')).trim();
   if (!/^[A-Za-z0-9_-]{1,63}$/.test(id))
-    throw new ConfigError(`${path} holds no pod id: write the one that records of uploads name, or set POD_ID.`);
+    throw new ConfigError(`${path} contains no valid pod id. Write the id that upload records contain, or set POD_ID.`);
   return id;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ServerProcess } from '../../../../libs/service-kit/src/testing/server-process.ts';
 import { SweepLease } from './sweep-lease.ts';
 
-// A real server on a machine that may be busy; the times of the looks are handed in.
+// A real server on a machine that may be busy. The tests pass the times of the sweeps.
 jest.setTimeout(60_000);
 
 let server: ServerProcess;
@@ -20,8 +20,8 @@ afterAll(async () => {
 
 const ttlMs = 600_000;
 
-describe('the lock of the sweep', () => {
-  it('is one replica’s until it gives it back', async () => {
+describe('SweepLease', () => {
+  it('belongs to one replica until it is released', async () => {
     const [one, other] = [new SweepLease(redis, 'one', ttlMs), new SweepLease(redis, 'other', ttlMs)];
     expect([await one.acquire(), await other.acquire(), await one.acquire()]).toEqual([true, false, true]);
     await other.release();
@@ -30,14 +30,14 @@ describe('the lock of the sweep', () => {
     expect([await other.acquire(), await one.acquire()]).toEqual([true, false]);
   });
 
-  it('knows the look before, of any replica, for as long as that one foretold', async () => {
+  it('returns the previous sweep of any replica within the interval that it recorded', async () => {
     const [one, other] = [new SweepLease(redis, 'one', ttlMs), new SweepLease(redis, 'other', ttlMs)];
     expect(await one.recordRun(1_000_000, 60_000)).toBeNull();
     expect(await other.recordRun(1_060_000, 300_000)).toBe(1_000_000);
-    // Fewer are asked now than then: what counts is how long that look could last.
+    // This sweep queries fewer cameras than the previous one. The interval recorded by the previous one counts.
     expect(await one.recordRun(1_360_000, 60_000)).toBe(1_060_000);
     expect(await one.recordRun(1_420_001, 60_000)).toBeNull();
-    // A clock that has been set back.
+    // The clock was set back.
     expect(await one.recordRun(1_410_000, 60_000)).toBeNull();
     expect(await one.recordRun(1_410_000, 60_000)).toBe(1_410_000);
   });

@@ -3,7 +3,7 @@ import { acquireRedisLock, type Redis, type RedisLock, releaseRedisLock } from '
 const lockKey = 'upload-ftp:sweep';
 const lastRunKey = 'upload-ftp:last-sweep';
 
-/** Lets one replica sweep at a time, in Redis; without Redis nobody does. */
+// KEYS 1 lock. ARGV 1 owner, 2 ttl. Acquires the lock, or renews it if the owner holds it.
 export class SweepLease {
   readonly #redis: Redis;
   readonly #lock: RedisLock;
@@ -20,14 +20,14 @@ export class SweepLease {
     return acquireRedisLock(this.#redis, this.#lock, this.#ttlMs);
   }
 
-  /** Releases the lock at a clean stop, so that another replica continues immediately. */
+  /** Releases the lease at a clean stop, so that another replica continues immediately. */
   release(): Promise<void> {
     return releaseRedisLock(this.#redis, this.#lock);
   }
 
   /**
-   * Notes this look at the devices, and within which time the next follows it; answers when the one before was, or null when that is longer ago than it foretold:
-   * nobody knows what happened between.
+   * Records this sweep and the maximum time until the next. Returns the time of the previous sweep. Returns null if
+   * that is longer ago than the previous sweep allowed, because the state of the devices since then is unknown.
    */
   async recordRun(nowMs: number, untilNextMs: number): Promise<number | null> {
     const previous = await this.#redis.set(lastRunKey, `${nowMs} ${untilNextMs}`, {

@@ -8,19 +8,19 @@ import { createFileExclusive } from './create-exclusive.ts';
 
 interface Holder {
   readonly token: string;
-  /** For whoever is refused. */
+  /** Host name for the error message of a refused process. */
   readonly host: string;
   readonly processId: number;
-  /** Where the process id means something; null where that is not known. */
+  /** The PID namespace in which the process id is valid; null if unknown. */
   readonly processSpace: string | null;
 }
 
 export interface VolumeLockOptions {
-  /** Another process has it now: this one has not shown for too long that it lives. */
+  /** Called when another process has taken over the lock, because the heartbeat of this process was too old. */
   readonly onLost: () => void;
   readonly onError: (error: unknown) => void;
   readonly heartbeatMs?: number;
-  /** A holder that has not shown for so long that it lives is gone. */
+  /** A holder without a heartbeat for this time counts as dead. */
   readonly holderTimeoutMs?: number;
 }
 
@@ -29,21 +29,25 @@ interface LockTimings {
   readonly holderTimeoutMs: number;
 }
 
-/** A volume that one process may have at a time. */
+/** A lock on a volume that one process may use at a time. */
 export interface VolumeLock {
   release(): Promise<void>;
 }
 
-/** Locks of this process: what another process would have to show by its heartbeat is known here. */
+/**
+ * Tokens of locks held by this process. Another process would have to prove by its heartbeat that it is alive; for
+ * these it is known.
+ */
 const heldTokens = new Set<string>();
 
 /**
- * Takes a lock that lies at `path`; a ConfigError where a living process has it, be it on another machine. The file system's clock is compared with itself only.
+ * Acquires the lock at `path`. Throws a ConfigError if a live process holds it, even on another machine. Compares only
+ * timestamps of the file system with each other.
  */
 export async function lockVolume(path: string, options: VolumeLockOptions): Promise<VolumeLock> {
   const { heartbeatMs = 2_000, holderTimeoutMs = 10_000 } = options;
   const holder = await describeThisProcess();
-  // Before anybody can see the lock: whoever sees it in this process has to know that it lives.
+  // Added before the lock file exists: any reader in this process must know that the holder is alive.
   heldTokens.add(holder.token);
   try {
     await acquireLock(path, holder, { heartbeatMs, holderTimeoutMs });
@@ -65,7 +69,7 @@ async function acquireLock(path: string, holder: Holder, timings: LockTimings): 
   const content = JSON.stringify(holder);
   if (await createFileExclusive(path, content)) return;
   await waitUntilFree(path, timings);
-  // Of several that take it over the last one has it; the others see that by their heartbeats.
+  // If several processes take over, the last one holds the lock. The others detect that by their heartbeats.
   await writeFile(`${path}-${holder.token}`, content, { mode: 0o640 });
   await rename(`${path}-${holder.token}`, path);
 }
@@ -82,7 +86,7 @@ async function heartbeat(path: string, holder: Holder, onLost: () => void): Prom
   else await utimes(path, now, now).catch(ignoreNotFound);
 }
 
-/** Resolves once the holder is seen to be gone; refuses as soon as it is seen to live. */
+/** Resolves once the holder is known to be dead. Throws as soon as the holder proves to be alive. */
 async function waitUntilFree(path: string, timings: LockTimings): Promise<void> {
   const initialHolder = await readHolder(path);
   if (initialHolder !== null && heldTokens.has(initialHolder.token)) throw createInUseError(path, initialHolder);
@@ -98,12 +102,12 @@ async function waitUntilFree(path: string, timings: LockTimings): Promise<void> 
 
 const createInUseError = (path: string, holder: Holder | null): ConfigError =>
   new ConfigError(
-    `CLIPS_DIR is in use by another pod (host ${holder?.host ?? 'unknown'}, process ${holder?.processId ?? 'unknown'}; ${path}): each pod needs a directory of its own, or a POD_ID.`,
+    `CLIPS_DIR is in use by another pod (host ${holder?.host ?? 'unknown'}, process ${holder?.processId ?? 'unknown'}; ${path}). Give each pod its own directory, or set POD_ID.`,
   );
 
 async function isKnownDead({ processSpace, processId }: Holder): Promise<boolean> {
   if (processSpace === null || processSpace !== (await readProcessSpace())) return false;
-  // An id is used again: whoever has it now is not the holder.
+  // Process ids are reused: the process that has it now is not the holder.
   if (processId === process.pid) return true;
   try {
     process.kill(processId, 0);
@@ -120,18 +124,21 @@ const describeThisProcess = async (): Promise<Holder> => ({
   processSpace: await readProcessSpace(),
 });
 
-/** Containers may share a host name, and each has a process 1: the kernel's own names tell them apart. */
+/**
+ * Returns an id of the boot and the PID namespace. Containers may share a host name, and each has a process 1; the
+ * kernel's ids distinguish them.
+ */
 async function readProcessSpace(): Promise<string | null> {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     return `${boot.trim()}/${await readlink('/proc/self/ns/pid')}`;
   } catch {
-    // Not Linux: then the heartbeat alone tells.
+    // Not Linux: only the heartbeat counts.
     return null;
   }
 }
 
-/** Null when there is none, or when it says nothing that can be read. */
+/** Returns null if there is no lock file or it is unreadable. */
 async function readHolder(path: string): Promise<Holder | null> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Holder;
@@ -141,7 +148,7 @@ async function readHolder(path: string): Promise<Holder | null> {
   }
 }
 
-/** Another one whenever the holder has shown that it lives. */
+/** Returns a value that changes with every heartbeat of the holder. */
 async function readHolderMark(path: string): Promise<string | null> {
   try {
     const { mtimeNs, ino } = await stat(path, { bigint: true });
@@ -152,7 +159,7 @@ async function readHolderMark(path: string): Promise<string | null> {
   }
 }
 
-/** Somebody has removed it just now: the next heartbeat makes it again. */
+/** Ignores that the lock file was just deleted. The next heartbeat creates it again. */
 function ignoreNotFound(error: unknown): void {
   if (!isNotFoundError(error)) throw error;
 }

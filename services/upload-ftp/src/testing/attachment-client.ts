@@ -26,7 +26,7 @@ interface ReceivedMessage {
 
 export const tag = Buffer.from('30313338303737 261122100000 01 02 00'.replaceAll(' ', ''), 'hex');
 
-/** A terminal's connection to the attachment server, as bytes: it does nothing by itself. */
+/** A terminal's raw connection to the attachment server. It does nothing on its own. */
 export class AttachmentClient {
   readonly socket: Socket;
   readonly phone: string;
@@ -55,7 +55,7 @@ export class AttachmentClient {
     return this.socket.destroyed || this.socket.readableEnded;
   }
 
-  /** Frames of a message; their last serial is `lastSerial`. */
+  /** Encodes a message to frames. The serial of the last frame is `lastSerial`. */
   encodeFrames<D extends MessageDefinition>(definition: D, body: BodyOf<D>, maxBodyBytes = 1_023): Buffer {
     return this.encodeRawFrames(definition.id, encodeBody(definition, body, this.edition), maxBodyBytes);
   }
@@ -71,7 +71,7 @@ export class AttachmentClient {
     return this.#serial - 1;
   }
 
-  /** Sends bytes of a message and gives the result of its 0x8001. */
+  /** Sends the bytes of a message and returns the result of its 0x8001. */
   async sendAndWaitForResult(messageId: number, bytes: Buffer): Promise<number> {
     this.socket.write(bytes);
     const serial = this.lastSerial;
@@ -86,7 +86,7 @@ export class AttachmentClient {
     return found?.body.readUInt8(4) ?? -1;
   }
 
-  /** 0x1210; its result. */
+  /** Sends 0x1210 and returns its result. */
   sendAlarmInfo(
     alarmNo: string,
     files: Record<string, number>,
@@ -109,7 +109,7 @@ export class AttachmentClient {
     return this.sendAndWaitForResult(0x1210, this.encodeFrames(alarmAttachmentInfo, body, more.maxBodyBytes));
   }
 
-  /** 0x1211; its result. */
+  /** Sends 0x1211 and returns its result. */
   sendFileInfo(name: string, size: number, type = 0): Promise<number> {
     return this.sendAndWaitForResult(0x1211, this.encodeFrames(attachmentFileInfo, { name, type, size }));
   }
@@ -118,7 +118,7 @@ export class AttachmentClient {
     this.socket.write(encodeAttachmentPacket(name, offset, bytes));
   }
 
-  /** 0x1212; the next 0x9212, or null where the connection ends before it. */
+  /** Sends 0x1212 and returns the next 0x9212; null if the connection ends first. */
   async sendFileComplete(
     name: string,
     size: number,

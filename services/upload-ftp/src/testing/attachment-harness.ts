@@ -12,7 +12,7 @@ import { createAttachmentMetrics } from '../attachments/metrics.ts';
 import { IncomingFile, type MediaMetadata } from '../media/media-files.ts';
 import { AttachmentClient } from './attachment-client.ts';
 
-/** A file that was kept. */
+/** A stored file. */
 export interface StoredFile {
   readonly metadata: MediaMetadata;
   readonly content: Buffer;
@@ -20,14 +20,14 @@ export interface StoredFile {
 
 let lastAlarmNo = 0;
 
-/** The attachment server alone: files are kept in memory, and what is expected is said by the test. */
+/** The attachment server by itself. Files are stored in memory, and the test defines the expected alarms. */
 export class AttachmentHarness {
   readonly dir = mkdtempSync(join(tmpdir(), 'fleet-attachments-'));
   readonly registry = new Registry();
   readonly stored: StoredFile[] = [];
   readonly expected = new Map<string, Expectation>();
   readonly clients: AttachmentClient[] = [];
-  /** Thrown by the next that wants to keep a file, or to look something up. */
+  /** Errors thrown by the next operation that stores a file or reads an expectation. */
   storeError: Error | null = null;
   findError: Error | null = null;
   storageError: string | null = null;
@@ -76,7 +76,7 @@ export class AttachmentHarness {
     });
   }
 
-  /** An alarm of a terminal that is expected; gives its number. */
+  /** Adds an expected alarm of a terminal and returns its number. */
   expect(phone: string, more: Partial<Expectation> = {}): string {
     lastAlarmNo += 1;
     const _id = lastAlarmNo.toString(16).padStart(32, '0');
@@ -93,7 +93,7 @@ export class AttachmentHarness {
     return client;
   }
 
-  /** Files that something is held of on disk. */
+  /** Lists the files on disk. */
   listFiles(): Promise<string[]> {
     return readdir(this.dir);
   }

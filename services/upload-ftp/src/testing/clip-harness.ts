@@ -31,7 +31,7 @@ export interface ClipResponse {
   readonly body: Buffer;
 }
 
-/** The part of upload-ftp that has clips: a directory and records of its own, behind real HTTP. */
+/** The part of upload-ftp that serves clips: with its own directory and records, over real HTTP. */
 export class ClipHarness {
   readonly directory: ClipDirectory;
   readonly records: UploadRepository;
@@ -49,7 +49,7 @@ export class ClipHarness {
     this.database = deps.database;
   }
 
-  /** `beside`: another pod on the same database. */
+  /** Opens the harness. With `beside`, it is another pod on the same database. */
   static async open(env: Record<string, string> = {}, beside?: ClipHarness): Promise<ClipHarness> {
     const log = createLogger('clips-test', process.env['TEST_LOG_LEVEL'] ?? 'silent');
     const lifecycle = new Lifecycle(log);
@@ -69,7 +69,7 @@ export class ClipHarness {
     return new ClipHarness({ directory, records, clips, url, lifecycle, database });
   }
 
-  /** An upload whose files are on disk. */
+  /** Creates an upload whose files are on disk. */
   async createUpload(
     files: Readonly<Record<string, Buffer>>,
     more: Partial<UploadRecord> = {},
@@ -118,7 +118,7 @@ function openTestDatabase(lifecycle: Lifecycle): Database {
   return database;
 }
 
-/** One request as it is: no header is added, nothing is followed or decoded. */
+/** Sends one request without adding headers, following redirects or decoding the response. */
 export function fetchBytes(
   url: string,
   headers: Record<string, string> = {},

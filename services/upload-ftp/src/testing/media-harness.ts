@@ -36,13 +36,13 @@ const log = createLogger('media-test', process.env['TEST_LOG_LEVEL'] ?? 'silent'
 
 export const randomImei = (): string => `1${String(randomInt(1e10)).padStart(11, '0')}`;
 
-/** A JPEG as far as anybody looks. */
+/** Creates a file with the signature of a JPEG. */
 export const createJpeg = (sizeBytes = 2_000): Buffer =>
   Buffer.concat([Buffer.from('ffd8ffe000104a46494600', 'hex'), randomBytes(sizeBytes - 11)]);
 
 type PictureBody = BodyOf<typeof multimediaData>;
 
-/** The broker that a test has for itself, and what services on it have said. */
+/** A broker for one test, with access to the messages that services publish on it. */
 export class MediaBroker {
   readonly server: ServerProcess;
   readonly bus: Bus;
@@ -52,7 +52,7 @@ export class MediaBroker {
     this.bus = bus;
   }
 
-  /** `settings`: a configuration file of the broker. */
+  /** Starts the broker. `settings` is the path of a configuration file. */
   static async start(settings?: string): Promise<MediaBroker> {
     const server = await (await ServerProcess.nats(settings === undefined ? [] : ['-c', settings])).start();
     const bus = await openBus(`nats://127.0.0.1:${server.port}`, { name: 'media-test', log });
@@ -65,7 +65,7 @@ export class MediaBroker {
     await this.server.remove();
   }
 
-  /** A gateway that stores a 0x0801. */
+  /** Publishes a 0x0801 like a gateway. */
   async publishPicture(
     imei: string,
     body: Partial<PictureBody>,
@@ -87,7 +87,7 @@ export class MediaBroker {
     await this.bus.js.publish(eventSubject(imei, multimediaData.id), body, { headers: head });
   }
 
-  /** Everything that was told of a terminal's files so far. */
+  /** Returns all events published for a terminal's files. */
   async readStoredEvents(imei: string): Promise<MediaStored[]> {
     const manager = await this.bus.jetstreamManager();
     const { state } = await manager.streams.info('MEDIA');
@@ -99,21 +99,21 @@ export class MediaBroker {
     return events;
   }
 
-  /** Messages of 0x0801 that are neither acknowledged nor without a need for it. */
+  /** Returns the number of 0x0801 messages that still have to be acknowledged. */
   async countPending(): Promise<number> {
     const manager = await this.bus.jetstreamManager();
     const info = await manager.consumers.info('EVENTS', 'upload-pictures');
     return info.num_ack_pending + info.num_pending;
   }
 
-  /** Pods that ask for 0x0801 now. */
+  /** Returns the number of pull requests for 0x0801 that are waiting. */
   async countPulls(): Promise<number> {
     const manager = await this.bus.jetstreamManager();
     return (await manager.consumers.info('EVENTS', 'upload-pictures')).num_waiting;
   }
 }
 
-/** The part of upload-ftp that has files of terminals, behind real HTTP. */
+/** The part of upload-ftp that handles files of terminals, over real HTTP. */
 export class MediaHarness {
   readonly pod: string;
   readonly dir: string;
@@ -140,7 +140,7 @@ export class MediaHarness {
     this.#broker = deps.broker;
   }
 
-  /** `at`: the volume and the name of one that has ended. */
+  /** Opens the harness. `at` reuses the volume and the name of one that has ended. */
   static async open(
     broker: MediaBroker,
     env: Record<string, string> = {},
@@ -171,7 +171,7 @@ export class MediaHarness {
     return new MediaHarness({ pod, dir, url, media, lifecycle, metric, secret: config.CLIPS_SIGNING_SECRET, broker });
   }
 
-  /** Ends the service; its volume stays. */
+  /** Stops the service. Its volume remains. */
   end(): Promise<void> {
     return this.lifecycle.stop();
   }
@@ -181,13 +181,13 @@ export class MediaHarness {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  /** Files below `.media`. */
+  /** Lists the files below `.media`. */
   async listFiles(folder: string): Promise<string[]> {
     const names: string[] = await readdir(join(this.dir, '.media', folder)).catch(() => []);
     return names.toSorted();
   }
 
-  /** Keeps a file as whoever receives it does. */
+  /** Stores a file like a receiver of files. */
   async storeFile(imei: string, content: Buffer, metadata: Partial<MediaMetadata> = {}): Promise<MediaStored> {
     const file = await this.media.open(imei);
     await file.write(content, 0);
@@ -206,7 +206,7 @@ export class MediaHarness {
     return fetchBytes(this.signUrl(imei, fileId), head, method);
   }
 
-  /** platform-api: removes a file. */
+  /** Removes a file like platform-api. */
   remove(pod: string, { imei, fileId }: { imei: string; fileId: string }, more: { storedBeforeMs?: number } = {}) {
     return callUseCase(this.#broker.bus, removeMediaFile(pod), { imei, fileId, ...more }, { timeoutMs: 10_000 });
   }

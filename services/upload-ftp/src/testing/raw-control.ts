@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A control connection as raw bytes: what was said so far, and waiting for what is said next. */
+/** A raw control connection that records its output and waits for replies. */
 export class RawControl {
   readonly socket: Socket;
   output = '';
@@ -34,7 +34,9 @@ export class RawControl {
   /** Waits for the next final line of a reply, and checks its code. */
   async expectReply(code: number): Promise<string> {
     const line = await this.readReply();
-    if (!line.startsWith(`${code} `)) throw new Error(`heard "${line}" in place of ${code}; so far:\n${this.output}`);
+    if (!line.startsWith(`${code} `))
+      throw new Error(`received "${line}" instead of ${code}; so far:
+${this.output}`);
     return line;
   }
 
@@ -45,12 +47,14 @@ export class RawControl {
         const line = this.output.slice(this.#read, end);
         this.#read = end + 2;
         if (/^\d{3} /.test(line)) return line;
-      } else if (this.isClosed) throw new Error(`the connection was closed; said so far:\n${this.output}`);
+      } else if (this.isClosed)
+        throw new Error(`the connection was closed; output so far:
+${this.output}`);
       else await new Promise<void>((resolve) => (this.#onChange = resolve));
     }
   }
 
-  /** Resolves once the bytes have left, so that the next write is a segment of its own. */
+  /** Resolves once the bytes have been sent, so that the next write is a separate segment. */
   write(text: string): Promise<void> {
     return new Promise((resolve) => this.socket.write(text, () => setImmediate(resolve)));
   }
@@ -69,7 +73,7 @@ export class RawControl {
     return data;
   }
 
-  /** Asks the server to dial this client; the answer is its connection once it has come. */
+  /** Requests an active data connection and returns it once the server has connected. */
   async openActive(form: 'PORT' | 'EPRT' = 'PORT'): Promise<Socket> {
     const server = createServer();
     server.listen(0, '127.0.0.1');

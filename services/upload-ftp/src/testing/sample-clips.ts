@@ -6,7 +6,7 @@ import { testEnv } from '../../../../libs/service-kit/src/testing/server-process
 
 const run = promisify(execFile);
 
-/** Two seconds of a test picture at 15 pictures a second, in the ways that cameras store video. */
+/** Two seconds of a test picture at 15 frames per second, in the formats in which cameras store video. */
 const recipes = {
   'h264-pcma.avi': ['-c:v', 'libx264', '-bf', '0', '-c:a', 'pcm_alaw'],
   'h264-pcmu.flv': ['-c:v', 'libx264', '-bf', '0', '-c:a', 'pcm_mulaw'],
@@ -27,7 +27,7 @@ const recipes = {
 
 export type SampleName = keyof typeof recipes;
 
-/** Makes a file into a folder; its path. */
+/** Creates a sample file in a folder and returns its path. */
 export async function createSample(folder: string, name: SampleName): Promise<string> {
   const path = join(folder, name);
   const inputs = ['-f', 'lavfi', '-i', 'testsrc=s=176x144:r=15:d=2', '-f', 'lavfi', '-i', 'sine=f=440:r=8000:d=2'];
@@ -39,7 +39,7 @@ export async function runFfmpeg(args: readonly string[]): Promise<string> {
   return (await run(testEnv('FFMPEG_PATH'), ['-v', 'error', '-nostdin', '-y', ...args])).stderr;
 }
 
-/** What a file really decodes to: pictures and their hash, and how long the picture and the sound last. */
+/** The decoded content of a file: frames and their hash, and the durations of video and sound. */
 export interface DecodedFile {
   readonly pictures: number;
   readonly pictureHash: string;
@@ -70,13 +70,13 @@ export async function decodeFile(path: string): Promise<DecodedFile> {
   };
 }
 
-/** True when the index of an MP4 stands before its data: players begin at once. */
+/** Returns whether the index of an MP4 precedes its data, so that players can start immediately. */
 export async function isFastStart(path: string): Promise<boolean> {
   const bytes = await readFile(path);
   return bytes.indexOf('moov') !== -1 && bytes.indexOf('moov') < bytes.indexOf('mdat');
 }
 
-/** Codecs of a file's streams, as ffmpeg names them. */
+/** Returns the codecs of a file's streams, as ffmpeg names them. */
 export async function readCodecs(path: string): Promise<string[]> {
   const args = ['-hide_banner', '-nostdin', '-i', path, '-t', '0', '-c', 'copy', '-f', 'null', '-'];
   const { stderr } = await run(testEnv('FFMPEG_PATH'), args);

@@ -35,11 +35,11 @@ import { RawControl } from './raw-control.ts';
 
 const silent = createLogger('upload-ftp-test', 'silent');
 let lastImei = Math.trunc(Math.random() * 1e9) * 1000;
-/** Workers of a test run share no passive ports: one test counts on the few that it has. */
+/** Passive ports are not shared between test workers, because one test uses up its range. */
 const passivePortsPerWorker = 640;
 const firstPassivePort = 27_200 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4) * passivePortsPerWorker;
 
-/** An upload as its camera knows it. */
+/** An upload with the data that its camera knows. */
 export interface GrantedUpload {
   readonly id: string;
   readonly imei: string;
@@ -48,7 +48,7 @@ export interface GrantedUpload {
   readonly password: string;
 }
 
-/** The service with backends of its own, and the two others that it works with: device-api and a gateway, played by the test. */
+/** The service with its own backends. The test acts as the other services, device-api and a gateway. */
 export class UploadHarness {
   readonly podId = `pod-${randomBytes(4).toString('hex')}`;
   readonly clipsDir = mkdtempSync(join(tmpdir(), 'fleet-clips-'));
@@ -111,7 +111,7 @@ export class UploadHarness {
     return `nats://127.0.0.1:${this.nats.port}`;
   }
 
-  /** The environment that the service is started with. */
+  /** Returns the environment of the service. */
   buildEnv(more: Record<string, string> = {}): Record<string, string> {
     const firstPort = firstPassivePort + Math.trunc(Math.random() * (passivePortsPerWorker - 61));
     return {
@@ -150,7 +150,7 @@ export class UploadHarness {
     rmSync(this.clipsDir, { recursive: true, force: true });
   }
 
-  /** device-api: reserves an upload, stores its clip. */
+  /** Reserves an upload like device-api and stores its clip. */
   async reserve(more: Partial<UploadRecord> = {}, clipMore: Partial<Clip> = {}): Promise<UploadRecord> {
     lastImei += 1;
     const clip: Clip = {
@@ -183,7 +183,7 @@ export class UploadHarness {
     return callUseCase(this.bus, grantUpload, { uploadId: id }, { timeoutMs: 10_000 });
   }
 
-  /** An upload whose camera has said yes. */
+  /** Creates an upload that the camera has accepted. */
   async createGrantedUpload(more: Partial<UploadRecord> = {}): Promise<GrantedUpload> {
     const record = await this.reserve(more);
     const { username, password } = await this.grantUpload(record._id);
@@ -200,7 +200,7 @@ export class UploadHarness {
     return record;
   }
 
-  /** Waits until an upload's record is as wanted. */
+  /** Waits until an upload's record satisfies the condition. */
   async waitForRecord(id: string, condition: (record: UploadRecord) => boolean): Promise<UploadRecord> {
     let record = await this.readRecord(id);
     await waitFor(async () => {
@@ -210,7 +210,7 @@ export class UploadHarness {
     return record;
   }
 
-  /** A gateway that stores a 0x1206. */
+  /** Publishes a 0x1206 like a gateway. */
   async publishUploadResult(imei: string, serial: number, code: number, receivedAtMs = Date.now()): Promise<void> {
     const body = Buffer.alloc(3);
     body.writeUInt16BE(serial, 0);
@@ -225,7 +225,7 @@ export class UploadHarness {
     return callUseCase(this.bus, removeUploadFiles(this.podId), { uploadId: id }, { timeoutMs: 10_000 });
   }
 
-  /** A device with a session, until the answer is called. */
+  /** Connects a device with a session. Call the returned function to disconnect it. */
   async connectDevice(imei: string): Promise<() => Promise<void>> {
     const sessionId = randomBytes(8).toString('hex');
     const nowMs = Date.now();
@@ -249,7 +249,7 @@ export class UploadHarness {
     };
   }
 
-  /** A camera's FTP client, logged in. */
+  /** Opens a camera's FTP client and logs it in. */
   async camera(upload: { username: string; password: string }): Promise<Client> {
     const client = new Client(20_000);
     this.#clients.push(client);
@@ -262,7 +262,7 @@ export class UploadHarness {
     return client;
   }
 
-  /** A camera's control connection as raw bytes, logged in. */
+  /** Opens a camera's raw control connection; logs in if an upload is given. */
   async raw(upload?: { username: string; password: string }): Promise<RawControl> {
     const control = new RawControl(this.service.ftpPort);
     this.#raws.push(control);
@@ -285,14 +285,14 @@ export class UploadHarness {
     return existsSync(join(this.clipsDir, upload.imei, upload.id));
   }
 
-  /** Files below the clips' directory that this process has open. */
+  /** Lists the files below the clips directory that this process has open. */
   openFiles(): string[] {
     return readdirSync('/proc/self/fd').flatMap((fd) => {
       try {
         const target = readlinkSync(`/proc/self/fd/${fd}`);
         return target.startsWith(this.clipsDir) ? [target] : [];
       } catch {
-        // Closed meanwhile.
+        // The descriptor was closed concurrently.
         return [];
       }
     });
@@ -307,7 +307,7 @@ export class UploadHarness {
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Bytes that look like nothing and are the same for a seed. */
+/** Generates pseudo-random bytes, the same for each seed. */
 export function clipBytes(count: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(count);
   let state = seed >>> 0;

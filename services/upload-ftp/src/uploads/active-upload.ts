@@ -14,7 +14,7 @@ export interface UploadLimits {
   readonly maxFiles: number;
 }
 
-/** Opens a file for writing from somewhere; a seam for tests, which have no full disk. */
+/** Opens a file for writing. Tests replace it to simulate a full disk. */
 export type OpenFile = (path: string, isNew: boolean) => Promise<WritableFile>;
 
 export interface ActiveUploadDeps {
@@ -26,18 +26,18 @@ export interface ActiveUploadDeps {
   readonly onTransferEnd: (error: Error | null) => void;
 }
 
-/** How a transfer treats what the file has already. */
+/** How a transfer treats the existing content of a file. */
 export type WriteMode = { readonly kind: 'restart' } | { readonly kind: 'append' } | { kind: 'from'; offset: number };
 
 const isWithin = (path: string, dir: string): boolean => path === dir || path.startsWith(`${dir}/`);
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Not through a symbolic link: cameras can make none, so there is none to follow. */
+/** Does not follow symbolic links. Cameras cannot create any, so none are legitimate. */
 const openNoFollow: OpenFile = (path, isNew) =>
   open(path, constants.O_WRONLY | constants.O_NOFOLLOW | (isNew ? constants.O_CREAT | constants.O_TRUNC : 0), 0o640);
 
-/** An upload whose camera is, or was lately, logged in here: its files and the transfers into them. */
+/** An upload whose camera is or was recently logged in to this pod: its files and the transfers into them. */
 export class ActiveUpload {
   readonly id: string;
   readonly ref: UploadRef;
@@ -73,7 +73,7 @@ export class ActiveUpload {
     return this.#deps.progress;
   }
 
-  /** Bytes of a file, or null where there is no such file; `directory` for a directory. */
+  /** Returns the size of a file, `directory` for a directory, or null if neither exists. */
   async findEntry(path: ClipPath): Promise<number | 'directory' | null> {
     this.#assertActive();
     if (path.length === 0) return 'directory';
@@ -93,17 +93,20 @@ export class ActiveUpload {
     });
   }
 
-  /** Meanwhile the files count as being received, so that nobody takes the upload for whole under their old names. */
+  /**
+   * Renames a file or directory. Until it is done, the files count as being received, so that the upload is not taken
+   * as complete under the old names.
+   */
   rename(from: ClipPath, to: ClipPath): Promise<void> {
     return this.#runExclusive(async () => {
       const [oldPath, newPath] = [from.join('/'), to.join('/')];
       if (oldPath === '' || newPath === '' || newPath.startsWith(`${oldPath}/`))
-        throw new FtpError(553, 'Not possible with this path');
+        throw new FtpError(553, 'Not possible for this path');
       if (oldPath === newPath) return;
       for (const path of this.#transfers.keys())
         if (isWithin(path, oldPath) || isWithin(path, newPath)) throw new FtpError(450, 'The file is being received');
       if ((await this.findEntry(from)) === null) throw new FtpError(550, 'No such file or directory');
-      if ((await this.findEntry(to)) === 'directory') throw new FtpError(553, 'There is a directory of this name');
+      if ((await this.findEntry(to)) === 'directory') throw new FtpError(553, 'A directory of this name exists');
       this.#addDirectories(to.slice(0, -1));
       const moved = [...this.#files.values()].filter(({ path }) => isWithin(path, oldPath));
       const states = moved.map(({ state }) => state);
@@ -121,15 +124,17 @@ export class ActiveUpload {
     });
   }
 
-  /** Begins a transfer: what it will write over is gone from the record before it is gone from the disk. */
+  /**
+   * Starts a transfer. Bytes that it will overwrite are removed from the record before they are removed from the disk.
+   */
   write(path: ClipPath, mode: WriteMode): Promise<FileWriter> {
     return this.#runExclusive(async () => {
       const name = path.join('/');
       const size = await this.findEntry(path);
-      if (name === '' || size === 'directory') throw new FtpError(553, 'Not the name of a file');
+      if (name === '' || size === 'directory') throw new FtpError(553, 'Not a file name');
       if (this.#transfers.has(name)) throw new FtpError(450, 'The file is being received');
       const position = mode.kind === 'append' ? (size ?? 0) : mode.kind === 'from' ? mode.offset : 0;
-      if (position > (size ?? 0)) throw new FtpError(554, 'There are fewer bytes than that');
+      if (position > (size ?? 0)) throw new FtpError(554, 'The offset is after the end of the file');
       const file = this.#files.get(name) ?? this.#createFile(name);
       this.#addDirectories(path.slice(0, -1));
       if (this.filesize - file.bytes + position >= this.#deps.limits.maxBytes)
@@ -147,21 +152,21 @@ export class ActiveUpload {
     });
   }
 
-  /** The camera said QUIT: with its last transfer whole, that is a sign that it has sent what it has. */
+  /** Records a QUIT. If the last transfer is whole, it indicates that the camera has sent everything. */
   async recordQuit(): Promise<void> {
     const last = sortByStartTime([...this.#files.values()]).at(-1);
     if (this.#isEnded || this.#transfers.size > 0 || last?.state !== 'whole') return;
     await this.#deps.progress.saveQuit();
   }
 
-  /** Cuts off every transfer and waits until their files are closed. */
+  /** Aborts every transfer and waits until their files are closed. */
   async abortTransfers(reason: FtpError): Promise<void> {
     const writers = [...this.#transfers.values()];
     for (const writer of writers) writer.fail(reason);
     await Promise.all(writers.map((writer) => writer.whenClosed));
   }
 
-  /** The upload has ended or is gone: nothing is written from now on. */
+  /** Ends the upload: from now on nothing is written. */
   async end(): Promise<void> {
     this.#isEnded = true;
     await this.abortTransfers(new FtpError(426, 'The upload has ended'));
@@ -183,7 +188,7 @@ export class ActiveUpload {
   async #open(path: ClipPath, file: Mutable<UploadedFile>, position: number, content: 'keep' | 'new') {
     const onDisk = this.#pathOnDisk(path);
     await mkdir(dirname(onDisk), { recursive: true, mode: 0o750 });
-    // What lies behind the place of the resumption is sent again, or was never the clip's.
+    // Bytes after the resume offset will be sent again, or never belonged to the clip.
     if (content === 'keep') await truncate(onDisk, position);
     const handle = await (this.#deps.openFile ?? openNoFollow)(onDisk, content === 'new');
     const { progress, limits } = this.#deps;
@@ -226,7 +231,7 @@ export class ActiveUpload {
 
   #createFile(path: string): Mutable<UploadedFile> {
     if (this.#files.size >= this.#deps.limits.maxFiles) throw new FtpError(552, 'Too many files');
-    // The order of arrival has to be a strict one.
+    // Start times must be unique, because they define the order of arrival.
     const latest = Math.max(0, ...[...this.#files.values()].map(({ startedAtMs }) => startedAtMs));
     return { path, bytes: 0, state: 'receiving', startedAtMs: Math.max(Date.now(), latest + 1) };
   }
@@ -245,7 +250,7 @@ export class ActiveUpload {
     if (this.#isEnded) throw new FtpError(550, 'The upload has ended');
   }
 
-  /** One change after another: two of a camera's connections must not meet in one file. */
+  /** Runs changes one after another, so that two connections of a camera never write one file concurrently. */
   #runExclusive<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#tail.then(async () => {
       this.#assertActive();

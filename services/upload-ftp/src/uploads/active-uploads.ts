@@ -21,9 +21,12 @@ export interface ActiveUploadsDeps {
 
 /** A connection that is logged in for an upload. */
 export interface UploadConnection {
-  /** Another connection has logged in for the same upload: the camera has come back, and this one is dead without knowing. */
+  /**
+   * Called when another connection has logged in for the same upload. The camera has reconnected, and this connection
+   * is dead.
+   */
   onReplaced(): void;
-  /** The upload has ended. */
+  /** Called when the upload has ended. */
   onUploadEnded(): void;
 }
 
@@ -32,7 +35,7 @@ interface Entry {
   connection: UploadConnection | undefined;
 }
 
-/** The uploads that cameras are logged in for at this pod. */
+/** The uploads for which cameras are logged in to this pod. */
 export class ActiveUploads {
   readonly #deps: ActiveUploadsDeps;
   readonly #entries = new Map<string, Entry>();
@@ -42,20 +45,20 @@ export class ActiveUploads {
     this.#deps = deps;
   }
 
-  /** True while a camera may be writing. */
+  /** Returns whether a camera may be writing. */
   has(id: string): boolean {
     return this.#entries.has(id);
   }
 
-  /** Transfers under way. */
+  /** Returns the number of running transfers. */
   async transferCount(): Promise<number> {
     const uploads = await this.#listLoaded();
     return uploads.reduce((sum, { transferCount }) => sum + transferCount, 0);
   }
 
   /**
-   * Opens an upload for a connection. Only the newest may write: what an older one still has in its buffers would end up behind the place from which the
-   * camera goes on.
+   * Opens an upload for a connection. Only the newest connection may write. Data buffered on an older one would be
+   * written after the offset at which the camera resumes.
    */
   async connect(record: UploadRecord, connection: UploadConnection): Promise<ActiveUpload> {
     if (this.#isDraining) throw new FtpError(421, 'The server is stopping, try again');
@@ -64,12 +67,12 @@ export class ActiveUploads {
     entry.connection = connection;
     previous?.onReplaced();
     const upload = await entry.upload;
-    await upload.abortTransfers(new FtpError(426, 'The camera has connected again'));
-    if (entry.connection !== connection) throw new FtpError(421, 'The camera has connected again');
+    await upload.abortTransfers(new FtpError(426, 'The camera has reconnected'));
+    if (entry.connection !== connection) throw new FtpError(421, 'The camera has reconnected');
     return upload;
   }
 
-  /** A connection has closed; an upload without one is forgotten once everything is saved. */
+  /** Handles a closed connection. An upload without a connection is evicted once everything is saved. */
   disconnect(id: string, connection: UploadConnection): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.connection !== connection) return;
@@ -77,7 +80,7 @@ export class ActiveUploads {
     void this.#evictWhenIdle(id, entry);
   }
 
-  /** An upload has ended or is gone: nothing is written any more, its connections close. */
+  /** Ends an upload that is final or deleted: nothing more is written, and its connections close. */
   async end(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -88,7 +91,10 @@ export class ActiveUploads {
     if (this.#entries.get(id) === entry) this.#entries.delete(id);
   }
 
-  /** Begins no transfer any more, lets those under way end within the grace, cuts off the rest, and saves what can be saved. */
+  /**
+   * Refuses new transfers, lets running ones end within the grace period, aborts the rest and saves as much as
+   * possible.
+   */
   async drain(graceMs: number, pollIntervalMs = 100): Promise<void> {
     this.#isDraining = true;
     const deadlineMs = performance.now() + graceMs;
@@ -159,7 +165,10 @@ export class ActiveUploads {
   }
 }
 
-/** A record's files with the sizes that they have on disk; one that was being received was cut off by the end of its process. */
+/**
+ * Returns a record's files with their sizes on disk. A file that was being received when its process ended is marked as
+ * broken.
+ */
 export async function readFilesOnDisk(clips: ClipDirectory, record: UploadRecord): Promise<UploadedFile[]> {
   const ref = { imei: record.clip.imei, id: record._id };
   const sized = await Promise.all(

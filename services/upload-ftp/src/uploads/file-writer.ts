@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { FtpError, toFtpError } from '../ftp/ftp-error.ts';
 
-/** An open file, as far as writing needs it; a FileHandle of Node is one. */
+/** The operations of an open file that writing needs; implemented by a FileHandle of Node.js. */
 export interface WritableFile {
   write(
     buffer: Uint8Array,
@@ -15,18 +15,21 @@ export interface WritableFile {
 
 export interface FileWriterOptions {
   readonly file: WritableFile;
-  /** Where the first byte goes. */
+  /** Offset of the first byte. */
   readonly position: number;
-  /** Bytes that the upload may still take. */
+  /** Returns the number of bytes that the upload may still receive. */
   readonly getRemainingBytes: () => number;
   readonly onBytes: (count: number) => void;
-  /** The transfer has ended as it should and every byte is on disk; the camera is told once this resolves. */
+  /**
+   * Called when the transfer has ended normally and every byte is on disk. The camera gets its reply once this
+   * resolves.
+   */
   readonly onComplete: () => Promise<void>;
-  /** The file is closed; `error` says why a transfer was cut off. */
+  /** Called when the file is closed; `error` is the reason why a transfer was aborted. */
   readonly onClosed: (error: Error | null) => void;
 }
 
-/** One transfer into one file. What it has written stays, however it ends. */
+/** Writes one transfer into one file. Written bytes are retained, however the transfer ends. */
 export class FileWriter extends Writable {
   readonly #options: FileWriterOptions;
   readonly #closed: Promise<void>;
@@ -53,7 +56,7 @@ export class FileWriter extends Writable {
     return this.#closed;
   }
 
-  /** Cuts the transfer off, unless it is whole already. */
+  /** Aborts the transfer, unless it is already whole. */
   fail(error: Error): void {
     if (this.#isComplete) return;
     this.#failure ??= error;
@@ -98,13 +101,16 @@ export class FileWriter extends Writable {
 
   async #finish(): Promise<void> {
     await this.#options.file.datasync();
-    // A reset ends the stream before it destroys it: that is no end of a file.
+    // A reset ends the stream before it destroys it, and must not count as the end of the file.
     if (this.#failure !== null) throw this.#failure;
     this.#isComplete = true;
     await this.#options.onComplete();
   }
 
-  /** Closes the file once the operation under way has ended: its descriptor could be another file's by then. */
+  /**
+   * Closes the file after the running operation. If it were closed earlier, its descriptor could belong to another file
+   * by then.
+   */
   async #close(error: Error | null): Promise<void> {
     await this.#pendingWork.catch(() => undefined);
     try {

@@ -6,23 +6,26 @@ import { FtpError } from '../ftp/ftp-error.ts';
 export interface ProgressWriterDeps {
   readonly records: UploadRepository;
   readonly log: Logger;
-  /** The record as it is after a write. */
+  /** Called with the record after each write. */
   readonly onSaved: (record: UploadRecord) => void;
-  /** The record is in a final status, or gone: the upload has no use for bytes any more. */
+  /** Called when the record is in a final status or deleted, so that the upload accepts no more bytes. */
   readonly onEnded: () => void;
   readonly onFailure: () => void;
   readonly saveIntervalMs?: number;
-  /** A transfer that begins waits this long for the database. */
+  /** Maximum time that the start of a transfer waits for the database. */
   readonly beginTimeoutMs?: number;
-  /** The answer to a transfer waits this long for the database: the file is whole, and the record follows. */
+  /**
+   * Maximum time that the reply to a transfer waits for the database. The file is whole, and the record is updated
+   * later.
+   */
   readonly endTimeoutMs?: number;
 }
 
 const activeStatuses = ['reserved', 'uploading', 'paused'] as const;
 
 /**
- * Brings what arrives into the upload's record: the first bytes and every change of a file at once, other bytes at most once a second. While the database is
- * away it tries again every second, and the transfer goes on.
+ * Writes the progress of an upload to its record: the first bytes and every change of a file immediately, other bytes
+ * at most once a second. While the database is unavailable, it retries every second, and the transfer continues.
  */
 export class ProgressWriter {
   readonly #id: string;
@@ -53,7 +56,7 @@ export class ProgressWriter {
     this.#files = files;
   }
 
-  /** True while something is not in the record yet. */
+  /** True while changes are not saved yet. */
   get hasUnsavedChanges(): boolean {
     return !this.#isEnded && this.#savedRevision < this.#revision;
   }
@@ -65,13 +68,16 @@ export class ProgressWriter {
     this.#schedule();
   }
 
-  /** Saves the files as they are, and resolves when that is done or the database takes too long. */
+  /** Saves the current files. Resolves when they are saved or the database takes too long. */
   async save(): Promise<void> {
     this.#revision += 1;
     await this.#waitForRevision(this.#deps.endTimeoutMs, this.#revision);
   }
 
-  /** Saves that a file is being received; throws when the database takes too long, or the upload has ended: then not a byte may change. */
+  /**
+   * Saves that a file is being received. Throws if the database takes too long or the upload has ended; then no byte
+   * may change.
+   */
   async saveStart(): Promise<void> {
     const hadQuit = this.#hasQuit;
     this.#isStarting = true;
@@ -82,7 +88,7 @@ export class ProgressWriter {
     if (isSaved) return;
     this.#isStarting = false;
     this.#hasQuit = hadQuit;
-    throw new FtpError(451, 'Not possible now, try again');
+    throw new FtpError(451, 'Temporarily unavailable, try again');
   }
 
   async saveQuit(): Promise<void> {
@@ -90,14 +96,14 @@ export class ProgressWriter {
     await this.save();
   }
 
-  /** Tries no more; answers whether everything is saved. */
+  /** Stops retrying. Returns whether everything is saved. */
   stop(): boolean {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     return !this.hasUnsavedChanges;
   }
 
-  /** Waits for a revision to be saved; false when that takes too long. */
+  /** Waits for a revision to be saved. Returns false if that takes too long. */
   async #waitForRevision(timeoutMs: number, revision: number): Promise<boolean> {
     const deadlineMs = performance.now() + timeoutMs;
     while (!this.#isEnded && this.#savedRevision < revision) {
@@ -127,7 +133,7 @@ export class ProgressWriter {
     );
   }
 
-  /** Writes what has not been written; joins a write under way first. Never throws. */
+  /** Writes unsaved changes; waits for a running write first. Never throws. */
   async #write(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     if (!this.hasUnsavedChanges) return;
@@ -155,7 +161,7 @@ export class ProgressWriter {
       this.#hasNewBytes ||= hasNewBytes;
       this.#isStarting ||= isStarting;
       this.#deps.onFailure();
-      this.#deps.log.warn({ err: error, uploadId: this.#id }, 'the progress of an upload could not be saved');
+      this.#deps.log.warn({ err: error, uploadId: this.#id }, 'could not save the progress of an upload');
     }
   }
 
@@ -167,10 +173,10 @@ export class ProgressWriter {
       lastByteAtMs: this.#lastByteAtMs,
       hasQuit: this.#hasQuit,
       ...(hasNewBytes ? { silentMs: 0 } : {}),
-      // What the camera said of an earlier attempt says nothing of this one.
+      // A result of an earlier attempt does not apply to this one.
       ...(isStarting ? { result: null } : {}),
     };
-    // Bytes prove that the camera has accepted, even where the process that asked it has died.
+    // Received bytes prove that the camera has accepted the upload, even if the process that requested it has died.
     const transitioned =
       this.#isReserved && sizeOf(files) > 0
         ? await records.transition(this.#id, ['reserved'], 'uploading', fields)
@@ -184,7 +190,7 @@ const sleep = (durationMs: number): Promise<void> =>
     setTimeout(resolve, durationMs);
   });
 
-/** True when the time was over first. */
+/** Returns whether the timeout came first. */
 async function hasTimedOut(timeoutMs: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<boolean>((resolve) => {

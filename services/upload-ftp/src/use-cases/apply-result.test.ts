@@ -12,7 +12,7 @@ jest.setTimeout(60_000);
 
 const commandSerialNo = 7;
 
-/** Accepts a reservation right after one of the reads that look for the upload of a 0x1206. */
+/** Accepts a reservation right after one of the reads that search for the upload of a 0x1206. */
 class RacingRecords extends UploadRepository {
   readonly #accepted: UploadRecord;
   readonly #after: 'listOf' | 'findReservation';
@@ -68,7 +68,7 @@ async function reserved(): Promise<UploadRecord> {
   return record;
 }
 
-/** A settler that decides and publishes nowhere. */
+/** Creates a finalizer that publishes nothing. */
 const createFinalizer = (records: UploadRepository): UploadFinalizer =>
   new UploadFinalizer({
     records,
@@ -91,7 +91,7 @@ const createFinalizer = (records: UploadRepository): UploadFinalizer =>
     removeSuperseded: async () => undefined,
   } as unknown as ConstructorParameters<typeof UploadFinalizer>[0]);
 
-describe('a 0x1206 right behind the reply to its 0x9206', () => {
+describe('applyResult for a 0x1206 directly after the reply to its 0x9206', () => {
   it.each(['listOf', 'findReservation'] as const)(
     'fails the upload that is accepted right after the read %s',
     async (after) => {
@@ -99,7 +99,7 @@ describe('a 0x1206 right behind the reply to its 0x9206', () => {
       const records = new RacingRecords(database, reservation, after);
       const result = { imei: reservation.clip.imei, commandSerialNo, code: 1, receivedAtMs: Date.now() };
       const deps = { records, finalizer: createFinalizer(records) };
-      // As the consumer does: a result that asks for a later attempt is delivered again.
+      // Like the consumer, applies a result again that requests a retry.
       const outcome = await applyResult(deps, result).catch((error: unknown) => {
         if (!(error instanceof RetryLater)) throw error;
         return applyResult(deps, result);

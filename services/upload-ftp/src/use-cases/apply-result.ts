@@ -3,13 +3,13 @@ import { isExternalUpload, type UploadRecord, type UploadRepository } from '@fle
 import { findCompleteFiles } from '../domain/uploaded-files.ts';
 import type { UploadFinalizer } from './upload-finalizer.ts';
 
-/** What a camera says of an upload's end in 0x1206. */
+/** The result of an upload that a camera reports in 0x1206. */
 export interface UploadResult {
   readonly imei: string;
-  /** Serial of the 0x9206 in question. */
+  /** Serial of the 0x9206 that requested the upload. */
   readonly commandSerialNo: number;
   readonly code: number;
-  /** When the gateway received it. */
+  /** Time at which the gateway received it. */
   readonly receivedAtMs: number;
 }
 
@@ -20,17 +20,20 @@ export interface ApplyResultDeps {
 
 export type ResultOutcome = 'applied' | 'ignored' | 'unmatched';
 
-/** A record that does not know its serial yet will, unless the process that asked the camera has died. */
+/** A record without a serial will get one within this time, unless the process that sent the command has died. */
 const serialDelayMs = 5_000;
 const retryMs = 300;
-/** Clocks of two machines. */
+/** Tolerance for the clocks of two machines. */
 const clockSkewMs = 5_000;
 
-/** Brings a 0x1206 into the record of its upload and draws the conclusion. Throws RetryLater while its upload may not be known yet. */
+/**
+ * Applies a 0x1206 to the record of its upload and finalizes it. Throws RetryLater while its upload may not be known
+ * yet.
+ */
 export async function applyResult(deps: ApplyResultDeps, result: UploadResult): Promise<ResultOutcome> {
   const record = await findUpload(deps.records, result);
   if (record === null) return 'unmatched';
-  // Told again, after the process that wrote it died: what follows from it may not have been done.
+  // Redelivered after the process that saved it died. The effects that follow may be missing.
   if (record.result?.atMs === result.receivedAtMs && isFinal(record)) {
     await deps.finalizer.close(record);
     return 'applied';
@@ -45,7 +48,10 @@ export async function applyResult(deps: ApplyResultDeps, result: UploadResult): 
 
 const isFinal = ({ status }: UploadRecord): boolean => status === 'completed' || status === 'failed';
 
-/** Bytes that came after it belong to a later attempt. A paused camera that reports a failure has only stopped. */
+/**
+ * Returns whether a result applies. Bytes received after it belong to a later attempt. A paused camera that reports a
+ * failure has only stopped.
+ */
 function isRelevant(record: UploadRecord, { code, receivedAtMs }: UploadResult): boolean {
   if (record.lastByteAtMs !== null && receivedAtMs + clockSkewMs < record.lastByteAtMs) return false;
   if (record.status === 'paused')
@@ -56,9 +62,10 @@ function isRelevant(record: UploadRecord, { code, receivedAtMs }: UploadResult):
 async function findUpload(records: UploadRepository, result: UploadResult): Promise<UploadRecord | null> {
   const { imei, commandSerialNo, receivedAtMs } = result;
   const ageMs = Date.now() - receivedAtMs;
-  // Before the list: a reservation that is accepted between the two reads would be in neither.
+  // Read before the list: otherwise a reservation that is accepted between the two reads would be in neither.
   const reservation = await records.findReservation(imei);
-  // Serials repeat: what was said before an upload was asked for (it may be read once more) is about an earlier one.
+  // Serials repeat. A result received before an upload was requested (it may be redelivered) belongs to an earlier
+  // upload.
   const uploads = (await records.listByDevice(imei)).filter(
     ({ createdAtMs }) => createdAtMs <= receivedAtMs + clockSkewMs,
   );

@@ -5,13 +5,13 @@ import { FtpError } from '../ftp/ftp-error.ts';
 export type LoginResult = { readonly kind: 'accepted'; readonly record: UploadRecord } | { readonly kind: 'refused' };
 export type AuthenticateCamera = (username: string, password: string) => Promise<LoginResult>;
 
-/** Statuses in which a credential opens its directory. */
+/** Statuses in which a credential allows a login. */
 export const openStatuses = ['reserved', 'uploading', 'paused'] as const;
 
 const unknownUploadId = '0'.repeat(24);
 const refusedLogin = { kind: 'refused' } as const;
 
-/** Judges a login by the upload's record; a name that does not exist takes the same way as one that does. */
+/** Authenticates a login against the upload's record. Unknown and known names take the same path. */
 export const createCameraAuthenticator =
   (records: UploadRepository, server: () => { readonly podId: string; readonly httpUrl: string }): AuthenticateCamera =>
   async (username, password) => {
@@ -24,13 +24,16 @@ export const createCameraAuthenticator =
     return { kind: 'accepted', record: await claimForPod(records, record, server()) };
   };
 
-/** A camera that a load balancer has brought to another pod begins there, as long as it has sent nothing; otherwise its bytes are where they are. */
+/**
+ * Claims an upload for this pod when a load balancer has sent the camera here. Only an upload without data can be
+ * claimed; otherwise its bytes are on the other pod.
+ */
 async function claimForPod(
   records: UploadRepository,
   record: UploadRecord,
   server: { readonly podId: string; readonly httpUrl: string },
 ): Promise<UploadRecord> {
   const claimed = record.filesize > 0 ? null : await records.finalize(record, { server, files: [], filename: null });
-  if (claimed === null) throw new FtpError(421, 'This upload has begun at another server');
+  if (claimed === null) throw new FtpError(421, 'This upload was started on another server');
   return claimed;
 }

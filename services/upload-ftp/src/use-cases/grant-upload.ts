@@ -7,7 +7,7 @@ export interface GrantDeps {
   readonly server: () => { readonly podId: string; readonly httpUrl: string };
   readonly address: () => { readonly host: string; readonly port: number };
   readonly credentialTtlMs: number;
-  /** Why no upload can be taken now, if so. */
+  /** Returns the reason why no upload can be accepted now, or null. */
   readonly findStorageError: () => Promise<string | null>;
 }
 
@@ -19,7 +19,9 @@ export interface Grant {
   readonly path: string;
 }
 
-/** Makes the credential of a reserved upload; only its hash is stored, so it is known to the asker and the camera alone. */
+/**
+ * Creates the credential of a reserved upload. Only its hash is stored, so that only the caller and the camera know it.
+ */
 export async function grantUpload(deps: GrantDeps, uploadId: string): Promise<Grant> {
   const storageError = await deps.findStorageError();
   if (storageError !== null) throw new AppError('unavailable', storageError);
@@ -28,6 +30,6 @@ export async function grantUpload(deps: GrantDeps, uploadId: string): Promise<Gr
     credential: { passwordSha256: sha256Hex(password), expiresAtMs: Date.now() + deps.credentialTtlMs },
     server: deps.server(),
   });
-  if (stored === null) throw new AppError('not_found', 'There is no reservation of this upload.');
+  if (stored === null) throw new AppError('not_found', 'There is no reservation for this upload.');
   return { ...deps.address(), username: uploadUserName(uploadId), password, path: '/' };
 }

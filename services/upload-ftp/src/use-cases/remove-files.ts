@@ -5,19 +5,19 @@ import type { ActiveUploads } from '../uploads/active-uploads.ts';
 export interface RemoveFilesDeps {
   readonly records: UploadRepository;
   readonly uploads: ActiveUploads;
-  /** Removes everything that is stored of an upload, all or nothing. */
+  /** Removes all stored files of an upload, all or nothing. */
   readonly remove: (ref: UploadRef) => Promise<void>;
 }
 
-/** Removes everything that an upload has here, all or nothing; throws when it cannot. */
+/** Removes all files that an upload has here, all or nothing. Throws if that fails. */
 export async function removeFiles({ records, uploads, remove }: RemoveFilesDeps, uploadId: string): Promise<void> {
   const record = await records.find(uploadId);
   await uploads.end(uploadId);
-  // Without a record there is no way to its directory: the search for orphans finds that.
+  // Without a record, the path of its directory is unknown. The search for orphans finds it later.
   if (record !== null) await remove({ imei: record.clip.imei, id: uploadId });
 }
 
-/** An upload has ended somewhere: its camera has nothing to do here any more, and nothing is kept of a cancelled one. */
+/** Closes an upload that has ended elsewhere: disconnects its camera, and removes the files of a cancelled upload. */
 export async function closeRevoked(
   deps: RemoveFilesDeps & { readonly onCompleted?: (ref: UploadRef) => Promise<void> },
   uploadId: string,

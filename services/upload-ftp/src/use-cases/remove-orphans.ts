@@ -2,14 +2,17 @@ import type { ClipDirectory, UploadRef } from '../store/clip-directory.ts';
 import type { RemoveFilesDeps } from './remove-files.ts';
 import type { JobSlice } from './resumable-job.ts';
 
-/** Records that are asked for in one go; behind them it is seen whether the turn is over. */
+/** Number of records read in one query. After each batch the end of the slice is checked. */
 const batchSize = 200;
 const firstRef: UploadRef = { imei: '', id: '' };
 const maxFailuresInRow = 3;
 
 type Deps = RemoveFilesDeps & { readonly clips: ClipDirectory; readonly onError: (error: unknown) => void };
 
-/** Removes the directories of this pod that no upload has use for: its record is gone, or it was cancelled. Answers the last one that was looked at, or null where that were all. */
+/**
+ * Removes directories on this pod whose upload was deleted or cancelled. Returns the last directory checked, or null if
+ * all have been checked.
+ */
 export async function removeOrphans(deps: Deps, { cursor, isOver }: JobSlice<UploadRef>): Promise<UploadRef | null> {
   if (!(await deps.clips.emptyTrash(isOver, deps.onError))) return cursor ?? firstRef;
   let batch: UploadRef[] = [];
@@ -24,7 +27,10 @@ export async function removeOrphans(deps: Deps, { cursor, isOver }: JobSlice<Upl
   return last === batch.at(-1) ? null : last;
 }
 
-/** Answers the last one that was looked at. What cannot be removed keeps nothing behind it from being removed; the next sweep tries it again. */
+/**
+ * Removes the unused directories of a batch and returns the last one checked. A failed removal does not block the
+ * others; the next sweep retries it.
+ */
 async function removeUnused(
   { records, uploads, remove, onError }: Deps,
   refs: readonly UploadRef[],
@@ -45,7 +51,7 @@ async function removeUnused(
       onError(error);
       failuresInRow += 1;
     }
-    // Most likely the storage is away: the others would wait for it one after the other.
+    // The storage is probably unavailable, so the slice ends here instead of waiting for each removal.
     if (isOver() || failuresInRow === maxFailuresInRow) return last;
   }
   return last;

@@ -13,22 +13,22 @@ import type { ActiveUploads } from '../uploads/active-uploads.ts';
 import { removeOrphans } from './remove-orphans.ts';
 import { type JobSlice, ResumableJob } from './resumable-job.ts';
 
-const log = createLogger('turn-taker-test', 'silent');
+const log = createLogger('resumable-job-test', 'silent');
 const raise = (error: unknown): void => {
   throw error;
 };
 
-/** A turn that is over behind so many files. */
+/** Creates a slice that ends after the given number of files. */
 function createSlice<P>(files: number, from: P | null): JobSlice<P> {
   let asked = 0;
   return { cursor: from, isOver: () => (asked += 1) >= files };
 }
 
-describe('a sweep in turns', () => {
+describe('ResumableJob', () => {
   const jobs: { stop(): Promise<void> }[] = [];
   afterEach(() => Promise.all(jobs.splice(0).map((job) => job.stop())));
 
-  it('goes on where a turn has left off until all is done, and begins again a period later', async () => {
+  it('continues where a slice ended until all is done, and restarts after the period', async () => {
     const seen: (number | null)[] = [];
     const runSlice = async ({ cursor: from, isOver }: JobSlice<number>): Promise<number | null> => {
       seen.push(from);
@@ -40,7 +40,7 @@ describe('a sweep in turns', () => {
     expect(seen.slice(0, 7)).toEqual([null, 1, 2, null, 4, 5, null]);
   });
 
-  it('ends behind the file at hand when it is stopped, and begins no more', async () => {
+  it('stops after the current file and starts no further slice', async () => {
     let files = 0;
     const runSlice = async ({ isOver }: JobSlice<number>): Promise<number | null> => {
       for (; files < 100_000; ) {
@@ -61,7 +61,7 @@ describe('a sweep in turns', () => {
     expect(files - filesThen).toBeLessThanOrEqual(1);
   });
 
-  it('that fails is tried again from the same place, a period later', async () => {
+  it('retries a failed slice from the same cursor after the period', async () => {
     const seen: (number | null)[] = [];
     let errors = 0;
     const runSlice = async ({ cursor: from }: JobSlice<number>): Promise<number | null> => {
@@ -75,7 +75,7 @@ describe('a sweep in turns', () => {
   });
 });
 
-describe('directories of uploads', () => {
+describe('jobs over upload directories', () => {
   let dir: string;
   let clips: ClipDirectory;
   beforeEach(async () => {
@@ -85,7 +85,7 @@ describe('directories of uploads', () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** So many uploads of two cameras, each with a file. */
+  /** Creates uploads of two cameras, each with a file. */
   function makeUploads(count: number): UploadRef[] {
     return Array.from({ length: count }, (_, at) => {
       const ref = { imei: at % 2 === 0 ? '13800138000' : '13900139000', id: randomBytes(12).toString('hex') };
@@ -106,10 +106,10 @@ describe('directories of uploads', () => {
       from = await sweep(createSlice(files, from));
       if (from === null) return turns;
     }
-    throw new Error('it does not end');
+    throw new Error('the job does not end');
   }
 
-  it('that nobody has use for are removed in turns, behind any number of those in use', async () => {
+  it('remove unused directories in slices, regardless of the number of used ones', async () => {
     const refs = makeUploads(450);
     const inUse = new Set(refs.filter((_place, at) => at % 3 !== 0).map(({ id }) => id));
     for (let at = 0; at < 5; at += 1) mkdirSync(join(dir, '.removed', `left-${at}`));
@@ -124,7 +124,7 @@ describe('directories of uploads', () => {
     expect(await turnsUntilDone((slice) => removeOrphans(deps, slice), 1_000)).toBe(1);
   });
 
-  it('that nobody has use for are removed, whichever of them cannot be', async () => {
+  it('remove the other unused directories when some removals fail', async () => {
     const refs = makeUploads(12);
     const orderedRefs: UploadRef[] = [];
     for await (const ref of clips.listUploads(null)) orderedRefs.push(ref);
@@ -140,13 +140,14 @@ describe('directories of uploads', () => {
         await clips.remove(ref);
       },
     };
-    // The storage may be away: a turn does not wait for it with each of them, and the next one goes on behind it.
+    // The storage may be unavailable. A slice does not wait for each failing removal, and the next slice continues
+    // after them.
     expect(await turnsUntilDone((slice) => removeOrphans(deps, slice), refs.length + 1)).toBe(2);
     expect(await idsHere()).toEqual([...broken].toSorted());
     expect(errors).toHaveLength(broken.size);
   });
 
-  it('are moved to object storage in turns, whichever of them cannot be', async () => {
+  it('move clips to object storage in slices when one of them fails', async () => {
     const refs = makeUploads(12);
     const broken = refs[5]?.id;
     const upload = ({ imei, id }: UploadRef): UploadRecord =>

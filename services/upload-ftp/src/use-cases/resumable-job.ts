@@ -1,26 +1,26 @@
-/** A part of a sweep that may be long: a stop waits for no more than that. */
+/** One part of a long job. A stop waits only for the current slice. */
 export interface JobSlice<P> {
-  /** Where the turn before has left off; null where all is to be looked at from the beginning. */
+  /** Position at which the previous slice ended; null to start from the beginning. */
   readonly cursor: P | null;
-  /** Asked behind each file, so that each turn comes further. */
+  /** Checked after each file, so that every slice makes progress. */
   readonly isOver: () => boolean;
 }
 
-/** How turns are taken. */
+/** Options of a ResumableJob. */
 export interface ResumableJobOptions<P> {
-  /** Between the end of one sweep and the next. */
+  /** Interval between the end of one run and the next. */
   readonly periodMs: number;
-  /** Answers where to go on, or null where all is done. */
+  /** Runs one slice. Returns the cursor to continue from, or null if the run is complete. */
   readonly runSlice: (turn: JobSlice<P>) => Promise<P | null>;
   readonly onError: (error: unknown) => void;
   readonly sliceMs?: number;
 }
 
 const maxSliceMs = 20_000;
-/** Between two turns of one sweep. */
+/** Interval between two slices of one run. */
 const sliceIntervalMs = 1_000;
 
-/** Repeats a sweep turn by turn. One that has given up before its turn was over goes on there a period later. */
+/** Repeats a job in slices. A slice that ended early continues after the period. */
 export class ResumableJob<P> {
   readonly #options: ResumableJobOptions<P>;
   #cursor: P | null = null;
@@ -33,13 +33,13 @@ export class ResumableJob<P> {
     this.#schedule(options.periodMs);
   }
 
-  /** Takes a turn at once; those who ask while one is under way wait for the next. */
+  /** Runs a slice immediately. Calls during a running slice wait for the next one. */
   runNow(): Promise<void> {
     this.#running = this.#running.then(() => this.#runSlice());
     return this.#running;
   }
 
-  /** Ends the turn under way behind the file at hand, and begins no other. */
+  /** Ends the running slice after the current file and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { evaluateUpload, isSilent, type UploadTimeouts } from '../domain/upload-decision.ts';
 import { type SweepDeps, sweep } from './sweep.ts';
 
-// All in virtual time: a real camera would be silent for ten minutes.
+// All tests use fake timers: a real camera would have to be silent for ten minutes.
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
@@ -52,7 +52,10 @@ const upload = (id: string, state: UploadedFile['state']): UploadRecord => ({
   changedAtMs: Date.now(),
 });
 
-/** Uploads in memory, whose connected cameras answer nothing; `endedAfterMs` has when each upload failed, from its last byte. */
+/**
+ * Uploads in memory whose connected cameras never respond. `endedAfterMs` holds the time from each upload's last byte
+ * to its failure.
+ */
 class SilentFleet {
   readonly endedAfterMs = new Map<string, number>();
   readonly #uploads: Map<string, UploadRecord>;
@@ -89,7 +92,7 @@ class SilentFleet {
     };
   }
 
-  /** As the settler does, of a camera that does not answer what it lists. */
+  /** Decides like the finalizer for a camera that does not respond to the query of its recordings. */
   async #finalize(record: UploadRecord): Promise<UploadRecord> {
     const decision = evaluateUpload(record, timeouts, Date.now());
     if (decision.kind === 'prove') await new Promise((resolve) => setTimeout(resolve, replyTimeoutMs));
@@ -104,33 +107,30 @@ class SilentFleet {
   }
 }
 
-describe('the clock of silence', () => {
-  // One look asks sixteen at a time: more make it longer than one wait.
+describe('silence measured by sweep', () => {
+  // A sweep queries sixteen cameras at a time. With more, it takes longer than one reply timeout.
   it.each([
     [1, 15],
     [16, 15],
     [17, 20],
     [50, 30],
-  ])(
-    'goes on, and as fast as all clocks, with %i connected cameras that do not answer',
-    async (count, limitMinutes) => {
-      const listedUploads = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
-      const fleet = new SilentFleet([upload('first', 'broken'), ...listedUploads, upload('last', 'broken')]);
-      const errors: unknown[] = [];
-      const parts = fleet.createDeps();
-      const stop = runPeriodically(
-        sweepMs,
-        () => sweep(parts),
-        (error) => errors.push(error),
-      );
-      await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
-      const stopped = stop();
-      await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
-      await stopped;
-      expect(errors).toEqual([]);
-      expect(fleet.endedAfterMs.size).toBe(count + 2);
-      expect(Math.min(...fleet.endedAfterMs.values())).toBeGreaterThanOrEqual(timeouts.silenceTimeoutMs);
-      expect(Math.max(...fleet.endedAfterMs.values())).toBeLessThanOrEqual(limitMinutes * minuteMs);
-    },
-  );
+  ])('counts equally for all uploads with %i connected cameras that do not respond', async (count, limitMinutes) => {
+    const listedUploads = Array.from({ length: count }, (_, index) => upload(`asked-${index}`, 'whole'));
+    const fleet = new SilentFleet([upload('first', 'broken'), ...listedUploads, upload('last', 'broken')]);
+    const errors: unknown[] = [];
+    const parts = fleet.createDeps();
+    const stop = runPeriodically(
+      sweepMs,
+      () => sweep(parts),
+      (error) => errors.push(error),
+    );
+    await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
+    const stopped = stop();
+    await jest.advanceTimersByTimeAsync(limitMinutes * minuteMs);
+    await stopped;
+    expect(errors).toEqual([]);
+    expect(fleet.endedAfterMs.size).toBe(count + 2);
+    expect(Math.min(...fleet.endedAfterMs.values())).toBeGreaterThanOrEqual(timeouts.silenceTimeoutMs);
+    expect(Math.max(...fleet.endedAfterMs.values())).toBeLessThanOrEqual(limitMinutes * minuteMs);
+  });
 });

@@ -16,28 +16,28 @@ export interface SweepDeps {
   readonly lease: Pick<SweepLease, 'acquire' | 'recordRun'>;
   readonly isConnected: (imei: string) => Promise<boolean>;
   readonly sweepIntervalMs: number;
-  /** For how long a camera is asked for its list. */
+  /** Maximum time to wait for a camera's recording list. */
   readonly replyTimeoutMs: number;
-  /** A file that has got no byte for this long is not being received: its pod would have ended it. */
+  /** A file without data for this time is no longer being received: its pod would have ended the transfer. */
   readonly staleTransferMs: number;
   readonly log: Logger;
-  /** True once the service stops: what has not been looked at is looked at elsewhere. */
+  /** True once the service stops. Another replica checks the remaining uploads. */
   readonly isStopping: () => boolean;
 }
 
-/** More than there are cameras that upload at one time; the others are looked at next time. */
+/** More than the number of cameras that upload concurrently. Any further uploads are checked by a later sweep. */
 const maxRecords = 5_000;
 const concurrency = 16;
 
-/** One look at all uploads that have not ended, by one replica; answers whether it was this one. */
+/** Checks all uploads that have not ended, on one replica. Returns whether this replica did it. */
 export async function sweep(deps: SweepDeps): Promise<boolean> {
   const { lease, sweepIntervalMs, log } = deps;
   if (!(await lease.acquire())) return false;
-  // Cameras that are asked and do not answer make a look longer than the lock is kept.
+  // Cameras that do not respond can make a sweep longer than the lease.
   const stopRenewing = runPeriodically(
     sweepIntervalMs,
     () => lease.acquire(),
-    (error) => log.warn({ err: error }, 'the lock of the sweep could not be kept'),
+    (error) => log.warn({ err: error }, 'could not renew the lease of the sweep'),
   );
   try {
     await sweepAll(deps);
@@ -53,7 +53,8 @@ async function sweepAll(deps: SweepDeps): Promise<void> {
     endReservation(deps, record),
   );
   const uploads = await records.listByStatus(['uploading', 'paused'], maxRecords);
-  // Silence counts from the start of one look to the start of the next for all alike, however long each has waited for its turn.
+  // Silence is measured from the start of one sweep to the start of the next, for all uploads alike, however long each
+  // waits in the queue.
   const nowMs = Date.now();
   const lastRunMs = await lease.recordRun(nowMs, getMaxRunIntervalMs(deps, uploads.length));
   await forEachConcurrently(deps, uploads, (record) =>
@@ -62,7 +63,10 @@ async function sweepAll(deps: SweepDeps): Promise<void> {
   await records.unlockIdleCameras();
 }
 
-/** The most that lies between the start of a look and that of the next: this one may ask each camera, and none may answer. */
+/**
+ * Returns the maximum time from the start of this sweep to the start of the next. This sweep may query every camera,
+ * and none may respond.
+ */
 const getMaxRunIntervalMs = ({ sweepIntervalMs, replyTimeoutMs }: SweepDeps, uploadCount: number): number =>
   sweepIntervalMs * 4 + replyTimeoutMs * Math.ceil(uploadCount / concurrency);
 
@@ -74,21 +78,21 @@ async function forEachConcurrently(
   const remaining = [...records];
   const worker = async (): Promise<void> => {
     for (let record = remaining.shift(); record !== undefined; record = remaining.shift()) {
-      // A camera that is asked may take its time.
+      // Querying a camera may take long, so the lease is checked again for each upload.
       if (isStopping() || !(await lease.acquire())) return;
-      await task(record).catch((error: unknown) => log.warn({ err: error }, 'an upload could not be swept'));
+      await task(record).catch((error: unknown) => log.warn({ err: error }, 'could not sweep an upload'));
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, remaining.length) }, worker));
 }
 
-/** A reservation that nobody waits for any more; its bytes would have made it an upload. */
+/** Removes an expired reservation. Any received bytes would have turned it into an upload. */
 async function endReservation({ records }: SweepDeps, record: UploadRecord): Promise<void> {
   if (record.reservedUntilMs > Date.now()) return;
   if (await records.remove(record._id, ['reserved'])) await records.unlockCamera(record.clip.imei, record._id);
 }
 
-/** When a look began, and the one before it. */
+/** Start times of a sweep and of the previous one. */
 interface SweepRun {
   readonly nowMs: number;
   readonly lastRunMs: number;
@@ -105,12 +109,15 @@ async function sweepUpload(deps: SweepDeps, record: UploadRecord, run: SweepRun)
   const isConnected = await deps.isConnected(record.clip.imei);
   const silentMs = accumulateSilentMs(record, isConnected, run.lastRunMs, run.nowMs);
   const isChanged = silentMs !== record.silentMs || files.some((file, index) => file !== record.files[index]);
-  // Lost to bytes that came meanwhile: the next look sees them.
+  // The write fails if bytes arrived concurrently. The next sweep includes them.
   const updated = isChanged ? await records.finalize(record, { silentMs, ...toFileFields(files) }) : record;
   if (updated !== null) await finalizer.finalizeOnTimeout(updated);
 }
 
-/** At the start of a pod: what it was receiving when it ended was cut off there, and the disk knows how far. */
+/**
+ * Recovers the files that this pod was receiving when it ended. They were interrupted, and their sizes on disk are
+ * correct.
+ */
 export async function recoverInterruptedFiles(
   deps: {
     readonly records: UploadRepository;
@@ -124,7 +131,7 @@ export async function recoverInterruptedFiles(
   const { records, finalizer, clips, uploads, isStopping } = deps;
   for (const record of await records.listByPod(podId, ['reserved', 'uploading', 'paused'])) {
     if (isStopping()) return;
-    // Its camera is back already: what it does now is the truth.
+    // The camera has already reconnected, so its current transfer defines the state.
     if (uploads.has(record._id)) continue;
     const files = await readFilesOnDisk(clips, record);
     const isSame = JSON.stringify(files) === JSON.stringify(record.files);

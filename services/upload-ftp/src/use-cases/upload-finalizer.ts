@@ -19,16 +19,16 @@ export interface UploadFinalizerDeps {
   readonly timeouts: UploadTimeouts;
   readonly metrics: UploadMetrics;
   readonly log: Logger;
-  /** Bytes that the camera lists for the clip; null when it cannot be asked now. */
+  /** Returns the number of bytes that the camera lists for the clip; null if the camera cannot be queried now. */
   readonly queryListedBytes: (record: UploadRecord) => Promise<number | null>;
-  /** Files that a later one has taken the place of; only the pod that has them removes them. */
+  /** Removes files that a later one has replaced. Only the pod that stores them does so. */
   readonly removeSuperseded: (record: UploadRecord, paths: readonly string[]) => Promise<void>;
 }
 
-/** An upload whose files change all the time is looked at again with the next change. */
+/** An upload whose record is modified this often is evaluated again with its next change. */
 const maxAttempts = 5;
 
-/** Draws the conclusions from uploads' records: `completed` and `failed` are decided here and nowhere else. */
+/** Finalizes uploads. Only this class sets `completed` and `failed`. */
 export class UploadFinalizer {
   readonly #deps: UploadFinalizerDeps;
 
@@ -36,12 +36,14 @@ export class UploadFinalizer {
     this.#deps = deps;
   }
 
-  /** Judges by what the camera has said and sent; the record afterwards, or null when there is none any more. */
+  /**
+   * Evaluates an upload by the reports and data of the camera. Returns the updated record, or null if it was deleted.
+   */
   finalize(record: UploadRecord): Promise<UploadRecord | null> {
     return this.#finalize(record, false);
   }
 
-  /** Judges by what time has brought, too. */
+  /** Evaluates an upload with timeouts. */
   finalizeOnTimeout(record: UploadRecord): Promise<UploadRecord | null> {
     return this.#finalize(record, true);
   }
@@ -64,7 +66,7 @@ export class UploadFinalizer {
   async #verify(record: UploadRecord, decision: UploadDecision): Promise<UploadDecision> {
     if (decision.kind !== 'prove') return decision;
     const listedBytes = await this.#deps.queryListedBytes(record);
-    // A camera that is not there to be asked has the time that silence has.
+    // A camera that cannot be queried has the time that the silence timeout allows.
     if (listedBytes === null)
       return isSilent(record, this.#deps.timeouts) ? { kind: 'failed', reason: 'never confirmed' } : decision;
     const isComplete = listedBytes > 0 && toFileFields(decision.files).filesize >= listedBytes;
@@ -91,18 +93,21 @@ export class UploadFinalizer {
     return completed;
   }
 
-  /** What has to happen once an upload has ended; may be done again, as whoever decided it may have died in between. */
+  /**
+   * Performs the actions after an upload has ended. Idempotent, because the process that finalized the upload may have
+   * died in between.
+   */
   async close(record: UploadRecord): Promise<void> {
     const { records, bus, log } = this.#deps;
     publish(bus, uploadRevoked, { uploadId: record._id });
     await this.#publishClosed(record);
-    // A lock that stays gives way by itself: its record says that the camera is free.
+    // A lock that remains is resolved later: its record shows that the camera is free.
     await records
       .unlockCamera(record.clip.imei, record._id)
-      .catch((error: unknown) => log.warn({ err: error, uploadId: record._id }, 'a camera could not be returned yet'));
+      .catch((error: unknown) => log.warn({ err: error, uploadId: record._id }, 'could not unlock a camera'));
   }
 
-  /** Tells how an upload goes on, to whoever listens now. */
+  /** Publishes the progress of an upload to current subscribers. */
   publishProgress(record: UploadRecord): void {
     if (record.status === 'reserved') return;
     publish(this.#deps.bus, uploadChanged, toUploadChange(record), uploadSubject(record._id, 'progress'));
@@ -110,12 +115,12 @@ export class UploadFinalizer {
 
   #publishClosed(record: UploadRecord): Promise<void> {
     const messageHeaders = headers();
-    // The same end told twice is told once.
+    // Deduplicates repeated publishing of the same end.
     messageHeaders.set('Nats-Msg-Id', `upload-${record._id}-${record.status}`);
     const payload = Buffer.from(JSON.stringify(toUploadChange(record)));
     return new Promise((resolve) => {
       const done = (isStored: boolean): void => {
-        if (!isStored) this.#deps.log.error({ uploadId: record._id }, 'the end of an upload could not be told');
+        if (!isStored) this.#deps.log.error({ uploadId: record._id }, 'could not publish the end of an upload');
         resolve();
       };
       if (!this.#deps.publisher.publish(uploadSubject(record._id, 'closed'), payload, done, messageHeaders))

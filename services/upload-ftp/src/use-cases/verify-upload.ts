@@ -9,7 +9,7 @@ export interface VerifyUploadDeps {
   readonly replyTimeoutMs: number;
 }
 
-/** Time on the camera's clock as the commands take it, `YYMMDDhhmmss`. */
+/** Formats a time on the camera's clock for commands, `YYMMDDhhmmss`. */
 export function toCameraClock(timestampMs: number, utcOffset: string): string {
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(utcOffset) ?? ['', '+', '08', '00'];
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
@@ -17,7 +17,8 @@ export function toCameraClock(timestampMs: number, utcOffset: string): string {
 }
 
 /**
- * Bytes that the camera lists for a clip (0x9205): null when it cannot be asked now, 0 when it lists nothing that is the clip.
+ * Returns the number of bytes that the camera lists for a clip (0x9205): null if the camera cannot be queried now, 0 if
+ * it lists no matching recording.
  */
 export async function queryListedBytes(
   deps: VerifyUploadDeps,
@@ -48,7 +49,10 @@ export async function queryListedBytes(
   return sumListedBytes(Buffer.from(bodyBase64, 'base64'), edition, clip, startTime, endTime);
 }
 
-/** Sum of what lies in the clip's window on its channel; a recording that is only touched by it counts too: then more bytes are asked for, never fewer. */
+/**
+ * Returns the total size of the recordings in the clip's time range on its channel. Recordings that only overlap the
+ * range count too, so that the required size is never too small.
+ */
 function sumListedBytes(body: Buffer, edition: Edition, clip: Clip, startTime: string, endTime: string): number | null {
   const list = tryDecodeBody(resourceList, body, edition);
   if (!list.ok) return null;
@@ -60,6 +64,6 @@ function sumListedBytes(body: Buffer, edition: Edition, clip: Clip, startTime: s
     .reduce((sum, { fileSize }) => sum + fileSize, 0);
 }
 
-/** `YYMMDDhhmmss` of a time that could be read. */
+/** Returns a valid time as `YYMMDDhhmmss`; null for an invalid one. */
 const toDigits = (time: CameraTime): string | null =>
   typeof time === 'string' ? time.replaceAll(/\D/g, '').slice(2) : null;

@@ -2,17 +2,20 @@ import type { RecordStore } from '../../store/record-store.ts';
 import type { Account } from './schema.ts';
 import { findAccount } from './store.ts';
 
-/** An account, and whether its users and keys are let in. */
+/** An account and whether its users and keys are admitted. */
 export interface AccountStatus {
   readonly account: Account;
-  /** True where the account itself or a dealer above it is suspended. */
+  /** True if the account itself or a dealer above it is suspended. */
   readonly isSuspended: boolean;
 }
 
-/** Accounts stand below dealers, these below others: so many steps are looked up. */
+/** Largest number of dealers above an account; limits the walk up the hierarchy. */
 export const maxAccountDepth = 16;
 
-/** How an account stands now; null for one that is not there (any more). A dealer that is suspended takes all below along, until it is let in again. */
+/**
+ * Returns the current status of an account; null if it does not exist or was deleted. A suspended dealer suspends all
+ * accounts below it until the dealer is active again.
+ */
 export async function getAccountStatus(records: RecordStore, accountId: number): Promise<AccountStatus | null> {
   const account = await findAccount(records, accountId);
   if (account === null) return null;
@@ -24,6 +27,6 @@ export async function getAccountStatus(records: RecordStore, accountId: number):
   return { account, isSuspended: false };
 }
 
-/** True for an account that is there and let in. */
+/** Returns whether an account exists and is not suspended. */
 export const isAccountActive = async (records: RecordStore, accountId: number): Promise<boolean> =>
   (await getAccountStatus(records, accountId))?.isSuspended === false;

@@ -8,7 +8,7 @@ import { maxAccountDepth } from './account-status.ts';
 import { createAccountFields } from './rules.ts';
 import { insertAccount } from './store.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -35,7 +35,7 @@ const logInToken = async (identifier: string): Promise<string> => {
 };
 
 describe('accounts', () => {
-  it('are opened by dealers and the operator, with an owner who can log in', async () => {
+  it('lets dealers and the operator create an account with an owner who can log in', async () => {
     const { answer: response, email } = await createAccount(dealer, 'Customer');
     expect(response.status).toBe(201);
     expect(response.data).toMatchObject({
@@ -53,7 +53,7 @@ describe('accounts', () => {
     expect(taken.answer.body).toMatchObject({ status: 409, code: 'duplicate' });
   });
 
-  it('are seen from above: own and below, those of sub-dealers too; for all others they are 404', async () => {
+  it('shows a dealer its own account and all accounts below it; responds 404 to all others', async () => {
     const customer = (await createAccount(dealer, 'Direct')).answer.data.id;
     const sub = await createAccount(dealer, 'Sub-dealer', 'dealer');
     const subToken = await logInToken(sub.email);
@@ -82,7 +82,7 @@ describe('accounts', () => {
     expect((await harness.as(harness.ours.owner).get('/api/accounts')).status).toBe(403);
   });
 
-  it('are suspended from above: users, keys and tokens end, and come back', async () => {
+  it('suspends users, keys and tokens of an account until it is active again', async () => {
     const { answer: response, email } = await createAccount(dealer, 'Suspended');
     const path = `/api/accounts/${response.data.id}`;
     const token = await logInToken(email);
@@ -100,7 +100,7 @@ describe('accounts', () => {
     expect(await verdict()).toMatchObject({ valid: true });
   });
 
-  it('are suspended with the dealers above them, down to the last, and let in with them', async () => {
+  it('suspends all accounts below a suspended dealer until the dealer is active again', async () => {
     const sub = await createAccount(dealer, 'Sub-dealer to be suspended', 'dealer');
     const subToken = await logInToken(sub.email);
     const me = await harness.with({ authorization: `Bearer ${subToken}` }).get('/api/auth/me');
@@ -137,7 +137,7 @@ describe('accounts', () => {
     ];
     for (const { body } of refused) expect(body).toMatchObject({ status: 403, code: 'account_suspended' });
     expect(await verdict()).toEqual({ valid: false });
-    // Nobody but the dealer is marked: who is below is let in with it, unless suspended too.
+    // Only the dealer's record is marked. Accounts below it are admitted with it, unless they are suspended themselves.
     expect((await harness.as(staff).get(`/api/accounts/${customer.id}`)).data).toMatchObject({ status: 'active' });
     expect((await harness.as(staff).put(above, { status: 'active' })).status).toBe(200);
     await waitFor(async () => (await both.get('/api/vehicles')).status === 200);
@@ -145,7 +145,7 @@ describe('accounts', () => {
     expect(await logInToken(email)).not.toBe('undefined');
   });
 
-  it('change their own name, never their own status', async () => {
+  it('lets an account change its own name but never its own status', async () => {
     const tenant = await harness.tenant('Old name');
     const path = `/api/accounts/${tenant.accountId}`;
     const owner = harness.as(tenant.owner);
@@ -162,14 +162,14 @@ describe('accounts', () => {
 });
 
 describe('X-Account-Id', () => {
-  it('lets staff act anywhere and dealers read below theirs; to others there is no other account', async () => {
+  it('lets staff act in any account and dealers read below theirs; responds 404 to all others', async () => {
     const customer = String((await createAccount(dealer, 'Acted in')).answer.data.id);
     const inAccount = (id: number | string) => ({ 'x-account-id': String(id) });
     const created = await harness
       .as(staff)
       .post('/api/users', { name: 'By staff', email: newEmail(), role: 'viewer' }, inAccount(customer));
     expect(created.data).toMatchObject({ account_id: Number(customer) });
-    // Staff are no users of the account: what they make is its first owner's.
+    // Staff are not users of the account: records they create belong to its first owner.
     const vehicle = await harness.as(staff).post('/api/vehicles', { vehicle_no: 'BY STAFF' }, inAccount(customer));
     const users = await harness.as(staff).get('/api/users?role=owner', inAccount(customer));
     expect(vehicle.data).toMatchObject({ account_id: Number(customer), owner_user_id: users.items[0]?.id });
@@ -190,8 +190,8 @@ describe('X-Account-Id', () => {
   });
 });
 
-describe('dealers above one another', () => {
-  it('are so many that all of them are looked at when one is suspended', async () => {
+describe('hierarchy of dealers', () => {
+  it('rejects an account that a suspension from the top would not reach', async () => {
     const accounts = harness.deps.database.collection<{ _id: number }>('accounts');
     const above: number[] = [];
     for (let depth = 0; depth < maxAccountDepth; depth += 1) {

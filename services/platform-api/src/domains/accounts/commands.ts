@@ -18,7 +18,10 @@ import { createAccount } from './use-cases.ts';
 type AccountCommandDeps = Pick<Deps, 'records' | 'bus' | 'log'>;
 type AccountViewer = Pick<Caller, 'accountId' | 'role'>;
 
-/** Whether an account is one that a caller may see besides the own: all for superadmins, those below for dealers. */
+/**
+ * Returns whether a caller may see an account besides its own: any account for superadmins, accounts below them for
+ * dealers.
+ */
 export async function canAccessAccount(
   records: RecordStore,
   viewer: AccountViewer,
@@ -34,14 +37,14 @@ export async function canAccessAccount(
   return false;
 }
 
-/** An account that the caller may see, or null. */
+/** Returns an account that the caller may see, or null. */
 export async function findVisibleAccount(records: RecordStore, caller: Caller, id: number): Promise<Account | null> {
   const account = await findAccount(records, id);
   if (account === null || id === caller.accountId) return account;
   return (await canAccessAccount(records, caller, account)) ? account : null;
 }
 
-/** The accounts below the caller. */
+/** Lists the accounts below the caller. */
 export async function listAccessibleAccounts(
   records: RecordStore,
   caller: Caller,
@@ -55,7 +58,7 @@ export async function listAccessibleAccounts(
   );
 }
 
-/** Ids of all accounts below a dealer's, those of sub-dealers and theirs included. */
+/** Returns the ids of all accounts below a dealer's account, at any depth. */
 async function descendantAccountIds(records: RecordStore, accountId: number): Promise<number[]> {
   const descendants: number[] = [];
   let level: readonly number[] = [accountId];
@@ -66,7 +69,7 @@ async function descendantAccountIds(records: RecordStore, accountId: number): Pr
   return descendants;
 }
 
-/** Makes everybody look again at whom an account and those below it let in. */
+/** Publishes that the status of an account changed, so that all services check it and the accounts below it again. */
 export async function publishStatusChanged(deps: Pick<Deps, 'records' | 'bus'>, accountId: number): Promise<void> {
   for (const id of [accountId, ...(await descendantAccountIds(deps.records, accountId))]) {
     tellAccessChanged(deps, { accountId: id });
@@ -74,7 +77,7 @@ export async function publishStatusChanged(deps: Pick<Deps, 'records' | 'bus'>, 
   }
 }
 
-/** What a body says of an account's first owner. */
+/** The first owner of an account in a request body. */
 export interface OwnerInput {
   readonly name: string;
   readonly email?: string | null | undefined;
@@ -83,7 +86,7 @@ export interface OwnerInput {
   readonly role?: 'owner' | 'dealer' | undefined;
 }
 
-/** What a body says of an account itself. */
+/** The fields of an account in a request body. */
 interface AccountInput {
   readonly name?: string | undefined;
   readonly timezone?: string | undefined;
@@ -91,17 +94,20 @@ interface AccountInput {
   readonly country?: string | null | undefined;
 }
 
-/** 409 `limit_reached` where an account below a dealer's would be out of sight from the top: who suspends a dealer suspends all below. */
+/**
+ * Throws 409 `limit_reached` if an account below the dealer's would be too deep for the suspension check, which must
+ * reach every account below a suspended dealer.
+ */
 async function assertDepthAllowed(records: RecordStore, dealerAccountId: number): Promise<void> {
   let parent = await findAccount(records, dealerAccountId);
   for (let depth = 1; parent !== null && parent.dealerAccountId !== null; depth += 1) {
     if (depth >= maxAccountDepth)
-      throw new AppError('limit_reached', `Accounts stand below ${maxAccountDepth} dealers at most.`);
+      throw new AppError('limit_reached', `An account may be below at most ${maxAccountDepth} dealers.`);
     parent = await findAccount(records, parent.dealerAccountId);
   }
 }
 
-/** Opens an account for a customer, or for a (sub-)dealer, below the caller. */
+/** Creates an account of a customer or a (sub-)dealer below the caller. */
 export async function createCustomerAccount(
   deps: AccountCommandDeps,
   caller: Caller,
@@ -123,7 +129,9 @@ export async function createCustomerAccount(
   return created;
 }
 
-/** Changes an account: its status from above alone, the rest by its own administrators too. */
+/**
+ * Changes an account. Only an account above it may change its status; its own administrators may change the rest too.
+ */
 export async function updateAccountAsCaller(
   deps: AccountCommandDeps,
   caller: Caller,

@@ -6,7 +6,10 @@ import { findByEmail, recordFirstOwner } from '../users/use-cases.ts';
 import { createAccountFields } from './rules.ts';
 import { insertAccountForOwner } from './store.ts';
 
-/** Makes an account and its owner unless the e-mail has a user already, whose password stays as it is. */
+/**
+ * Creates an account and its owner, unless the e-mail already has a user. The password of an existing user is
+ * unchanged.
+ */
 export async function ensureOwner(
   records: RecordStore,
   owner: { email: string; password: string; accountName: string; role?: 'owner' | 'dealer' | 'superadmin' },

@@ -5,6 +5,6 @@ export { isSingleAccount } from './store.ts';
 
 const accountCollection = (records: RecordStore) => records.collection<Account>('accounts');
 
-/** Accounts that a dealer has made, of customers and of sub-dealers. */
+/** Returns the accounts of customers and sub-dealers that a dealer has created. */
 export const listChildAccounts = (records: RecordStore, dealerAccountId: number): Promise<Account[]> =>
   accountCollection(records).find({ dealerAccountId, deletedAt: null }).sort({ _id: -1 }).toArray();

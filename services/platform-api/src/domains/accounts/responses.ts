@@ -14,7 +14,7 @@ const accountFields = {
 };
 export const accountSchema = Type.Object(accountFields, { title: 'Account' });
 
-/** An account that was opened, with the invitation where its owner was sent one. */
+/** A created account, with the invitation if one was sent to its owner. */
 export const createdAccountSchema = Type.Object(
   { ...accountFields, invitation: Type.Optional(invitationSchema) },
   { title: 'OpenedAccount' },

@@ -33,7 +33,7 @@ import { sendTestMail, testMailSchema } from './test-mail.ts';
 const tags = ['Accounts'];
 const access = { permission: 'accounts' } as const;
 
-/** Where a company is, as it says. */
+/** Location of the company, as stated by the company. */
 const accountProperties = {
   city: Type.Optional(nullable(trimmedText(1, 100, { examples: ['Kochi'] }))),
   country: Type.Optional(nullable(trimmedText(2, 100, { examples: ['India'] }))),
@@ -60,11 +60,11 @@ const changeBody = Type.Object({
 });
 
 const toFoundResponse = (account: Account | null) => {
-  if (account === null) throw new AppError('not_found', 'There is no such account.');
+  if (account === null) throw new AppError('not_found', 'The account does not exist.');
   return { data: toAccountResponse(account) };
 };
 
-/** Deletes an account with all that other domains store of it; returns null if there is none. */
+/** Deletes an account and all records that other domains store for it; returns null if the account does not exist. */
 export type DeleteAccount = (caller: Caller, id: number, expectedVersion?: number) => Promise<Account | null>;
 
 export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): PlatformRoute[] => [
@@ -72,14 +72,15 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'post',
     path: '/accounts',
     operationId: 'openAccount',
-    summary: 'Open the account of a customer or a sub-dealer; without `password` the owner is invited',
+    summary: 'Create a customer or sub-dealer account',
+    description: 'Without `password`, the owner is invited.',
     tags,
     access,
     isIdempotent: true,
     body: createBody,
     response: singleSchema(createdAccountSchema),
     extraSuccesses: { 201: 'Created; `Location` is the path of the account.' },
-    errors: { 409: 'The e-mail or phone number is taken, or too many dealers stand above one another.' },
+    errors: { 409: 'The e-mail or phone number is taken, or too many dealers are above the account.' },
     handle: async ({ body, context }) => {
       const { account, user } = await createCustomerAccount(deps, getCaller(context), body);
       const invited: { invitation?: Invitation } =
@@ -92,8 +93,8 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'post',
     path: '/account/test-mail',
     operationId: 'sendTestMail',
-    summary: 'Send a test mail to the own address',
-    description: 'Tried once, at once. Ten an hour for each account.',
+    summary: 'Send a test mail to yourself',
+    description: 'Sends one mail without retries. Limited to ten mails an hour per account.',
     tags,
     access: { permission: 'administration' },
     response: singleSchema(testMailSchema),
@@ -104,7 +105,8 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'get',
     path: '/accounts',
     operationId: 'listAccounts',
-    summary: 'The accounts below a dealer; all for the operator',
+    summary: 'List customer and sub-dealer accounts',
+    description: 'Returns the accounts below a dealer, or all accounts for the operator.',
     tags,
     access,
     query: Type.Object({
@@ -129,7 +131,8 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'get',
     path: '/accounts/:id',
     operationId: 'getAccount',
-    summary: 'The own account, or one below',
+    summary: 'Get an account',
+    description: 'Returns your own account or an account below it.',
     tags,
     params: idParams,
     response: singleSchema(accountSchema),
@@ -140,7 +143,9 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'put',
     path: '/accounts/:id',
     operationId: 'updateAccount',
-    summary: 'Change the own account, or one below; from above, suspend it or let it in again',
+    summary: 'Update an account',
+    description:
+      'Changes your own account or an account below it. Only an account above may change the `status`, to suspend or activate the account.',
     tags,
     access: { permission: 'self' },
     params: idParams,
@@ -154,15 +159,15 @@ export const accountRoutes = (deps: Deps, deleteAccount: DeleteAccount): Platfor
     method: 'delete',
     path: '/accounts/:id',
     operationId: 'deleteAccount',
-    summary: 'Delete the own account',
+    summary: 'Delete your account',
     description:
-      'Sessions, API keys and share links end at once; vehicles go, and their terminals are free. Personal fields are removed within 30 days. There is no way back.',
+      'Ends all sessions, API keys and share links immediately. Deletes the vehicles and releases their terminals. Removes personal fields within 30 days. The deletion cannot be undone.',
     tags,
     access: { permission: 'accountDeletion' },
     params: idParams,
     body: Type.Object({ confirm: nameEnum(['DELETE']) }),
     response: singleSchema(accountSchema),
-    errors: { 409: 'There are accounts below this one.', ...versionMismatchErrors },
+    errors: { 409: 'The account still has accounts below it.', ...versionMismatchErrors },
     handle: async ({ params, context }) =>
       toFoundResponse(await deleteAccount(getCaller(context), params.id, parseIfMatch(context))),
   }),

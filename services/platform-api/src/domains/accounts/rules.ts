@@ -1,7 +1,7 @@
 import type { NewRecord } from '../../store/record-store.ts';
 import type { Account } from './schema.ts';
 
-/** A new account as it is stored. */
+/** Returns the fields of a new account as stored. */
 export const createAccountFields = (fields: Partial<NewRecord<Account>> & { name: string }): NewRecord<Account> => ({
   status: 'active',
   dealerAccountId: null,

@@ -2,21 +2,21 @@ import type { RecordFields } from '../../store/record-store.ts';
 
 export const accountStatuses = ['active', 'suspended'] as const;
 
-/** A customer company: every record belongs to one. */
+/** A customer company. Every record belongs to one. */
 export interface Account extends RecordFields {
   readonly name: string;
   readonly status: (typeof accountStatuses)[number];
-  /** The dealer's own account, for accounts that a dealer has made. */
+  /** The account of the dealer that created this account. */
   readonly dealerAccountId: number | null;
-  /** IANA name; the default of its users and vehicles. */
+  /** IANA name of the time zone; the default for its users and vehicles. */
   readonly timezone: string;
-  /** Where the company is, as it says. */
+  /** Location of the company, as stated by the company. */
   readonly city: string | null;
   readonly country: string | null;
-  /** Since then the account is there for nobody. */
+  /** Time of the deletion. From then on, no caller can use or see the account. */
   readonly deletedAt: Date | null;
-  /** True once all that goes on by itself has ended. */
+  /** True once all automatic processing for the deleted account has ended. */
   readonly isEnded: boolean;
-  /** When the personal fields of its records were removed. */
+  /** Time at which the personal fields of its records were removed. */
   readonly erasedAt: Date | null;
 }

@@ -5,11 +5,13 @@ import type { Account } from './schema.ts';
 
 const accountCollection = (records: RecordStore) => records.collection<Account>('accounts');
 
-/** The account is tied to its first owner's e-mail, so that a repeated or interrupted creation makes one account. */
+/**
+ * Inserts an account under its first owner's e-mail, so that a repeated or interrupted creation results in one account.
+ */
 export const insertAccountForOwner = (records: RecordStore, ownerEmail: string, account: NewRecord<Account>) =>
   records.insertUnique<Account>('accounts', 'first_owner', ownerEmail, account);
 
-/** Deleted accounts are there for the last three functions of this file alone. */
+/** Excludes deleted accounts. Only the last three functions of this file see them. */
 const notDeleted = { deletedAt: null };
 
 export const findAccount = (records: RecordStore, id: number): Promise<Account | null> =>
@@ -22,12 +24,15 @@ export async function insertAccount(records: RecordStore, fields: NewRecord<Acco
   return account;
 }
 
-/** For an account whose first owner could not be made. */
+/** Removes an account whose first owner could not be created. */
 export async function removeAccount(records: RecordStore, id: number): Promise<void> {
   await accountCollection(records).deleteOne({ _id: id });
 }
 
-/** Changes an account; null where there is none. With `expectedVersion` (If-Match) another version is 412. */
+/**
+ * Changes an account; returns null if it does not exist. Throws 412 if `expectedVersion` (If-Match) is not the current
+ * version.
+ */
 export async function updateAccount(
   records: RecordStore,
   id: number,
@@ -45,7 +50,7 @@ export async function updateAccount(
   return null;
 }
 
-/** A page of the accounts below some dealers' accounts, or of all accounts. */
+/** Returns a page of the accounts directly below the given dealer accounts, or of all accounts. */
 export async function listAccounts(
   records: RecordStore,
   dealerAccountIds: readonly number[] | null,
@@ -65,11 +70,11 @@ export async function listAccounts(
   return { items, total };
 }
 
-/** Returns whether the installation has one account, and no more. */
+/** Returns whether the installation has exactly one account. */
 export const isSingleAccount = async (records: RecordStore): Promise<boolean> =>
   (await accountCollection(records).countDocuments(notDeleted, { limit: 2 })) === 1;
 
-/** Ids of the accounts that the dealers with these accounts have made. */
+/** Returns the ids of the accounts that the dealers with these accounts have created. */
 export async function childAccountIds(records: RecordStore, dealerAccountIds: readonly number[]): Promise<number[]> {
   const children = await accountCollection(records)
     .find({ dealerAccountId: { $in: [...dealerAccountIds] }, ...notDeleted })
@@ -77,7 +82,10 @@ export async function childAccountIds(records: RecordStore, dealerAccountIds: re
   return children.map(({ _id }) => _id);
 }
 
-/** Deleted accounts that something of goes on by itself still, or whose personal fields were not removed though they were deleted before a moment. */
+/**
+ * Returns deleted accounts whose automatic processing has not ended, or those deleted before a time whose personal
+ * fields are not yet removed.
+ */
 export const findDeleted = (
   records: RecordStore,
   criterion: 'not ended' | { readonly before: Date },
@@ -91,7 +99,7 @@ export const findDeleted = (
     .limit(100)
     .toArray();
 
-/** Notes how far the end of an account has come. */
+/** Records the progress of an account's deletion. */
 export async function setDeletionStep(
   records: RecordStore,
   id: number,
@@ -100,7 +108,7 @@ export async function setDeletionStep(
   await accountCollection(records).updateOne({ _id: id }, { $set: { ...change, updatedAt: new Date() } });
 }
 
-/** Whether the personal fields of an account have been removed. */
+/** Returns whether the personal fields of an account have been removed. */
 export async function isErased(records: RecordStore, id: number): Promise<boolean> {
   const erased = await accountCollection(records).findOne({ _id: id }, { projection: { erasedAt: 1 } });
   return erased !== null && erased.erasedAt !== null && erased.erasedAt !== undefined;

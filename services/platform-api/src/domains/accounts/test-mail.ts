@@ -10,17 +10,17 @@ import { findUser } from '../users/use-cases.ts';
 export const testMailSchema = Type.Object(
   {
     status: nameEnum(['sent', 'failed', 'not_configured'], {
-      description: 'sent: the mail server has taken it. not_configured: the installation has nothing to send it with.',
+      description: 'sent: the mail server accepted the mail. not_configured: the installation has no mail delivery.',
     }),
     to: Type.String({ examples: ['ann@fleet.example'] }),
     reason: Type.Optional(
-      nameEnum(mailFailureReasons, { description: 'Why it failed; the log of the service has more.' }),
+      nameEnum(mailFailureReasons, { description: 'Why it failed. The service log has more details.' }),
     ),
   },
   { title: 'TestMail' },
 );
 
-/** Sends a mail to the caller's own address, once, and says what became of it. */
+/** Sends one mail to the caller's own address and returns the result. */
 export async function sendTestMail(
   deps: Deps,
   caller: Caller,
@@ -28,7 +28,7 @@ export async function sendTestMail(
 ): Promise<Static<typeof testMailSchema>> {
   const user = await findUser(deps.records, caller, caller.userId);
   const to = user?.email ?? null;
-  if (to === null) throw new AppError('state_conflict', 'A test mail needs an e-mail address on your own user.');
+  if (to === null) throw new AppError('state_conflict', 'A test mail requires an e-mail address on your own user.');
   await deps.limits.consume('testMail', `account:${caller.accountId}`, context);
   const result = await sendDirectly(deps, to);
   await audit(deps, caller, 'accounts.test-mail', { type: 'users', id: caller.userId }, result);
@@ -37,7 +37,7 @@ export async function sendTestMail(
 
 async function sendDirectly(deps: Pick<Deps, 'messages' | 'mails'>, to: string) {
   if (!deps.messages.delivers('mail')) return { status: 'not_configured' as const };
-  const text = 'This is a test mail of the fleet platform. Mails from it reach you.';
+  const text = 'This is a test mail of the fleet platform. You can receive its mails.';
   const reason = await deps.mails.sendOnce({ to, subject: 'Test mail of the fleet platform', text });
   return reason === null ? { status: 'sent' as const } : { status: 'failed' as const, reason };
 }

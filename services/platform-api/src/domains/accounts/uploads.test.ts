@@ -5,7 +5,7 @@ import { processDeletedAccounts } from '../../assembly/account-deletion.ts';
 import { PlatformWorld } from '../../testing/platform-world.ts';
 import type { Account } from './schema.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(120_000);
 
 let harness: PlatformWorld;
@@ -43,7 +43,7 @@ async function clip(accountId: number | null, more: Partial<UploadRecord> = {}):
   return record._id;
 }
 
-it('the clips of a deleted account are removed with their files, once their server answers', async () => {
+it('removes the clips of a deleted account with their files once their server responds', async () => {
   const { accountId } = await harness.tenant('Clips');
   const stored = [await clip(harness.ours.accountId), await clip(null)];
   const withFiles = [await clip(accountId), await clip(accountId, { status: 'paused' })];
@@ -53,7 +53,7 @@ it('the clips of a deleted account are removed with their files, once their serv
   await processDeletedAccounts(harness.deps);
   const afterErasure = new Date(Date.now() + harness.deps.config.ERASURE_DAYS * 86_400_000);
 
-  // The pod is away: nothing of its files may be forgotten.
+  // The pod is unavailable: no record of its files may be deleted.
   await processDeletedAccounts(harness.deps, afterErasure);
   expect(await accounts.findOne({ _id: accountId })).toMatchObject({ name: 'Deleted account', erasedAt: null });
   expect(await records.find(without)).toBeNull();

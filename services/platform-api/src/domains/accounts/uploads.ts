@@ -5,7 +5,10 @@ import type { Deps } from '../../platform/deps.ts';
 const batchSize = 100;
 const removeTimeoutMs = 10_000;
 
-/** Removes the clips of an account: the files first, so that none is ever left without a record. False when some could not be removed; it may run again. */
+/**
+ * Removes the clips of an account. Deletes the files first, so that no file is left without a record. Returns false if
+ * some could not be removed; the call can be repeated.
+ */
 export async function removeAccountUploads(
   deps: Pick<Deps, 'bus' | 'database' | 'log'>,
   accountId: number,
@@ -21,14 +24,14 @@ export async function removeAccountUploads(
         await removeUpload(deps, records, upload);
       } catch (error) {
         areAllRemoved = false;
-        deps.log.warn({ err: error, accountId, uploadId: lastId }, 'a clip of a deleted account could not be removed');
+        deps.log.warn({ err: error, accountId, uploadId: lastId }, 'could not remove a clip of a deleted account');
       }
     }
     if (uploads.length < batchSize) return areAllRemoved;
   }
 }
 
-/** Removes an upload: its files first. */
+/** Removes an upload, its files first. */
 export async function removeUpload(
   { bus }: Pick<Deps, 'bus'>,
   records: UploadRepository,

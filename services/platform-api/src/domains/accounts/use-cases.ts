@@ -9,10 +9,13 @@ import { findAccount, insertAccount, removeAccount } from './store.ts';
 
 export { isErased } from './store.ts';
 
-/** The account of an id, or null. */
+/** Returns an account by id, or null. */
 export const getAccount = (records: RecordStore, id: number): Promise<Account | null> => findAccount(records, id);
 
-/** Opens an account with its first owner; 409 `duplicate` for a taken e-mail or phone number, and then there is no account. */
+/**
+ * Creates an account with its first owner. Throws 409 `duplicate` for a taken e-mail or phone number, without creating
+ * the account.
+ */
 export async function createAccount(
   records: RecordStore,
   account: Parameters<typeof createAccountFields>[0],

@@ -4,7 +4,7 @@ import { waitFor } from '../../../../../libs/service-kit/src/testing/server-proc
 import { PlatformWorld, type TestUser } from '../../testing/platform-world.ts';
 import { hashKey } from './rules.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -17,7 +17,7 @@ const bearer = (user: TestUser) => harness.with({ authorization: `Bearer ${user.
 const verdict = (key: string) => request(harness.bus, verifyKey, { keySha256: hashKey(key) }, { timeoutMs: 5_000 });
 
 describe('POST /api/api-keys', () => {
-  it('makes a key with the bearer token alone, shown once', async () => {
+  it('creates a key with the bearer token alone and returns the key once', async () => {
     const { owner } = harness.ours;
     const created = await bearer(owner).post('/api/api-keys', { name: 'first' });
     expect(created.status).toBe(201);
@@ -42,7 +42,7 @@ describe('POST /api/api-keys', () => {
     expect(JSON.stringify(stored)).not.toContain(key);
   });
 
-  it('is honoured once for an Idempotency-Key; the replay has null instead of the key', async () => {
+  it('creates one key per Idempotency-Key; the replay has null instead of the key', async () => {
     const client = bearer(harness.ours.owner);
     const headers = { 'idempotency-key': 'one key, please' };
     const [first, again] = [
@@ -70,7 +70,7 @@ describe('POST /api/api-keys', () => {
     [{ expires_at: '2020-01-01T00:00:00Z' }, '/expires_at'],
     [{ expires_at: 'tomorrow' }, '/expires_at'],
     [{ can_mint_tokens: 1 }, '/can_mint_tokens'],
-  ])('%j is 400 with the fault at %s', async (fields, path) => {
+  ])('rejects %j with 400 and the path %s', async (fields, path) => {
     const response = await bearer(harness.ours.owner).post('/api/api-keys', { name: 'x', ...fields });
     expect(response.body).toMatchObject({
       status: 400,
@@ -79,7 +79,7 @@ describe('POST /api/api-keys', () => {
     });
   });
 
-  it('an account may have 20; the dashboard has one beside them', async () => {
+  it('limits an account to 20 keys besides the dashboard key', async () => {
     const tenant = await harness.tenant('Many keys');
     const client = bearer(tenant.owner);
     await client.get('/api/auth/me');
@@ -94,7 +94,7 @@ describe('POST /api/api-keys', () => {
     expect((await client.post('/api/api-keys', { name: 'n' })).status).toBe(201);
   });
 
-  it('needs owner or admin', async () => {
+  it('requires the role owner or admin', async () => {
     for (const [role, status] of [
       ['admin', 201],
       ['manager', 403],
@@ -129,10 +129,10 @@ describe('DELETE /api/api-keys/:id', () => {
   });
 });
 
-describe('the key of the dashboard', () => {
+describe('dashboard key', () => {
   const origin = 'http://127.0.0.1:8080';
 
-  it('is valid with a session and an allowed origin alone', async () => {
+  it('is valid only with a session and an allowed origin', async () => {
     const { owner } = harness.ours;
     const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
     const get = (headers: Record<string, string>, token = owner.token) =>
@@ -166,7 +166,7 @@ describe('the key of the dashboard', () => {
     });
   });
 
-  it('stands in no list, cannot be revoked, and opens nothing beyond this API', async () => {
+  it('is not listed, cannot be revoked, and is not valid for other services', async () => {
     const { owner } = harness.theirs;
     const key = String((await bearer(owner).get('/api/auth/me')).data['dashboard_api_key']);
     const { items } = await bearer(owner).get('/api/api-keys');

@@ -4,13 +4,16 @@ import type { RecordStore } from '../../store/record-store.ts';
 import { isAccountActive } from '../accounts/account-status.ts';
 import { revokeKey, verifyKey } from './use-cases.ts';
 
-/** Serves `platform-api.verify-key` and `platform-api.revoke-key`. A store that fails is an error to the asker, never "invalid". */
+/**
+ * Serves `platform-api.verify-key` and `platform-api.revoke-key`. If the store fails, the client gets an error, never
+ * "invalid".
+ */
 export function serveApiKeys(bus: Bus, records: RecordStore, onError: (error: unknown) => void): Running[] {
   const options = { queue: 'platform-api', onError };
   return [
     serve(bus, verifyRequest, options, async ({ keySha256 }) => {
       const key = await verifyKey(records, keySha256);
-      // The key of a dashboard is worth nothing without a session, which is not asked for elsewhere.
+      // A dashboard key is not valid without a session, and other services do not check sessions.
       if (key === null || key.sealedDashboardKey !== null || !(await isAccountActive(records, key.accountId)))
         return { valid: false as const };
       return {

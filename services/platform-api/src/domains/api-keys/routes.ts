@@ -20,7 +20,7 @@ import { toApiKeyResponse } from './responses.ts';
 import { createKeyBody, keySchema, newKeySchema } from './schema.ts';
 import { createKeyAsCaller, listKeys, revokeKeyById } from './use-cases.ts';
 
-// The bearer token alone, so that the first key can be made.
+// Requires only the bearer token, so that the first key can be created.
 const access = { credentials: 'bearer', permission: 'administration' } as const;
 const tags = ['API keys'];
 
@@ -29,14 +29,15 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     method: 'post',
     path: '/api-keys',
     operationId: 'createApiKey',
-    summary: 'Make an API key; it is shown only in this answer',
+    summary: 'Create an API key',
+    description: 'Only this response contains the key.',
     tags,
     access,
     isIdempotent: true,
     body: createKeyBody,
     response: singleSchema(newKeySchema),
-    extraSuccesses: { 201: 'Made; `key` is shown only now.' },
-    errors: { 409: 'The account has 20 keys.' },
+    extraSuccesses: { 201: 'Created. This is the only response that contains `key`.' },
+    errors: { 409: 'The account already has 20 keys.' },
     handle: async ({ body, context }) => {
       const { key, record } = await createKeyAsCaller(deps, getCaller(context), body);
       return new Reply(
@@ -50,7 +51,8 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     method: 'get',
     path: '/api-keys',
     operationId: 'listApiKeys',
-    summary: 'The API keys of the account that are not revoked',
+    summary: "List the account's API keys",
+    description: 'Returns the keys that are not revoked.',
     tags,
     access,
     query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'name']) }),
@@ -68,7 +70,8 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     method: 'delete',
     path: '/api-keys/:id',
     operationId: 'revokeApiKey',
-    summary: 'Revoke an API key, everywhere within five seconds',
+    summary: 'Revoke an API key',
+    description: 'All services reject the key within five seconds.',
     tags,
     access,
     params: idParams,
@@ -76,7 +79,7 @@ export const apiKeyRoutes = (deps: Pick<Deps, 'records' | 'database' | 'bus' | '
     errors: versionMismatchErrors,
     handle: async ({ params, context }) => {
       const key = await revokeKeyById(deps, getCaller(context), params.id, parseIfMatch(context));
-      if (key === null) throw new AppError('not_found', 'There is no such API key.');
+      if (key === null) throw new AppError('not_found', 'The API key does not exist.');
       return { data: toApiKeyResponse(key) };
     },
   }),

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, Scope } from './schema.ts';
 
-/** What a new key may do unless its maker says otherwise: all but `ingest`. */
+/** Default scopes of a new key: all but `ingest`. */
 export const defaultScopes: readonly Scope[] = ['read', 'write', 'command', 'video', 'webhook'];
 
-/** `fk_` and 43 base64url characters: 256 random bits, which is why a plain SHA-256 is enough at rest. */
+/** Generates a key: `fk_` and 43 base64url characters. 256 random bits make a plain SHA-256 sufficient at rest. */
 export const generateKey = (): string => `fk_${randomBytes(32).toString('base64url')}`;
 
 export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');

@@ -3,7 +3,7 @@ import { trimmedText } from '../../platform/fields.ts';
 import { nameEnum, nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What an API key may do (docs/reference/access.md). */
+/** Permissions of an API key (docs/reference/access.md). */
 export const keyScopes = ['read', 'write', 'command', 'video', 'ingest', 'webhook'] as const;
 
 /** One of `keyScopes`. */
@@ -12,19 +12,19 @@ export type Scope = (typeof keyScopes)[number];
 export interface ApiKey extends AccountRecord {
   readonly name: string;
   readonly keySha256: string;
-  /** Last 4 characters of the key, to tell keys apart. */
+  /** Last 4 characters of the key, to distinguish keys. */
   readonly hint: string;
   readonly scopes: readonly Scope[];
-  /** CIDRs; empty: every address. */
+  /** CIDRs; empty allows every address. */
   readonly ipAllowlist: readonly string[];
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** Who made it; null for keys from the settings. */
+  /** The user who created the key; null for keys from the settings. */
   readonly userId: number | null;
   readonly canMintTokens: boolean;
   /**
-   * The key of the account's dashboard, sealed for the purpose `dashboard key of account <id>`: valid with a session and an allowed origin alone. Null for all
-   * others.
+   * The key of the account's dashboard, sealed for the purpose `dashboard key of account <id>`. It is valid only with a
+   * session and an allowed origin. Null for all other keys.
    */
   readonly sealedDashboardKey: string | null;
 }
@@ -34,23 +34,23 @@ const scope = nameEnum(keyScopes);
 export const createKeyBody = Type.Object({
   name: trimmedText(1, 100),
   scopes: Type.Optional(
-    Type.Array(scope, { minItems: 1, uniqueItems: true, description: 'Without it all but `ingest`.' }),
+    Type.Array(scope, { minItems: 1, uniqueItems: true, description: 'Default: all scopes but `ingest`.' }),
   ),
   ip_allowlist: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 100,
-      description: 'Addresses and networks (CIDR) from which the key is valid; every one when empty.',
+      description: 'Addresses and networks (CIDR) from which the key is valid. An empty list allows every address.',
       examples: [['203.0.113.0/24']],
     }),
   ),
   expires_at: Type.Optional(nullable(time)),
-  can_mint_tokens: Type.Optional(Type.Boolean({ description: 'Opens POST /api/auth/api-token.' })),
+  can_mint_tokens: Type.Optional(Type.Boolean({ description: 'Allows POST /api/auth/api-token.' })),
 });
 
 const keyFields = {
   ...recordProperties,
   name: Type.String(),
-  key_hint: Type.String({ description: 'The last 4 characters.' }),
+  key_hint: Type.String({ description: 'The last 4 characters of the key.' }),
   scopes: Type.Array(scope),
   ip_allowlist: Type.Array(Type.String()),
   expires_at: nullable(time),
@@ -63,8 +63,8 @@ export const keySchema = Type.Object(keyFields, { title: 'ApiKey' });
 export const newKeySchema = Type.Object(
   {
     ...keyFields,
-    // null in the replay of an idempotent request.
-    key: nullable(Type.String({ description: 'The key, shown only now.' })),
+    // Null in the replay of an idempotent request.
+    key: nullable(Type.String({ description: 'The key. Only this response contains it.' })),
   },
   { title: 'NewApiKey' },
 );

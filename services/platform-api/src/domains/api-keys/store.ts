@@ -12,7 +12,7 @@ export const findKey = (records: RecordStore, keySha256: string): Promise<ApiKey
 export const insertKey = (records: RecordStore, key: NewRecord<ApiKey>) =>
   records.insertUnique<ApiKey>('api_keys', 'key', key.keySha256, key);
 
-/** False when the key was revoked before. */
+/** Marks a key as revoked; returns false if it was already revoked. */
 export async function markRevoked(records: RecordStore, id: number, now: Date): Promise<boolean> {
   const result = await records
     .collection<ApiKey>('api_keys')
@@ -20,7 +20,7 @@ export async function markRevoked(records: RecordStore, id: number, now: Date): 
   return result.modifiedCount === 1;
 }
 
-/** Keys that people have made, and that are not revoked. */
+/** Lists keys created by users that are not revoked. */
 export const listOwnKeys = (
   records: RecordStore,
   scope: Scope,
@@ -28,7 +28,10 @@ export const listOwnKeys = (
 ): Promise<Page<ApiKey>> =>
   apiKeyCollection(records).list(scope, { where: { revokedAt: null, sealedDashboardKey: null }, ...listOptions });
 
-/** The keys of the account's dashboard, the first one first: there is one, but for replicas that made one at the same time. */
+/**
+ * Returns the dashboard keys of an account, oldest first. There is more than one only if replicas created one
+ * concurrently.
+ */
 export const findDashboardKeys = async (records: RecordStore, scope: Scope): Promise<ApiKey[]> => {
   const keys = await apiKeyCollection(records).all(scope, { revokedAt: null, sealedDashboardKey: { $ne: null } });
   return keys.toSorted((a, b) => a._id - b._id);

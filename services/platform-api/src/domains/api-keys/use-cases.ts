@@ -18,13 +18,13 @@ import { defaultScopes, generateKey, hashKey, isKeyValid } from './rules.ts';
 import type { ApiKey, Scope } from './schema.ts';
 import { apiKeyCollection, findDashboardKeys, findKey, insertKey, listOwnKeys, markRevoked } from './store.ts';
 
-/** Keys that an account may have beside that of the dashboard. */
+/** Largest number of keys per account, besides the dashboard key. */
 const maxKeys = 20;
 
 type KeyOptions = Pick<ApiKey, 'accountId' | 'name'> &
   Partial<Pick<ApiKey, 'scopes' | 'ipAllowlist' | 'expiresAt' | 'userId' | 'canMintTokens' | 'sealedDashboardKey'>>;
 
-/** Puts a key on record by its hash, unless it is there: a revoked one stays revoked. */
+/** Stores a key by its hash unless it exists. A revoked key stays revoked. */
 export const ensureKey = (
   records: RecordStore,
   key: string,
@@ -43,14 +43,14 @@ export const ensureKey = (
     revokedAt: null,
   });
 
-/** Makes a key; the answer is the only place where it is ever seen. */
+/** Creates and returns a key. Only its hash is stored. */
 export async function createKey(records: RecordStore, options: KeyOptions): Promise<string> {
   const key = generateKey();
   await ensureKey(records, key, options);
   return key;
 }
 
-/** Makes a key as a caller asks for it. */
+/** Creates a key with the options of a caller. */
 export async function createKeyAsCaller(
   deps: Pick<Deps, 'records' | 'database' | 'log'>,
   caller: Caller,
@@ -72,7 +72,10 @@ export async function createKeyAsCaller(
   const scopes = input.scopes ?? defaultScopes.filter((scope) => caller.scopes.includes(scope));
   const missingScope = scopes.find((scope) => !caller.scopes.includes(scope));
   if (missingScope !== undefined)
-    throw new AppError('permission_denied', `The API key that minted the token has no scope ${missingScope} to give.`);
+    throw new AppError(
+      'permission_denied',
+      `The API key that minted the token lacks the scope ${missingScope} and cannot grant it.`,
+    );
   const key = generateKey();
   const options = {
     accountId: caller.accountId,
@@ -97,20 +100,20 @@ export async function createKeyAsCaller(
   return { key, record };
 }
 
-/** The keys of an account that are not revoked, without that of the dashboard. */
+/** Lists the keys of an account that are not revoked, without the dashboard key. */
 export const listKeys = (
   records: RecordStore,
   scope: AccountScope,
   listOptions: { sorting: Sort; paging: Pagination },
 ): Promise<Page<ApiKey>> => listOwnKeys(records, scope, listOptions);
 
-/** The key with this hash when it may be used now, else null. */
+/** Returns the key with this hash if it is valid now, else null. */
 export async function verifyKey(records: RecordStore, keySha256: string, now = new Date()): Promise<ApiKey | null> {
   const key = await findKey(records, keySha256);
   return key !== null && isKeyValid(key, keySha256, now) ? key : null;
 }
 
-/** Ends a key for good, everywhere; false when there is no such key. Revoking again is no fault. */
+/** Revokes a key permanently for all services; returns false if it does not exist. Revoking a key twice is allowed. */
 export async function revokeKey(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   keySha256: string,
@@ -123,7 +126,7 @@ export async function revokeKey(
   return true;
 }
 
-/** Ends a key of an account, everywhere within five seconds; the key as it was, or null. */
+/** Revokes a key of an account for all services within five seconds. Returns the key before the change, or null. */
 export async function revokeKeyById(
   deps: Pick<Deps, 'records' | 'bus' | 'log'>,
   caller: Caller,
@@ -132,7 +135,7 @@ export async function revokeKeyById(
 ): Promise<ApiKey | null> {
   const key = await apiKeyCollection(deps.records).find(caller, id);
   if (key === null || key.sealedDashboardKey !== null || key.revokedAt !== null) return null;
-  // Nothing but its end changes a key.
+  // A revocation is the only change of a key.
   assertVersion(key, expectedVersion);
   if (!(await markRevoked(deps.records, id, new Date()))) return null;
   publishRevoked(deps.bus, key);
@@ -143,7 +146,7 @@ export async function revokeKeyById(
 const publishRevoked = (bus: Bus, { keySha256, _id: keyId }: ApiKey): void =>
   publish(bus, keyRevoked, { keySha256, keyId });
 
-/** Makes everybody look again at the keys of an account: it was suspended, or let in again. */
+/** Publishes that the keys of an account must be verified again because it was suspended or activated. */
 export async function invalidateKeys(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   scope: AccountScope,
@@ -151,7 +154,7 @@ export async function invalidateKeys(
   for (const key of await apiKeyCollection(records).all(scope, { revokedAt: null })) publishRevoked(bus, key);
 }
 
-/** Ends all keys of an account that is deleted, that of its dashboard too. */
+/** Revokes all keys of a deleted account, including its dashboard key. */
 export async function revokeAllKeys(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   scope: AccountScope,
@@ -162,7 +165,7 @@ export async function revokeAllKeys(
   }
 }
 
-/** The key of an account by id when it may be used now, else null. */
+/** Returns a key of the account by id if it is valid now, else null. */
 export async function findKeyById(
   records: RecordStore,
   scope: AccountScope,
@@ -173,7 +176,7 @@ export async function findKeyById(
   return key !== null && isKeyValid(key, key.keySha256, now) ? key : null;
 }
 
-/** The key of the account's dashboard; made on first use. */
+/** Returns the dashboard key of an account; creates it on first use. */
 export async function getDashboardKey(
   { records, encryption }: Pick<Deps, 'records' | 'encryption'>,
   { accountId }: AccountScope,

@@ -14,14 +14,14 @@ import { recordVehicle } from '../vehicles/use-cases.ts';
 import type { AuditEntry } from './schema.ts';
 import { insertOnce, purgeDedupe, purgeEntries } from './store.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
 const log = createLogger('audit-test', 'silent');
 const running = new AbortController().signal;
 
-describe('what the Device API tells the audit log', () => {
-  /** Without the role that reads what was told, until readers are started. */
+describe('audit log of Device API use', () => {
+  /** Runs without the role that consumes the events, until the readers are started. */
   let harness: PlatformWorld;
   let readers: PlatformApi[] = [];
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('what the Device API tells the audit log', () => {
     operation: 'sendControlCommand',
     ...more,
   });
-  /** Under a message id of its own each time: JetStream remembers those for an hour alone. */
+  /** Publishes each event with its own message id, because JetStream deduplicates by message id for only an hour. */
   const publishAccesses = async (...uses: readonly object[]): Promise<void> => {
     for (const use of uses) {
       const head = headers();
@@ -69,7 +69,7 @@ describe('what the Device API tells the audit log', () => {
       .sort({ createdAt: 1 })
       .toArray();
 
-  /** Had the terminal for a day. */
+  /** Creates a vehicle that has had the terminal for a day by default. */
   async function newVehicle(imei: string, hadForMs = 86_400_000): Promise<number> {
     const vehicle = { accountId: harness.ours.accountId, ownerUserId: 1, vehicleNo: `USED ${imei}`, imei };
     const { record } = await recordVehicle(harness.records, vehicle);
@@ -78,7 +78,7 @@ describe('what the Device API tells the audit log', () => {
     return record._id;
   }
 
-  describe('by replicas that start behind the first of it', () => {
+  describe('with replicas that start after the first event', () => {
     const imei = newImei();
     let vehicleId: number;
     let command: DeviceAccessEvent;
@@ -92,13 +92,13 @@ describe('what the Device API tells the audit log', () => {
       await startReaders();
     });
 
-    it('is on record as of when it was done, once for all replicas', async () => {
+    it('records each use once for all replicas, with the time of the use', async () => {
       await waitUntilRead();
       const by = { userId: null, keyId: 5, ip: '203.0.113.9' };
       const { accountId } = harness.ours;
       const target = { type: 'vehicles', id: vehicleId };
       const response = { imei, operation: 'sendControlCommand', command: 4 };
-      // To another account the vehicle is nobody's.
+      // The vehicle does not belong to the other account.
       const stranger = { accountId: harness.theirs.accountId, target: { type: 'devices', id: imei } };
       expect(await findEntries(imei)).toMatchObject([
         { ...by, accountId, target, action: 'devices.command', detail: response, createdAt: new Date(command.atMs) },
@@ -107,7 +107,7 @@ describe('what the Device API tells the audit log', () => {
       ]);
     });
 
-    it('is of the device where that has come into its vehicle since', async () => {
+    it('records the device as target if it was assigned to its vehicle after the use', async () => {
       const lateImei = newImei();
       await newVehicle(lateImei, 60_000);
       await publishAccesses(createAccess(lateImei));
@@ -115,7 +115,7 @@ describe('what the Device API tells the audit log', () => {
       expect(await findEntries(lateImei)).toMatchObject([{ target: { type: 'devices', id: lateImei } }]);
     });
 
-    it('adds no entry when it is told again, at the same time or later', async () => {
+    it('adds no entry for a redelivered event, concurrent or later', async () => {
       const imei = newImei();
       const uses = Array.from({ length: 20 }, (_, command) => createAccess(imei, { command }));
       await publishAccesses(...uses.flatMap((use) => [use, use, use]));
@@ -126,7 +126,7 @@ describe('what the Device API tells the audit log', () => {
       expect(commands.toSorted((a, b) => a - b)).toEqual(uses.map((_use, at) => at));
     });
 
-    it('is completed where a process has died between the id and the entry', async () => {
+    it('completes the entry if a process died between reserving the id and writing', async () => {
       const imei = newImei();
       const use = createAccess(imei);
       const recordId = await harness.records.nextId('audit_log');
@@ -137,7 +137,7 @@ describe('what the Device API tells the audit log', () => {
       expect(await findEntries(imei)).toMatchObject([{ _id: recordId, action: 'devices.command' }]);
     });
 
-    it('has nothing personal where the account has been erased since', async () => {
+    it('stores no personal data if the account has been erased since', async () => {
       const imei = newImei();
       const { accountId } = await harness.tenant('Erased');
       await harness.records
@@ -151,7 +151,7 @@ describe('what the Device API tells the audit log', () => {
     });
   });
 
-  it('has its stream made when the broker is back, though that has no answers at once', async () => {
+  it('creates its stream after a reconnect, even if JetStream responds late', async () => {
     let [requested, withoutResponse] = [0, 0];
     let restoreBroker: () => void = () => undefined;
     const bus: Bus = {
@@ -168,7 +168,7 @@ describe('what the Device API tells the audit log', () => {
       },
     };
     const reader = consumeDeviceAccess({ ...harness.deps, bus });
-    // For its stream, and for its place there.
+    // One request for the stream, one for the durable consumer.
     await waitFor(() => requested >= 2);
     withoutResponse = 2;
     restoreBroker();
@@ -177,7 +177,7 @@ describe('what the Device API tells the audit log', () => {
     expect(withoutResponse).toBe(0);
   });
 
-  it('is forgotten as told once JetStream cannot have it any more; the entry stays', async () => {
+  it('purges the dedupe record once JetStream cannot redeliver the event, but not the entry', async () => {
     const imei = newImei();
     const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
     const published = { id: randomBytes(16).toString('hex'), accountId: harness.ours.accountId, at: new Date() };
@@ -192,7 +192,7 @@ describe('what the Device API tells the audit log', () => {
     expect(await findEntries(imei)).toHaveLength(1);
   });
 
-  it('is kept for a year', async () => {
+  it('purges entries older than a year', async () => {
     const imei = newImei();
     const fields = { userId: null, keyId: 5, action: 'devices.command', target: null, detail: { imei }, ip: null };
     const { accountId } = harness.ours;
@@ -209,7 +209,7 @@ describe('what the Device API tells the audit log', () => {
   });
 });
 
-describe('the audit log of changes by users', () => {
+describe('audit log of changes by users', () => {
   let harness: PlatformWorld;
   let owner: Client;
   beforeAll(async () => {
@@ -228,7 +228,7 @@ describe('the audit log of changes by users', () => {
     ['geofences', 'geofences', { name: 'Yard', ...circle }, { name: 'Yard' }],
     ['routes', 'routes', { name: 'Tour', ...wayOf }, { name: 'Tour' }],
     ['vehicle-groups', 'vehicle_groups', { name: 'North' }, { name: 'North' }],
-  ])('has one entry for each change of %s, with the names of what changed', async (path, type, body, created) => {
+  ])('has one entry per change of %s, with the names of the changed fields', async (path, type, body, created) => {
     const before = await newestId();
     const { id } = (await owner.post(`/api/${path}`, body)).data;
     const change = { name: 'Other', description: 'Secret' };
@@ -245,7 +245,7 @@ describe('the audit log of changes by users', () => {
     expect(JSON.stringify(entries)).not.toMatch(/Secret|5550123/);
   });
 
-  it('has an entry for each change of preferences, by the user who changed them', async () => {
+  it('has one entry per change of preferences, with the user who changed them', async () => {
     const viewer = await harness.user('viewer');
     const vehicle = (await owner.post('/api/vehicles', { vehicle_no: `P${newImei()}` })).data;
     const before = await newestId();
@@ -258,7 +258,7 @@ describe('the audit log of changes by users', () => {
     ]);
   });
 
-  it('has no entry for a change that is refused', async () => {
+  it('has no entry for a rejected change', async () => {
     const before = await newestId();
     const { id } = (await owner.post('/api/vehicle-groups', { name: 'Refused' })).data;
     expect((await owner.put(`/api/vehicle-groups/${id}`, { name: 'Late' }, { 'if-match': '"99"' })).status).toBe(412);

@@ -2,16 +2,16 @@ import { Type } from 'typebox';
 import { nullable, recordId, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What was done, by whom, to what. */
+/** An action, its actor and its target. */
 export interface AuditEntry extends AccountRecord {
-  /** Null for what the system did by itself. */
+  /** Null for actions of the system. */
   readonly userId: number | null;
   readonly keyId: number | null;
-  /** What was done, such as `drivers.delete`, `auth.login`. */
+  /** The action, such as `drivers.delete` or `auth.login`. */
   readonly action: string;
-  /** To what: the name of a collection and the id of a record. */
+  /** The target: the name of a collection and the id of a record. */
   readonly target: { readonly type: string; readonly id: number | string } | null;
-  /** What else there is to know; no secrets, no personal data that is not in the record. */
+  /** Further details. No secrets, and no personal data that is not in the record. */
   readonly detail: Readonly<Record<string, unknown>>;
   readonly ip: string | null;
 }

@@ -7,9 +7,9 @@ import type { AuditEntry } from './schema.ts';
 
 const collectionName = 'audit_log';
 
-/** Which entry something is that another service has told of: told again it is the same one. */
+/** Maps an event of another service to its entry, so that a redelivered event does not create a second one. */
 interface DedupeEntry {
-  /** By which it is told. */
+  /** The id of the event. */
   readonly _id: string;
   readonly recordId: number;
   readonly takenAt: Date;
@@ -21,7 +21,7 @@ const dedupeCollection = (database: Database): Collection<DedupeEntry> =>
 export const auditEntryCollection = (records: RecordStore): AccountRepository<AuditEntry> =>
   new AccountRepository(records, collectionName);
 
-/** Puts on record, once, what was told under an id: done again after a crash it completes what is there. */
+/** Inserts the entry of an event once. A repeated call after a crash completes what the first one started. */
 export async function insertOnce(
   records: RecordStore,
   source: { readonly id: string; readonly accountId: number; readonly at: Date },
@@ -47,21 +47,24 @@ async function claimRecordId(records: RecordStore, id: string): Promise<number> 
     if (!isDuplicateKey(error)) throw error;
   }
   const existing = await dedupe.findOne({ _id: id });
-  if (existing === null) throw new Error(`the entry ${id} of the audit log was forgotten while it was told again`);
+  if (existing === null) throw new Error(`the dedupe record ${id} of the audit log was deleted during a redelivery`);
   return existing.recordId;
 }
 
-/** Longer than the stream AUDIT keeps what may be told once more. */
+/** Longer than the retention of the stream AUDIT, which limits redeliveries. */
 const dedupeRetentionMs = 8 * 86_400_000;
 const batchSize = 1_000;
 
-/** Forgets what cannot be told again any more; answers where to go on, or null where all is done. */
+/**
+ * Deletes dedupe records whose events cannot be redelivered. Returns the position to continue from, or null if all are
+ * deleted.
+ */
 export const purgeDedupe = (database: Database, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
   purgeOld(database, dedupeCollection(database), { takenAt: { $lt: new Date(nowMs - dedupeRetentionMs) } }, slice);
 
 const entryRetentionMs = 365 * 86_400_000;
 
-/** Removes entries that are older than a year; answers where to go on, or null where all is done. */
+/** Deletes entries older than a year. Returns the position to continue from, or null if all are deleted. */
 export const purgeEntries = (records: RecordStore, slice: JobSlice, nowMs = Date.now()): Promise<number | null> =>
   purgeOld(
     records.database,
@@ -70,7 +73,7 @@ export const purgeEntries = (records: RecordStore, slice: JobSlice, nowMs = Date
     slice,
   );
 
-/** What was removed is found no more: the next turn goes on by itself. */
+/** Deleted records no longer match the condition, so the next slice needs no position of its own. */
 async function purgeOld<T extends { readonly _id: string | number }>(
   database: Database,
   collection: Collection<T>,

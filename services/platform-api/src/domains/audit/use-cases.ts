@@ -7,12 +7,16 @@ import { auditEntryCollection } from './store.ts';
 
 export { insertOnce as recordOnce } from './store.ts';
 
-/** Who did something: the caller of a request, or, where there is none (a log-in, the system itself), the account alone. */
+/**
+ * The actor of an entry: the caller of a request, or only the account if there is no caller (a log-in, the system
+ * itself).
+ */
 export type Actor = Pick<Caller, 'accountId'> & Partial<Pick<Caller, 'userId' | 'keyId' | 'mintedByKeyId' | 'ip'>>;
 
 /**
- * Notes who did what to what (docs/reference/operations.md): log-ins, keys, shares, opened links, video views, commands, configuration, deletions. What is
- * done already stays done where the note cannot be written; that is logged.
+ * Records an action, its actor and its target (docs/reference/operations.md): log-ins, keys, shares, opened links,
+ * video views, commands, configuration, deletions. If the entry cannot be written, the error is logged and the action
+ * is not undone.
  */
 export async function audit(
   { records, log }: Pick<Deps, 'records' | 'log'>,
@@ -26,10 +30,10 @@ export async function audit(
   try {
     await auditEntryCollection(records).insert(actor, { userId, keyId, action, target, detail, ip });
   } catch (error) {
-    log.error({ err: error, action, target }, 'an entry of the audit log could not be written');
+    log.error({ err: error, action, target }, 'could not write an audit log entry');
   }
 }
 
-/** Removes the addresses that a user came from, whose personal fields are removed. */
+/** Removes the IP addresses of a user whose personal fields are removed. */
 export const eraseIpAddresses = (records: RecordStore, scope: Scope, userId: number): Promise<number> =>
   auditEntryCollection(records).updateMany(scope, { userId }, { $set: { ip: null } });

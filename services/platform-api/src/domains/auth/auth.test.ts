@@ -6,7 +6,7 @@ import { createKey } from '../api-keys/use-cases.ts';
 import type { User } from '../users/schema.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -34,7 +34,7 @@ const tokenSet = {
 };
 
 describe('POST /api/auth/register', () => {
-  it('opens an account with its owner and logs in', async () => {
+  it('creates an account with its owner and logs the owner in', async () => {
     const phone = newPhone();
     const response = await post('register', {
       name: 'Ann',
@@ -66,7 +66,7 @@ describe('POST /api/auth/register', () => {
     expect((await login(phone)).status).toBe(200);
   });
 
-  it('a taken e-mail or phone number is 409 and leaves no account', async () => {
+  it('responds 409 to a taken e-mail or phone number and creates no account', async () => {
     const { email } = harness.ours.owner;
     const phone = newPhone();
     await harness.user('viewer', harness.theirs, { phoneNumber: phone });
@@ -86,7 +86,7 @@ describe('POST /api/auth/register', () => {
     [{ email: 'a@b', password: 'too short' }, '/password'],
     [{ email: 'a@b', name: ' ' }, '/name'],
     [{ email: 'a@b', account_name: 7 }, '/account_name'],
-  ])('%j is 400 with the fault at %s', async (fields, path) => {
+  ])('rejects %j with 400 and the path %s', async (fields, path) => {
     const response = await post('register', { name: 'A', password: testPassword, account_name: 'A', ...fields });
     expect(response.body).toMatchObject({
       status: 400,
@@ -95,7 +95,7 @@ describe('POST /api/auth/register', () => {
     });
   });
 
-  it('is 403 where SIGNUP_ENABLED is false', async () => {
+  it('responds 403 if SIGNUP_ENABLED is false', async () => {
     const closed = await PlatformWorld.open({ SIGNUP_ENABLED: 'false' });
     try {
       const body = { name: 'A', email: newEmail(), password: testPassword, account_name: 'A' };
@@ -110,7 +110,7 @@ describe('POST /api/auth/register', () => {
 });
 
 describe('POST /api/auth/login', () => {
-  it('takes e-mail in any case and a phone number in any spelling', async () => {
+  it('accepts an e-mail in any case and a phone number in any spelling', async () => {
     const phone = newPhone();
     const user = await harness.user('viewer', harness.ours, { phoneNumber: phone });
     for (const identifier of [user.email, ` ${user.email.toUpperCase()} `, phone, phone.replace('+91', '+91-')]) {
@@ -120,7 +120,7 @@ describe('POST /api/auth/login', () => {
     }
   });
 
-  it('is the same 401 for a wrong password, an unknown identifier, a disabled user and one without a password', async () => {
+  it('responds with the same 401 to a wrong password, an unknown identifier, a disabled user and a user without a password', async () => {
     const user = await harness.user('viewer');
     const disabled = await harness.user('viewer', harness.ours, { disabled: true });
     const invited = await harness.user('viewer', harness.ours, { passwordHash: null });
@@ -137,7 +137,7 @@ describe('POST /api/auth/login', () => {
     for (const body of bodies) expect(body).toEqual(bodies[0]);
   });
 
-  it('takes about as long for an unknown identifier as for a known one', async () => {
+  it('takes about the same time for unknown and known identifiers', async () => {
     const user = await harness.user('viewer');
     const measureLogIn = async (identifier: string): Promise<number> => {
       const startedAt = performance.now();
@@ -151,11 +151,11 @@ describe('POST /api/auth/login', () => {
       known.push(await measureLogIn(user.email));
       unknown.push(await measureLogIn(newEmail()));
     }
-    // The hash alone takes longer than all the rest: without it the least time would be a small part.
+    // The hash takes longer than everything else. Without it, the shortest time would be far below the limit.
     expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 3);
   });
 
-  it('five failures lock the identifier for 15 minutes, known or not, also for the right password', async () => {
+  it('locks an identifier for 15 minutes after five failures, known or not, even for the right password', async () => {
     const user = await harness.user('viewer');
     for (const identifier of [user.email, newEmail()]) {
       for (let no = 0; no < 5; no += 1) expect((await login(identifier, 'wrong password')).status).toBe(401);
@@ -169,7 +169,7 @@ describe('POST /api/auth/login', () => {
     expect((await login(user.email)).status).toBe(200);
   });
 
-  it('many attempts at the same time are no way around the lock; a success clears the count', async () => {
+  it('applies the lock to concurrent attempts; a success resets the count', async () => {
     const user = await harness.user('viewer');
     for (let round = 0; round < 2; round += 1) {
       for (let no = 0; no < 4; no += 1) expect((await login(user.email, 'wrong password')).status).toBe(401);
@@ -180,7 +180,7 @@ describe('POST /api/auth/login', () => {
     expect(attempts.filter(({ status }) => status === 429)).toHaveLength(7);
   });
 
-  it('is written to the audit log', async () => {
+  it('writes log-ins and failed log-ins to the audit log', async () => {
     const tenant = await harness.tenant('Audited');
     const readLog = () => harness.as(tenant.owner).get('/api/audit-log');
     await login(tenant.owner.email, 'wrong password');
@@ -193,7 +193,7 @@ describe('POST /api/auth/login', () => {
     ]);
   });
 
-  it('a user of a suspended account logs in to nothing', async () => {
+  it('rejects a user of a suspended account', async () => {
     const tenant = await harness.tenant('Suspended');
     const accounts = harness.deps.database.collection<{ _id: number }>('accounts');
     await accounts.updateOne({ _id: tenant.accountId }, { $set: { status: 'suspended' } });
@@ -213,7 +213,7 @@ describe('one-time codes', () => {
   const verify = (phone: string, code: string, more: object = {}) =>
     post('otp/verify', { phone_number: phone, code, ...more });
 
-  it('log a user in, once', async () => {
+  it('logs a user in once with a code', async () => {
     const phone = newPhone();
     const user = await harness.user('viewer', harness.ours, { phoneNumber: phone });
     const code = await send(phone);
@@ -222,7 +222,7 @@ describe('one-time codes', () => {
     expect((await verify(phone, code)).body).toMatchObject({ status: 401, code: 'invalid_credentials' });
   });
 
-  it('answers the same for a number that nobody has, and sends nothing', async () => {
+  it('returns the same response for an unknown number, without sending a code', async () => {
     const phone = newPhone();
     const response = await post('otp/send', { phone_number: phone });
     expect([response.status, response.data]).toEqual([202, { phone_number: phone, expires_in: 300 }]);
@@ -233,7 +233,7 @@ describe('one-time codes', () => {
   const phoneOf = async ({ id }: TestUser): Promise<string> =>
     (await harness.deps.database.collection<User>('users').findOne({ _id: id }))?.phoneNumber ?? '';
 
-  it('a code has five tries, five minutes, and gives way to the next one', async () => {
+  it('accepts a code for five attempts and five minutes, until the next code is sent', async () => {
     const phone = newPhone();
     await harness.user('viewer', harness.ours, { phoneNumber: phone });
     const first = await send(phone);
@@ -246,17 +246,17 @@ describe('one-time codes', () => {
     expect((await verify(phone, late)).status).toBe(401);
     const replaced = await send(phone);
     const last = await send(phone);
-    // One time in a million both are the same.
+    // Both codes are equal once in a million runs.
     expect(replaced === last || (await verify(phone, replaced)).status === 401).toBe(true);
     expect((await verify(phone, last)).status).toBe(200);
     const response = await send(phone);
-    // Six digits may well stand within a hash or a number by chance.
+    // A hash or a number may contain the six digits by chance.
     const stored = Object.values((await codes.findOne({ _id: phone })) ?? {}).map(String);
     expect(stored).toContain(phone);
     expect(stored).not.toContain(response);
   });
 
-  it('five an hour are sent to a number', async () => {
+  it('sends five codes an hour to a number', async () => {
     const limited = await PlatformWorld.open({ RATE_LIMIT_CODES_PER_HOUR: '5' });
     try {
       const phone = newPhone();
@@ -264,7 +264,7 @@ describe('one-time codes', () => {
       for (let no = 0; no < 6; no += 1)
         statuses.push((await limited.anonymous.post('/api/auth/otp/send', { phone_number: phone })).status);
       expect(statuses).toEqual([202, 202, 202, 202, 202, 429]);
-      // Links to a new password are no way around that, nor to know who is there.
+      // Password links do not bypass the limit and do not reveal which users exist.
       const [flooded, other] = [limited.ours.owner.email, limited.theirs.owner.email];
       const forgot = async (identifier: string) =>
         expect((await limited.anonymous.post('/api/auth/password/forgot', { identifier })).status).toBe(202);
@@ -281,7 +281,7 @@ describe('one-time codes', () => {
 describe('refresh and log-out', () => {
   const refresh = (token: string) => post('refresh', { refresh_token: token });
 
-  it('each refresh token works once and gives the next', async () => {
+  it('accepts each refresh token once and returns the next one', async () => {
     const user = await harness.user('viewer');
     const first = await refresh(user.refreshToken);
     expect(first.data).toMatchObject({ ...tokenSet, user: { id: user.id } });
@@ -290,7 +290,7 @@ describe('refresh and log-out', () => {
     expect((await me(getAccessToken(second))).status).toBe(200);
   });
 
-  it('a spent one ends the session, its access tokens with it; a made-up one does not', async () => {
+  it('ends the session and its access tokens when a token is reused, but not for a forged token', async () => {
     const user = await harness.user('viewer');
     const next = await refresh(user.refreshToken);
     const forged = getRefreshToken(next).replace(/\.[\w-]{32}\./, `.${'A'.repeat(32)}.`);
@@ -303,14 +303,14 @@ describe('refresh and log-out', () => {
     expect((await refresh(getRefreshToken(next))).status).toBe(401);
   });
 
-  it('of two at the same time one is the reuse', async () => {
+  it('treats one of two concurrent refreshes as a reuse', async () => {
     const user = await harness.user('viewer');
     const both = await Promise.all([refresh(user.refreshToken), refresh(user.refreshToken)]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
     await waitFor(async () => (await me(user.token)).status === 401);
   });
 
-  it('log-out ends the session and its tokens everywhere', async () => {
+  it('ends the session and its tokens everywhere at log-out', async () => {
     const user = await harness.user('viewer');
     expect((await me(user.token)).status).toBe(200);
     expect((await withToken(user.token).post('/api/auth/logout')).status).toBe(200);
@@ -324,7 +324,7 @@ describe('refresh and log-out', () => {
 describe('POST /api/auth/api-token', () => {
   const mint = (key: string) => harness.with({ 'x-api-key': key }).post('/api/auth/api-token');
 
-  it('mints tokens for keys that may, without a refresh token; they end with the key', async () => {
+  it('mints tokens for permitted keys, without a refresh token, valid until the key is revoked', async () => {
     const { owner } = harness.ours;
     const created = await withToken(owner.token).post('/api/api-keys', { name: 'server', can_mint_tokens: true });
     const key = String(created.data['key']);
@@ -339,7 +339,7 @@ describe('POST /api/auth/api-token', () => {
     expect((await mint(key)).status).toBe(401);
   });
 
-  it('a token alone may what the key may that minted it, and makes no key that may more', async () => {
+  it('limits a minted token to the scopes of its key, also when it creates a key', async () => {
     const scopes = ['write', 'video'];
     const created = await withToken(harness.ours.owner.token).post('/api/api-keys', {
       name: 'server',
@@ -358,7 +358,7 @@ describe('POST /api/auth/api-token', () => {
     expect(log.items[0]).toMatchObject({ api_key_id: created.data.id, ip: expect.stringContaining('127.0.0.1') });
   });
 
-  it('refuses other keys, and the key of the dashboard', async () => {
+  it('rejects other keys and the dashboard key', async () => {
     const key = await createKey(harness.records, { accountId: harness.ours.accountId, name: 'plain' });
     expect((await mint(key)).body).toMatchObject({ status: 403, code: 'permission_denied' });
     const own = await me(harness.ours.owner.token);
@@ -366,7 +366,7 @@ describe('POST /api/auth/api-token', () => {
   });
 });
 
-describe('a new password', () => {
+describe('password reset', () => {
   const tokenFor = async (to: string, ask: () => Promise<Answer>): Promise<string> => {
     const before = harness.sent.length;
     expect([201, 202]).toContain((await ask()).status);
@@ -374,7 +374,7 @@ describe('a new password', () => {
     return /token=(pr_[\w-]{43})/.exec(harness.sent.findLast((message) => message.to === to)?.text ?? '')?.[1] ?? '';
   };
 
-  it('is set with the token of the mail, once, and ends all sessions', async () => {
+  it('sets the password once with the token of the mail and ends all sessions', async () => {
     const user = await harness.user('viewer');
     const token = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email.toUpperCase() }));
     const other = await tokenFor(user.email, () => post('password/forgot', { identifier: user.email }));
@@ -389,7 +389,7 @@ describe('a new password', () => {
     expect((await login(user.email, password)).status).toBe(200);
   });
 
-  it('is 202 for an identifier that nobody has; the link is not valid after an hour', async () => {
+  it('responds 202 to an unknown identifier; a link expires after an hour', async () => {
     expect((await post('password/forgot', { identifier: newEmail() })).status).toBe(202);
     const phone = newPhone();
     await harness.user('viewer', harness.ours, { phoneNumber: phone, email: null });
@@ -411,7 +411,7 @@ describe('a new password', () => {
 describe('two-factor log-in', () => {
   const currentCode = (secret: string, ahead = 0): string => computeTotpCode(secret, toTotpStep(new Date()) + ahead);
 
-  it('is turned on with a code, asked for at log-in, each code once, and turned off with a code', async () => {
+  it('is enabled with a code, requires an unused code at log-in, and is disabled with a code', async () => {
     const user = await harness.user('viewer');
     const client = withToken(user.token);
     const prepared = await client.post('/api/auth/totp');
@@ -422,7 +422,7 @@ describe('two-factor log-in', () => {
     const secret = String(prepared.data['secret']);
     expect((await login(user.email)).status).toBe(200);
     expect((await client.post('/api/auth/totp', { code: '000000' })).status).toBe(400);
-    // The code of the step before counts until this step ends: not to ask in its last moments.
+    // The code of the previous step is valid until the current step ends, so wait unless enough of it is left.
     await waitFor(() => Date.now() % 30_000 < 20_000);
     const first = currentCode(secret, -1);
     expect((await client.post('/api/auth/totp', { code: first })).data).toMatchObject({ two_factor_enabled: true });
@@ -444,7 +444,7 @@ describe('two-factor log-in', () => {
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it('wrong codes lock as wrong passwords do; asking without one does not', async () => {
+  it('locks after wrong codes as after wrong passwords, but not after missing codes', async () => {
     const user = await harness.user('viewer');
     const secret = String((await withToken(user.token).post('/api/auth/totp')).data['secret']);
     await withToken(user.token).post('/api/auth/totp', { code: currentCode(secret) });
@@ -458,7 +458,7 @@ describe('two-factor log-in', () => {
 });
 
 describe('GET and DELETE /api/auth/sessions', () => {
-  it('shows the own open ones and ends one', async () => {
+  it("lists the user's open sessions and ends one", async () => {
     const user = await harness.user('viewer');
     const other = await login(user.email);
     const list = await withToken(user.token).get('/api/auth/sessions');

@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
 import { nameEnum, nullable } from '../../platform/schemas.ts';
 
-/** What became of an invitation, as responses have it. */
+/** The result of an invitation in responses. */
 export const invitationSchema = Type.Object(
   {
     status: nameEnum(['sent', 'queued', 'failed', 'not_configured'], {
       description:
-        'sent: the mail server has taken it. queued: it is tried again, for seven days. failed: it cannot be sent. not_configured: the installation has nothing to send it with.',
+        'sent: the mail server accepted the mail. queued: delivery is retried for seven days. failed: the mail cannot be sent. not_configured: the installation has no mail delivery.',
     }),
     url: Type.Optional(
       nullable(
         Type.String({
           description:
-            'Where the password is chosen, for the inviter to pass on; only with failed and not_configured. Null in a replay.',
+            'Link to choose the password, which the inviter passes on. Present only with failed and not_configured; null in a replay.',
         }),
       ),
     ),

@@ -42,8 +42,8 @@ const invite = (email: string, client = owner, headers = {}) =>
   client.post('/api/users/invite', { email, role: 'viewer' }, headers);
 const getInvitation = ({ data }: { data: Data }) => data['invitation'] as { status: string; url?: string | null };
 
-describe('an invitation', () => {
-  it('is sent by the mail server, and its link is in the mail alone', async () => {
+describe('invitation', () => {
+  it('is sent by the mail server, and only the mail contains the link', async () => {
     const email = newEmail();
     const created = await invite(email);
     expect(created).toMatchObject({ status: 201, data: { email } });
@@ -53,7 +53,7 @@ describe('an invitation', () => {
     expect(await reset(extractToken(mail?.content ?? ''))).toMatchObject({ status: 200 });
   });
 
-  it('is queued while the mail server does not take it, and sent later', async () => {
+  it('is queued while the mail server does not accept it, and sent later', async () => {
     const email = newEmail();
     server.onRecipient = () => 451;
     expect(getInvitation(await invite(email))).toEqual({ status: 'queued' });
@@ -64,7 +64,7 @@ describe('an invitation', () => {
   });
 
   it.each(['/api/users/invite', '/api/users'])(
-    'has the link for the inviter where it cannot be sent: %s',
+    'contains the link for the inviter if the mail cannot be sent: %s',
     async (path) => {
       const email = newEmail();
       server.onRecipient = () => 550;
@@ -75,7 +75,7 @@ describe('an invitation', () => {
     },
   );
 
-  it('has the link for the inviter where nothing is configured to send it with', async () => {
+  it('contains the link for the inviter if no delivery is configured', async () => {
     const created = await invite(newEmail(), silent.as(silent.ours.owner));
     const { status, url } = getInvitation(created);
     expect([created.status, status]).toEqual([201, 'not_configured']);
@@ -89,13 +89,13 @@ describe('an invitation', () => {
     });
   });
 
-  it('is not there for a user who has a password', async () => {
+  it('is not created for a user with a password', async () => {
     const created = await owner.post('/api/users', { name: 'Ann', email: newEmail(), role: 'viewer', password });
     expect(created.status).toBe(201);
     expect(created.data).not.toHaveProperty('invitation');
   });
 
-  it('of a customer is in the response that opens the account', async () => {
+  it('of a customer is part of the response that creates the account', async () => {
     const operator = silent.as(await silent.user('superadmin'));
     const opened = await operator.post('/api/accounts', { name: 'New', owner: { name: 'Ann', email: newEmail() } });
     expect(opened.status).toBe(201);
@@ -105,7 +105,7 @@ describe('an invitation', () => {
     });
   });
 
-  it('is not stored with an Idempotency-Key: a replay has no link', async () => {
+  it('is not stored with an Idempotency-Key; a replay has no link', async () => {
     const headers = { 'idempotency-key': `invite-${randomInt(1e12)}` };
     const [email, client] = [newEmail(), silent.as(silent.ours.owner)];
     const first = await invite(email, client, headers);
@@ -115,7 +115,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(stored)).not.toContain('token=pr_');
   });
 
-  it('is sent again, and the one before is no longer valid', async () => {
+  it('can be sent again, which invalidates the previous link', async () => {
     const email = newEmail();
     const { data } = await invite(email);
     const again = await owner.post(`/api/users/${data.id}/invite`);
@@ -128,18 +128,18 @@ describe('an invitation', () => {
     expect(mailsTo(email)).toHaveLength(2);
   });
 
-  it('is sent again by those alone who may invite to the role, within the account', async () => {
+  it('can be sent again only by users of the account who may invite to the role', async () => {
     const { data } = await owner.post('/api/users/invite', { email: newEmail(), role: 'owner' });
     const path = `/api/users/${data.id}/invite`;
     expect(await harness.as(await harness.user('admin')).post(path)).toMatchObject({ status: 403 });
     expect(await harness.as(await harness.user('manager')).post(path)).toMatchObject({ status: 403 });
     expect(await harness.as(harness.theirs.owner).post(path)).toMatchObject({ status: 404 });
-    // Somebody logs in by a code, and has no password.
+    // The user logs in with codes and has no password.
     const user = await harness.user('viewer', harness.ours, { passwordHash: null, lastLoginAt: new Date() });
     expect(await owner.post(`/api/users/${user.id}/invite`)).toMatchObject({ status: 409 });
   });
 
-  it('that waits is taken back when the address is corrected', async () => {
+  it('is canceled while queued if the address is corrected', async () => {
     server.onRecipient = () => 451;
     const [wrong, right] = [newEmail(), newEmail()];
     const { data } = await invite(wrong);
@@ -149,8 +149,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('a link to a new password', () => {
-  it('is sent by the same queue', async () => {
+describe('password reset link', () => {
+  it('is sent by the mail queue', async () => {
     const user = await harness.user('viewer');
     await harness.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
     await waitFor(() => mailsTo(user.email).length === 1);
@@ -161,7 +161,7 @@ describe('a link to a new password', () => {
 describe('POST /api/account/test-mail', () => {
   const path = '/api/account/test-mail';
 
-  it('sends a mail to the own address, and says what became of it', async () => {
+  it("sends a mail to the caller's own address and returns the result", async () => {
     const { email } = harness.ours.owner;
     expect(await owner.post(path)).toMatchObject({ status: 200, data: { status: 'sent', to: email } });
     expect(mailsTo(email)).toHaveLength(1);
@@ -175,17 +175,17 @@ describe('POST /api/account/test-mail', () => {
     expect(items).toHaveLength(3);
   });
 
-  it('is for administrators with an address', async () => {
+  it('requires an administrator with an e-mail address', async () => {
     expect(await harness.as(await harness.user('manager')).post(path)).toMatchObject({ status: 403 });
     const phoneNumber = `+9198${String(randomInt(1e8)).padStart(8, '0')}`;
     const user = await harness.user('admin', harness.ours, { email: null, phoneNumber });
     expect(await harness.as(user).post(path)).toMatchObject({ status: 409 });
   });
 
-  it('is limited for each account', async () => {
+  it('is rate-limited per account', async () => {
     const limited = await PlatformWorld.open({ RATE_LIMIT_TEST_MAIL_PER_HOUR: '2' });
     try {
-      // Redis has counted for the first accounts of other worlds.
+      // Redis has counters for the first accounts of other harnesses.
       const [one, other] = [await limited.tenant('One'), await limited.tenant('Other')];
       const [ours, theirs] = [limited.as(one.owner), limited.as(other.owner)];
       const statuses = [];

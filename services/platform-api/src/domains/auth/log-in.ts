@@ -9,11 +9,14 @@ import { checkSecondFactor } from './two-factor.ts';
 
 type LogInDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'tokens' | 'encryption' | 'limits' | 'log' | 'background'>;
 
-/** The refusal of a log-in: the same for an unknown identifier, a wrong password and a disabled user. */
+/**
+ * Returns the error of a rejected log-in. It is the same for an unknown identifier, a wrong password and a disabled
+ * user.
+ */
 export const invalidCredentialsError = (): AppError =>
   new AppError('invalid_credentials', 'The identifier or the password is wrong.');
 
-/** Log-in with a password, and with a time-based code where the user has turned that on. */
+/** Logs a user in with a password, and with a time-based code if the user has enabled two-factor log-in. */
 export async function logIn(
   deps: LogInDeps,
   input: { identifier: string; password: string; code?: string | undefined },
@@ -33,7 +36,7 @@ export async function logIn(
   return createTokenSet(deps, user, 'password', context);
 }
 
-/** 401 `two_factor_required` where a code is due and none or a wrong one is given. */
+/** Throws 401 `two_factor_required` if a code is required and is missing or wrong. */
 export async function verifySecondFactor(
   deps: Pick<Deps, 'records' | 'encryption'>,
   user: User,
@@ -43,13 +46,16 @@ export async function verifySecondFactor(
   const verdict = await checkSecondFactor(deps, user, code);
   if (verdict === 'fine') return;
   if (verdict === 'missing') await throttle.revert();
-  const message = verdict === 'missing' ? 'A code of the authenticator app is required.' : 'The code is not right.';
+  const message = verdict === 'missing' ? 'A code of the authenticator app is required.' : 'The code is wrong.';
   throw new AppError('two_factor_required', message);
 }
 
-/** Not waited for, so that the time tells nothing: of an identifier that nobody has there is no note. */
+/**
+ * Writes a failed log-in to the audit log in the background: unknown identifiers have no entry, and the response time
+ * must not reveal that.
+ */
 function auditFailure(deps: LogInDeps, user: User, context: RequestContext): void {
   const actor = { accountId: user.accountId, ip: requestOrigin(context).ip };
   const record = () => audit(deps, actor, 'auth.login-failed', { type: 'users', id: user._id });
-  deps.background.run(record, 'a failed log-in could not be noted');
+  deps.background.run(record, 'could not record a failed log-in');
 }

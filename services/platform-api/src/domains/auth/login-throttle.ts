@@ -10,15 +10,15 @@ import { countAttempt, deleteAttempts, revertAttempt } from './store.ts';
 const maxFailures = 5;
 const lockMs = 15 * 60_000;
 
-/** An identifier in one form, so that failures with any spelling of it count together. */
+/** Returns the normal form of an identifier, so that failures with any spelling of it count together. */
 export const normalizeIdentifier = (identifier: string): string =>
   identifier.includes('@') ? normalEmail(identifier) : (normalizePhone(identifier) ?? identifier.trim().toLowerCase());
 
-/** The user of an identifier in its normal form, in whatever account. */
+/** Returns the user of a normalized identifier, in any account. */
 export const findByIdentifier = (deps: Pick<Deps, 'records'>, identifier: string): Promise<User | null> =>
   identifier.includes('@') ? findByEmail(deps.records, identifier) : findByPhone(deps.records, identifier);
 
-/** Attempts to log in with an identifier: five failures lock it for 15 minutes, whether there is such a user or not. */
+/** Throttles log-ins per identifier: five failures lock it for 15 minutes, whether the user exists or not. */
 export class LoginThrottle {
   readonly #deps: Pick<Deps, 'database'>;
   readonly #id: string;
@@ -28,13 +28,16 @@ export class LoginThrottle {
     this.#id = id;
   }
 
-  /** Counts the attempt, so that many at the same time are no way around the limit; 429 while the identifier is locked. */
+  /**
+   * Counts the attempt before it runs, so that concurrent attempts do not bypass the limit. Throws 429 while the
+   * identifier is locked.
+   */
   static async begin(deps: Pick<Deps, 'database'>, identifier: string, now = new Date()): Promise<LoginThrottle> {
     const id = createHash('sha256').update(identifier).digest('hex');
     const { count, expiresAt } = await countAttempt(deps.database, id, lockMs, maxFailures, now);
     if (count <= maxFailures) return new LoginThrottle(deps, id);
     const seconds = Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));
-    throw new AppError('rate_limited', 'Too many failed attempts: log-in with this identifier is locked for a while.', {
+    throw new AppError('rate_limited', 'Too many failed attempts. Log-in with this identifier is temporarily locked.', {
       headers: { 'Retry-After': String(seconds) },
     });
   }
@@ -43,7 +46,7 @@ export class LoginThrottle {
     return deleteAttempts(this.#deps.database, this.#id);
   }
 
-  /** Right so far, but not complete. */
+  /** Uncounts an attempt whose password was right but whose second factor is missing. */
   revert(): Promise<void> {
     return revertAttempt(this.#deps.database, this.#id);
   }

@@ -17,22 +17,22 @@ export const meSchema = Type.Object(
     ...userFields,
     account: accountSchema,
     permissions: Type.Array(nameEnum(permissionNames), {
-      description: 'What the role may.',
+      description: 'Permissions of the role.',
     }),
-    /** Valid with a session and an allowed origin alone; null without a session. */
+    /** Valid only with a session and an allowed origin; null without a session. */
     dashboard_api_key: nullable(Type.String()),
   },
   { title: 'Me' },
 );
 
-/** The caller, and what a page needs to call the rest of the API. */
+/** Returns the caller, with the data that a page needs to call the rest of the API. */
 export async function getMe(
   deps: Pick<Deps, 'records' | 'encryption'>,
   caller: Caller,
 ): Promise<Static<typeof meSchema>> {
   const user = await findUser(deps.records, caller, caller.userId);
   const account = await getAccount(deps.records, caller.accountId);
-  if (user === null || account === null) throw new AppError('token_invalid', 'The user is not there any more.');
+  if (user === null || account === null) throw new AppError('token_invalid', 'The user no longer exists.');
   const allowed = permissionNames.filter((name) => isPermitted(user.role, name));
   return {
     ...toUserResponse(user),

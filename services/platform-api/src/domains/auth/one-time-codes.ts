@@ -8,7 +8,7 @@ import { LoginThrottle } from './login-throttle.ts';
 import { consumeAttempt, consumeCode, saveCode } from './store.ts';
 import { createTokenSet } from './token-set.ts';
 
-/** How long a code is valid. */
+/** Validity of a code. */
 export const codeSeconds = 300;
 const maxTries = 5;
 
@@ -24,12 +24,12 @@ export function parsePhone(text: string): string {
   });
 }
 
-/** Sends a code to a number that has a user; to the caller all numbers are the same. */
+/** Sends a code to a number that has a user. The response does not reveal whether the number has one. */
 export async function sendCode(deps: CodeDeps, phoneNumber: string, context: RequestContext): Promise<void> {
   await deps.limits.consume('codes', phoneNumber, context);
-  // Not waited for, so that the time tells nothing.
+  // Not awaited, so that the response time reveals nothing.
   void sendIfKnown(deps, phoneNumber).catch((error: unknown) =>
-    context.log.error({ err: error }, 'a one-time code could not be sent'),
+    context.log.error({ err: error }, 'could not send a one-time code'),
   );
 }
 
@@ -43,11 +43,11 @@ async function sendIfKnown(deps: CodeDeps, phoneNumber: string): Promise<void> {
     triesLeft: maxTries,
     expiresAt: new Date(Date.now() + codeSeconds * 1000),
   });
-  const text = `${code} is your code to log in. It is valid for ${codeSeconds / 60} minutes. Nobody of us will ask you for it.`;
+  const text = `${code} is your code to log in. It is valid for ${codeSeconds / 60} minutes. We will never ask you for it.`;
   await deps.messages.send({ kind: 'sms', to: phoneNumber, text });
 }
 
-/** Log-in with a code that was sent. */
+/** Logs a user in with a code that was sent. */
 export async function verifyCode(
   deps: CodeDeps,
   input: { phoneNumber: string; code: string; totpCode?: string | undefined },
@@ -61,7 +61,7 @@ export async function verifyCode(
   const isRight =
     sent !== null && isSameCode(deps.encryption.open(sent.sealedCode, sealPurpose(phoneNumber)), input.code);
   if (sent === null || user === null || user.disabled || !isRight)
-    throw new AppError('invalid_credentials', 'The code is wrong, used, or no longer valid.');
+    throw new AppError('invalid_credentials', 'The code is wrong, used or expired.');
   await verifySecondFactor(deps, user, input.totpCode, throttle);
   if (!(await consumeCode(deps.database, sent)))
     throw new AppError('invalid_credentials', 'The code has just been used.');

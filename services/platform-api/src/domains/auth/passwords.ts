@@ -38,7 +38,7 @@ async function createResetLink(
 
 type UserMessage = Pick<Mail, 'purpose' | 'subject' | 'text' | 'lifetimeMs'>;
 
-/** Sends a message to a user: by mail where there is an address, else by SMS, which is tried once. */
+/** Sends a message to a user by mail, or by SMS if the user has no e-mail address. An SMS is not retried. */
 async function sendToUser(deps: PasswordDeps, user: User, message: UserMessage): Promise<MailStatus> {
   const { _id: userId, accountId, email, phoneNumber } = user;
   if (email !== null) return deps.mails.send({ accountId, userId, to: email, ...message });
@@ -46,7 +46,9 @@ async function sendToUser(deps: PasswordDeps, user: User, message: UserMessage):
   return deps.messages.delivers('sms') ? 'sent' : 'not_configured';
 }
 
-/** What was sent to a user to set a password with is worth nothing any more: there is another password, or what was sent went to an address that is not the user's. */
+/**
+ * Revokes the links to set a password and cancels their mails, because the password was set or the address was changed.
+ */
 export async function revokeResetTokens(
   { database, mails }: Pick<Deps, 'database' | 'mails'>,
   { _id }: Pick<User, '_id'>,
@@ -58,7 +60,10 @@ export async function revokeResetTokens(
 const isUnchanged = (before: User, now: User | null): boolean =>
   now?.email === before.email && now.phoneNumber === before.phoneNumber && now.passwordHash === before.passwordHash;
 
-/** Sends what opens the setting of a new password to a user who forgot it; to the caller all identifiers are the same. No more are sent than one-time codes. */
+/**
+ * Sends a password reset link. The response does not reveal whether the identifier has a user. The limit is that of
+ * one-time codes.
+ */
 export async function forgotPassword(
   deps: ForgotPasswordDeps,
   identifier: string,
@@ -70,7 +75,7 @@ export async function forgotPassword(
     const user = await findByIdentifier(deps, normalized);
     if (user === null || user.disabled) return;
     const { url } = await createResetLink(deps, user, resetTtlMs);
-    // Who changes the address or the password ends all tokens, and may have done so just before there was this one.
+    // A change of the address or password revokes all tokens. It may have happened just before this token was inserted.
     if (!isUnchanged(user, await findUser(deps.records, user, user._id))) return revokeResetTokens(deps, user);
     const text = `Set a new password within an hour: ${url}`;
     await sendToUser(deps, user, {
@@ -80,24 +85,27 @@ export async function forgotPassword(
       lifetimeMs: resetTtlMs,
     });
   };
-  // Not waited for, so that the time tells nothing.
-  void send().catch((error: unknown) => context.log.warn({ err: error }, 'a link to a new password was not sent'));
+  // Not awaited, so that the response time reveals nothing.
+  void send().catch((error: unknown) => context.log.warn({ err: error }, 'could not send a password reset link'));
 }
 
-/** What became of an invitation; `url` where the inviter has to pass it on. */
+/** The result of an invitation; `url` is set if the inviter must pass the link on. */
 export interface Invitation {
   readonly status: MailStatus;
   readonly url?: string;
 }
 
-/** Sends a new user what opens the setting of the first password, valid for seven days. The user is on record already: a failure is part of the result. */
+/**
+ * Sends a link to set the first password to a new user, valid for seven days. The user is already stored, so a failure
+ * is part of the result.
+ */
 export async function sendInvitation(deps: PasswordDeps, user: User): Promise<Invitation> {
   try {
     const { url } = await createResetLink(deps, user, invitationTtlMs);
     const status = await sendLink(deps, user, url);
     return status === 'failed' || status === 'not_configured' ? { status, url } : { status };
   } catch (error) {
-    deps.log.error({ err: error, userId: user._id }, 'a link for an invitation could not be created');
+    deps.log.error({ err: error, userId: user._id }, 'could not create an invitation link');
     return { status: 'failed' };
   }
 }
@@ -108,12 +116,12 @@ async function sendLink(deps: PasswordDeps, user: User, url: string): Promise<Ma
   try {
     return await sendToUser(deps, user, { purpose: 'invitation', subject, text, lifetimeMs: invitationTtlMs });
   } catch (error) {
-    deps.log.error({ err: error, userId: user._id }, 'an invitation could not be sent');
+    deps.log.error({ err: error, userId: user._id }, 'could not send an invitation');
     return 'failed';
   }
 }
 
-/** Sets the password of the user whose token this is, and ends all sessions. */
+/** Sets the password of the user to whom the token belongs and ends all sessions. */
 export async function resetPassword(
   deps: PasswordDeps,
   input: { token: string; password: string },
@@ -123,7 +131,7 @@ export async function resetPassword(
   const token = await consumeResetToken(deps.database, hashToken(input.token), new Date());
   const user = token === null ? null : await findUser(deps.records, token, token.userId);
   if (token === null || user === null || user.disabled)
-    throw new AppError('token_invalid', 'The token is wrong, used, or no longer valid.');
+    throw new AppError('token_invalid', 'The token is wrong, used or expired.');
   const changed = (await changeUser(deps.records, token, user._id, { passwordHash })) ?? user;
   await removeResetTokens(deps.database, user._id);
   await revokeSessionsOf(deps, user);

@@ -5,7 +5,7 @@ import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 import { withMethod } from '../../testing/with-method.ts';
 import { computeTotpCode, toTotpStep } from './totp.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers; the machine may be busy.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -22,7 +22,7 @@ const login = (identifier: string, password = testPassword) =>
   harness.anonymous.post('/api/auth/login', { identifier, password });
 const withToken = (token: unknown) => harness.with({ authorization: `Bearer ${String(token)}` });
 
-/** Has the next new records of a collection wait for their ids. */
+/** Blocks the id allocation for new records of a collection until `release` is called. */
 function holdNextId(collection: string): { readonly isHeld: () => boolean; readonly release: () => void } {
   const nextId = harness.records.nextId.bind(harness.records);
   let [isHeld, release] = [false, (): void => undefined];
@@ -37,8 +37,8 @@ function holdNextId(collection: string): { readonly isHeld: () => boolean; reado
   return { isHeld: () => isHeld, release };
 }
 
-describe('a log-in that fails', () => {
-  it('takes no longer for somebody who is there: its note in the audit log is not waited for', async () => {
+describe('failed log-in', () => {
+  it('responds for an existing user without waiting for the audit log entry', async () => {
     const { owner } = await harness.tenant('Audited');
     const notes = holdNextId('audit_log');
     expect((await login(owner.email, 'wrong password')).status).toBe(401);
@@ -49,8 +49,8 @@ describe('a log-in that fails', () => {
   });
 });
 
-describe('a log-in while the database is unavailable', () => {
-  it('is 503: it is no fault of ours that asking again would not mend', async () => {
+describe('log-in while the database is unavailable', () => {
+  it('responds 503, because a retry may succeed', async () => {
     const unavailable = openDatabase('mongodb://127.0.0.1:1/fleet', { appName: 'away' });
     jest.spyOn(harness.deps.database, 'collection').mockImplementation((name: string) => unavailable.collection(name));
     try {
@@ -62,8 +62,8 @@ describe('a log-in while the database is unavailable', () => {
   });
 });
 
-describe('a password that is changed while somebody logs in with the old one', () => {
-  it('ends that log-in, too', async () => {
+describe('password change during a log-in with the old password', () => {
+  it('ends that log-in too', async () => {
     const user = await harness.user('manager');
     const sessions = holdNextId('sessions');
     const slowLogIn = login(user.email);
@@ -78,8 +78,8 @@ describe('a password that is changed while somebody logs in with the old one', (
   });
 });
 
-describe('a refresh token', () => {
-  it('is not spent where its user is refused: with the account let in again it is good', async () => {
+describe('refresh token', () => {
+  it('is not consumed while the account is suspended and works once it is active again', async () => {
     const tenant = await harness.tenant('Suspended for a day');
     const operator = harness.as(await harness.user('superadmin'));
     const setStatus = (status: string) => operator.put(`/api/accounts/${tenant.accountId}`, { status });
@@ -90,7 +90,7 @@ describe('a refresh token', () => {
     expect((await refresh()).status).toBe(200);
   });
 
-  it('is not spent where the next tokens cannot be made', async () => {
+  it('is not consumed if the next tokens cannot be issued', async () => {
     const user = await harness.user('viewer');
     const refresh = () => harness.anonymous.post('/api/auth/refresh', { refresh_token: user.refreshToken });
     jest.spyOn(harness.deps.tokens, 'issue').mockRejectedValueOnce(new Error('no key'));
@@ -99,8 +99,8 @@ describe('a refresh token', () => {
   });
 });
 
-describe('a secret for two-factor log-in that takes the place of one that is being confirmed', () => {
-  it('is not confirmed with it: the app that has the first would not let its user in', async () => {
+describe('two-factor secret that replaces one during its confirmation', () => {
+  it('is not confirmed by a code of the replaced secret, which would lock its user out', async () => {
     const user = await harness.user('viewer');
     const client = withToken(user.token);
     const first = await client.post('/api/auth/totp');
@@ -111,7 +111,7 @@ describe('a secret for two-factor log-in that takes the place of one that is bei
       if (name !== 'users') return real;
       const updateOne = async (...given: Parameters<typeof real.updateOne>) => {
         const result = await real.updateOne(...given);
-        // The code has just been used; what is confirmed by it is not written yet.
+        // The code has just been consumed, but the confirmation is not written yet.
         if ('totp.lastStep' in given[0]) second = (await client.post('/api/auth/totp')).data['secret'];
         return result;
       };

@@ -10,7 +10,7 @@ import { requestOrigin, toTokenSetResponse } from './token-set.ts';
 
 type RefreshDeps = Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>;
 
-/** The next tokens of a session; a refresh token that was spent before ends it. */
+/** Returns the next tokens of a session. A reused refresh token ends the session. */
 export async function refreshTokens(deps: RefreshDeps, refreshToken: string, context: RequestContext) {
   const { ip } = requestOrigin(context);
   const refreshed = await refreshSession(deps, refreshToken, ip, (session) => issueAccessToken(deps, session));
@@ -24,10 +24,10 @@ export async function refreshTokens(deps: RefreshDeps, refreshToken: string, con
   return toTokenSetResponse(accessToken, refreshed.refreshToken, user);
 }
 
-/** The access token of a session whose user is let in. */
+/** Issues an access token for a session whose user is still admitted. */
 async function issueAccessToken(deps: RefreshDeps, session: Session): Promise<{ accessToken: string; user: User }> {
   const user = await findUser(deps.records, session, session.userId);
-  if (user === null || user.disabled) throw new AppError('token_invalid', 'The user is not there any more.');
+  if (user === null || user.disabled) throw new AppError('token_invalid', 'The user no longer exists.');
   if (!(await isAccountActive(deps.records, session.accountId)))
     throw new AppError('account_suspended', 'The account is suspended.');
   const claims = { userId: user._id, accountId: user.accountId, role: user.role, mintedByKeyId: null };

@@ -7,7 +7,7 @@ import { createTokenSet } from './token-set.ts';
 
 type RegisterDeps = Pick<Deps, 'records' | 'bus' | 'config' | 'tokens' | 'log'>;
 
-/** Opens an account with its first owner, and logs the owner in. */
+/** Creates an account with its first owner and logs the owner in. */
 export async function register(
   deps: RegisterDeps,
   input: {
@@ -20,7 +20,7 @@ export async function register(
   context: RequestContext,
 ) {
   if (!deps.config.SIGNUP_ENABLED)
-    throw new AppError('permission_denied', 'Accounts are opened by the operator here: ask there.');
+    throw new AppError('permission_denied', 'Sign-up is disabled. Contact the operator to open an account.');
   const contact = readContact(input);
   const passwordHash = await hashPassword(input.password);
   const owner = { name: input.name, ...contact, passwordHash };

@@ -18,7 +18,7 @@ import { tokenSetSchema } from './token-set.ts';
 
 const tags = ['Log-in'];
 const publicAccess = { credentials: 'none' } as const;
-const credentialErrors = 'What was given is wrong, or no longer valid.';
+const credentialErrors = 'The credentials are wrong or expired.';
 const suspended = 'The account is suspended.';
 
 const logInRoutes = (deps: Deps): PlatformRoute[] => [
@@ -26,16 +26,17 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/register',
     operationId: 'register',
-    summary: 'Open an account with its first owner, and log in',
-    description: '`email`, `phone_number` or both.',
+    summary: 'Register an account',
+    description:
+      'Creates an account with its first owner and logs the owner in. Requires `email`, `phone_number` or both.',
     tags,
     access: publicAccess,
     bucket: 'login',
     isIdempotent: true,
     body: registerBody,
     response: singleSchema(tokenSetSchema),
-    extraSuccesses: { 201: 'The account is open, and the owner logged in.' },
-    errors: { 403: 'Accounts are opened by the operator here.', 409: 'The e-mail or phone number is taken.' },
+    extraSuccesses: { 201: 'The account was created and its owner is logged in.' },
+    errors: { 403: 'Sign-up is disabled; the operator creates accounts.', 409: 'The e-mail or phone number is taken.' },
     handle: async ({ body, context }) =>
       new Reply(201, { data: await register(deps, body, context) }, { Location: '/api/auth/me' }),
   }),
@@ -45,7 +46,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'login',
     summary: 'Log in with a password',
     description:
-      'Five failures lock an identifier for 15 minutes. 401 `invalid_credentials` where identifier and password do not match, `two_factor_required` where a `code` of the authenticator app is due.',
+      'Five failures lock an identifier for 15 minutes. Error 401 is `invalid_credentials` if the identifier or password is wrong, and `two_factor_required` if a `code` of the authenticator app is required.',
     tags,
     access: publicAccess,
     bucket: 'login',
@@ -58,13 +59,13 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/otp/send',
     operationId: 'sendOneTimeCode',
-    summary: 'Send a code for a log-in to a phone number that has a user',
-    description: 'The answer is the same where nobody has the number.',
+    summary: 'Send a log-in code by SMS',
+    description: 'Sends a code if a user has the phone number. The response is the same if no user has it.',
     tags,
     access: publicAccess,
     bucket: 'login',
     body: sendCodeBody,
-    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    extraSuccesses: { 202: 'The code is sent if a user has the number.' },
     response: singleSchema(Type.Object({ phone_number: Type.String(), expires_in: Type.Integer() })),
     handle: async ({ body, context }) => {
       const phone = parsePhone(body.phone_number);
@@ -76,7 +77,7 @@ const logInRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/otp/verify',
     operationId: 'verifyOneTimeCode',
-    summary: 'Log in with a code that was sent',
+    summary: 'Log in with a one-time code',
     tags,
     access: publicAccess,
     bucket: 'login',
@@ -95,13 +96,13 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/password/forgot',
     operationId: 'forgotPassword',
-    summary: 'Send what opens the setting of a new password',
-    description: 'The answer is the same where there is no such user.',
+    summary: 'Send a password reset link',
+    description: 'The response is the same if the user does not exist.',
     tags,
     access: publicAccess,
     bucket: 'login',
     body: forgotBody,
-    extraSuccesses: { 202: 'It is sent where there is such a user.' },
+    extraSuccesses: { 202: 'The link is sent if the user exists.' },
     response: singleSchema(Type.Object({})),
     handle: async ({ body, context }) => {
       await forgotPassword(deps, body.identifier, context);
@@ -112,8 +113,8 @@ const passwordRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/password/reset',
     operationId: 'resetPassword',
-    summary: 'Set a new password with the token that was sent; also accepts an invitation',
-    description: 'All sessions of the user end.',
+    summary: 'Set a new password',
+    description: 'Requires the token of a reset link or an invitation. Ends all sessions of the user.',
     tags,
     access: publicAccess,
     bucket: 'login',
@@ -129,8 +130,8 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/refresh',
     operationId: 'refresh',
-    summary: 'The next tokens of a session',
-    description: 'The refresh token is spent by that; showing a spent one ends the session.',
+    summary: 'Refresh the tokens of a session',
+    description: 'Consumes the refresh token and returns the next one. Reuse of a consumed token ends the session.',
     tags,
     access: publicAccess,
     bucket: 'login',
@@ -143,8 +144,9 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/api-token',
     operationId: 'mintToken',
-    summary: 'A token for a server, by an API key that can mint tokens',
-    description: 'Without a refresh token: the key mints the next one. It ends with the key.',
+    summary: 'Mint an access token',
+    description:
+      'Mints a token for a server with an API key that can mint tokens. The response has no refresh token: use the key to mint the next token. The token expires with the key.',
     tags,
     access: { credentials: 'key', permission: 'self', scope: null },
     bucket: 'login',
@@ -155,15 +157,16 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/auth/logout',
     operationId: 'logout',
-    summary: 'End the session of the token, within five seconds everywhere',
+    summary: 'Log out',
+    description: 'Ends the session of the token. All services reject the token within five seconds.',
     tags,
     access: { credentials: 'bearer', permission: 'self' },
     response: singleSchema(Type.Object({})),
-    errors: { 409: 'The token was minted by an API key: it has no session.' },
+    errors: { 409: 'The token was minted by an API key and has no session.' },
     handle: async ({ context }) => {
       const caller = getCaller(context);
       if (caller.sessionId === null)
-        throw new AppError('state_conflict', 'The token was minted by an API key: it has no session.');
+        throw new AppError('state_conflict', 'The token was minted by an API key and has no session.');
       const id = caller.sessionId;
       await revokeSession(deps, caller, id);
       await audit(deps, caller, 'auth.logout', { type: 'sessions', id });
@@ -174,7 +177,8 @@ const tokenRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/auth/me',
     operationId: 'getMe',
-    summary: 'The caller, with account and permissions',
+    summary: 'Get the current user',
+    description: 'Returns the caller, with account and permissions.',
     tags,
     access: { credentials: 'bearer', permission: 'self', scope: null },
     response: singleSchema(meSchema),

@@ -18,9 +18,11 @@ export const registerBody = Type.Object({
 
 export const loginBody = Type.Object({
   identifier: Type.String({ minLength: 1, maxLength: 254, description: 'E-mail or phone number.' }),
-  // No least length: what is too short for a password is a wrong one.
+  // No minimum length: a password that is too short is simply wrong.
   password: Type.String({ minLength: 1, maxLength: maxPasswordLength }),
-  code: Type.Optional(Type.String({ maxLength: 20, description: 'Of the authenticator app, where the user has one.' })),
+  code: Type.Optional(
+    Type.String({ maxLength: 20, description: 'Code of the authenticator app, if two-factor log-in is enabled.' }),
+  ),
 });
 
 export const sendCodeBody = Type.Object({ phone_number: phoneNumber });
@@ -29,7 +31,7 @@ export const verifyCodeBody = Type.Object({
   phone_number: phoneNumber,
   code,
   totp_code: Type.Optional(
-    Type.String({ maxLength: 20, description: 'Of the authenticator app, where the user has one.' }),
+    Type.String({ maxLength: 20, description: 'Code of the authenticator app, if two-factor log-in is enabled.' }),
   ),
 });
 
@@ -40,7 +42,9 @@ export const forgotBody = Type.Object({ identifier: Type.String({ minLength: 1, 
 export const resetBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 256 }), password });
 
 export const totpBody = Type.Object({
-  code: Type.Optional(Type.Union([code, Type.Null()], { description: 'Turns two-factor log-in on.' })),
+  code: Type.Optional(
+    Type.Union([code, Type.Null()], { description: 'Confirms the secret and enables two-factor log-in.' }),
+  ),
 });
 
 export const endTotpBody = Type.Object({ code });

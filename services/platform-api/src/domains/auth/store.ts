@@ -1,6 +1,6 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 
-/** Failed log-ins with an identifier; `_id` is its SHA-256. */
+/** The number of failed log-ins with an identifier; `_id` is its SHA-256. */
 interface FailureCount {
   readonly _id: string;
   readonly count: number;
@@ -16,7 +16,7 @@ export interface SentCode {
   readonly expiresAt: Date;
 }
 
-/** What opens the setting of a new password; `_id` is the token's SHA-256. */
+/** A token to set a new password; `_id` is the token's SHA-256. */
 export interface ResetToken {
   readonly _id: string;
   readonly accountId: number;
@@ -28,7 +28,7 @@ const failureCollection = (database: Database): Collection<FailureCount> => data
 const oneTimeCodeCollection = (database: Database): Collection<SentCode> => database.collection('one_time_codes');
 const resetTokenCollection = (database: Database): Collection<ResetToken> => database.collection('reset_tokens');
 
-/** Counts an attempt and answers how many there are, and until when they count. */
+/** Counts an attempt. Returns the number of attempts and when they expire. */
 export async function countAttempt(
   database: Database,
   id: string,
@@ -40,7 +40,7 @@ export async function countAttempt(
   for (;;) {
     await failures.deleteOne({ _id: id, expiresAt: { $lte: now } });
     const existing = await failures.findOne({ _id: id });
-    // A lock ends when it ends: trying on does not prolong it.
+    // Attempts during a lock do not extend it.
     if (existing !== null && existing.count >= limit)
       return { count: existing.count + 1, expiresAt: existing.expiresAt };
     try {
@@ -56,7 +56,7 @@ export async function countAttempt(
   }
 }
 
-/** An attempt that was no failure. */
+/** Uncounts an attempt that was not a failure. */
 export async function revertAttempt(database: Database, id: string): Promise<void> {
   await failureCollection(database).updateOne({ _id: id, count: { $gt: 0 } }, { $inc: { count: -1 } });
 }
@@ -65,12 +65,12 @@ export async function deleteAttempts(database: Database, id: string): Promise<vo
   await failureCollection(database).deleteOne({ _id: id });
 }
 
-/** The newest code to a number is the only one. */
+/** Stores a code and replaces earlier codes of the number. */
 export async function saveCode(database: Database, { _id, ...code }: SentCode): Promise<void> {
   await oneTimeCodeCollection(database).replaceOne({ _id }, code, { upsert: true });
 }
 
-/** Takes one of the tries; null where there is no code, or none left. */
+/** Consumes one attempt of a code; returns null if there is no code or no attempt left. */
 export const consumeAttempt = (database: Database, phoneNumber: string, now: Date): Promise<SentCode | null> =>
   oneTimeCodeCollection(database).findOneAndUpdate(
     { _id: phoneNumber, triesLeft: { $gt: 0 }, expiresAt: { $gt: now } },
@@ -78,7 +78,7 @@ export const consumeAttempt = (database: Database, phoneNumber: string, now: Dat
     { returnDocument: 'after' },
   );
 
-/** False where another request has used the code up. */
+/** Consumes a code; returns false if another request has consumed it. */
 export async function consumeCode(database: Database, { _id, sealedCode }: SentCode): Promise<boolean> {
   return (await oneTimeCodeCollection(database).deleteOne({ _id, sealedCode })).deletedCount === 1;
 }
@@ -87,16 +87,16 @@ export async function insertResetToken(database: Database, token: ResetToken): P
   await resetTokenCollection(database).insertOne(token);
 }
 
-/** The token, which is used up by that. */
+/** Consumes and returns a token; returns null if it does not exist or has expired. */
 export const consumeResetToken = (database: Database, id: string, now: Date): Promise<ResetToken | null> =>
   resetTokenCollection(database).findOneAndDelete({ _id: id, expiresAt: { $gt: now } });
 
-/** The other tokens of a user, once one of them was used. */
+/** Removes all tokens of a user. */
 export async function removeResetTokens(database: Database, userId: number): Promise<void> {
   await resetTokenCollection(database).deleteMany({ userId });
 }
 
-/** Removes what has expired. */
+/** Removes expired records. */
 export async function purgeExpiredAuth(database: Database, now = new Date()): Promise<void> {
   const expired = { expiresAt: { $lt: now } };
   await failureCollection(database).deleteMany(expired);

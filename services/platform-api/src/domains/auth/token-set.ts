@@ -36,13 +36,13 @@ export const toTokenSetResponse = (
   user: toUserResponse(user),
 });
 
-/** Where a request comes from. */
+/** Returns the IP address and user agent of a request. */
 export const requestOrigin = ({ request }: Pick<RequestContext, 'request'>) => ({
   ip: request.ip ?? '',
   userAgent: request.get('user-agent')?.slice(0, 300) ?? null,
 });
 
-/** Logs a user in, who has shown who it is: a session, and its first tokens. */
+/** Opens a session for an authenticated user and returns its first tokens. */
 export async function createTokenSet(
   deps: Pick<Deps, 'records' | 'bus' | 'tokens' | 'log'>,
   user: User,
@@ -53,11 +53,11 @@ export async function createTokenSet(
     throw new AppError('account_suspended', 'The account is suspended.');
   const origin = requestOrigin(context);
   const { session, refreshToken } = await openSession(deps.records, user, origin);
-  // A new password ends the sessions that are there when it is set: one that the old password opens at that moment ends itself.
+  // A new password ends the existing sessions. A session that the old password opens concurrently must end itself.
   const now = await findUser(deps.records, user, user._id);
   if (now === null || now.disabled || now.passwordHash !== user.passwordHash) {
     await revokeSession(deps, session, session._id);
-    throw new AppError('token_invalid', 'The user has been changed meanwhile: log in again.');
+    throw new AppError('token_invalid', 'The user was modified during the log-in. Log in again.');
   }
   const lastLoginAt = await noteLogIn(deps.records, user._id);
   const { accountId, _id: userId, role } = user;

@@ -12,7 +12,7 @@ describe('TOTP', () => {
     [1_234_567_890, '89005924'],
     [2_000_000_000, '69279037'],
     [20_000_000_000, '65353130'],
-  ])('at %i seconds the code is %s (RFC 6238, appendix B)', (seconds, code) => {
+  ])('computes at %i seconds the code %s (RFC 6238, appendix B)', (seconds, code) => {
     expect(computeTotpCode(secret, toTotpStep(new Date(seconds * 1000)), 8)).toBe(code);
   });
 
@@ -20,11 +20,11 @@ describe('TOTP', () => {
     [0, '755224'],
     [1, '287082'],
     [9, '520489'],
-  ])('of count %i the code is %s (RFC 4226, appendix D)', (count, code) => {
+  ])('computes for count %i the code %s (RFC 4226, appendix D)', (count, code) => {
     expect(computeTotpCode(secret, count)).toBe(code);
   });
 
-  it('takes the codes of the step, of the one before and the one after, each once', () => {
+  it('accepts the codes of the current, previous and next step once each', () => {
     const now = new Date(1_700_000_000_000);
     const step = toTotpStep(now);
     for (const near of [step - 1, step, step + 1])
@@ -35,7 +35,7 @@ describe('TOTP', () => {
     expect(matchTotp(secret, 'abcdef', now, 0)).toBeNull();
   });
 
-  it('makes secrets of 160 bits and their URL', () => {
+  it('creates secrets of 160 bits and their URL', () => {
     const created = generateTotpSecret();
     expect(created).toMatch(/^[A-Z2-7]{32}$/);
     const url = new URL(createOtpauthUrl(created, 'ann@fleet.example'));

@@ -18,10 +18,10 @@ const totpSecretSchema = Type.Object({ secret: Type.String(), otpauth_url: Type.
 export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
   const loadUser = async (caller: Caller): Promise<User> => {
     const user = await findUser(deps.records, caller, caller.userId);
-    if (user === null) throw new AppError('token_invalid', 'The user is not there any more.');
+    if (user === null) throw new AppError('token_invalid', 'The user no longer exists.');
     return user;
   };
-  /** Guessing codes is limited as guessing passwords is. */
+  /** Runs a change that requires a code, with the throttle of log-ins against guessing. */
   const changeWithCode = async (
     caller: Caller,
     action: string,
@@ -33,13 +33,15 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
     await audit(deps, caller, action, { type: 'users', id: caller.userId });
     return user;
   };
-  const conflict = { 409: 'Two-factor log-in is on already, or not prepared, or not on.' };
+  const conflict = { 409: 'Two-factor log-in is already enabled, not prepared, or not enabled.' };
   return [
     platformRoute({
       method: 'post',
       path: '/auth/totp',
       operationId: 'startTwoFactor',
-      summary: 'Turn two-factor log-in on: a secret without `code`, then the code that the app makes of it',
+      summary: 'Enable two-factor log-in',
+      description:
+        'Without `code`, returns a secret. With a `code` that the app computes from the secret, enables two-factor log-in.',
       tags,
       access,
       bucket: 'login',
@@ -59,7 +61,8 @@ export function twoFactorRoutes(deps: Deps): PlatformRoute[] {
       method: 'delete',
       path: '/auth/totp',
       operationId: 'endTwoFactor',
-      summary: 'Turn two-factor log-in off, with a code',
+      summary: 'Disable two-factor log-in',
+      description: 'Requires a code.',
       tags,
       access,
       bucket: 'login',

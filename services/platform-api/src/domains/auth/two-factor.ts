@@ -11,7 +11,7 @@ const sealPurpose = (user: User): string => `totp of user ${user._id}`;
 
 export const isTwoFactorEnabled = (user: User): boolean => (user.totp?.confirmedAt ?? null) !== null;
 
-/** True for a code of now that was not used before; it is used by that. */
+/** Returns true for a currently valid, unused code, and marks it as used. */
 async function consumeTotpCode(
   { records, encryption }: TwoFactorDeps,
   user: User,
@@ -24,7 +24,7 @@ async function consumeTotpCode(
   return step !== null && (await spendStep(records, user._id, step));
 }
 
-/** Asks for the second factor where the user has one: `missing` or `wrong` otherwise. */
+/** Checks the second factor if the user has one. */
 export async function checkSecondFactor(
   deps: TwoFactorDeps,
   user: User,
@@ -36,12 +36,12 @@ export async function checkSecondFactor(
   return (await consumeTotpCode(deps, user, code, now)) ? 'fine' : 'wrong';
 }
 
-/** Makes the secret for an authenticator app; it counts once a code has confirmed it. */
+/** Creates the secret for an authenticator app. Two-factor log-in is enabled once a code has confirmed the secret. */
 export async function enrollTwoFactor(
   { records, encryption }: TwoFactorDeps,
   user: User,
 ): Promise<{ secret: string; otpauth_url: string }> {
-  if (isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is on already.');
+  if (isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is already enabled.');
   const secret = generateTotpSecret();
   const totp = { sealedSecret: encryption.seal(secret, sealPurpose(user)), confirmedAt: null, lastStep: 0 };
   await changeUser(records, user, user._id, { totp });
@@ -49,31 +49,31 @@ export async function enrollTwoFactor(
 }
 
 const wrongCodeError = (): AppError =>
-  new AppError('validation_failed', 'The code is not right, or was used before.', {
-    details: [{ path: '/code', message: 'is not right' }],
+  new AppError('validation_failed', 'The code is wrong or was already used.', {
+    details: [{ path: '/code', message: 'is wrong or used' }],
   });
 
-/** Turns two-factor log-in on, with a code that shows that the app has the secret. */
+/** Enables two-factor log-in with a code, which proves that the app has the secret. */
 export async function confirmTwoFactor(deps: TwoFactorDeps, user: User, code: string, now = new Date()): Promise<User> {
-  if (isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is on already.');
+  if (isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is already enabled.');
   if (user.totp === null)
-    throw new AppError('state_conflict', 'Ask for a secret first: the same request without a code.');
+    throw new AppError('state_conflict', 'No secret exists yet. Send the request without a code first.');
   if (!(await consumeTotpCode(deps, user, code, now))) throw wrongCodeError();
   const { sealedSecret } = user.totp;
   const confirm = async (): Promise<User | null> => {
     const current = await findUser(deps.records, user, user._id);
-    // Another secret has taken its place meanwhile, which the app may not have.
+    // A concurrent request has replaced the secret, and the app may not have the new one.
     if (current === null || current.totp?.sealedSecret !== sealedSecret)
-      throw new AppError('state_conflict', 'The secret is another one by now: confirm that.');
+      throw new AppError('state_conflict', 'The secret was replaced. Confirm the new one.');
     const totp = { ...current.totp, confirmedAt: now };
     return changeUser(deps.records, user, user._id, { totp }, current.version);
   };
   return (await retryOnConflict(confirm, isVersionConflict)) ?? user;
 }
 
-/** Turns two-factor log-in off, with a code. */
+/** Disables two-factor log-in with a code. */
 export async function disableTwoFactor(deps: TwoFactorDeps, user: User, code: string, now = new Date()): Promise<User> {
-  if (!isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is not on.');
+  if (!isTwoFactorEnabled(user)) throw new AppError('state_conflict', 'Two-factor log-in is not enabled.');
   if (!(await consumeTotpCode(deps, user, code, now))) throw wrongCodeError();
   return (await changeUser(deps.records, user, user._id, { totp: null })) ?? user;
 }

@@ -39,7 +39,7 @@ describe('billing without a gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('lists the plans, for whoever reads', async () => {
+  it('lists the plans for all users', async () => {
     const viewer = harness.as(await harness.user('viewer'));
     const response = await viewer.get('/api/subscriptions/plans?limit=1');
     expect(response.status).toBe(200);
@@ -48,7 +48,7 @@ describe('billing without a gateway', () => {
     expect((await harness.anonymous.get('/api/subscriptions/plans')).status).toBe(401);
   });
 
-  it('makes an order whose price is computed here, whatever the client says', async () => {
+  it('creates an order with a price computed by the server, ignoring an amount from the client', async () => {
     const ids = [await createVehicle(harness), await createVehicle(harness)];
     const response = await order(harness, {
       vehicle_ids: [...ids, ids[0]],
@@ -75,15 +75,15 @@ describe('billing without a gateway', () => {
     ['no vehicles', { vehicle_ids: [] }, 400],
     ['too many vehicles', { vehicle_ids: Array.from({ length: 501 }, (_, at) => at + 1) }, 400],
     ['other months', { months: 2 }, 400],
-    ['a bad coupon', { coupon: 'NONE' }, 400],
+    ['an invalid coupon', { coupon: 'NONE' }, 400],
     ['a currency without a price', { currency: 'JPY' }, 400],
-    ['text for months', { months: '1' }, 400],
+    ['months as text', { months: '1' }, 400],
     ['an unknown vehicle', { vehicle_ids: [999_999] }, 404],
-  ])('refuses an order with %s', async (_what, more, status) => {
+  ])('rejects an order with %s', async (_what, more, status) => {
     expect((await order(harness, more)).status).toBe(status);
   });
 
-  it('is for owners alone, and never of another account', async () => {
+  it('restricts orders to owners of the account', async () => {
     const created = (await order(harness)).data;
     for (const role of ['admin', 'manager', 'viewer'] as const) {
       const client = harness.as(await harness.user(role));
@@ -101,7 +101,7 @@ describe('billing without a gateway', () => {
     expect((await stranger.get('/api/subscription/orders')).items).toEqual([]);
   });
 
-  it('is charged once for an Idempotency-Key', async () => {
+  it('creates one order per Idempotency-Key', async () => {
     const body = { plan: 'basic', vehicle_ids: [await createVehicle(harness)], months: 1 };
     const client = harness.as(harness.ours.owner);
     const first = await client.post('/api/subscription/create-gateway-order', body, { 'idempotency-key': 'once' });
@@ -111,7 +111,7 @@ describe('billing without a gateway', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('grows subscriptions when an admin marks the order paid, once', async () => {
+  it('extends the subscriptions once when an admin marks the order paid', async () => {
     const created = (await order(harness)).data;
     const [vehicleId = 0] = created['vehicle_ids'] as number[];
     await expect(assertSubscriptions(harness.deps, harness.ours, [vehicleId])).rejects.toMatchObject({ status: 402 });
@@ -142,7 +142,7 @@ describe('billing without a gateway', () => {
     expect((await manager.post(`/api/subscription/orders/${created.id}/mark-paid`)).status).toBe(403);
   });
 
-  it('expires an order after half an hour, read as listed', async () => {
+  it('expires an unpaid order after half an hour, in reads and in lists', async () => {
     const created = (await order(harness)).data;
     const orders = harness.deps.database.collection<{ _id: number; expiresAt: Date; status: string }>('orders');
     await orders.updateOne({ _id: created.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
@@ -158,7 +158,7 @@ describe('billing without a gateway', () => {
     expect((await orders.findOne({ _id: created.id }))?.status).toBe('expired');
   });
 
-  it('leads to a page behind a signed link, and back to allowed addresses alone', async () => {
+  it('returns a signed link to a page and accepts only allowed return addresses', async () => {
     const owner = harness.as(harness.ours.owner);
     const back = 'https://app.fleet.example/billing/done?x=1';
     const response = await owner.get(`/api/subscriptions/billing-portal?return_url=${encodeURIComponent(back)}`);
@@ -192,7 +192,7 @@ describe('billing without a gateway', () => {
     expect((await owner.get('/api/subscriptions/billing-portal')).status).toBe(200);
   });
 
-  it('answers 401 to events of gateways without a secret, 404 to others', async () => {
+  it('responds 401 to events of a gateway without a secret, and 404 to other gateways', async () => {
     const send = (gateway: string) =>
       harness.anonymous.post(`/api/subscription/gateway-webhook/${gateway}`, { id: 'e' });
     expect((await send('stripe')).status).toBe(401);
@@ -266,7 +266,7 @@ describe('billing by Stripe', () => {
   ): Promise<Answer> =>
     harness.anonymous.post('/api/subscription/gateway-webhook/stripe', payload, { 'stripe-signature': header });
 
-  it('makes a payment intent of the computed price, once for an order; its secret is shown once', async () => {
+  it('creates one payment intent with the computed price per order and returns its secret once', async () => {
     const { status, data: created } = await order(harness);
     expect(status).toBe(201);
     expect(created).toMatchObject({
@@ -285,7 +285,7 @@ describe('billing by Stripe', () => {
     });
   });
 
-  it('is paid by a signed event, whatever came before it and however often it comes', async () => {
+  it('marks an order paid on a signed event, in any order of events and only once', async () => {
     const created = (await order(harness)).data;
     const failed = createEvent('payment_intent.payment_failed', {
       id: created['gateway_order_id'],
@@ -311,7 +311,7 @@ describe('billing by Stripe', () => {
     expect(Date.parse(until)).toBeLessThan(Date.now() + 32 * 86_400_000);
   });
 
-  it('stays refunded when the refund is told before the payment, and takes months back when after', async () => {
+  it('keeps an order refunded if the refund precedes the payment, and revokes the months if it follows', async () => {
     const early = (await order(harness)).data;
     const refund = (created: Data) =>
       createEvent('charge.refunded', {
@@ -332,7 +332,7 @@ describe('billing by Stripe', () => {
     expect(await readStatus(harness, late)).toBe('canceled');
   });
 
-  it('is not paid by too little, another currency, or an event of no order', async () => {
+  it('ignores a payment that is too small, in another currency, or for an unknown order', async () => {
     const created = (await order(harness)).data;
     expect((await send(succeeded(created, { amount_received: 299 }))).status).toBe(200);
     expect((await send(succeeded(created, { currency: 'inr' }))).status).toBe(200);
@@ -343,7 +343,7 @@ describe('billing by Stripe', () => {
     expect(await read(harness, created.id)).toMatchObject({ status: 'created' });
   });
 
-  it('refuses signatures of other bodies, other secrets, old times, and none', async () => {
+  it('rejects signatures of another body or secret, old timestamps and missing signatures', async () => {
     const created = (await order(harness)).data;
     const payload = succeeded(created);
     const sign = (options: { payload?: string; secret?: string; timestamp?: number }): string =>
@@ -362,7 +362,7 @@ describe('billing by Stripe', () => {
     expect((await send(payload, sign({ timestamp: old + 30 }))).status).toBe(200);
   });
 
-  it('asks the gateway itself where a client says that it has paid', async () => {
+  it('verifies a payment with the gateway when a client reports it', async () => {
     const created = (await order(harness)).data;
     const proof = { order_id: created.id, payment_id: created['gateway_order_id'] };
     const response = await harness.as(harness.ours.owner).post('/api/subscription/verify-payment', proof);
@@ -373,7 +373,7 @@ describe('billing by Stripe', () => {
     expect(unpaid.data).toMatchObject({ status: 'created' });
   });
 
-  it("leads to Stripe's portal as one customer", async () => {
+  it("returns a link to Stripe's portal and creates one customer per account", async () => {
     const owner = harness.as(harness.ours.owner);
     for (let i = 0; i < 2; i += 1) {
       const response = await owner.get('/api/subscriptions/billing-portal');
@@ -382,7 +382,7 @@ describe('billing by Stripe', () => {
     expect(fake.requests.filter(({ path }) => path === '/v1/customers')).toHaveLength(1);
   });
 
-  it('is 502 while the gateway fails; the order has failed then', async () => {
+  it('responds 502 and fails the order while the gateway fails', async () => {
     const responding = fake.answer;
     fake.answer = () => ({ status: 500, body: { error: { type: 'api_error', message: 'down' } } });
     const response = await order(harness);
@@ -436,7 +436,7 @@ describe('billing by Razorpay', () => {
     },
   });
 
-  it('makes an order there, and is paid by what the client shows of it', async () => {
+  it("creates an order at Razorpay and accepts the client's signed proof of payment", async () => {
     const created = (await order(harness, { currency: 'INR' })).data;
     expect(created).toMatchObject({
       gateway: 'razorpay',
@@ -472,7 +472,7 @@ describe('billing by Razorpay', () => {
     expect(await readStatus(harness, created)).toBe('active');
   });
 
-  it('is paid by a signed event, each of which counts once', async () => {
+  it('marks an order paid on a signed event, which counts once', async () => {
     const created = (await order(harness)).data;
     const id = { 'x-razorpay-event-id': 'ev_1' };
     expect((await send(captured(created), {}, 'other')).status).toBe(401);
@@ -495,7 +495,7 @@ describe('billing by Razorpay', () => {
     expect(await read(harness, created.id)).toMatchObject({ status: 'refunded' });
   });
 
-  it('takes no event that is signed and no JSON, and shows our own page', async () => {
+  it("rejects a signed event that is not JSON, and returns a link to the platform's own page", async () => {
     const text = 'no json';
     const signed = { 'x-razorpay-signature': hmac('hook secret', text) };
     expect((await harness.anonymous.post('/api/subscription/gateway-webhook/razorpay', text, signed)).status).toBe(400);

@@ -3,7 +3,7 @@ import { createEventReaders, createPaymentGateway } from './gateways/create-gate
 import { type EventReader, type PaymentGateway } from './gateways/gateway.ts';
 import { type PlanFile, readPlans } from './plans.ts';
 
-/** What billing works with beside the records: made once, from the settings. */
+/** Dependencies of billing besides the records. Created once from the settings. */
 export interface Billing {
   readonly plans: PlanFile;
   readonly gateway: PaymentGateway;

@@ -5,7 +5,7 @@ import type { LineItem } from './schema.ts';
 
 const percentSchema = Type.Integer({ minimum: 1, maximum: 99 });
 
-/** A file of plans: prices in minor units, for a vehicle and month. */
+/** A plan file: prices in minor units per vehicle and month. */
 const planFile = Type.Object({
   currency: Type.String({ pattern: '^[A-Z]{3}$' }),
   plans: Type.Array(
@@ -24,9 +24,9 @@ const planFile = Type.Object({
     Type.Object({
       code: Type.String({ minLength: 1, maxLength: 60 }),
       percent_off: percentSchema,
-      /** Plans that it is good for; all when absent. */
+      /** Plans for which the coupon is valid; all if absent. */
       plans: Type.Optional(Type.Array(Type.String())),
-      /** The last day, in UTC. */
+      /** The last valid day, in UTC. */
       valid_until: Type.Optional(Type.String({ format: 'date' })),
     }),
     { default: [] },
@@ -37,7 +37,7 @@ export type PlanFile = Static<typeof planFile>;
 const check = compileBody(planFile);
 const example = new URL('../../../data/plans.json', import.meta.url);
 
-/** Reads the plans; a file that is not one keeps the service from starting. */
+/** Reads the plan file. Throws a ConfigError for an invalid file, which prevents the service from starting. */
 export function readPlans(path: string | undefined): PlanFile {
   try {
     return check(JSON.parse(readFileSync(path ?? example, 'utf8'))) as PlanFile;
@@ -46,7 +46,7 @@ export function readPlans(path: string | undefined): PlanFile {
   }
 }
 
-/** What is bought. */
+/** The items of a purchase. */
 export interface Purchase {
   readonly plan: string;
   readonly vehicles: number;
@@ -55,14 +55,17 @@ export interface Purchase {
   readonly currency?: string | undefined;
 }
 
-/** What it costs; every discount is a line of its own. */
+/** The price of a purchase. Each discount is a separate line item. */
 export interface Price {
   readonly amount: number;
   readonly currency: string;
   readonly lineItems: readonly LineItem[];
 }
 
-/** The price of a purchase, or 400. Discounts are rounded down, in favour of whoever sells. */
+/**
+ * Calculates the price of a purchase. Throws 400 for an unknown plan, currency or coupon. Discounts are rounded down,
+ * in favour of the seller.
+ */
 export function calculatePrice(
   file: PlanFile,
   purchase: Purchase,
@@ -73,8 +76,7 @@ export function calculatePrice(
   if (plan === undefined) throw validationError([{ path: '/plan', message: 'is not the key of a plan' }]);
   const currency = purchase.currency ?? file.currency;
   const monthly = plan.monthly_prices[currency];
-  if (monthly === undefined)
-    throw validationError([{ path: '/currency', message: 'is none that the plan has a price in' }]);
+  if (monthly === undefined) throw validationError([{ path: '/currency', message: 'is not a currency of the plan' }]);
   const unit = monthly * months;
   const lines: LineItem[] = [
     {
@@ -92,7 +94,8 @@ export function calculatePrice(
     lines.push(applyDiscount(`Coupon ${code}, ${off} %`, lines, off));
   }
   const amount = sumLines(lines);
-  if (amount > 99_999_999) throw new AppError('validation_failed', 'The order is too large: split it.');
+  if (amount > 99_999_999)
+    throw new AppError('validation_failed', 'The order is too large. Split it into several orders.');
   return { amount, currency, lineItems: lines };
 }
 
@@ -110,5 +113,5 @@ function findCoupon(file: PlanFile, code: string, plan: string, today: string): 
     (coupon.plans === undefined || coupon.plans.includes(plan)) &&
     (coupon.valid_until === undefined || coupon.valid_until >= today);
   if (isValid) return coupon;
-  throw validationError([{ path: '/coupon', message: 'is not good for this order' }]);
+  throw validationError([{ path: '/coupon', message: 'is not valid for this order' }]);
 }

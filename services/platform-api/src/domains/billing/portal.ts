@@ -19,7 +19,10 @@ interface PageTicket {
   readonly expiresAtMs: number;
 }
 
-/** Where a customer sees and changes what is paid: the gateway's portal, else our own page behind a signed link. */
+/**
+ * Returns a link to the page where customers see and change their subscriptions: the gateway's portal, or our own page
+ * behind a signed link.
+ */
 export async function createPortal(
   deps: BillingDeps,
   caller: Caller,
@@ -46,7 +49,10 @@ export async function createPortal(
   return { url, provider: gateway.name, expiresAt: new Date(expiresAtMs) };
 }
 
-/** Only known places are led back to: a link of ours that leads anywhere would lend our name to anybody. */
+/**
+ * Returns the return URL of a request if it is allowed. Throws 400 for others, since an open redirect under our name
+ * could be abused.
+ */
 export function checkReturnUrl(
   { PUBLIC_BASE_URL, BILLING_RETURN_URLS }: Pick<Config, 'PUBLIC_BASE_URL' | 'BILLING_RETURN_URLS'>,
   requested: string | undefined,
@@ -64,13 +70,13 @@ export function checkReturnUrl(
 function isUnderBase(url: URL, base: string): boolean {
   if (!URL.canParse(base)) return false;
   const { protocol, host, pathname } = new URL(base);
-  // Of addresses that open apps the origin says nothing.
+  // The origin of an app URL scheme is "null", so the protocol and the host are compared.
   if (url.protocol !== protocol || url.host !== host) return false;
   const folder = pathname.replace(/\/+$/, '');
   return url.pathname === folder || url.pathname.startsWith(`${folder}/`);
 }
 
-/** The page behind a signed link: subscriptions and orders of the account. */
+/** Renders the page behind a signed link with the subscriptions and orders of the account. */
 export async function renderBillingPage(
   { records, encryption }: Pick<Deps, 'records' | 'encryption'>,
   sealed: string,
@@ -79,7 +85,7 @@ export async function renderBillingPage(
   const text = encryption.tryOpen(sealed, sealPurpose);
   const ticket = text === null ? null : (JSON.parse(text) as PageTicket);
   if (ticket === null || ticket.expiresAtMs <= now.getTime())
-    throw new AppError('signature_invalid', 'The link is not valid any more.');
+    throw new AppError('signature_invalid', 'The link is invalid or has expired.');
   const [orders, subscriptions] = await Promise.all([
     orderCollection(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),
     subscriptionCollection(records).list(ticket, { paging: { limit: maxRows, offset: 0, page: 1 } }),
@@ -112,7 +118,7 @@ export async function renderBillingPage(
   ]);
 }
 
-/** Minor units are hundredths of most currencies, thousandths of some, and others have none. */
+/** Formats an amount in minor units. Most currencies have two decimal digits, some have three or none. */
 export function formatMoney(amount: number, currency: string): string {
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
     style: 'currency',

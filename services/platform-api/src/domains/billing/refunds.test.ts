@@ -19,25 +19,25 @@ async function newOrder(vehicleNo: string): Promise<{ order: Order; vehicleIds: 
   const body = { plan: 'basic', vehicle_ids: [data.id], months: 12 };
   const created: Data = (await owner.post('/api/subscription/create-gateway-order', body)).data;
   const order = await orderCollection(harness.records).find(harness.ours, created.id);
-  if (order === null) throw new Error('there is none');
+  if (order === null) throw new Error('the order does not exist');
   return { order, vehicleIds: [data.id] };
 }
 
 async function moved(order: Order, status: 'paid' | 'refunded'): Promise<Order> {
   const change = status === 'paid' ? { paymentId: 'p-1', paidAt: new Date() } : {};
   const after = await new GatewayOrders(harness.records).move(order, status, change);
-  if (after === null) throw new Error('it may not');
+  if (after === null) throw new Error('the transition is not allowed');
   return after;
 }
 
 const readStatus = async ([vehicleId = 0]: readonly number[]): Promise<string | undefined> =>
   (await findSubscriptions(harness.deps, harness.ours, [vehicleId])).get(vehicleId)?.status;
 
-describe('a refund', () => {
-  it('takes the months back that its payment gives only afterwards, on another replica', async () => {
+describe('refund of an order', () => {
+  it('revokes the months if another replica applies the payment after the refund', async () => {
     const { order, vehicleIds } = await newOrder('REFUND 1');
     const paid = await moved(order, 'paid');
-    // The refund comes, and is applied, before whoever took the payment has come to its subscriptions.
+    // The refund arrives and is applied before the replica with the payment has extended the subscriptions.
     await moved(paid, 'refunded');
     await processOrders(harness.deps);
     expect(await orderCollection(harness.records).find(harness.ours, order._id)).toMatchObject({ isApplied: true });
@@ -49,7 +49,7 @@ describe('a refund', () => {
     });
   });
 
-  it('is brought to the subscriptions by a sweep where its process died, and so is a payment', async () => {
+  it('is applied to the subscriptions by a job if its process died, as is a payment', async () => {
     const { order, vehicleIds } = await newOrder('REFUND 2');
     const paid = await moved(order, 'paid');
     await processOrders(harness.deps);

@@ -3,7 +3,9 @@ import type { PlanFile } from './plans.ts';
 import { effectiveStatus } from './rules.ts';
 import { monthChoices, type Order, type OrderResponse, type PlanResponse } from './schema.ts';
 
-/** An order; the secret that lets a client pay it stands in the answer that makes it alone. */
+/**
+ * Returns the response of an order. Only the response that creates it contains the secret that lets a client pay it.
+ */
 export const toOrderResponse = (order: Order, clientSecret: string | null = null, now = new Date()): OrderResponse => ({
   ...toRecordResponse(order),
   gateway: order.gateway,

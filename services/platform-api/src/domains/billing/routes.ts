@@ -30,8 +30,8 @@ import { createOrder, handleGatewayEvent, listOrders, markPaid, readOrder, verif
 const common = { tags: ['Subscriptions'] } as const;
 const billing = { permission: 'billing' } as const;
 const ofGateway = {
-  502: 'The payment gateway did not take the request.',
-  503: 'The payment gateway is not configured, or cannot be reached; or a backend cannot.',
+  502: 'The payment gateway did not accept the request.',
+  503: 'The payment gateway is not configured, or the gateway or a backend is unavailable.',
 } as const;
 
 export const billingRoutes = (deps: Deps): PlatformRoute[] => [
@@ -47,7 +47,9 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/subscriptions/billing-portal',
     operationId: 'getBillingPortal',
-    summary: 'Where the customer sees and changes what is paid: a link that is good for some minutes',
+    summary: 'Create a billing portal link',
+    description:
+      'Returns a link to the page where the customer sees and changes subscriptions. It is valid for a few minutes.',
     query: portalQuery,
     response: singleSchema(portalResponse),
     errors: ofGateway,
@@ -62,10 +64,11 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/subscriptions/billing-page',
     operationId: 'getBillingPage',
-    summary: 'The page behind a link of billing-portal, where the gateway has none of its own',
+    summary: 'Show the billing page',
+    description: 'The page behind a link of billing-portal, for gateways without their own portal.',
     query: Type.Object({ ticket: Type.String({ minLength: 1, maxLength: 4_096 }) }),
     contentType: 'text/html',
-    errors: { 401: 'The link is not valid, or not any more.' },
+    errors: { 401: 'The link is invalid or has expired.' },
     handle: async ({ query, context }) => {
       const html = await renderBillingPage(deps, query.ticket);
       context.response
@@ -82,7 +85,8 @@ const portalRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/subscriptions/plans',
     isStatic: true,
     operationId: 'listPlans',
-    summary: 'Plans that can be ordered, with their prices, in the order of the plan file',
+    summary: 'List subscription plans',
+    description: 'Returns the plans that can be ordered with their prices, in the order of the plan file.',
     query: Type.Object({ ...paginationQuery, sort: sortParameter(['id', 'key', 'name'], { default: 'id' }) }),
     response: pageSchema(planResponse),
     handle: async ({ query }) => {
@@ -104,12 +108,13 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/subscription/create-gateway-order',
     operationId: 'createGatewayOrder',
-    summary: 'Order months of a plan for vehicles; the price is computed here',
-    description: 'An order that is not paid within 30 minutes expires. An Idempotency-Key is advised.',
+    summary: 'Order a plan for vehicles',
+    description:
+      'Orders a number of months of a plan. The server computes the price. An order that is not paid within 30 minutes expires. Use an Idempotency-Key.',
     isIdempotent: true,
     body: createOrderBody,
     response: singleSchema(orderResponse),
-    extraSuccesses: { 201: 'Made; `Location` is the path of the order.' },
+    extraSuccesses: { 201: 'Created; `Location` is the path of the order.' },
     errors: {
       ...ofGateway,
       404: 'One of the vehicles does not exist in the account.',
@@ -128,7 +133,8 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/subscription/orders',
     operationId: 'listOrders',
-    summary: 'Orders of the account',
+    summary: 'List orders',
+    description: 'Returns the orders of the account.',
     query: Type.Object({
       ...paginationQuery,
       sort: sortParameter(['id', 'created_at']),
@@ -147,7 +153,7 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/subscription/orders/:id',
     operationId: 'getOrder',
-    summary: 'One order',
+    summary: 'Get an order',
     params: idParams,
     response: singleSchema(orderResponse),
     handle: async ({ params, context }) => ({
@@ -160,7 +166,8 @@ const orderRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/subscription/orders/:id/mark-paid',
     operationId: 'markOrderPaid',
-    summary: 'Note that an order was paid outside of any gateway (PAYMENT_GATEWAY=offline)',
+    summary: 'Mark an order paid',
+    description: 'For an order that was paid outside of any gateway (PAYMENT_GATEWAY=offline).',
     params: idParams,
     response: singleSchema(orderResponse),
     errors: { 409: 'The order has expired, was refunded, or is paid by its gateway.' },
@@ -177,15 +184,15 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/subscription/verify-payment',
     operationId: 'verifyPayment',
-    summary: 'Show a proof of payment that the gateway gave to the client',
+    summary: 'Verify a payment',
     description:
-      'Razorpay: `signature` is the hex HMAC-SHA256 of gateway_order_id|payment_id. Stripe: the gateway itself is asked.',
+      'Submits the proof of payment that the client received from the gateway. Razorpay: `signature` is the hex HMAC-SHA256 of gateway_order_id|payment_id. Stripe: the server queries the gateway.',
     body: verifyPaymentBody,
     response: singleSchema(orderResponse),
     errors: {
       ...ofGateway,
-      404: 'There is no such order.',
-      409: 'The order is one of another gateway, or is paid offline.',
+      404: 'The order does not exist.',
+      409: 'The order belongs to another gateway or is paid offline.',
     },
     handle: async ({ body, context }) => ({
       data: toOrderResponse(await verifyPayment(deps, getCaller(context), body)),
@@ -197,15 +204,16 @@ const paymentRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/subscription/gateway-webhook/:gateway',
     operationId: 'takeGatewayEvent',
-    summary: 'Events of a payment gateway, signed by it over the raw body',
+    summary: 'Receive an event of a gateway',
+    description: 'The gateway signs the raw body of the event.',
     params: Type.Object({
       gateway: Type.Unsafe<'stripe' | 'razorpay'>({ type: 'string', enum: ['stripe', 'razorpay'] }),
     }),
     readBody: (bytes) => bytes,
     response: Type.Object({ received: Type.Boolean(), duplicate: Type.Boolean() }),
     errors: {
-      401: 'The signature is not that of the gateway, or the gateway is not configured.',
-      404: 'There is no such gateway.',
+      401: 'The signature is not valid, or the gateway is not configured.',
+      404: 'The gateway does not exist.',
       413: 'The body is too large.',
     },
     handle: async ({ params, context }) => {

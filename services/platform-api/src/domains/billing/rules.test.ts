@@ -20,19 +20,19 @@ const file: PlanFile = {
 const price = (more: Partial<Parameters<typeof calculatePrice>[1]>, today = '2026-02-01') =>
   calculatePrice(file, { plan: 'basic', vehicles: 1, months: 1, ...more }, today);
 
-describe('an amount', () => {
+describe('formatMoney', () => {
   it.each([
     [123_456, 'USD', '1234.56 USD'],
     [5, 'INR', '0.05 INR'],
     [123_456, 'JPY', '123456 JPY'],
     [123_456, 'KWD', '123.456 KWD'],
-  ])('of %d minor units of %s is shown as %s', (amount, currency, response) => {
+  ])('formats %d minor units of %s as %s', (amount, currency, response) => {
     expect(formatMoney(amount, currency)).toBe(response);
   });
 });
 
-describe('the price of an order', () => {
-  it('is vehicles by months by the price of a month', () => {
+describe('price of an order', () => {
+  it('is the number of vehicles times months times the monthly price', () => {
     expect(price({ vehicles: 3, months: 6 })).toEqual({
       amount: 5_994,
       currency: 'USD',
@@ -41,7 +41,7 @@ describe('the price of an order', () => {
     expect(price({ currency: 'INR' })).toMatchObject({ amount: 24_900, currency: 'INR' });
   });
 
-  it('takes the discount of the months first, then that of the coupon, both rounded down, each on a line', () => {
+  it('includes the discount for months, then the coupon, each rounded down and in a separate line', () => {
     const { amount, lineItems } = price({ months: 12, coupon: 'ten' });
     expect(lineItems.map((line) => line.amount)).toEqual([3_996, -399, -359]);
     expect(amount).toBe(3_238);
@@ -53,27 +53,27 @@ describe('the price of an order', () => {
     ['/coupon', { coupon: 'NONE' }],
     ['/coupon', { coupon: 'OLD' }],
     ['/coupon', { coupon: 'FILM' }],
-  ])('is none at %s for %j', (path, more) => {
+  ])('rejects the field %s for %j', (path, more) => {
     expect(() => price(more)).toThrow(
       expect.objectContaining({ code: 'validation_failed', details: [{ path, message: expect.any(String) }] }),
     );
   });
 
-  it('takes a coupon on its last day, and for its plan', () => {
+  it('includes a coupon on its last day and for its plan', () => {
     expect(price({ coupon: 'OLD' }, '2026-01-31').amount).toBe(167);
     expect(price({ plan: 'video', coupon: 'FILM' }).amount).toBe(720);
   });
 });
 
-describe('the status of an order', () => {
-  it('comes to paid also after a failure or its end was told, and never away from a refund', () => {
+describe('status of an order', () => {
+  it('can change to paid after a failure or expiry, but never after a refund', () => {
     expect(previousStatuses('paid')).toEqual(['created', 'pending', 'failed', 'expired']);
     expect(previousStatuses('refunded')).toEqual(['created', 'pending', 'failed', 'expired', 'paid']);
     expect(previousStatuses('failed')).toEqual(['created', 'pending']);
     expect(previousStatuses('created')).toEqual([]);
   });
 
-  it('is expired once its time is over, unless it is paid', () => {
+  it('is expired after its expiry time unless the order is paid', () => {
     const [expiresAt, now] = [new Date(1_000), new Date(1_000)];
     expect(effectiveStatus({ status: 'created', expiresAt }, now)).toBe('expired');
     expect(effectiveStatus({ status: 'pending', expiresAt }, new Date(999))).toBe('pending');
@@ -81,7 +81,7 @@ describe('the status of an order', () => {
   });
 });
 
-describe('a subscription', () => {
+describe('subscription', () => {
   const at = (text: string): Date => new Date(text);
 
   it('ends on the same day of a later month, or on its last day', () => {
@@ -90,7 +90,7 @@ describe('a subscription', () => {
     expect(addMonths(at('2026-03-31T10:00:00Z'), -1)).toEqual(at('2026-02-28T10:00:00Z'));
   });
 
-  it('grows from its end while it runs, else from now', () => {
+  it('is extended from its end while it is active, else from now', () => {
     const now = at('2026-06-01T00:00:00Z');
     expect(extendExpiry(at('2026-07-10T00:00:00Z'), 1, now)).toEqual(at('2026-08-10T00:00:00Z'));
     expect(extendExpiry(at('2026-05-10T00:00:00Z'), 1, now)).toEqual(at('2026-07-01T00:00:00Z'));
@@ -108,13 +108,13 @@ describe('a subscription', () => {
   });
 });
 
-describe('an address to come back to', () => {
+describe('return URL of the portal', () => {
   const config = {
     PUBLIC_BASE_URL: 'https://fleet.example',
     BILLING_RETURN_URLS: 'fleetapp://billing, https://app.example/a',
   };
 
-  it.each(['fleetapp://billing/done', 'https://app.example/a/b', 'https://fleet.example/x'])('is known: %s', (url) => {
+  it.each(['fleetapp://billing/done', 'https://app.example/a/b', 'https://fleet.example/x'])('allows %s', (url) => {
     expect(checkReturnUrl(config, url)).toBe(url);
   });
 
@@ -124,7 +124,7 @@ describe('an address to come back to', () => {
     'fleetapp://other/done',
     'data:/x',
     'http://app.example/a',
-  ])('is not known: %s', (url) => {
+  ])('rejects %s', (url) => {
     expect(() => checkReturnUrl(config, url)).toThrow(/return_url/);
   });
 });

@@ -1,13 +1,13 @@
 import type { Order, OrderStatus, Subscription, SubscriptionStatus } from './schema.ts';
 
-/** An order that nobody has paid by then is expired. */
+/** Time after which an unpaid order expires. */
 export const orderTtlMs = 30 * 60_000;
-/** After its end a subscription is `past_due` for so long. */
+/** Grace period after the end of a subscription, in which it is `past_due`. */
 export const graceMs = 7 * 86_400_000;
 
 /**
- * Where an order may go from each status. Events come in any order: a payment counts though a failure or the end of its time was told first, and a refund
- * that comes before its payment stays.
+ * Allowed transitions of an order's status. Events arrive in any order: a payment counts even after a failure or
+ * expiry, and a refund received before its payment is final.
  */
 const nextStatuses: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   created: ['pending', 'paid', 'failed', 'expired', 'refunded'],
@@ -18,15 +18,15 @@ const nextStatuses: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   refunded: [],
 };
 
-/** The statuses from which an order may come to a status. */
+/** Returns the statuses from which an order may change to a status. */
 export const previousStatuses = (status: OrderStatus): OrderStatus[] =>
   (Object.keys(nextStatuses) as OrderStatus[]).filter((from) => nextStatuses[from].includes(status));
 
-/** An order's status at a moment: one that waits expires by itself. */
+/** Returns the status of an order at a time. An unpaid order expires without a write. */
 export const effectiveStatus = ({ status, expiresAt }: Pick<Order, 'status' | 'expiresAt'>, now: Date): OrderStatus =>
   (status === 'created' || status === 'pending') && expiresAt <= now ? 'expired' : status;
 
-/** The same day so many months later, or the last day of that month. */
+/** Adds months to a date. Returns the same day of the resulting month, or its last day. */
 export function addMonths(date: Date, months: number): Date {
   const moved = new Date(date);
   moved.setUTCDate(1);
@@ -36,7 +36,7 @@ export function addMonths(date: Date, months: number): Date {
   return moved;
 }
 
-/** The end of a subscription that grows by months: from its end, or from now where that has passed. */
+/** Returns the end of a subscription extended by months: from its current end, or from now if that has passed. */
 export const extendExpiry = (current: Date | null, months: number, now: Date): Date =>
   addMonths(current !== null && current > now ? current : now, months);
 

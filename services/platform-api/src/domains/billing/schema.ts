@@ -3,7 +3,7 @@ import { stringEnum, text, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Who takes the money (docs/reference/billing.md). */
+/** Payment gateways (docs/reference/billing.md). */
 export const gatewayNames = ['stripe', 'razorpay', 'offline'] as const;
 export type GatewayName = (typeof gatewayNames)[number];
 
@@ -13,8 +13,9 @@ export type OrderStatus = (typeof orderStatuses)[number];
 export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'expired', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** Why a route answers 402. */
-export const noSubscription = 'The subscription of a vehicle has expired, where subscriptions are asked for.';
+/** Description of error 402 in OpenAPI. */
+export const noSubscription =
+  'The subscription of a vehicle has expired. Only if the installation enforces subscriptions.';
 
 export const monthChoices = [1, 3, 6, 12, 24] as const;
 
@@ -26,7 +27,7 @@ export const lineItem = Type.Object({
 });
 export type LineItem = Static<typeof lineItem>;
 
-/** A purchase of months for vehicles, and what became of its payment. */
+/** A purchase of months for vehicles, and the status of its payment. */
 export interface Order extends AccountRecord {
   readonly createdBy: number;
   readonly gateway: GatewayName;
@@ -44,21 +45,21 @@ export interface Order extends AccountRecord {
   readonly checkoutUrl: string | null;
   readonly paymentId: string | null;
   readonly paidAt: Date | null;
-  /** True once the subscriptions show the order's status. */
+  /** True once the status is applied to the subscriptions. */
   readonly isApplied: boolean;
   readonly expiresAt: Date;
 }
 
-/** Until when a vehicle is paid for. */
+/** The paid period of a vehicle. */
 export interface Subscription extends AccountRecord {
   readonly vehicleId: number;
   readonly plan: string;
   readonly expiresAt: Date;
-  /** Orders that it has grown by: each counts once. */
+  /** Orders that have extended the subscription. Each counts once. */
   readonly orderIds: readonly number[];
 }
 
-/** A vehicle's subscription as the vehicle shows it. */
+/** The subscription of a vehicle in the vehicle's response. */
 export const subscriptionResponse = Type.Object({
   plan: Type.String(),
   status: stringEnum(subscriptionStatuses),
@@ -69,7 +70,7 @@ export type SubscriptionResponse = Static<typeof subscriptionResponse>;
 const gatewayId = text(1, 255);
 
 export const createOrderBody = Type.Object({
-  plan: trimmedText(1, 60, { description: 'Key of a plan: GET /api/subscriptions/plans lists them.' }),
+  plan: trimmedText(1, 60, { description: 'Key of a plan, as listed by GET /api/subscriptions/plans.' }),
   vehicle_ids: Type.Array(recordId, { minItems: 1, maxItems: 500 }),
   months: Type.Unsafe<number>({ type: 'integer', enum: [...monthChoices] }),
   coupon: Type.Optional(trimmedText(1, 60)),
@@ -77,7 +78,7 @@ export const createOrderBody = Type.Object({
     Type.String({
       pattern: '^[A-Z]{3}$',
       errorMessage: 'must be a currency code of 3 capital letters, such as USD',
-      description: 'ISO 4217. Default: that of the plan file.',
+      description: 'ISO 4217. Default: the currency of the plan file.',
       examples: ['USD'],
     }),
   ),
@@ -93,7 +94,10 @@ export type VerifyPaymentBody = Static<typeof verifyPaymentBody>;
 
 export const portalQuery = Type.Object({
   return_url: Type.Optional(
-    Type.String({ maxLength: 2_000, description: 'Where the portal leads back to; one of the allowed addresses.' }),
+    Type.String({
+      maxLength: 2_000,
+      description: 'URL to which the portal returns. It must be one of the allowed addresses.',
+    }),
   ),
 });
 
@@ -111,7 +115,7 @@ export const planResponse = Type.Object(
     prices: Type.Array(
       Type.Object({
         currency: Type.String(),
-        amount: Type.Integer({ description: 'For a vehicle and month, in minor units.' }),
+        amount: Type.Integer({ description: 'Price per vehicle and month, in minor units.' }),
       }),
     ),
     month_choices: Type.Array(
@@ -134,8 +138,8 @@ export const orderResponse = Type.Object(
     amount: Type.Integer({ description: 'Minor units.' }),
     currency: Type.String(),
     status: stringEnum(orderStatuses),
-    public_key: nullable(Type.String({ description: 'Key of the gateway for its client library.' })),
-    client_secret: nullable(Type.String({ description: 'Shown in the answer that makes the order alone.' })),
+    public_key: nullable(Type.String({ description: 'Key for the client library of the gateway.' })),
+    client_secret: nullable(Type.String({ description: 'Present only in the response that creates the order.' })),
     checkout_url: nullable(Type.String()),
     line_items: Type.Array(lineItem),
     paid_at: nullable(time),

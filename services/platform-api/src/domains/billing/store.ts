@@ -15,7 +15,7 @@ const versionedUpdate = (change: object): object => ({
   $inc: { version: 1 },
 });
 
-/** Orders as gateways see them, which know no accounts. */
+/** Orders across all accounts, because events of gateways do not contain an account. */
 export class GatewayOrders {
   readonly #records: RecordStore;
 
@@ -27,18 +27,18 @@ export class GatewayOrders {
     return this.#records.collection<Order>('orders');
   }
 
-  /** The order of a gateway's own id, or of the id that it was given along. */
+  /** Finds an order by the gateway's order id, or by our order id that was sent to the gateway. */
   async find(gateway: GatewayName, gatewayOrderId: string | null, orderId: number | null): Promise<Order | null> {
     if (gatewayOrderId !== null) {
       const order = await this.#orders.findOne({ gateway, gatewayOrderId } as object);
       if (order !== null) return order;
     }
-    // The event came before the gateway's answer was written down.
+    // The event may arrive before the gateway's order id is stored.
     if (orderId === null) return null;
     return await this.#orders.findOne({ _id: orderId, gateway, gatewayOrderId: null } as object);
   }
 
-  /** Moves an order to a status that may follow its own; null where it may not. */
+  /** Changes the status of an order; returns null if the transition is not allowed. */
   async move(
     order: Pick<Order, '_id' | 'accountId'>,
     status: OrderStatus,
@@ -50,25 +50,25 @@ export class GatewayOrders {
     return await this.#orders.findOneAndUpdate(where, versionedUpdate(moved), options);
   }
 
-  /** Notes that the subscriptions show the status of an order; false where that is another one by now. */
+  /** Records that the status of an order is applied to its subscriptions; returns false if the status has changed. */
   async markApplied({ _id, status }: Order): Promise<boolean> {
     return (await this.#orders.updateOne({ _id, status }, { $set: { isApplied: true } })).matchedCount === 1;
   }
 
-  /** Paid and refunded orders whose subscriptions do not show it yet: their process died. */
+  /** Returns paid and refunded orders that are not applied to their subscriptions because a process died. */
   async listUnapplied(): Promise<Order[]> {
     const where = { status: { $in: ['paid', 'refunded'] }, isApplied: false } as object;
     return await this.#orders.find(where).limit(100).toArray();
   }
 
-  /** Ends orders whose time is over; the number of ended ones. */
+  /** Expires unpaid orders; returns their number. */
   async expire(now: Date): Promise<number> {
     const where = { status: { $in: ['created', 'pending'] }, expiresAt: { $lte: now } } as object;
     return (await this.#orders.updateMany(where, versionedUpdate({ status: 'expired' }))).modifiedCount;
   }
 }
 
-/** Events of gateways, each of which counts once: `<gateway>:<event id>`. */
+/** A processed event of a gateway, with the id `<gateway>:<event id>`. Each event counts once. */
 interface PaymentEventRecord {
   readonly _id: string;
   readonly type: string;
@@ -90,17 +90,17 @@ export class PaymentEvents {
     return (await this.#events.findOne({ _id: `${gateway}:${eventId}` })) !== null;
   }
 
-  /** To be called once the event has been dealt with: one that failed comes again. */
+  /** Records a processed event. Call it after processing, since the gateway retries events that failed. */
   async record(gateway: GatewayName, eventId: string, type: string): Promise<void> {
     try {
       await this.#events.insertOne({ _id: `${gateway}:${eventId}`, type, receivedAt: new Date() });
     } catch (error) {
-      // Two deliveries at the same time: both have done the same.
+      // Two concurrent deliveries: both have had the same effect.
       if (!isDuplicateKey(error)) throw error;
     }
   }
 
-  /** Gateways repeat an event for days, not for months. */
+  /** Removes old records. Gateways retry an event for days, not for months. */
   async removeBefore(before: Date): Promise<number> {
     return (await this.#events.deleteMany({ receivedAt: { $lt: before } })).deletedCount;
   }
@@ -112,7 +112,7 @@ interface Customer {
   readonly customerId: string;
 }
 
-/** Whom a gateway knows an account as. */
+/** The customer ids of accounts at the gateways. */
 export class Customers {
   readonly #database: Database;
 
@@ -127,7 +127,7 @@ export class Customers {
     return customer?.customerId ?? null;
   }
 
-  /** Forgets an account with all gateways. */
+  /** Deletes the customer ids of an account at all gateways. */
   async delete({ accountId }: Scope): Promise<void> {
     const ids = gatewayNames.map((gateway) => `${gateway}:${accountId}`);
     await this.#database.collection<Customer>('billing_customers').deleteMany({ _id: { $in: ids } });

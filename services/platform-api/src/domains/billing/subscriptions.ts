@@ -8,7 +8,7 @@ import { subscriptionCollection } from './store.ts';
 
 type SubscriptionDeps = Pick<Deps, 'records'>;
 
-/** Subscriptions of vehicles of an account, by vehicle. */
+/** Returns the subscriptions of vehicles of an account by vehicle id. */
 export async function findSubscriptions(
   { records }: SubscriptionDeps,
   scope: Scope,
@@ -31,8 +31,9 @@ const runningStatuses: ReadonlySet<SubscriptionStatus | undefined> = new Set([
 ] as const);
 
 /**
- * 402 where subscriptions are asked for and that of one of the vehicles does not run, the days of grace included. It stands before what a vehicle is paid for:
- * commands to it, and showing it to others. What is recorded of it stays readable, and it can be paid for.
+ * Throws 402 if subscriptions are enforced and one of the vehicles has no subscription that is active or within its
+ * grace period. Guards the paid functions of a vehicle: commands to it, and sharing it. Its recorded data stays
+ * readable, and its subscription can be renewed.
  */
 export async function assertSubscriptions(
   { records, config }: Pick<Deps, 'records' | 'config'>,
@@ -46,7 +47,7 @@ export async function assertSubscriptions(
     throw new AppError('subscription_expired', `The subscription of vehicle ${expired} has expired.`);
 }
 
-/** Brings the subscriptions of an order's vehicles to what the order's status says; doing so again changes nothing. */
+/** Applies the status of an order to the subscriptions of its vehicles. The call is idempotent. */
 export async function applyOrder(deps: SubscriptionDeps, order: Order): Promise<void> {
   const scope = { accountId: order.accountId };
   for (const vehicleId of order.vehicleIds)
@@ -90,20 +91,20 @@ async function revokeSubscription(
   }
 }
 
-/** False when another was faster. */
+/** Returns false if another request inserted the subscription first. */
 async function tryInsert(insertion: Promise<Subscription>): Promise<boolean> {
   try {
     await insertion;
     return true;
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'duplicate')) throw error;
-    // The other one is just being written.
+    // The concurrent insertion is still in progress.
     await delay(20);
     return false;
   }
 }
 
-/** False when the subscription was changed meanwhile. */
+/** Updates a subscription with compare-and-set; returns false if its version has changed. */
 async function updateIfUnchanged(
   records: Deps['records'],
   scope: Scope,

@@ -15,7 +15,7 @@ import { applyOrder } from './subscriptions.ts';
 
 export type BillingDeps = Pick<Deps, 'billing' | 'config' | 'database' | 'encryption' | 'log' | 'records'>;
 
-/** Makes an order, and the gateway's own of it. The price is ours alone. */
+/** Creates an order and its counterpart at the gateway. Only the server computes the price. */
 export async function createOrder(
   deps: BillingDeps,
   caller: Caller,
@@ -44,14 +44,14 @@ export async function createOrder(
     expiresAt: new Date(Date.now() + orderTtlMs),
   });
   const { clientSecret, ...known } = await createGatewayOrder(deps, inserted);
-  // An event of it may have come in the meantime: only these fields are written.
+  // An event of the order may have arrived concurrently, so only these fields are written.
   const order = (await orderCollection(deps.records).update(caller, inserted._id, known)) ?? inserted;
   const target = { type: 'orders', id: order._id } as const;
   await audit(deps, caller, 'orders.create', target, { amount: order.amount, currency: order.currency });
   return { order, clientSecret };
 }
 
-/** An order that its gateway does not take has failed. */
+/** Creates the order at the gateway. Marks our order as failed if the gateway rejects it. */
 async function createGatewayOrder(deps: BillingDeps, order: Order): Promise<GatewayOrder> {
   try {
     return await deps.billing.gateway.createOrder(order);
@@ -72,7 +72,7 @@ export function listOrders(
   return orderCollection(records).list(caller, { where: { ...statusFilter(query.status) }, sorting, paging });
 }
 
-/** Orders that have expired by themselves are found as such. */
+/** Includes orders that have expired but are still stored as unpaid. */
 function statusFilter(status: OrderStatus | undefined, now = new Date()): object {
   if (status === 'created' || status === 'pending') return { status, expiresAt: { $gt: now } };
   if (status !== 'expired') return omitUndefined({ status });
@@ -85,7 +85,7 @@ export async function readOrder({ records }: Pick<Deps, 'records'>, caller: Call
   return order;
 }
 
-/** Takes a client's proof of a payment; the order as it is then. */
+/** Verifies a client's proof of payment and returns the resulting order. */
 export async function verifyPayment(
   deps: BillingDeps,
   caller: Caller,
@@ -94,13 +94,13 @@ export async function verifyPayment(
   const order = await readOrder(deps, caller, id);
   const { gateway } = deps.billing;
   if (order.gateway !== gateway.name)
-    throw new AppError('state_conflict', `The order ${id} is one of another gateway: ${order.gateway}.`);
+    throw new AppError('state_conflict', `The order ${id} belongs to another gateway: ${order.gateway}.`);
   if (!(await gateway.verify(order, { paymentId, signature }))) return readOrder(deps, caller, id);
   await completePayment(deps, order, paymentId, caller);
   return readOrder(deps, caller, id);
 }
 
-/** Marks an order paid that is paid outside of any gateway. */
+/** Marks an order paid that was paid outside of any gateway. */
 export async function markPaid(deps: BillingDeps, caller: Caller, id: number): Promise<Order> {
   const order = await readOrder(deps, caller, id);
   if (order.gateway !== 'offline') throw new AppError('state_conflict', `The order ${id} is paid by its gateway.`);
@@ -119,8 +119,8 @@ async function completePayment(deps: BillingDeps, order: Order, paymentId: strin
 }
 
 /**
- * Brings the subscriptions to what an order's status says. A refund may overtake the payment that it takes back, on another replica: what was applied of a status
- * that is not the order's any more is followed by what that is now.
+ * Applies the status of an order to its subscriptions. A refund may overtake its payment on another replica. If the
+ * status has changed since it was applied, the new status is applied too.
  */
 export async function applyOrderStatus(deps: Pick<Deps, 'records'>, order: Order): Promise<void> {
   let current: Order | null = order;
@@ -131,7 +131,10 @@ export async function applyOrderStatus(deps: Pick<Deps, 'records'>, order: Order
   }
 }
 
-/** Takes an event of a gateway, in any order of arrival and any number of times; false where it was known. */
+/**
+ * Processes an event of a gateway. Events may arrive in any order and any number of times. Returns false for a known
+ * event.
+ */
 export async function handleGatewayEvent(
   deps: BillingDeps,
   gateway: 'stripe' | 'razorpay',
@@ -154,14 +157,17 @@ async function applyPaymentEvent(
   if (payment === null) return;
   const orders = new GatewayOrders(deps.records);
   const order = await orders.find(gateway, payment.gatewayOrderId, payment.orderId);
-  // The gateway's account may serve others too.
-  if (order === null) return deps.log.info({ gateway, eventId: id, type }, 'a payment event of no order');
+  // The gateway's account may serve other systems too.
+  if (order === null) return deps.log.info({ gateway, eventId: id, type }, 'ignored a payment event without an order');
   const { status, amount, currency, paymentId } = payment;
   const actor = { accountId: order.accountId };
   if (status === 'paid') {
     if ((amount ?? 0) >= order.amount && currency === order.currency)
       return completePayment(deps, order, paymentId, actor);
-    return deps.log.error({ gateway, eventId: id, orderId: order._id, amount, currency }, 'a payment is not the price');
+    return deps.log.error(
+      { gateway, eventId: id, orderId: order._id, amount, currency },
+      'a payment does not match the price of its order',
+    );
   }
   const moved = await orders.move(order, status);
   if (moved === null || status !== 'refunded') return;
@@ -169,7 +175,7 @@ async function applyPaymentEvent(
   await audit(deps, actor, 'orders.refunded', { type: 'orders', id: order._id });
 }
 
-/** Ends orders that nobody has paid in time, and brings subscriptions up to date where a process died in between. */
+/** Expires unpaid orders, applies orders whose process died before that, and removes old payment events. */
 export async function processOrders(deps: Pick<Deps, 'records' | 'database'>, now = new Date()): Promise<void> {
   const orders = new GatewayOrders(deps.records);
   await orders.expire(now);
@@ -177,8 +183,8 @@ export async function processOrders(deps: Pick<Deps, 'records' | 'database'>, no
   await new PaymentEvents(deps.database).removeBefore(new Date(now.getTime() - 180 * 86_400_000));
 }
 
-/** Forgets whom gateways know an account as, whose personal fields are removed. */
+/** Deletes the customer ids of an account whose personal fields are removed. */
 export const deleteCustomer = ({ database }: Pick<Deps, 'database'>, scope: Scope): Promise<void> =>
   new Customers(database).delete(scope);
 
-const orderNotFoundError = (id: number): AppError => new AppError('not_found', `There is no order ${id}.`);
+const orderNotFoundError = (id: number): AppError => new AppError('not_found', `The order ${id} does not exist.`);

@@ -15,7 +15,7 @@ const put = (tenant: Tenant, below: Tenant) =>
     .updateOne({ _id: tenant.accountId }, { $set: { dealerAccountId: below.accountId } });
 
 describe('GET /api/dealers/me', () => {
-  it('shows a dealer its sub-dealers, and a customer its dealer alone', async () => {
+  it('returns the sub-dealers to a dealer, and only its own dealer to a customer', async () => {
     const [top, sub, customer] = [
       await harness.tenant('Top dealer'),
       await harness.tenant('Sub dealer'),
@@ -42,7 +42,7 @@ describe('GET /api/dealers/me', () => {
     expect((await harness.as(subUser).get('/api/dealers/me')).items).toEqual([]);
   });
 
-  it('shows where dealers are, as they say, and finds them by their city', async () => {
+  it('returns the stated location of dealers and finds them by city', async () => {
     const top = await harness.tenant('Dealer of dealers');
     const client = harness.as(await harness.user('dealer', top));
     const open = (name: string, place: object) => {
@@ -63,7 +63,7 @@ describe('GET /api/dealers/me', () => {
     expect((await open('Bad', { city: ' ' })).status).toBe(400);
   });
 
-  it('is an empty list without a dealer, and refuses bad paging', async () => {
+  it('returns an empty list without a dealer, and rejects invalid paging', async () => {
     const owner = harness.as(harness.ours.owner);
     expect(await owner.get('/api/dealers/me')).toMatchObject({ status: 200, items: [] });
     for (const query of ['limit=0', 'limit=x', 'offset=-1', 'offset=0&page=1'])

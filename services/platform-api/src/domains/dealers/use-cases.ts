@@ -14,7 +14,7 @@ import type { DealerResponse, ListDealersQuery } from './schema.ts';
 
 type DealerDeps = Pick<Deps, 'records'>;
 
-/** A dealer sees its sub-dealers; any other user the dealer of the account, if any. */
+/** Lists the sub-dealers of a dealer; for other users, the dealer of their account, if any. */
 export async function listDealers(
   { records }: DealerDeps,
   caller: Caller,
@@ -47,7 +47,7 @@ async function listVisibleAccounts({ records }: DealerDeps, caller: Caller): Pro
   return dealer === null ? [] : [dealer];
 }
 
-/** A dealer is its account, with the contact of its first dealer user. */
+/** Converts a dealer to its response: the account, with the contact of its first dealer user. */
 async function toDealerResponse(
   { records }: DealerDeps,
   account: Account,

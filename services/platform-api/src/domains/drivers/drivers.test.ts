@@ -24,7 +24,7 @@ async function vehicle(tenant: PlatformWorld['ours'], vehicleNo: string, imei: s
 }
 const create = async (body: Record<string, unknown>) => (await owner.post('/api/drivers', body)).data;
 
-/** What a refusal says beside its status. */
+/** Returns the body of an error response. */
 const getError = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
 const errorPaths = (response: Answer): string[] => getError(response).details.map(({ path }) => path);
 
@@ -48,7 +48,7 @@ describe('drivers', () => {
     attributes: { $shift: 'night', 'a.b': [1, null] },
   };
 
-  it('are created, read, changed and deleted with all their fields', async () => {
+  it('creates, reads, changes and deletes a driver with all fields', async () => {
     const created = await owner.post('/api/drivers', { ...completeDriver, vehicle_ids: vehicleIds });
     expect(created.status).toBe(201);
     const id = created.data.id;
@@ -94,7 +94,7 @@ describe('drivers', () => {
     expect(left.data['driver_id']).toBeNull();
   });
 
-  it('have vehicles, which say the same: the last driver who is given a vehicle has it', async () => {
+  it('moves a vehicle to the driver who was assigned last, in the vehicle and the driver records', async () => {
     const [first, second] = [
       await create({ name: 'First', vehicle_ids: vehicleIds }),
       await create({ name: 'Second', vehicle_ids: vehicleIds.slice(0, 1) }),
@@ -109,7 +109,7 @@ describe('drivers', () => {
     expect(driven.items).toMatchObject([{ id: vehicleIds[1] }]);
   });
 
-  it('are listed in pages, sorted, and found by name, phone, license and card', async () => {
+  it('lists drivers in pages, sorted, and finds them by name, phone, license and card', async () => {
     await create({ name: 'Zoe Search', phone_number: '+14155552672', license_number: 'SEARCH-L', card_number: 'SC9' });
     await create({ name: 'Abe Search', status: 'inactive' });
     const names = async (query: string) => (await owner.get(`/api/drivers?${query}`)).items.map((each) => each['name']);
@@ -125,7 +125,7 @@ describe('drivers', () => {
     expect((await owner.get('/api/drivers?status=gone')).status).toBe(400);
   });
 
-  it('have a license and a card that no other driver of the account has', async () => {
+  it('rejects a license or card number of another driver of the account', async () => {
     await create({ name: 'Unique', license_number: 'U-1', card_number: 'UC-1' });
     const license = await owner.post('/api/drivers', { name: 'Other', license_number: 'U-1' });
     expect([license.status, getError(license).code]).toEqual([409, 'duplicate']);
@@ -139,40 +139,40 @@ describe('drivers', () => {
   it.each([
     ['no name', {}, '/name'],
     ['an empty name', { name: '' }, '/name'],
-    ['a name of a wrong type', { name: 7 }, '/name'],
-    ['a day that does not exist', { name: 'X', license_expiry_date: '2025-02-30' }, '/license_expiry_date'],
-    ['a moment for a day', { name: 'X', date_of_birth: '2000-01-01T00:00:00Z' }, '/date_of_birth'],
-    ['a birth to come', { name: 'X', date_of_birth: '2999-01-01' }, '/date_of_birth'],
+    ['a name of the wrong type', { name: 7 }, '/name'],
+    ['a date that does not exist', { name: 'X', license_expiry_date: '2025-02-30' }, '/license_expiry_date'],
+    ['a timestamp instead of a date', { name: 'X', date_of_birth: '2000-01-01T00:00:00Z' }, '/date_of_birth'],
+    ['a birth date in the future', { name: 'X', date_of_birth: '2999-01-01' }, '/date_of_birth'],
     [
-      'a license that ends before it begins',
+      'a license that expires before its issue date',
       { name: 'X', license_issue_date: '2025-01-02', license_expiry_date: '2025-01-01' },
       '/license_expiry_date',
     ],
-    ['a phone number without country', { name: 'X', phone_number: '030 123456' }, '/phone_number'],
+    ['a phone number without a country code', { name: 'X', phone_number: '030 123456' }, '/phone_number'],
     [
       'a contact without a phone number',
       { name: 'X', emergency_contact: { name: 'Y' } },
       '/emergency_contact/phone_number',
     ],
-    ['an e-mail that is none', { name: 'X', email: 'x' }, '/email'],
-    ['a picture that is no web address', { name: 'X', photo_url: 'javascript:alert(1)' }, '/photo_url'],
+    ['an invalid e-mail', { name: 'X', email: 'x' }, '/email'],
+    ['a photo URL that is not a web address', { name: 'X', photo_url: 'javascript:alert(1)' }, '/photo_url'],
     ['an unknown status', { name: 'X', status: 'fired' }, '/status'],
     ['a blank license', { name: 'X', license_number: '  ' }, '/license_number'],
-    ['free data above 8 KiB', { name: 'X', attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
-    ['vehicles that are no ids', { name: 'X', vehicle_ids: ['1'] }, '/vehicle_ids/0'],
-  ])('refuse %s with 400 and the place', async (_case, body, path) => {
+    ['attributes above 8 KiB', { name: 'X', attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
+    ['vehicle ids that are not numbers', { name: 'X', vehicle_ids: ['1'] }, '/vehicle_ids/0'],
+  ])('rejects %s with 400 and the path', async (_case, body, path) => {
     const response = await owner.post('/api/drivers', body);
     expect([response.status, getError(response).code]).toEqual([400, 'validation_failed']);
     expect(errorPaths(response)).toContain(path);
   });
 
-  it('check a change against what stays', async () => {
+  it('checks the dates of a change against the unchanged dates', async () => {
     const driver = await create({ name: 'Dated', license_issue_date: '2025-01-02' });
     const refused = await owner.put(`/api/drivers/${driver.id}`, { license_expiry_date: '2025-01-01' });
     expect(refused.status).toBe(400);
   });
 
-  it('are not there for another account, nor are its vehicles', async () => {
+  it('does not expose drivers and vehicles to another account', async () => {
     const driver = await create({ name: 'Hidden' });
     const path = `/api/drivers/${driver.id}`;
     const stranger = harness.as(harness.theirs.owner);
@@ -189,7 +189,7 @@ describe('drivers', () => {
     expect((await owner.get('/api/drivers/x')).status).toBe(404);
   });
 
-  it('are read by a viewer, changed by a manager, and by a driver seen as those of the own vehicles', async () => {
+  it('lets viewers read and managers change drivers; users with the role driver see those of their own vehicles', async () => {
     const driver = await create({ name: 'Roles' });
     const path = `/api/drivers/${driver.id}`;
     const viewer = harness.as(await harness.user('viewer'));
@@ -206,7 +206,7 @@ describe('drivers', () => {
     expect((await colleague.get(path)).status).toBe(404);
     await owner.put(path, { vehicle_ids: [vehicleIds[0]] });
     expect((await colleague.get('/api/drivers')).items).toMatchObject([{ id: driver.id }]);
-    // Vehicles that are not the user's own are not named.
+    // The response contains only the user's own vehicles.
     await owner.put(path, { vehicle_ids: vehicleIds.slice(0, 2) });
     const { accountId } = harness.ours;
     await driverCollection(harness.records).update({ accountId }, driver.id, { currentVehicleId: vehicleIds[1] ?? 0 });
@@ -220,7 +220,7 @@ describe('drivers', () => {
     expect((await colleague.post('/api/drivers', { name: 'X' })).status).toBe(403);
   });
 
-  it('that were removed are named for as long as history may be kept of them, whole and then thinned', async () => {
+  it('resolves names of removed drivers for as long as full or thinned history may be stored', async () => {
     const { id } = await create({ name: 'Long gone' });
     expect((await owner.delete(`/api/drivers/${id}`)).status).toBe(200);
     const { accountId } = harness.ours;
@@ -235,7 +235,7 @@ describe('drivers', () => {
     expect([await isNamedAfter(retentionDays - 1), await isNamedAfter(retentionDays + 1)]).toEqual([true, false]);
   });
 
-  it('have a license that ends after it was issued, whoever changes one of both at the same time', async () => {
+  it('stores no license that expires before its issue date under concurrent changes', async () => {
     const dates = { license_issue_date: '2020-01-01', license_expiry_date: '2030-01-01' };
     for (const name of ['One', 'Two', 'Three']) {
       const path = `/api/drivers/${(await create({ name, ...dates })).id}`;
@@ -245,7 +245,7 @@ describe('drivers', () => {
     }
   });
 
-  it('are created once for each Idempotency-Key', async () => {
+  it('creates one driver per Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'driver-once' };
     const first = await owner.post('/api/drivers', { name: 'Once' }, key);
     const second = await owner.post('/api/drivers', { name: 'Once' }, key);

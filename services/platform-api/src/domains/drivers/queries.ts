@@ -6,7 +6,7 @@ import { archivedNames, driverCollection, removeArchivedBefore } from './store.t
 
 type DriverQueryDeps = { readonly records: RecordStore };
 
-/** Those of the ids that are drivers of the account. */
+/** Returns those of the ids that are drivers of the account. */
 export const filterOwnDriverIds = async (
   { records }: DriverQueryDeps,
   scope: Scope,
@@ -27,7 +27,7 @@ export async function findDriverByCard(
   return driver?.accountId === accountId && driver.cardNumber === number ? driver : null;
 }
 
-/** Drivers by id, for names in other answers. */
+/** Returns drivers by id, for names in other responses. */
 export const findDriversById = async (
   { records }: DriverQueryDeps,
   scope: Scope,
@@ -35,7 +35,7 @@ export const findDriversById = async (
 ): Promise<Map<number, Driver>> =>
   new Map((await driverCollection(records).findMany(scope, ids)).map((driver) => [driver._id, driver]));
 
-/** Names of drivers of an account by id; trips of before keep those of drivers who were removed. */
+/** Returns names of drivers of an account by id, including removed drivers, whose names earlier trips still need. */
 export async function findDriverNames(
   { records }: DriverQueryDeps,
   scope: Scope,
@@ -50,10 +50,13 @@ export async function findDriverNames(
   return new Map([...archived, ...names]);
 }
 
-/** For how long an account may keep its history whole (`retention.locations_days`); LOCATIONS_KEPT_DAYS more it is kept thinned. */
+/**
+ * Longest time for which an account may store its full history (`retention.locations_days`). It is stored thinned for
+ * another LOCATIONS_KEPT_DAYS.
+ */
 const maxFullHistoryDays = 3_650;
 
-/** Forgets the names of removed drivers of whom no trip can be left. */
+/** Deletes the names of removed drivers for whom no trip can be left. */
 export const purgeArchivedNames = (
   { records, config }: Pick<Deps, 'records' | 'config'>,
   nowMs = Date.now(),

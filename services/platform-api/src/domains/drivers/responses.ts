@@ -2,7 +2,7 @@ import { parseAttributes } from '../../platform/fields.ts';
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Driver, DriverResponse } from './schema.ts';
 
-/** A driver with the vehicles whose records name the driver, as far as they may be named. */
+/** Returns a driver with the vehicles assigned to the driver, as far as the caller may see them. */
 export const toDriverResponse = (
   driver: Driver,
   vehicleIds: readonly number[],

@@ -16,10 +16,10 @@ import { createDriverBody, driverResponse, listDriversQuery, updateDriverBody } 
 import { createDriver, deleteDriver, listDrivers, readDriver, updateDriver } from './use-cases.ts';
 
 const tags = ['Drivers'];
-const duplicateErrors = 'Another driver of the account has the license or the card number.';
+const duplicateErrors = 'Another driver of the account has this license or card number.';
 
 function toFoundResponse<T>(driver: T | null, id: number): { data: T } {
-  if (driver === null) throw new AppError('not_found', `There is no driver ${id}.`);
+  if (driver === null) throw new AppError('not_found', `The driver ${id} does not exist.`);
   return { data: driver };
 }
 
@@ -28,7 +28,8 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/drivers',
     operationId: 'listDrivers',
-    summary: 'Drivers of the account',
+    summary: 'List drivers',
+    description: 'Returns the drivers of the account.',
     tags,
     query: listDriversQuery,
     response: pageSchema(driverResponse),
@@ -43,13 +44,13 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'createDriver',
     summary: 'Create a driver',
     description:
-      'The vehicles of `vehicle_ids` are driven by this driver from now on: a vehicle has one driver, its `driver_id`, and a driver may have several vehicles.',
+      'Assigns the vehicles of `vehicle_ids` to this driver. A vehicle has one driver, its `driver_id`; a driver may have several vehicles.',
     tags,
     isIdempotent: true,
     body: createDriverBody,
     response: singleSchema(driverResponse),
     extraSuccesses: { 201: 'Created; `Location` is the path of the driver.' },
-    errors: { 404: 'One of the vehicles does not exist or is not visible.', 409: duplicateErrors },
+    errors: { 404: 'One of the vehicles does not exist or is not visible to the caller.', 409: duplicateErrors },
     handle: async ({ body, context }) => {
       const driver = await createDriver(deps, getCaller(context), body);
       return new Reply(201, { data: driver }, { Location: `/api/drivers/${driver.id}` });
@@ -59,7 +60,7 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/drivers/:id',
     operationId: 'getDriver',
-    summary: 'One driver',
+    summary: 'Get a driver',
     tags,
     params: idParams,
     response: singleSchema(driverResponse),
@@ -70,8 +71,8 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'put',
     path: '/drivers/:id',
     operationId: 'updateDriver',
-    summary: 'Change a driver',
-    description: 'Absent fields stay; null clears a field; `vehicle_ids` replaces the vehicles of the driver.',
+    summary: 'Update a driver',
+    description: 'Absent fields are unchanged. Null clears a field. `vehicle_ids` replaces the vehicles of the driver.',
     tags,
     params: idParams,
     body: updateDriverBody,
@@ -86,7 +87,8 @@ export const driverRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/drivers/:id',
     operationId: 'deleteDriver',
-    summary: 'Delete a driver, whose vehicles have none then',
+    summary: 'Delete a driver',
+    description: 'The vehicles of the driver then have no driver.',
     tags,
     params: idParams,
     response: singleSchema(driverResponse),

@@ -3,7 +3,7 @@ import { omitUndefined, parsePhoneField, serializeAttributes } from '../../platf
 import type { Change } from '../../store/account-repository.ts';
 import type { Driver, DriverBody } from './schema.ts';
 
-/** The fields of a new driver that its maker does not give. */
+/** Defaults for the fields that a request to create a driver omits. */
 export const driverDefaults = {
   phoneNumber: null,
   email: null,
@@ -24,7 +24,10 @@ export const driverDefaults = {
   attributes: '{}',
 } as const satisfies Partial<Driver>;
 
-/** What a body changes; null clears a field. Throws 400 for a phone number or free data that no schema tells. */
+/**
+ * Converts a request body to a change; null clears a field. Throws 400 for a phone number or attributes that the schema
+ * cannot check.
+ */
 export const toDriverChange = (body: DriverBody): Change<Driver> =>
   omitUndefined({
     name: body.name,
@@ -46,7 +49,7 @@ export const toDriverChange = (body: DriverBody): Change<Driver> =>
     attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
-/** Dates that contradict one another, or today. Text of this form sorts as time does. */
+/** Throws 400 if the dates contradict one another or today's date. `YYYY-MM-DD` strings sort chronologically. */
 export function assertDatesValid(
   driver: Partial<Pick<Driver, 'licenseIssueDate' | 'licenseExpiryDate' | 'dateOfBirth'>>,
   now = new Date(),

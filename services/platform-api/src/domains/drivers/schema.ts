@@ -20,7 +20,7 @@ export interface EmergencyContact {
   readonly phoneNumber: string;
 }
 
-/** A driver as stored. The vehicles of a driver stand in their own records (`vehicles/assignments.ts`). */
+/** A driver as stored. The vehicle records hold the assignments (`vehicles/assignments.ts`). */
 export interface Driver extends AccountRecord {
   readonly name: string;
   /** E.164. */
@@ -32,15 +32,15 @@ export interface Driver extends AccountRecord {
   readonly licenseNumber: string | null;
   readonly licenseClass: string | null;
   readonly licenseCountry: string | null;
-  /** `YYYY-MM-DD`, as the other dates. */
+  /** `YYYY-MM-DD`, like the other dates. */
   readonly licenseIssueDate: string | null;
   readonly licenseExpiryDate: string | null;
   readonly dateOfBirth: string | null;
   readonly bloodGroup: string | null;
   readonly emergencyContact: EmergencyContact | null;
-  /** What the terminal reports in 0x0702, or an RFID tag. */
+  /** The card number that the terminal reports in 0x0702, or the number of an RFID tag. */
   readonly cardNumber: string | null;
-  /** The vehicle in which the driver's card is; kept by the driver sessions. */
+  /** The vehicle in which the driver's card is inserted; maintained by the driver sessions. */
   readonly currentVehicleId: number | null;
   readonly status: (typeof driverStatuses)[number];
   /** JSON. */
@@ -53,7 +53,7 @@ const bloodGroup = Type.String({
   errorMessage: 'must be a blood group such as AB-',
   examples: ['AB-'],
 });
-const isAddress = 'must be an address that begins with http:// or https://';
+const isAddress = 'must be a URL that begins with http:// or https://';
 const webAddress = Type.String({
   format: 'uri',
   pattern: '^https?://',
@@ -77,7 +77,7 @@ const details = {
   emergency_contact: Type.Optional(nullableField(emergencyContact)),
   card_number: Type.Optional(
     nullableField(
-      trimmedText(1, 60, { description: 'As the terminal reports it (0x0702, RFID); unique in the account.' }),
+      trimmedText(1, 60, { description: 'As reported by the terminal (0x0702, RFID). Unique in the account.' }),
     ),
   ),
   vehicle_ids: Type.Optional(idList(1_000)),

@@ -7,11 +7,11 @@ import { driverCollection } from './store.ts';
 
 type SessionDeps = Pick<Deps, 'records'>;
 
-/** The driver whose card is in a vehicle, or null. */
+/** Returns the driver whose card is in a vehicle, or null. */
 export const currentDriver = ({ records }: SessionDeps, { accountId, _id }: Vehicle): Promise<Driver | null> =>
   driverCollection(records).findOne({ accountId }, { currentVehicleId: _id });
 
-/** A vehicle is deleted: no driver's card is in it any more. */
+/** Ends the driver session of a deleted vehicle. */
 export async function endDriverSessions({ records }: SessionDeps, scope: Scope, vehicleId: number): Promise<void> {
   await driverCollection(records).updateMany(
     scope,
@@ -20,17 +20,23 @@ export async function endDriverSessions({ records }: SessionDeps, scope: Scope, 
   );
 }
 
-/** A driver's card is in a vehicle now: the session there before, and the driver's own elsewhere, have ended. */
+/**
+ * Opens the session of a driver whose card was inserted in a vehicle. Ends the previous session in the vehicle and the
+ * driver's session elsewhere.
+ */
 export async function openDriverSession({ records }: SessionDeps, vehicle: Vehicle, driver: Driver): Promise<void> {
   const drivers = driverCollection(records);
   const previous = { currentVehicleId: vehicle._id, _id: { $ne: driver._id } };
   await drivers.updateMany(vehicle, previous, { $set: { currentVehicleId: null } });
   await setDriver({ records }, vehicle, vehicle._id, driver._id);
-  // Last: it says that all of this is done.
+  // Written last: `currentVehicleId` marks the steps above as completed.
   await drivers.update(vehicle, driver._id, { currentVehicleId: vehicle._id });
 }
 
-/** The card is out, or that of somebody who is not known is in. The vehicle keeps a driver whom somebody has assigned to it. */
+/**
+ * Ends the session of a vehicle whose card was removed or replaced by an unknown card. A driver assigned by a user
+ * stays assigned.
+ */
 export async function closeDriverSession(
   { records }: SessionDeps,
   vehicle: Vehicle,

@@ -3,7 +3,7 @@ import { AccountRepository, type Scope } from '../../store/account-repository.ts
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Driver } from './schema.ts';
 
-/** The name of a driver who was removed, for trips of before; `_id` is the driver's. */
+/** The name of a removed driver, for earlier trips. `_id` is the id of the driver. */
 interface ArchivedDriver {
   readonly _id: number;
   readonly accountId: number;
@@ -14,7 +14,7 @@ interface ArchivedDriver {
 const archivedDriverCollection = ({ database }: RecordStore): Collection<ArchivedDriver> =>
   database.collection<ArchivedDriver>('former_drivers');
 
-/** Keeps the name of a driver who is being removed. */
+/** Stores the name of a driver who is being removed. */
 export async function archiveName(
   records: RecordStore,
   { _id, accountId, name }: Pick<Driver, '_id' | 'accountId' | 'name'>,
@@ -27,7 +27,7 @@ export async function archiveName(
   );
 }
 
-/** Names of removed drivers of an account, by id. */
+/** Returns names of removed drivers of an account by id. */
 export async function archivedNames(
   records: RecordStore,
   { accountId }: Scope,
@@ -40,7 +40,7 @@ export async function archivedNames(
   return new Map(found.map(({ _id, name }) => [_id, name]));
 }
 
-/** Forgets names of drivers who were removed before a moment. */
+/** Deletes the names of drivers who were removed before a time. */
 export const removeArchivedBefore = async (records: RecordStore, before: Date): Promise<void> => {
   await archivedDriverCollection(records).deleteMany({ removedAt: { $lt: before } });
 };

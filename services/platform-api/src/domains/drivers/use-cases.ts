@@ -23,7 +23,7 @@ const sortFields: Readonly<Record<string, string>> = {
   updated_at: 'updatedAt',
 };
 
-/** A page of the drivers that the caller may see. */
+/** Returns a page of the drivers that the caller may see. */
 export async function listDrivers(
   deps: DriverDeps,
   caller: Caller,
@@ -48,7 +48,10 @@ export async function listDrivers(
   };
 }
 
-/** A user with the role driver sees who drives the own vehicles; the others see all drivers of the account. */
+/**
+ * Restricts users with the role driver to the drivers of their own vehicles. Other users see all drivers of the
+ * account.
+ */
 async function visibilityFilter(deps: DriverDeps, caller: Caller): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const vehicles = await visibleVehicles(deps, caller);
@@ -67,7 +70,7 @@ async function createFilters(deps: DriverDeps, caller: Caller, query: ListDriver
   return filters;
 }
 
-/** One driver that the caller may see, or null. */
+/** Returns one driver that the caller may see, or null. */
 export async function readDriver(deps: DriverDeps, caller: Caller, id: number): Promise<DriverResponse | null> {
   const driver = await driverCollection(deps.records).findOne(caller, {
     $and: [{ _id: id }, await visibilityFilter(deps, caller)],
@@ -89,7 +92,7 @@ export async function createDriver(
   return toDriverWithVehicles(deps, driver);
 }
 
-/** Null when there is no such driver. */
+/** Changes a driver; returns null if the driver does not exist. */
 export async function updateDriver(
   deps: DriverDeps,
   caller: Caller,
@@ -118,13 +121,13 @@ function updateFields(
     const existing = await drivers.find(caller, id);
     if (existing === null) return null;
     assertDatesValid({ ...existing, ...change });
-    // Dates that were checked together are written to the version that was read.
+    // The dates were checked together, so the update requires the version that was read.
     const hasDates = change.licenseIssueDate !== undefined || change.licenseExpiryDate !== undefined;
     return drivers.update(caller, id, change, expectedVersion ?? (hasDates ? existing.version : undefined));
   });
 }
 
-/** Removes a driver, whose vehicles have none then; the driver as he or she was, or null. */
+/** Removes a driver and its vehicle assignments. Returns the driver before the removal, or null. */
 export async function deleteDriver(
   deps: DriverDeps,
   caller: Caller,
@@ -136,7 +139,7 @@ export async function deleteDriver(
   if (existing === null) return null;
   assertVersion(existing, expectedVersion);
   const response = await toDriverWithVehicles(deps, existing);
-  // First: trips that tell of nobody would stay so.
+  // Archived first: a crash after the removal would leave trips without a driver name.
   await archiveName(deps.records, existing, new Date());
   if ((await drivers.remove(caller, id, { expectedVersion })) === null) return null;
   await assignVehicles(deps, caller, id, []);
@@ -145,7 +148,10 @@ export async function deleteDriver(
   return response;
 }
 
-/** Gives a driver these vehicles and no others, whoever else gives some at the same time; one who is deleted meanwhile gets none. */
+/**
+ * Replaces the vehicles of a driver under a lock, so that concurrent calls do not mix. A driver deleted concurrently
+ * gets no vehicles.
+ */
 async function setVehicles(
   deps: DriverDeps,
   caller: Caller,

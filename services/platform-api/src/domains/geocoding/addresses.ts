@@ -11,7 +11,7 @@ type AddressDeps = Pick<Deps, 'database' | 'log' | 'maps'>;
 
 const concurrency = 8;
 
-/** Returns the address of a position: the cached one, or that of the geocoder, which is cached for the account then. */
+/** Returns the address of a position from the cache, or from the geocoder, whose result is cached for the account. */
 export async function addressOf(
   deps: AddressDeps,
   caller: Caller,
@@ -32,7 +32,7 @@ async function requestAddress(
   language?: string,
 ): Promise<Answered<FoundAddress>> {
   const found = await maps.reverse(position, language);
-  // The embedded geocoder costs nothing.
+  // Results of the embedded geocoder are not cached, as they cost nothing.
   if (maps.hasGeocoder && !found.isFallback)
     await keepAddress(database, caller, key, found.value, found.provider).catch((error: unknown) =>
       log.warn({ err: error }, 'could not cache an address'),
@@ -41,8 +41,8 @@ async function requestAddress(
 }
 
 /**
- * Returns the addresses of positions, in their order. An address that is not cached takes a token of the geocoding bucket, as a request for it would. Once the
- * bucket is empty, the rest are null.
+ * Returns the addresses of positions, in their order. An address that is not cached takes a token of the geocoding
+ * bucket, like a request for it. Once the bucket is empty, the remaining addresses are null.
  */
 export async function addressesOf(
   deps: AddressDeps & Pick<Deps, 'limits'>,

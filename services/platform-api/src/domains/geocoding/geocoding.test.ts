@@ -38,7 +38,7 @@ describe('geocoding without providers', () => {
   });
   afterAll(() => world?.close());
 
-  it('tells where a position is, with a Plus Code, and says who says so', async () => {
+  it('returns the address, the Plus Code and the provider of a position', async () => {
     const response = await owner.get(`${base}/reverse-geocode?latitude=28.65&longitude=77.23`);
     expect(response).toMatchObject({
       status: 200,
@@ -55,7 +55,7 @@ describe('geocoding without providers', () => {
     expect(response.data['distance_m']).toEqual(expect.any(Number));
   });
 
-  it('names the own geofences that hold a position, the smallest first, and no foreign ones', async () => {
+  it("returns the account's geofences that contain a position, the smallest first", async () => {
     const large = await owner.post('/api/geofences', { name: 'Port', coordinates: square });
     const small = await owner.post('/api/geofences', {
       name: 'Gate',
@@ -79,7 +79,7 @@ describe('geocoding without providers', () => {
     expect(await driver.get(at)).toMatchObject({ data: { geofences: [] } });
   });
 
-  it('finds cities, own places, positions and Plus Codes', async () => {
+  it('finds cities, places of the account, positions and Plus Codes', async () => {
     const geocode = async (query: string, client = owner) => (await client.get(`${base}/geocode?${query}`)).items;
     expect((await geocode('address=Nairobi'))[0]).toMatchObject({
       address: expect.stringContaining('Kenya') as unknown,
@@ -108,7 +108,7 @@ describe('geocoding without providers', () => {
     expect(await geocode(`address=${encodeURIComponent(name)}`, stranger)).toEqual([]);
   });
 
-  it('offers own geofences, routes and waypoints first', async () => {
+  it("suggests the account's geofences, routes and waypoints first", async () => {
     await owner.post('/api/geofences', { name: 'Mombasa Depot', coordinates: square });
     await owner.post('/api/routes', {
       name: 'Mombasa Run',
@@ -139,7 +139,7 @@ describe('geocoding without providers', () => {
     });
   });
 
-  it('draws the way from a vehicle, a straight line for want of roads', async () => {
+  it('returns a straight line from a vehicle if no road data is available', async () => {
     const id = await vehicle(world, owner, [10, 20]);
     const response = await owner.get(`${base}/generate-route?vehicleId=${id}&latitude=10&longitude=21&alternatives=2`);
     expect(response).toMatchObject({
@@ -169,7 +169,7 @@ describe('geocoding without providers', () => {
     expect(byAddress.data['destination']).toMatchObject({ address: expect.stringContaining('Nairobi') as unknown });
   });
 
-  it('says what is missing for a way', async () => {
+  it('rejects unknown vehicles, missing positions and invalid route parameters', async () => {
     const [id, silent] = [await vehicle(world, owner, [10, 20]), await vehicle(world, owner)];
     const foreign = await vehicle(world, stranger, [10, 20]);
     const to = 'latitude=10&longitude=21';
@@ -193,7 +193,7 @@ describe('geocoding without providers', () => {
   });
 
   it.each(['0.30000000000000004', '1e-7', '-1.0259699999999998', '1e1'])(
-    'takes %s, as programs print it, for a latitude',
+    'accepts %s as a latitude, as programs print it',
     async (latitude) => {
       expect(await owner.get(`${base}/reverse-geocode?latitude=${latitude}&longitude=20`)).toMatchObject({
         status: 200,
@@ -220,11 +220,11 @@ describe('geocoding without providers', () => {
     'auto-suggest-address?query=a',
     'auto-suggest-address?query=abc&longitude=1',
     `auto-suggest-address?query=${'a'.repeat(101)}`,
-  ])('refuses %s', async (query) => {
+  ])('rejects %s', async (query) => {
     expect(await owner.get(`${base}/${query}`)).toMatchObject({ status: 400, body: { status: 400 } });
   });
 
-  it('asks for credentials', async () => {
+  it('requires credentials', async () => {
     expect(await world.anonymous.get(`${base}/geocode?address=Nairobi`)).toMatchObject({ status: 401 });
   });
 });
@@ -240,7 +240,7 @@ describe('geocoding with providers', () => {
     world = await PlatformWorld.open({
       GEOCODER: 'nominatim',
       GEOCODER_URL: geocoder.url,
-      // One of the answers below is silence; the others are not to be taken for it on a busy machine.
+      // One of the responses below is a timeout. The others must not time out on a busy machine.
       GEOCODER_TIMEOUT_MS: '3000',
       SUGGESTER: 'photon',
       SUGGESTER_URL: geocoder.url,
@@ -265,7 +265,7 @@ describe('geocoding with providers', () => {
     address: { road: 'Main Street', country_code: 'xx' },
   };
 
-  it('keeps the address of a position for 30 days, for this account alone', async () => {
+  it('caches the address of a position for 30 days, separately for each account', async () => {
     geocoder.answer = () => ({ body: place });
     const at = (latitude: string) => `${base}/reverse-geocode?latitude=${latitude}&longitude=2.5&language=en`;
     expect(await owner.get(at('1.50001'))).toMatchObject({
@@ -293,7 +293,7 @@ describe('geocoding with providers', () => {
     expect(await owner.get(at('1.50001'))).toMatchObject({ data: { cached: false } });
   });
 
-  it('is answered by the embedded one where the provider fails, is silent or knows nothing, and keeps nothing of that', async () => {
+  it('falls back to the embedded geocoder if the provider fails, times out or finds nothing, and does not cache that result', async () => {
     const responses = [{ status: 500, body: {} }, 'silence', { body: { error: 'Unable to geocode' } }] as const;
     for (const [at, response] of responses.entries()) {
       geocoder.answer = () => response;
@@ -309,7 +309,7 @@ describe('geocoding with providers', () => {
     });
   });
 
-  it('finds and offers what the providers find', async () => {
+  it('returns the places and suggestions of the providers', async () => {
     geocoder.answer = ({ url }) =>
       url.pathname === '/search'
         ? { body: [place] }
@@ -338,7 +338,7 @@ describe('geocoding with providers', () => {
     expect((await owner.get(`${base}/auto-suggest-address?query=nairob`)).items[0]).toMatchObject({ title: 'Nairobi' });
   });
 
-  it('finds addresses that were looked up before where the provider is away', async () => {
+  it('finds cached addresses while the provider is unavailable', async () => {
     geocoder.answer = () => ({ body: { ...place, display_name: '99 Quuxby Crescent, Town' } });
     await owner.get(`${base}/reverse-geocode?latitude=5&longitude=6`);
     geocoder.answer = () => ({ status: 503, body: {} });
@@ -352,13 +352,13 @@ describe('geocoding with providers', () => {
     expect((await owner.get(offered)).items).toMatchObject([
       { id: 'address:5.0000,6.0000:', title: '99 Quuxby Crescent, Town', type: 'address' },
     ]);
-    // They tell where others have looked for a vehicle.
+    // Cached addresses would reveal where others have looked for a vehicle.
     const driver = world.as(await world.user('driver'));
     for (const client of [driver, world.as(world.theirs.owner)])
       for (const path of [found, offered]) expect((await client.get(path)).items).toEqual([]);
   });
 
-  it('draws ways with the router, and straight lines where it cannot', async () => {
+  it('returns routes of the router, and straight lines if the router fails', async () => {
     const id = await vehicle(world, owner, [10, 20]);
     const to = `${base}/generate-route?vehicleId=${id}&latitude=10.1&longitude=20.1&alternatives=1`;
     const way = (distance: number) => ({
@@ -390,7 +390,7 @@ describe('geocoding with providers', () => {
     expect(await owner.get(to)).toMatchObject({ status: 200, data: straight });
   });
 
-  it('matches long traces in windows of 100 that share 5 points, and by itself where the matcher fails', async () => {
+  it('matches long traces in windows of 100 points that share 5, and falls back to embedded matching', async () => {
     roads.received.length = 0;
     roads.answer = ({ url }) => {
       const points = decodeURIComponent(url.pathname).split('/').at(-1)?.split(';') ?? [];
@@ -424,8 +424,8 @@ describe('geocoding with providers', () => {
   });
 });
 
-describe('settings of map providers', () => {
-  it('are refused where a provider has no URL', () => {
+describe('map provider settings', () => {
+  it('rejects a provider without a URL', () => {
     expect(() => loadConfig({ ROUTER: 'osrm', GEOCODER: 'photon' })).toThrow(
       'GEOCODER=photon needs GEOCODER_URL; ROUTER=osrm needs ROUTER_URL',
     );

@@ -6,23 +6,31 @@ import type { Geofence } from '../geofences/schema.ts';
 import { contains } from '../geofences/shapes.ts';
 import { cachedAddress, placeKey } from './store.ts';
 
-/** What other domains ask about addresses. */
+/** Address queries for other domains. */
 
-/** Where something is, for whom no provider is asked: `geofences` are own ones that are known here. */
+/**
+ * Position to describe without a request to a provider. `geofences` are the account's geofences that the caller has
+ * loaded.
+ */
 export interface Whereabouts {
   readonly position: Position;
   readonly language: string;
   readonly geofences: readonly Geofence[];
 }
 
-/** Where something is, in words: geofences are the account's own, and their names are not for everybody who sees the vehicle. */
+/** Description of a position. Not every user who sees the vehicle may see the names of the account's geofences. */
 export interface KnownAddress {
   readonly address: string;
-  /** The name of the smallest geofence that holds the position; null where there is none, or an address says more. */
+  /**
+   * Name of the smallest geofence that contains the position; null if there is none, or if the address is more precise.
+   */
   readonly area: string | null;
 }
 
-/** The address that a provider gave before; else the nearest place that comes with the product, and the smallest geofence that holds the position. */
+/**
+ * Returns a provider's cached address. Otherwise returns the nearest place of the embedded data and the smallest
+ * geofence that contains the position.
+ */
 export async function knownAddress(
   { database, maps }: { readonly database: Database; readonly maps: MapServices },
   scope: Scope,
@@ -34,7 +42,7 @@ export async function knownAddress(
   return { address: (await maps.nearestPlace(position)).address, area: inside?.name ?? null };
 }
 
-/** In the language, or else as somebody asked who named none. */
+/** Returns the address cached in the language, or else the one cached by a request without a language. */
 async function keptAddress(
   database: Database,
   scope: Scope,

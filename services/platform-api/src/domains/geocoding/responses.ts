@@ -1,7 +1,7 @@
 import { encodePolyline } from '../../geometry/polyline.ts';
 import type { Components, DrawnRoute } from '../../maps/providers.ts';
 
-/** Parts of an address as answers have them. */
+/** Converts the components of an address to response fields. */
 export const toComponentsResponse = ({ countryCode, ...components }: Components) => ({
   ...components,
   country_code: countryCode,
@@ -9,7 +9,7 @@ export const toComponentsResponse = ({ countryCode, ...components }: Components)
 
 export const metres = (value: number): number => Math.round(value * 10) / 10;
 
-/** A way as answers have it. */
+/** Converts a route to response fields. */
 export const toWayResponse = ({ path, distanceM, durationS, source }: DrawnRoute) => ({
   distance_m: metres(distanceM),
   duration_seconds: Math.round(durationS),

@@ -5,11 +5,17 @@ import { nullable, recordId, time } from '../../platform/schemas.ts';
 
 const latitude = Type.Number({ minimum: -90, maximum: 90 });
 const longitude = Type.Number({ minimum: -180, maximum: 180 });
-const limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 5, description: 'Results, at most.' }));
+const limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 10, default: 5, description: 'Maximum number of results.' }),
+);
 
 const bias = {
-  latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Places near here come first.' })),
-  longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Places near here come first.' })),
+  latitude: Type.Optional(
+    Type.Number({ minimum: -90, maximum: 90, description: 'Latitude of a position; places near it come first.' }),
+  ),
+  longitude: Type.Optional(
+    Type.Number({ minimum: -180, maximum: 180, description: 'Longitude of a position; places near it come first.' }),
+  ),
 };
 
 export const reverseQuery = Type.Object({
@@ -19,14 +25,16 @@ export const reverseQuery = Type.Object({
     Type.String({
       pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$',
       errorMessage: 'must be a language tag such as en',
-      description: 'Language of the address, such as `en`; providers have not all of them.',
+      description: 'Language of the address, such as `en`. Providers do not support every language.',
     }),
   ),
 });
 
 export const geocodeQuery = Type.Object({
   address: Type.Unsafe<string>({
-    ...text(2, 200, { description: 'Address, name, `latitude,longitude` or full Plus Code; `query` is accepted too.' }),
+    ...text(2, 200, {
+      description: 'Address, name, `latitude,longitude` or full Plus Code. `query` is accepted as an alias.',
+    }),
     alias: 'query',
     examples: ['New Delhi'],
   }),
@@ -35,7 +43,7 @@ export const geocodeQuery = Type.Object({
     Type.String({
       pattern: '^[A-Za-z]{2}$',
       errorMessage: 'must be a country code of 2 letters, such as IN',
-      description: 'Only in this country, ISO 3166, such as `IN`.',
+      description: 'Limits the results to this country, an ISO 3166 code such as `IN`.',
     }),
   ),
   limit,
@@ -44,7 +52,7 @@ export type GeocodeQuery = Static<typeof geocodeQuery>;
 
 export const suggestQuery = Type.Object({
   query: Type.Unsafe<string>({
-    ...text(2, 100, { description: 'What was typed so far.' }),
+    ...text(2, 100, { description: 'Text typed so far.' }),
     examples: ['New De'],
   }),
   ...bias,
@@ -56,15 +64,20 @@ export const routeQuery = Type.Object({
   vehicle_id: Type.Unsafe<number>({
     ...recordId,
     alias: 'vehicleId',
-    description: 'The vehicle from whose newest position the route begins; `vehicleId` is accepted too.',
+    description: 'Vehicle at whose newest position the route starts. `vehicleId` is accepted as an alias.',
     examples: [7],
   }),
-  latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Of the destination.' })),
-  longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Of the destination.' })),
-  address: Type.Optional(text(2, 200, { description: 'The destination, instead of its position.' })),
+  latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Latitude of the destination.' })),
+  longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Longitude of the destination.' })),
+  address: Type.Optional(text(2, 200, { description: 'Address of the destination, instead of its position.' })),
   profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   alternatives: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 2, default: 0, description: 'Other ways beside the best one, at most.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 2,
+      default: 0,
+      description: 'Maximum number of routes in addition to the best one.',
+    }),
   ),
 });
 export type RouteQuery = Static<typeof routeQuery>;
@@ -85,19 +98,21 @@ const components = Type.Object(
   { title: 'AddressComponents' },
 );
 
-const provider = Type.String({ description: 'Who answered; `embedded`: small data that comes with the product.' });
-const fallback = Type.Boolean({ description: 'True: the configured provider could not answer.' });
+const provider = Type.String({
+  description: 'Provider of the result; `embedded` is the small data set included in the product.',
+});
+const fallback = Type.Boolean({ description: 'True if the configured provider could not serve the request.' });
 
 export const reverseResponseSchema = Type.Object(
   {
     address: Type.String(),
     components,
-    latitude: Type.Number({ description: 'Of what the address names.' }),
+    latitude: Type.Number({ description: 'Latitude of the place that the address names.' }),
     longitude: Type.Number(),
-    distance_m: Type.Number({ description: 'From the position asked for.' }),
+    distance_m: Type.Number({ description: 'Distance from the requested position, in metres.' }),
     plus_code: Type.String(),
     geofences: Type.Array(Type.Object({ id: recordId, name: Type.String() }), {
-      description: 'Own geofences that hold the position, the smallest first.',
+      description: "The account's geofences that contain the position, the smallest first.",
     }),
     provider,
     cached: Type.Boolean(),
@@ -130,7 +145,7 @@ export const suggestionResponseSchema = Type.Object(
     latitude: Type.Number(),
     longitude: Type.Number(),
     type: Type.String(),
-    distance_m: nullable(Type.Number({ description: 'From the position of the query.' })),
+    distance_m: nullable(Type.Number({ description: 'Distance from the position of the query, in metres.' })),
   },
   { title: 'Suggestion' },
 );
@@ -143,7 +158,7 @@ const way = {
   polyline: Type.String({ description: 'Precision 5.' }),
   coordinates: Type.Array(pair),
   path_source: stringEnum(['provider', 'straight_line'], {
-    description: 'straight_line: no roads were known, so distance and time are estimates.',
+    description: '`straight_line`: no road data was available, so distance and time are estimates.',
   }),
 };
 
@@ -153,7 +168,7 @@ export const routeResultResponseSchema = Type.Object(
     origin: Type.Object({
       latitude: Type.Number(),
       longitude: Type.Number(),
-      timestamp: Type.Integer({ description: 'Of the position, milliseconds since 1970.' }),
+      timestamp: Type.Integer({ description: 'Time of the position, in milliseconds since 1970.' }),
     }),
     destination: Type.Object({ latitude: Type.Number(), longitude: Type.Number(), address: maybeText }),
     ...way,

@@ -3,7 +3,9 @@ import type { Position } from '../../geometry/positions.ts';
 import type { FoundAddress } from '../../maps/providers.ts';
 import type { Scope } from '../../store/account-repository.ts';
 
-/** An address that a provider gave. Each account has its own: what one looked up tells another nothing. */
+/**
+ * Address that a provider returned. Each account has its own entries, so that lookups reveal nothing to other accounts.
+ */
 interface CachedAddress extends FoundAddress {
   /** `<account>:<latitude>,<longitude>:<language>` */
   readonly _id: string;
@@ -12,18 +14,18 @@ interface CachedAddress extends FoundAddress {
   readonly expiresAt: Date;
 }
 
-/** What an address is kept by. */
+/** Key of a cached address within an account. */
 export interface CacheKey {
-  /** Latitude and longitude with 4 decimals, some 10 metres. */
+  /** Latitude and longitude with 4 decimals, about 10 metres. */
   readonly place: string;
   readonly language: string;
 }
 
-/** The place of a position. */
+/** Returns the place part of the cache key of a position. */
 export const placeKey = (position: Position): string => position.map((value) => value.toFixed(4)).join(',');
 
 const keepMs = 30 * 24 * 3600 * 1000;
-/** Addresses of an account that a search looks through. */
+/** Largest number of cached addresses that a search reads. */
 const searchedAtMost = 2_000;
 
 const addressesIn = (database: Database): Collection<CachedAddress> =>
@@ -31,7 +33,7 @@ const addressesIn = (database: Database): Collection<CachedAddress> =>
 
 const idOf = ({ accountId }: Scope, { place, language }: CacheKey): string => `${accountId}:${place}:${language}`;
 
-/** The address that is kept, or null. */
+/** Returns the cached address, or null. */
 export async function cachedAddress(
   database: Database,
   scope: Scope,
@@ -44,7 +46,7 @@ export async function cachedAddress(
   return { address: { address, position, components }, provider };
 }
 
-/** Returns the cached addresses of places, of requests that named no language. */
+/** Returns the addresses that requests without a language cached for these places. */
 export async function cachedAddresses(
   database: Database,
   scope: Scope,
@@ -59,7 +61,7 @@ export async function cachedAddresses(
   return new Map(found.map(({ _id: id, address }) => [placeById.get(id) ?? '', address]));
 }
 
-/** Keeps an address for 30 days. */
+/** Caches an address for 30 days. */
 export async function keepAddress(
   database: Database,
   scope: Scope,
@@ -72,7 +74,7 @@ export async function keepAddress(
   await addressesIn(database).updateOne({ _id: idOf(scope, key) }, { $set }, { upsert: true });
 }
 
-/** The newest addresses of an account. */
+/** Returns the newest cached addresses of an account. */
 export const newestAddresses = (database: Database, { accountId }: Scope): Promise<CachedAddress[]> =>
   addressesIn(database)
     .find({ accountId, expiresAt: { $gt: new Date() } })
@@ -80,6 +82,6 @@ export const newestAddresses = (database: Database, { accountId }: Scope): Promi
     .limit(searchedAtMost)
     .toArray();
 
-/** Removes what has expired; how many. */
+/** Deletes expired addresses and returns their number. */
 export const sweepAddresses = async (database: Database, now = new Date()): Promise<number> =>
   (await addressesIn(database).deleteMany({ expiresAt: { $lte: now } })).deletedCount;

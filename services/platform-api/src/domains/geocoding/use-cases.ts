@@ -23,7 +23,7 @@ import { newestAddresses } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'maps'>;
 
-/** The address of a position, and the own geofences that hold it. */
+/** Returns the address of a position and the account's geofences that contain it. */
 export async function reverseGeocode(
   deps: Parts,
   caller: Caller,
@@ -35,7 +35,7 @@ export async function reverseGeocode(
     addressOf(deps, caller, position, language),
   ]);
   const [inside] = geofences;
-  // Without a real address the own name says more than the nearest city.
+  // Without a provider's address, the name of a geofence is more useful than the nearest city.
   const isNamed = found.provider === 'embedded' && inside !== undefined;
   const at = isNamed ? position : found.value.position;
   return {
@@ -52,7 +52,7 @@ export async function reverseGeocode(
   };
 }
 
-/** What the account itself has names for. */
+/** Returns the places that the account has named: geofences, routes and waypoints. */
 async function ownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
   const [geofences, routes] = await Promise.all([geofencePlaces(deps, caller), routePlaces(deps, caller)]);
   return [
@@ -77,11 +77,14 @@ async function ownPlaces(deps: Parts, caller: Caller): Promise<OwnPlace[]> {
   ];
 }
 
-/** The addresses that providers gave before. They tell where vehicles were: a driver hears of the own one alone. */
+/**
+ * Returns addresses that providers returned before. They reveal where vehicles were, so drivers, who see only their own
+ * vehicles, get none.
+ */
 async function knownAddresses({ database }: Parts, caller: Caller): Promise<OwnPlace[]> {
   if (caller.role === 'driver') return [];
   return (await newestAddresses(database, caller)).map(({ _id, address, position }) => ({
-    // Behind the account: the place and the language.
+    // The part after the account id: the place and the language.
     id: `address${_id.slice(_id.indexOf(':'))}`,
     name: address,
     detail: '',
@@ -90,23 +93,26 @@ async function knownAddresses({ database }: Parts, caller: Caller): Promise<OwnP
   }));
 }
 
-/** Own places, and addresses. */
+/** Returns the account's named places and its cached addresses. */
 const knownPlaces = async (deps: Parts, caller: Caller): Promise<OwnPlace[]> =>
   (await Promise.all([ownPlaces(deps, caller), knownAddresses(deps, caller)])).flat();
 
-/** Both of a position, or neither; one alone is 400. */
+/** Returns the position in a query, or undefined if there is none; throws 400 for a single coordinate. */
 function positionIn(query: { latitude?: number; longitude?: number }): Position | undefined {
   const { latitude, longitude } = query;
   if (latitude !== undefined && longitude !== undefined) return [latitude, longitude];
   if (latitude === undefined && longitude === undefined) return undefined;
   const missing = latitude === undefined ? 'latitude' : 'longitude';
-  throw missingParameter(missing, `The query parameter ${missing} is missing: a position has both.`);
+  throw missingParameter(
+    missing,
+    `The query parameter ${missing} is missing. A position needs latitude and longitude.`,
+  );
 }
 
 const missingParameter = (name: string, sentence: string): AppError =>
   new AppError('validation_failed', sentence, { details: [{ path: `/${name}`, message: 'is missing' }] });
 
-/** Places with an address or a name. */
+/** Returns the places that match an address or a name. */
 export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery): Promise<PlaceResponse[]> {
   const near = positionIn(query);
   const requested = {
@@ -128,7 +134,7 @@ export async function geocode(deps: Parts, caller: Caller, query: GeocodeQuery):
   }));
 }
 
-/** Places to offer while somebody types: own ones first. */
+/** Returns suggestions for a partial address, the account's own places first. */
 export async function suggestAddresses(
   deps: Parts,
   caller: Caller,
@@ -145,7 +151,7 @@ export async function suggestAddresses(
   }));
 }
 
-/** A way from where a vehicle is to a destination; 404 while it has no position. */
+/** Calculates a route from the newest position of a vehicle to a destination; throws 404 while it has no position. */
 export async function generateRoute(
   deps: Parts,
   caller: Caller,
@@ -166,7 +172,7 @@ export async function generateRoute(
     alternatives: query.alternatives ?? 0,
   });
   const [best, ...others] = value;
-  if (best === undefined) throw new Error('the router of last resort drew nothing');
+  if (best === undefined) throw new Error('the embedded router returned no route');
   return {
     vehicle_id: query.vehicle_id,
     origin: { latitude: origin[0], longitude: origin[1], timestamp: location.timestamp },
@@ -188,18 +194,18 @@ export async function generateRoute(
   };
 }
 
-/** A position or an address, one of them. */
+/** Returns the position or the address of the destination; throws 400 for both or neither. */
 function givenDestination(query: RouteQuery): Position | string {
   const position = positionIn(query);
   if (position !== undefined && query.address !== undefined)
     throw new AppError('conflicting_parameters', 'The destination is a position or an address, not both.');
   const destination = position ?? query.address;
   if (destination !== undefined) return destination;
-  throw missingParameter('latitude', 'The destination is missing: latitude and longitude, or address.');
+  throw missingParameter('latitude', 'The destination is missing. Send latitude and longitude, or address.');
 }
 
 async function placeOf(deps: Parts, caller: Caller, address: string) {
   const [place] = await geocode(deps, caller, { address, limit: 1 });
-  if (place === undefined) throw new AppError('not_found', 'There is no such address.');
+  if (place === undefined) throw new AppError('not_found', 'The address was not found.');
   return { position: [place.latitude, place.longitude] as const, address: place.address };
 }

@@ -6,13 +6,17 @@ import type { VehicleGroup } from '../vehicle-groups/schema.ts';
 import { type AccountVehicle, accountVehicles } from '../vehicles/assignments.ts';
 import type { Geofence } from './schema.ts';
 
-/** Which vehicles of an account a geofence holds for: those it names, those of its groups and of groups that name it, with all below; or all. */
+/**
+ * Vehicles of an account to which geofences apply. A geofence applies to the vehicles that it names, to its groups and
+ * to the groups that name it, each with all groups below. A geofence that names no vehicle and no group applies to all
+ * vehicles.
+ */
 export class GeofenceAssignments {
   readonly vehicles: readonly AccountVehicle[];
   readonly #tree: GroupTree<VehicleGroup>;
-  /** Groups that name geofences, by geofence. */
+  /** Ids of the groups that name a geofence, by geofence. */
   readonly #naming: ReadonlyMap<number, readonly number[]>;
-  /** There are other vehicles, of which nothing is told. */
+  /** True if the account has other vehicles, which results must not reveal. */
   readonly #isPart: boolean;
 
   private constructor(vehicles: readonly AccountVehicle[], tree: GroupTree<VehicleGroup>, isPart = false) {
@@ -27,7 +31,7 @@ export class GeofenceAssignments {
     return new GeofenceAssignments(vehicles, tree);
   }
 
-  /** The same for some of the vehicles alone: of the others nothing is told. */
+  /** Returns the assignments of these vehicles only; results do not reveal the other vehicles. */
   only(vehicleIds: readonly number[]): GeofenceAssignments {
     const kept = new Set(vehicleIds);
     return new GeofenceAssignments(
@@ -37,7 +41,10 @@ export class GeofenceAssignments {
     );
   }
 
-  /** The vehicles and groups that a geofence names, as far as they are told of: groups that one of the vehicles is in. */
+  /**
+   * Returns the vehicles and groups that a geofence names. Partial assignments contain only their own vehicles and the
+   * groups that these are in.
+   */
   named({ vehicles, groups }: Pick<Geofence, 'vehicles' | 'groups'>): { vehicles: number[]; groups: number[] } {
     if (!this.#isPart) return { vehicles: [...vehicles], groups: [...groups] };
     const ids = new Set(this.vehicles.map(({ _id }) => _id));
@@ -53,7 +60,7 @@ export class GeofenceAssignments {
     return this.vehicles.filter(({ _id, groupIds }) => named.has(_id) || groupIds.some((id) => groups.has(id)));
   }
 
-  /** Geofences that hold for at least one of the vehicles. */
+  /** Returns a filter for the geofences that apply to at least one of the vehicles. */
   where(vehicleIds: readonly number[]): Filter {
     const wanted = new Set(vehicleIds);
     const found = this.vehicles.filter(({ _id }) => wanted.has(_id));

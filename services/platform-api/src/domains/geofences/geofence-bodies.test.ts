@@ -18,7 +18,7 @@ const square = [
   [22.6, 114.1],
   [22.6, 114],
 ];
-/** So many corners around a circle, and points of a line. */
+/** Returns a number of corners around a circle; `lineOf` returns points of a line. */
 const ringOf = (corners: number): number[][] =>
   Array.from({ length: corners }, (_unused, at) => {
     const bearing = (2 * Math.PI * at) / corners;
@@ -26,13 +26,13 @@ const ringOf = (corners: number): number[][] =>
   });
 const lineOf = (points: number): number[][] => Array.from({ length: points }, (_unused, at) => [10, 20 + at / 1_000]);
 
-describe('bodies of geofences', () => {
-  it('have a name and a description without blanks at their ends', async () => {
+describe('geofence request bodies', () => {
+  it('trims the name and the description', async () => {
     const body = { name: ' North gate ', description: '\n by the river ', coordinates: square };
     expect((await owner.post(path, body)).data).toMatchObject({ name: 'North gate', description: 'by the river' });
   });
 
-  it('take coordinates in either order', async () => {
+  it('accepts coordinates in either order', async () => {
     const given = square.map(([latitude, longitude]) => [longitude, latitude]);
     const made = await owner.post(path, { name: 'L', coordinate_order: 'lnglat', coordinates: given });
     expect(made).toMatchObject({ status: 201, data: { coordinates: square } });
@@ -51,7 +51,7 @@ describe('bodies of geofences', () => {
   it.each([
     ['no name', { coordinates: square }, '/name'],
     ['an empty name', { name: '', coordinates: square }, '/name'],
-    ['a name of blanks', { name: ' \t ', coordinates: square }, '/name'],
+    ['a blank name', { name: ' \t ', coordinates: square }, '/name'],
     ['no coordinates', { name: 'X' }, '/coordinates'],
     ['two corners', { name: 'X', coordinates: square.slice(0, 2) }, '/coordinates'],
     ['a bow tie', { name: 'X', coordinates: [square[0], square[2], square[1], square[3]] }, '/coordinates'],
@@ -104,7 +104,7 @@ describe('bodies of geofences', () => {
       '/coordinates/0/0',
     ],
     [
-      'a circle of two',
+      'a circle with two centres',
       {
         name: 'X',
         type: 'circle',
@@ -120,7 +120,7 @@ describe('bodies of geofences', () => {
     ['a radius too small', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 19 }, '/radius_m'],
     ['a radius too large', { name: 'X', type: 'circle', coordinates: [[0, 0]], radius_m: 100_001 }, '/radius_m'],
     ['a polygon with a radius', { name: 'X', coordinates: square, radius_m: 50 }, '/radius_m'],
-    ['a corridor of one point', { name: 'X', type: 'corridor', coordinates: [[0, 0]], width_m: 50 }, '/coordinates'],
+    ['a corridor with one point', { name: 'X', type: 'corridor', coordinates: [[0, 0]], width_m: 50 }, '/coordinates'],
     ['a corridor without width', { name: 'X', type: 'corridor', coordinates: square }, '/width_m'],
     [
       'a corridor without length',
@@ -139,27 +139,27 @@ describe('bodies of geofences', () => {
     ['an unknown event', { name: 'X', coordinates: square, notify_on: ['enter', 'fly'] }, '/notify_on/1'],
     ['dwell without seconds', { name: 'X', coordinates: square, notify_on: ['dwell'] }, '/dwell_seconds'],
     [
-      'too short a dwell',
+      'a dwell time that is too short',
       { name: 'X', coordinates: square, notify_on: ['dwell'], dwell_seconds: 59 },
       '/dwell_seconds',
     ],
     [
-      'a schedule without zone',
+      'a schedule without a time zone',
       { name: 'X', coordinates: square, schedule: { days: [1], from: '08:00', to: '09:00' } },
       '/schedule/timezone',
     ],
     [
-      'an unknown zone',
+      'an unknown time zone',
       { name: 'X', coordinates: square, schedule: { timezone: 'Mars/Base', days: [1], from: '08:00', to: '09:00' } },
       '/schedule/timezone',
     ],
     [
-      'an hour too many',
+      'an hour above 24',
       { name: 'X', coordinates: square, schedule: { timezone: 'UTC', days: [1], from: '25:00', to: '09:00' } },
       '/schedule/from',
     ],
     ['large attributes', { name: 'X', coordinates: square, attributes: { text: 'x'.repeat(9000) } }, '/attributes'],
-  ])('are refused with %s', async (_name, body, at) => {
+  ])('rejects a geofence with %s', async (_name, body, at) => {
     const response = await owner.post(path, body);
     expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
@@ -176,7 +176,7 @@ describe('bodies of geofences', () => {
     ['polygon', { coordinates: ringOf(500) }],
     ['polygon', { coordinates: [...ringOf(500), ...ringOf(500).slice(0, 1)] }],
     ['polygon', { coordinates: square, name: 'n'.repeat(100) }],
-  ])('may be a %s at its limits', async (type, body) => {
+  ])('accepts a %s at its limits', async (type, body) => {
     const response = await owner.post(path, { name: 'L', type, ...body });
     expect({ status: response.status, body: response.body }).toMatchObject({ status: 201, body: { data: { type } } });
   });
@@ -206,13 +206,13 @@ describe('bodies of geofences', () => {
       '/schedule/days/0',
     ],
     ['polygon', { coordinates: square, coordinate_order: 'xy' }, '/coordinate_order'],
-  ])('may not be a %s beyond them', async (type, body, at) => {
+  ])('rejects a %s beyond its limits', async (type, body, at) => {
     const response = await owner.post(path, { name: 'L', type, ...body });
     expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
-  it('can be sent back as they were read', async () => {
+  it('accepts a response as the body of an update', async () => {
     const schedule = { timezone: 'UTC', days: [1], from: '08:00', to: '24:00' };
     for (const body of [
       { coordinates: square, schedule, attributes: { a: 1 }, push_to_terminal: true },
@@ -226,7 +226,7 @@ describe('bodies of geofences', () => {
     }
   });
 
-  it('keep a schedule that passes midnight, and free data', async () => {
+  it('stores a schedule that passes midnight, and free-form attributes', async () => {
     const schedule = { timezone: 'Asia/Kolkata', days: [7, 1, 1], from: '22:00', to: '06:00' };
     const made = await owner.post(path, {
       name: 'N',
@@ -241,7 +241,7 @@ describe('bodies of geofences', () => {
     expect(await owner.put(`${path}/${made.data.id}`, { schedule: null })).toMatchObject({ data: { schedule: null } });
   });
 
-  it('ignore what is read-only, and refuse it where the caller is strict', async () => {
+  it('ignores read-only fields, and rejects them with X-Strict-Body', async () => {
     const body = { name: 'R', coordinates: square, area_m2: 1, vehicle: 7 };
     expect((await owner.post(path, body)).body).toMatchObject({ meta: { ignored_fields: ['/area_m2', '/vehicle'] } });
     expect(await owner.post(path, body, { 'x-strict-body': 'true' })).toMatchObject({

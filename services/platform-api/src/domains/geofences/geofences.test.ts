@@ -35,7 +35,7 @@ async function vehicle(client = owner, more: object = {}): Promise<{ id: number;
 const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('geofences', () => {
-  it('are created, read, listed, changed and deleted', async () => {
+  it('creates, reads, lists, changes and deletes a geofence', async () => {
     const made = await owner.post(path, { name: 'Depot', coordinates: [...square, square[0]] });
     expect(made).toMatchObject({
       status: 201,
@@ -90,7 +90,7 @@ describe('geofences', () => {
     expect(await owner.get(one)).toMatchObject({ status: 404 });
   });
 
-  it('may be circles and corridors, and become one another', async () => {
+  it('creates a circle and changes it into a polygon and a corridor', async () => {
     const circle = await owner.post(path, { name: 'C', type: 'circle', coordinates: [[10, 20]], radius_m: 500 });
     expect(circle).toMatchObject({ status: 201, data: { radius_m: 500, area_m2: 785_398, coordinates: [[10, 20]] } });
     expect(circle.data['geojson']).toMatchObject({
@@ -109,7 +109,7 @@ describe('geofences', () => {
     });
   });
 
-  it('are found by text, type, place and vehicle', async () => {
+  it('finds geofences by text, type, position and vehicle', async () => {
     const tenant = await world.tenant('Finders');
     const client = world.as(tenant.owner);
     const group = await client.post('/api/vehicle-groups', { name: 'North' });
@@ -153,7 +153,7 @@ describe('geofences', () => {
     });
   });
 
-  it('know who is inside, and which terminals have yet to be told', async () => {
+  it('counts the vehicles inside and lists the terminals with a pending area', async () => {
     const tenant = await world.tenant('Insiders');
     const client = world.as(tenant.owner);
     const [inside, outside, blind] = [await vehicle(client), await vehicle(client), await vehicle(client)];
@@ -174,7 +174,7 @@ describe('geofences', () => {
     expect((await client.put(one, { push_to_terminal: false })).data['terminal_sync']).toEqual({});
   });
 
-  it('link only what is there: foreign vehicles and groups look like none', async () => {
+  it('rejects vehicles and groups of another account like unknown ones', async () => {
     const theirs = await vehicle(stranger);
     const theirGroup = await stranger.post('/api/vehicle-groups', { name: 'Theirs' });
     const with_ = (more: object) => owner.post(path, { name: 'X', coordinates: square, ...more });
@@ -188,7 +188,7 @@ describe('geofences', () => {
     expect(await with_({ groups: [theirGroup.data.id] })).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 
-  it('lose a deleted vehicle or group, but never become one for all by that', async () => {
+  it('removes deleted vehicles and groups, but never becomes a geofence for all vehicles', async () => {
     const [first, second] = [await vehicle(), await vehicle()];
     const group = await owner.post('/api/vehicle-groups', { name: `G${randomInt(10 ** 9)}` });
     const make = async (more: object) => (await owner.post(path, { name: 'X', coordinates: square, ...more })).data.id;
@@ -201,14 +201,14 @@ describe('geofences', () => {
     expect(await owner.get(`${path}/${grouped}`)).toMatchObject({ data: { vehicles: [second.id], groups: [] } });
     const left = await owner.get(`${path}/${alone}`);
     expect(left.data['vehicles']).toEqual([first.id]);
-    // What is shown can be sent back.
+    // A response can be sent back.
     expect(await owner.put(`${path}/${alone}`, { name: 'Y', vehicles: left.data['vehicles'] })).toMatchObject({
       status: 200,
     });
     expect(ids(await owner.get(`${path}?vehicle_id=${second.id}&limit=200`))).not.toContain(alone);
   });
 
-  it('go from groups when they are deleted', async () => {
+  it('removes a deleted geofence from groups', async () => {
     const made = await owner.post(path, { name: 'X', coordinates: square });
     const group = await owner.post('/api/vehicle-groups', {
       name: `G${randomInt(10 ** 9)}`,
@@ -219,7 +219,7 @@ describe('geofences', () => {
     expect((await owner.get(`/api/vehicle-groups/${group.data.id}`)).data['geofences']).toEqual([]);
   });
 
-  it('are as many as an account may have, and no more', async () => {
+  it('limits the number of geofences of an account', async () => {
     const tenant = await world.tenant('Full');
     const client = world.as(tenant.owner);
     const { data } = await client.post(path, { name: 'X', coordinates: square });
@@ -239,7 +239,7 @@ describe('geofences', () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(19);
   });
 
-  it('belong to their account, and are changed by those who may', async () => {
+  it('hides geofences from other accounts and allows changes by permitted roles only', async () => {
     const made = await owner.post(path, { name: 'Ours', coordinates: square });
     const one = `${path}/${made.data.id}`;
     expect(await stranger.get(one)).toMatchObject({ status: 404 });
@@ -255,7 +255,7 @@ describe('geofences', () => {
     expect(await owner.put(`${path}/0`, { name: 'X' })).toMatchObject({ status: 404 });
   });
 
-  it('are shown to drivers where they hold for the own vehicle', async () => {
+  it('returns to drivers the geofences that apply to their own vehicles', async () => {
     const tenant = await world.tenant('Driven');
     const client = world.as(tenant.owner);
     const user = await world.user('driver', tenant);
@@ -269,7 +269,7 @@ describe('geofences', () => {
     const driver = world.as(user);
     expect(ids(await driver.get(path))).toEqual([seen]);
     expect(await driver.get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
-    // It holds for all, and who the others are is not told.
+    // The geofence applies to all vehicles, but a driver does not see the others.
     const shared = await client.post(path, { name: 'All', coordinates: square, push_to_terminal: true });
     for (const imei of [own.imei, other.imei]) await writeLastLocation(world.deps.redis, location(imei, 22.55, 114.05));
     const seenBy = async (reader: Client) => (await reader.get(`${path}/${shared.data.id}`)).data;
@@ -290,7 +290,7 @@ describe('geofences', () => {
     expect((await driver.get(`${path}/${seen}`)).data).toMatchObject({ vehicles: [own.id], groups: [ownGroup] });
   });
 
-  it('hold for nobody, and not for all, once all that they were for is deleted at the same time', async () => {
+  it('applies to no vehicle, rather than to all, after everything that it names is deleted concurrently', async () => {
     const [one, two] = [await vehicle(), await vehicle()];
     const group = (await owner.post('/api/vehicle-groups', { name: 'Ends' })).data.id;
     const body = { name: 'Ends', coordinates: square };
@@ -309,7 +309,7 @@ describe('geofences', () => {
     }
   });
 
-  it('take many changes at once: every shape that was checked is stored whole', async () => {
+  it('stores every validated shape completely under concurrent changes', async () => {
     const made = await owner.post(path, { name: 'Race', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
     const one = `${path}/${made.data.id}`;
     const responses = await Promise.all([
@@ -324,7 +324,7 @@ describe('geofences', () => {
     expect([isWhole, after.data['name']]).toEqual([true, 'Renamed']);
   });
 
-  it('refuse none of many changes of a shape at once: the last one wins', async () => {
+  it('accepts all concurrent changes of a shape; the last one wins', async () => {
     const made = await owner.post(path, { name: 'Many', type: 'circle', coordinates: [[1, 1]], radius_m: 100 });
     const radii = Array.from({ length: 12 }, (_unused, at) => 200 + at);
     const put = (radius_m: number) => owner.put(`${path}/${made.data.id}`, { radius_m });

@@ -8,17 +8,17 @@ import { contains, middleOf } from './shapes.ts';
 import { geofencesIn } from './store.ts';
 import { visiblePart } from './visibility.ts';
 
-/** What other domains ask of geofences, and tell them. */
+/** Geofence queries and updates for other domains. */
 
 type Store = { readonly records: RecordStore };
 
-/** Those of the ids that are geofences of the account. */
+/** Returns those of the ids that are geofences of the account. */
 export const ownGeofenceIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   ids.length === 0
     ? []
     : (await geofencesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
-/** Which geofences hold for which vehicles of an account. Vehicles with the same geofences share one list. */
+/** Returns the geofences that apply to each vehicle of an account. Vehicles with the same geofences share one list. */
 export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map<number, readonly Geofence[]>> {
   const [holders, geofences] = await Promise.all([
     GeofenceAssignments.read(deps, scope),
@@ -41,7 +41,7 @@ export async function geofencesByVehicle(deps: Store, scope: Scope): Promise<Map
   return lists;
 }
 
-/** The geofences that the caller may see and that hold a position, the smallest first. */
+/** Returns the geofences that the caller may see and that contain a position, the smallest first. */
 export async function geofencesAt(deps: Store, caller: Caller, position: Position): Promise<Geofence[]> {
   const [latitude, longitude] = position;
   const near = await geofencesIn(deps.records).all(caller, {
@@ -56,7 +56,7 @@ export async function geofencesAt(deps: Store, caller: Caller, position: Positio
   return near.filter((geofence) => contains(geofence, position)).sort((a, b) => a.areaM2 - b.areaM2 || a._id - b._id);
 }
 
-/** The names of the geofences that the caller may see, with a position in the middle of each. */
+/** Returns the names of the geofences that the caller may see, each with a position in its middle. */
 export async function geofencePlaces(
   deps: Store,
   caller: Caller,
@@ -66,18 +66,21 @@ export async function geofencePlaces(
   return found.map((geofence) => ({ id: geofence._id, name: geofence.name, position: middleOf(geofence) }));
 }
 
-/** A vehicle is deleted: no geofence names it any more. */
+/** Removes a deleted vehicle from all geofences. */
 export const dropVehicleFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
   drop(deps, scope, 'vehicles', id);
 
-/** A group is deleted: no geofence names it any more. */
+/** Removes a deleted group from all geofences. */
 export const dropGroupFromGeofences = (deps: Store, scope: Scope, id: number): Promise<void> =>
   drop(deps, scope, 'groups', id);
 
-/** The last id of both lists stays although it is nobody's: without any, the geofence would hold for every vehicle all at once. */
+/**
+ * Removes an id from a list of all geofences, unless it is the last id in both lists. That id stays although its record
+ * is deleted: without any id, the geofence would apply to every vehicle.
+ */
 async function drop({ records }: Store, scope: Scope, list: 'vehicles' | 'groups', id: number): Promise<void> {
   const other = list === 'vehicles' ? 'groups' : 'vehicles';
-  // Within the update: of two that go at the same time one is the last.
+  // Checked within the update: of two ids that are removed concurrently, one is the last.
   const isNotLast = { $or: [{ [list]: { $not: { $size: 1 } } }, { [other]: { $not: { $size: 0 } } }] };
   await geofencesIn(records).updateMany(scope, { [list]: id, ...isNotLast }, { $pull: { [list]: id } });
 }

@@ -6,7 +6,7 @@ import type { AccountVehicle } from '../vehicles/assignments.ts';
 import type { Geofence, GeofenceResponse, SyncState } from './schema.ts';
 import { geometryOf } from './shapes.ts';
 
-/** A geofence with what is known of its vehicles at this moment. */
+/** Converts a geofence to a response, with the current state of its vehicles. */
 export const toGeofenceResponse = (
   geofence: Geofence,
   {
@@ -16,7 +16,7 @@ export const toGeofenceResponse = (
   }: {
     readonly vehicles: readonly AccountVehicle[];
     readonly insideCount: number;
-    /** Of what the geofence names itself. */
+    /** Vehicles and groups that the geofence itself names. */
     readonly named: { readonly vehicles: number[]; readonly groups: number[] };
   },
 ): GeofenceResponse => ({
@@ -52,7 +52,7 @@ export const toGeofenceResponse = (
   inside_count: insideCount,
 });
 
-/** Terminals to which nobody has sent the area yet are pending. */
+/** Returns the states by terminal number; a terminal that has not been sent the area yet is pending. */
 function syncOf({ terminalSync }: Geofence, vehicles: readonly AccountVehicle[]): Record<string, SyncState> {
   const states = vehicles.flatMap(({ imei, recordedImei }): [string, SyncState][] =>
     imei === null ? [] : [[recordedImei ?? imei, terminalSync[imei] ?? 'pending']],

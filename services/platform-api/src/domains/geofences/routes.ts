@@ -16,7 +16,7 @@ import { createGeofenceBody, geofenceResponseSchema, listGeofencesQuery, updateG
 import { createGeofence, deleteGeofence, listGeofences, readGeofence, updateGeofence } from './use-cases.ts';
 
 const tags = ['Geofences'];
-const missing = 'There is no such geofence, or one of the vehicles or groups does not exist or is not visible.';
+const missing = 'The geofence, or one of the vehicles or groups, does not exist or is not visible.';
 
 function orNotFound<T>(geofence: T | null, id: number): { data: T } {
   if (geofence === null) throw new AppError('not_found', `There is no geofence ${id}.`);
@@ -28,7 +28,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/geofences',
     operationId: 'listGeofences',
-    summary: 'Geofences of the account',
+    summary: 'List geofences',
     tags,
     query: listGeofencesQuery,
     response: pageSchema(geofenceResponseSchema),
@@ -42,7 +42,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     path: '/geofences',
     operationId: 'createGeofence',
     summary: 'Create a geofence',
-    description: 'Without `vehicles` and `groups` it holds for every vehicle of the account.',
+    description: 'Without `vehicles` and `groups`, the geofence applies to every vehicle of the account.',
     tags,
     isIdempotent: true,
     body: createGeofenceBody,
@@ -50,7 +50,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 201: 'Created; `Location` is the path of the geofence.' },
     errors: {
       404: 'One of the vehicles or groups does not exist or is not visible.',
-      409: 'The account has as many geofences as it may have.',
+      409: 'The account has reached its geofence limit.',
     },
     handle: async ({ body, context }) => {
       const geofence = await createGeofence(deps, getCaller(context), body);
@@ -61,7 +61,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/geofences/:id',
     operationId: 'getGeofence',
-    summary: 'One geofence',
+    summary: 'Get a geofence',
     tags,
     params: idParams,
     response: singleSchema(geofenceResponseSchema),
@@ -74,7 +74,7 @@ export const geofenceRoutes = (deps: Deps): PlatformRoute[] => [
     operationId: 'updateGeofence',
     summary: 'Change a geofence',
     description:
-      'Absent fields stay; null clears a field; lists are replaced. Another `type` needs the size of that type.',
+      'Absent fields stay unchanged; null clears a field; lists are replaced. A different `type` requires the size field of that type.',
     tags,
     params: idParams,
     body: updateGeofenceBody,

@@ -6,10 +6,10 @@ import type { Change } from '../../store/account-repository.ts';
 import type { Geofence, GeofenceBody } from './schema.ts';
 import { type GivenShape, shapeOf } from './shapes.ts';
 
-/** Geofences of an account (docs/reference/areas.md). */
+/** Largest number of geofences of an account (docs/reference/areas.md). */
 export const maxGeofences = 1_000;
 
-/** The fields of a new geofence that its maker does not give. */
+/** Default values of a new geofence. */
 export const geofenceDefaults = {
   color: null,
   description: null,
@@ -26,7 +26,7 @@ export const geofenceDefaults = {
 
 const once = <T>(items: readonly T[] | undefined): T[] | undefined => items && [...new Set(items)];
 
-/** What a body changes, beside the area. */
+/** Returns the fields that a body changes, except those of the area. */
 export const detailsOf = (body: GeofenceBody): Change<Geofence> =>
   omitUndefined({
     name: body.name,
@@ -42,11 +42,13 @@ export const detailsOf = (body: GeofenceBody): Change<Geofence> =>
     attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
-/** True when a body says something of the area. */
+/** Returns true if a body contains a field of the area. */
 export const isOfShape = (body: GeofenceBody): boolean =>
   [body.type, body.coordinates, body.radius_m, body.width_m].some((field) => field !== undefined);
 
-/** The area that a body makes of what was there: with another type the size of the one before is gone. */
+/**
+ * Returns the area that results from a body and the stored area. A change of type drops the size of the previous type.
+ */
 export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typeof shapeOf> {
   const type = body.type ?? known?.type ?? 'polygon';
   const before = known?.type === type ? known : undefined;
@@ -62,8 +64,8 @@ export function shapeAfter(body: GeofenceBody, known?: Geofence): ReturnType<typ
   return shapeOf(shape);
 }
 
-/** The event dwell needs to know after how long. */
+/** Throws 400 if `notify_on` contains dwell and the dwell time is missing. */
 export function checkDwell({ notifyOn, dwellSeconds }: Pick<Geofence, 'notifyOn' | 'dwellSeconds'>): void {
   if (notifyOn.includes('dwell') && dwellSeconds === null)
-    throw validationError([{ path: '/dwell_seconds', message: 'is missing: notify_on has dwell' }]);
+    throw validationError([{ path: '/dwell_seconds', message: 'is required because notify_on contains dwell' }]);
 }

@@ -21,15 +21,18 @@ export type GeofenceType = (typeof geofenceTypes)[number];
 export const geofenceEvents = ['enter', 'exit', 'dwell'] as const;
 export type GeofenceEvent = (typeof geofenceEvents)[number];
 
-/** Whether a terminal has the area in its own memory. */
+/** States of an area in the memory of a terminal. */
 export const syncStates = ['synced', 'pending', 'failed', 'unsupported'] as const;
 export type SyncState = (typeof syncStates)[number];
 
-/** A geofence as it is stored. */
+/** Stored geofence. */
 export interface Geofence extends AccountRecord {
   readonly name: string;
   readonly type: GeofenceType;
-  /** Latitude and longitude in turn: the embedded database has no lists within lists. A ring without its repeated last corner. */
+  /**
+   * Latitudes and longitudes, alternating, because the embedded database has no nested lists. A ring is stored without
+   * its repeated last corner.
+   */
   readonly points: readonly number[];
   readonly radiusM: number | null;
   readonly widthM: number | null;
@@ -41,24 +44,27 @@ export interface Geofence extends AccountRecord {
   readonly dwellSeconds: number | null;
   readonly speedLimitKmh: number | null;
   readonly schedule: Schedule | null;
-  /** For which vehicles, by themselves and by group; both empty: for all of the account. */
+  /**
+   * Vehicles to which the geofence applies, named directly and by group. If both lists are empty, it applies to all
+   * vehicles of the account.
+   */
   readonly vehicles: readonly number[];
   readonly groups: readonly number[];
   readonly pushToTerminal: boolean;
-  /** By canonical terminal number; a terminal that is not in it is pending. */
+  /** States by canonical terminal number; a terminal that is not in it is pending. */
   readonly terminalSync: Readonly<Record<string, SyncState>>;
   /** JSON. */
   readonly attributes: string;
 }
 
-/** `[latitude, longitude]`; the range is checked once the order is known. */
+/** Pair `[latitude, longitude]`; its range is checked once the order is known. */
 const pair = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, examples: [[22.5431, 114.0579]] });
 
 const coordinates = Type.Array(pair, {
   minItems: 1,
   maxItems: 501,
   description:
-    '`[latitude, longitude]` pairs. Polygon: 3 to 500 corners, closed by itself, without self-crossing. Circle: its centre. Corridor: 2 to 500 points.',
+    '`[latitude, longitude]` pairs. Polygon: 3 to 500 corners, closed automatically, without self-intersection. Circle: its centre. Corridor: 2 to 500 points.',
 });
 
 const details = {
@@ -66,9 +72,17 @@ const details = {
   coordinate_order: Type.Optional(
     stringEnum(['latlng', 'lnglat'], { description: 'Order of the pairs in this request. Default: latlng.' }),
   ),
-  radius_m: Type.Optional(nullableField(Type.Number({ minimum: 20, maximum: 100_000, description: 'Of a circle.' }))),
+  radius_m: Type.Optional(
+    nullableField(Type.Number({ minimum: 20, maximum: 100_000, description: 'Radius of a circle, in metres.' })),
+  ),
   width_m: Type.Optional(
-    nullableField(Type.Number({ minimum: 10, maximum: 5_000, description: 'Of a corridor, half on each side.' })),
+    nullableField(
+      Type.Number({
+        minimum: 10,
+        maximum: 5_000,
+        description: 'Width of a corridor in metres, half of it on each side.',
+      }),
+    ),
   ),
   color: Type.Optional(nullableField(color)),
   description: Type.Optional(nullableField(trimmedText(0, 1000))),
@@ -76,16 +90,18 @@ const details = {
     Type.Array(stringEnum(geofenceEvents), { maxItems: 20, description: 'Default: enter and exit.' }),
   ),
   dwell_seconds: Type.Optional(
-    nullableField(Type.Integer({ minimum: 60, maximum: 86_400, description: 'Required with the event dwell.' })),
+    nullableField(
+      Type.Integer({ minimum: 60, maximum: 86_400, description: 'Required if `notify_on` contains dwell.' }),
+    ),
   ),
   speed_limit_kmh: Type.Optional(
-    nullableField(Type.Integer({ minimum: 5, maximum: 200, description: 'Overspeed limit inside.' })),
+    nullableField(Type.Integer({ minimum: 5, maximum: 200, description: 'Speed limit inside the geofence, in km/h.' })),
   ),
   schedule: nullableSchedule,
   vehicles: Type.Optional(idList()),
   groups: Type.Optional(idList(1_000)),
   push_to_terminal: Type.Optional(
-    Type.Boolean({ description: 'Also store the area in the terminals (0x8600, 0x8602, 0x8604, 0x8606).' }),
+    Type.Boolean({ description: 'Also stores the area in the terminals (0x8600, 0x8602, 0x8604, 0x8606).' }),
   ),
   attributes: Type.Optional(attributes),
 };
@@ -107,7 +123,10 @@ export const listGeofencesQuery = Type.Object({
   query: searchText('name or description'),
   type: Type.Optional(stringEnum(geofenceTypes)),
   vehicle_id: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Geofences that hold for the vehicle, by itself or through a group.' }),
+    Type.Integer({
+      minimum: 1,
+      description: 'Returns geofences that apply to this vehicle, directly or through a group.',
+    }),
   ),
   bbox: Type.Optional(bboxParameter),
 });
@@ -119,7 +138,7 @@ const feature = Type.Object(
     geometry: Type.Object({
       type: stringEnum(['Polygon', 'LineString']),
       coordinates: Type.Array(Type.Array(Type.Unknown()), {
-        description: 'Longitude first, as GeoJSON has it; of a polygon a list of rings.',
+        description: 'Longitude first, as in GeoJSON; for a polygon, a list of rings.',
       }),
     }),
     properties: Type.Object({
@@ -131,7 +150,7 @@ const feature = Type.Object(
       width_m: Type.Optional(Type.Number()),
     }),
   },
-  { description: 'A GeoJSON feature; a circle is drawn with 64 corners, a corridor as its middle line.' },
+  { description: 'GeoJSON feature. A circle is drawn with 64 corners, a corridor as its centre line.' },
 );
 
 export const geofenceResponseSchema = Type.Object(
@@ -153,12 +172,12 @@ export const geofenceResponseSchema = Type.Object(
     push_to_terminal: Type.Boolean(),
     attributes,
     terminal_sync: Type.Record(Type.String(), stringEnum(syncStates), {
-      description: 'By terminal number, where push_to_terminal is set.',
+      description: 'States by terminal number, if push_to_terminal is set.',
     }),
     area_m2: Type.Number(),
     bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
     geojson: feature,
-    inside_count: Type.Integer({ minimum: 0, description: 'Vehicles whose newest position lies inside.' }),
+    inside_count: Type.Integer({ minimum: 0, description: 'Number of vehicles whose newest position lies inside.' }),
   },
   { title: 'Geofence' },
 );

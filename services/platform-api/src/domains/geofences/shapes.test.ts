@@ -18,8 +18,8 @@ const centre = fc.tuple(number(-60, 60), number(-180, 180)) as fc.Arbitrary<Posi
 const lngLat = ([latitude, longitude]: Position): [number, number] => [longitude, latitude];
 const none = { radiusM: null, widthM: null };
 
-describe('areas of geofences', () => {
-  it('circle: holds what turf measures to be near enough, also across the date line', () => {
+describe('geofence shapes', () => {
+  it('circle: contains the positions within its radius by turf, also across the date line', () => {
     fc.assert(
       fc.property(centre, number(20, 100_000), number(0, 360), number(0, 2), (middle, radiusM, bearing, part) => {
         const circle = shapeOf({ type: 'circle', positions: [middle], ...none, radiusM });
@@ -32,7 +32,7 @@ describe('areas of geofences', () => {
     );
   });
 
-  it('corridor: holds what turf measures to be within half its width', () => {
+  it('corridor: contains the positions within half its width by turf', () => {
     const near = fc.tuple(number(40, 40.05), number(10, 10.05)) as fc.Arbitrary<Position>;
     fc.assert(
       fc.property(fc.array(near, { minLength: 2, maxLength: 6 }), near, number(10, 5_000), (line, position, widthM) => {
@@ -46,7 +46,7 @@ describe('areas of geofences', () => {
     );
   });
 
-  it('polygon: holds what turf says, and its GeoJSON is the same area, counterclockwise', () => {
+  it('polygon: contains the same positions as turf, and its GeoJSON is counterclockwise and has the same area', () => {
     const radii = fc.array(number(500, 5_000), { minLength: 3, maxLength: 12 });
     fc.assert(
       fc.property(
@@ -62,7 +62,7 @@ describe('areas of geofences', () => {
           const position = destination(middle, bearing, far);
           const geometry = geometryOf(polygon) as { type: 'Polygon'; coordinates: [number, number][][] };
           expect(contains(polygon, position)).toBe(booleanPointInPolygon(lngLat(position), geometry));
-          // The two may differ on the edge alone, which belongs to it.
+          // The two functions may differ only on the edge, which belongs to the area.
           const edge = nearestOnLine(position, [...ring, ...ring.slice(0, 1)]);
           const isOnEdge = (edge?.distanceM ?? 0) < 0.01;
           expect(containing(polygon)(position) === contains(polygon, position) || isOnEdge).toBe(true);
@@ -74,7 +74,7 @@ describe('areas of geofences', () => {
     );
   });
 
-  it('have a middle within their bounds, and a circle is drawn as large as it is', () => {
+  it('has a middle within its bounds, and draws a circle at its true size', () => {
     fc.assert(
       fc.property(centre, number(100, 50_000), (middle, radiusM) => {
         fc.pre(Math.abs(middle[1]) < 178);
@@ -88,7 +88,7 @@ describe('areas of geofences', () => {
     );
   });
 
-  it('are stored without negative zero and without the repeated corner', () => {
+  it('stores shapes without negative zero and without the repeated corner', () => {
     const ring: Position[] = [
       [0, 0],
       [0, 1],
@@ -99,7 +99,7 @@ describe('areas of geofences', () => {
   });
 });
 
-/** Of the plane, which is enough for the sign. */
+/** Signed area in the plane, which is sufficient for the sign. */
 const signedArea = (ring: readonly [number, number][]): number =>
   ring.slice(1).reduce((sum, [x, y], at) => {
     const [beforeX, beforeY] = ring[at] ?? [0, 0];

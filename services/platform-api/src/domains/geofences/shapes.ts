@@ -7,13 +7,13 @@ import { areaM2, findRingFault, isInRing, withoutClosingCorner } from '../../geo
 import { flattenPositions, toPairs } from '../../platform/coordinates.ts';
 import type { Geofence, GeofenceType } from './schema.ts';
 
-/** The area of a geofence. */
+/** Area of a geofence. */
 export type Shape = Pick<Geofence, 'type' | 'points' | 'radiusM' | 'widthM'>;
 
 const maxCorners = 500;
 const circleCorners = 64;
 
-/** What a caller says of an area, together with what is known of it already. */
+/** Area in a request, completed with the stored fields. */
 export interface GivenShape {
   readonly type: GeofenceType;
   readonly positions: readonly Position[];
@@ -21,7 +21,7 @@ export interface GivenShape {
   readonly widthM: number | null;
 }
 
-/** Checks an area and works out what is stored of it; 400 with all faults. */
+/** Validates an area and calculates its stored fields; throws 400 with all faults. */
 export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; readonly areaM2: number } {
   const faults = [...sizeFaults(given), ...positionFaults(given)];
   if (faults.length > 0) throw validationError(faults);
@@ -40,12 +40,12 @@ export function shapeOf(given: GivenShape): Shape & { readonly bounds: Bounds; r
 
 function sizeFaults({ type, radiusM, widthM }: GivenShape): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
-  if (type === 'circle' && radiusM === null)
-    faults.push({ path: '/radius_m', message: 'is missing: a circle has one' });
-  if (type === 'corridor' && widthM === null)
-    faults.push({ path: '/width_m', message: 'is missing: a corridor has one' });
-  if (type !== 'circle' && radiusM !== null) faults.push({ path: '/radius_m', message: 'is only of circles' });
-  if (type !== 'corridor' && widthM !== null) faults.push({ path: '/width_m', message: 'is only of corridors' });
+  if (type === 'circle' && radiusM === null) faults.push({ path: '/radius_m', message: 'is required for a circle' });
+  if (type === 'corridor' && widthM === null) faults.push({ path: '/width_m', message: 'is required for a corridor' });
+  if (type !== 'circle' && radiusM !== null)
+    faults.push({ path: '/radius_m', message: 'is only allowed for a circle' });
+  if (type !== 'corridor' && widthM !== null)
+    faults.push({ path: '/width_m', message: 'is only allowed for a corridor' });
   return faults;
 }
 
@@ -58,8 +58,8 @@ function positionFaults({ type, positions }: GivenShape): ErrorDetail[] {
     return fault(ring.length > maxCorners ? `must have at most ${maxCorners} corners` : findRingFault(ring));
   }
   if (positions.length < 2 || positions.length > maxCorners)
-    return fault(`must have 2 to ${maxCorners} points in a corridor`);
-  return fault(lineLengthM(positions) > 0 ? null : 'must have different points');
+    return fault(`must have 2 to ${maxCorners} points for a corridor`);
+  return fault(lineLengthM(positions) > 0 ? null : 'must have at least two different points');
 }
 
 function areaOf(type: GeofenceType, positions: readonly Position[], marginM: number): number {
@@ -68,7 +68,7 @@ function areaOf(type: GeofenceType, positions: readonly Position[], marginM: num
   return type === 'circle' ? ends : lineLengthM(positions) * marginM * 2 + ends;
 }
 
-/** True when a position lies in a geofence, its edge included. */
+/** Returns true if a position lies in a geofence, including its edge. */
 export function contains(geofence: Shape & Pick<Geofence, 'bounds'>, position: Position): boolean {
   const { type, points, radiusM, widthM, bounds } = geofence;
   if (!isWithin(position, bounds)) return false;
@@ -79,10 +79,12 @@ export function contains(geofence: Shape & Pick<Geofence, 'bounds'>, position: P
   return (nearestOnLine(position, positions)?.distanceM ?? Number.POSITIVE_INFINITY) <= (widthM ?? 0) / 2;
 }
 
-/** A millimetre from the edge is on it. */
+/** Positions up to a millimetre from the edge count as on the edge. */
 const edgeM = 0.001;
 
-/** `contains` for many positions: what does not depend on them is made once. */
+/**
+ * Returns a function like `contains` for many positions; everything that does not depend on them is calculated once.
+ */
 export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (position: Position) => boolean {
   const { type, points, radiusM, widthM, bounds } = geofence;
   const positions = toPairs(points);
@@ -98,7 +100,7 @@ export function containing(geofence: Shape & Pick<Geofence, 'bounds'>): (positio
   return (position) => isWithin(position, bounds) && isIn(position);
 }
 
-/** A position in the middle of an area, to show it on a map. */
+/** Returns a position in the middle of an area, for display on a map. */
 export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'points' | 'bounds'>): Position {
   const positions = toPairs(points);
   const middle = type === 'corridor' ? positions[Math.floor(positions.length / 2)] : positions[0];
@@ -107,7 +109,7 @@ export function middleOf({ type, points, bounds }: Pick<Geofence, 'type' | 'poin
   return [(bounds.minLat + bounds.maxLat) / 2, longitude > 180 ? longitude - 360 : longitude];
 }
 
-/** The geometry of an area as GeoJSON has it: longitude first, rings closed and counterclockwise. */
+/** Returns the GeoJSON geometry of an area: longitude first, rings closed and counterclockwise. */
 export function geometryOf({ type, points, radiusM }: Shape): {
   type: 'Polygon' | 'LineString';
   coordinates: unknown[][];
@@ -121,7 +123,7 @@ export function geometryOf({ type, points, radiusM }: Shape): {
   return { type: 'Polygon', coordinates: [lngLat([...ring, ...ring.slice(0, 1)])] };
 }
 
-/** Bearings count clockwise: backwards it is. */
+/** Bearings increase clockwise, so they are used in reverse order. */
 const circleRing = (centre: Position, radiusM: number): Position[] =>
   Array.from({ length: circleCorners }, (_unused, at) => {
     const [latitude, longitude] = destination(centre, 360 - (360 * at) / circleCorners, radiusM);

@@ -16,16 +16,16 @@ import {
 import { toPairs } from '../../platform/coordinates.ts';
 import type { Geofence } from './schema.ts';
 
-/** The kinds of areas that a terminal keeps apart, each with ids of its own. */
+/** Kinds of areas that a terminal stores separately, each with its own ids. */
 export type AreaKind = 'circle' | 'rectangle' | 'polygon' | 'route';
 
-/** A message to a terminal, ready to be sent. */
+/** Encoded message to a terminal. */
 export interface AreaMessage {
   readonly messageId: number;
   readonly bodyHex: string;
 }
 
-/** What a geofence is in a terminal; null where the standard has no words for it. */
+/** Geofence in the form in which a terminal stores it. */
 export interface TerminalArea {
   readonly kind: AreaKind;
   readonly message: AreaMessage;
@@ -43,23 +43,24 @@ const message = <D extends MessageDefinition>(definition: D, body: BodyOf<D>, ed
   bodyHex: encodeBody(definition, body, edition).toString('hex'),
 });
 
-/** 0x8601, 0x8603, 0x8605 or 0x8607 for one area. */
+/** Encodes 0x8601, 0x8603, 0x8605 or 0x8607 for one area. */
 export const areaDeletion = (kind: AreaKind, id: number, edition: Edition): AreaMessage =>
   message(deletions[kind], { ids: [id] }, edition);
 
-/** Added, not instead of the others that the terminal has. */
+/** Adds the area, and does not replace the others in the terminal. */
 const add = 1;
-/** JT/T 808-2013 table 57: the driver is told, and not the platform, which follows crossings itself. */
+/** JT/T 808-2013 table 57. The terminal alerts the driver only; the platform detects crossings itself. */
 const bit = { speed: 1 << 1, driverOnEntry: 1 << 2, driverOnExit: 1 << 4, south: 1 << 6, west: 1 << 7 } as const;
 const segmentBit = { speed: 1 << 1, south: 1 << 2, west: 1 << 3 } as const;
-/** A byte of metres in 0x8606. */
+/** 0x8606 has one byte for the width in metres. */
 const maxWidthM = 255;
 const overspeedSeconds = 10;
 const largestId = 0xffff_ffff;
 
 /**
- * 0x8600, 0x8602, 0x8604, or 0x8606 for a corridor. Null for what they cannot say: days of the week of another time zone, a corridor wider than 255 m, an area on both
- * sides of the equator or of a meridian where signs change.
+ * Encodes a geofence as 0x8600, 0x8602 or 0x8604, or as 0x8606 for a corridor. Returns null for what these messages
+ * cannot express: days of the week in another time zone, a corridor wider than 255 m, an area on both sides of the
+ * equator or of a meridian where signs change.
  */
 export function terminalArea(geofence: Geofence, edition: Edition): TerminalArea | null {
   if (geofence.schedule !== null || geofence._id > largestId) return null;
@@ -121,19 +122,19 @@ const limitOf = ({ speedLimitKmh }: Geofence) =>
     ? {}
     : { maxSpeedKmh: speedLimitKmh, overspeedDurationS: overspeedSeconds, nightMaxSpeedKmh: speedLimitKmh };
 
-/** Terminals have the signs of GBK alone. */
+/** Replaces characters outside GBK, because terminals support no others. */
 const nameOf = ({ name }: Geofence) => ({
   name: findUnencodableInGbk(name).reduce((text, sign) => text.replaceAll(sign, '?'), name),
 });
 
-/** The sides of the equator and of Greenwich that all points are on; null where they are on both. */
+/** Returns the bits for the sides of the equator and of Greenwich that all points are on; null if they are on both. */
 function signsOf(points: readonly (readonly [number, number])[]): number | null {
   const [south, west] = [points.filter(([latitude]) => latitude < 0), points.filter(([, longitude]) => longitude < 0)];
   const isWhole = [south, west].every(({ length }) => length === 0 || length === points.length);
   return isWhole ? (south.length > 0 ? bit.south : 0) | (west.length > 0 ? bit.west : 0) : null;
 }
 
-/** The corners of a polygon that is a rectangle of meridians and parallels; null for any other. */
+/** Returns the corners of a polygon that is a rectangle of meridians and parallels; null for any other polygon. */
 function rectangleOf(points: readonly (readonly [number, number])[]) {
   const [latitudes, longitudes] = [points.map(([latitude]) => latitude), points.map(([, longitude]) => longitude)];
   const isAligned = points.every((point, at) => {

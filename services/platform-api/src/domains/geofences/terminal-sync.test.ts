@@ -26,7 +26,7 @@ const triangle = [
 let vehicleId: number;
 let imei: string;
 let accountId: number;
-/** Message ids and area ids that the terminal has got since this was last asked. */
+/** Returns the messages that the terminal has received since the last call. */
 const got = () =>
   terminals.seen
     .splice(0)
@@ -51,7 +51,7 @@ describe('areas in terminals', () => {
   });
   afterEach(() => terminals.close());
 
-  it('wait for the terminal, are sent once, and go with their geofence', async () => {
+  it('sends an area once its terminal is connected, and deletes it with its geofence', async () => {
     const id = await make();
     await sync();
     expect(await stateOf(id)).toEqual({ [imei]: 'pending' });
@@ -68,7 +68,7 @@ describe('areas in terminals', () => {
     expect(got()).toEqual([]);
   });
 
-  it('are sent again when they have changed, instead of the old ones', async () => {
+  it('deletes an area that has changed and sends it again', async () => {
     await terminals.connect(imei);
     const id = await make();
     await sync();
@@ -91,7 +91,7 @@ describe('areas in terminals', () => {
     expect(got()).toEqual(['8600']);
   });
 
-  it('leave a terminal whose vehicle the geofence does not hold for any more', async () => {
+  it('deletes an area from a terminal to whose vehicle the geofence no longer applies', async () => {
     await terminals.connect(imei);
     const other = (await owner.post('/api/vehicles', { vehicle_no: 'AREA 2' })).data.id;
     const id = await make();
@@ -103,7 +103,7 @@ describe('areas in terminals', () => {
     expect(await stateOf(id)).toEqual({});
   });
 
-  it('that a terminal does not take are tried again later, those that it does not know are not', async () => {
+  it('retries areas that the terminal rejects, but not those that it does not support', async () => {
     await terminals.connect(imei);
     terminals.answer = async () => generally(1);
     const id = await make();
@@ -120,7 +120,7 @@ describe('areas in terminals', () => {
     expect(got()).toEqual([]);
   });
 
-  it('that the standard has no words for are unsupported', async () => {
+  it('marks areas that the standard cannot express as unsupported', async () => {
     await terminals.connect(imei);
     const corridor = { type: 'corridor', coordinates: triangle };
     const [wide, narrow] = [await make({ ...corridor, width_m: 300 }), await make({ ...corridor, width_m: 200 })];
@@ -131,7 +131,7 @@ describe('areas in terminals', () => {
   });
 });
 
-describe('what a terminal is told', () => {
+describe('terminalArea', () => {
   const bodyOf = async (more: object) => {
     const { accountId: id } = world.ours;
     accountId = id;
@@ -145,7 +145,7 @@ describe('what a terminal is told', () => {
     return Buffer.from(area.message.bodyHex, 'hex');
   };
 
-  it('of a polygon', async () => {
+  it('encodes a polygon', async () => {
     const geofence = await bodyOf({ speed_limit_kmh: 40, notify_on: ['exit'] });
     expect(decodeBody(setPolygonArea, bytes(geofence, '2019'), '2019')).toMatchObject({
       areaId: geofence._id,
@@ -157,7 +157,7 @@ describe('what a terminal is told', () => {
     });
   });
 
-  it('of a circle south of the equator and west of Greenwich', async () => {
+  it('encodes a circle south of the equator and west of Greenwich', async () => {
     const geofence = await bodyOf({ type: 'circle', coordinates: [[-22.5, -43.2]], radius_m: 250 });
     const { areas } = decodeBody(setCircleAreas, bytes(geofence), '2013');
     expect(areas).toMatchObject([
@@ -171,7 +171,7 @@ describe('what a terminal is told', () => {
     ]);
   });
 
-  it('of a rectangle', async () => {
+  it('encodes a rectangle', async () => {
     const corners = [
       [22.5, 114],
       [22.5, 114.1],
@@ -189,7 +189,7 @@ describe('what a terminal is told', () => {
     ]);
   });
 
-  it('of a corridor', async () => {
+  it('encodes a corridor', async () => {
     const geofence = await bodyOf({ type: 'corridor', width_m: 50, speed_limit_kmh: 60 });
     const { routeId, points } = decodeBody(setRoute, bytes(geofence), '2013');
     expect(routeId).toBe(geofence._id);
@@ -203,7 +203,7 @@ describe('what a terminal is told', () => {
     });
   });
 
-  it('is nothing where it cannot be said', async () => {
+  it('returns null for a geofence that the standard cannot express', async () => {
     const geofence = await bodyOf({});
     const across = { ...geofence, points: [1, 1, -1, 1, 1, 2] };
     expect(terminalArea(across, '2013')).toBeNull();

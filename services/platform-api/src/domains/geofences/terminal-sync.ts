@@ -9,42 +9,43 @@ import { type AreaKind, type AreaMessage, areaDeletion, terminalArea } from './t
 
 type Parts = Pick<Deps, 'database' | 'records' | 'redis' | 'asker' | 'log'>;
 
-/** An area that was sent to a terminal; `_id` is `<canonical number>:<geofence id>`. */
+/** Area that was sent to a terminal. `_id` is `<canonical number>:<geofence id>`. */
 interface SentArea {
   readonly _id: string;
   readonly accountId: number;
   readonly geofenceId: number;
   readonly imei: string;
-  /** What the terminal may have, even where it has not answered. */
+  /** Kind of the area that the terminal may have stored, even if it has not responded. */
   readonly kind: AreaKind | null;
-  /** Of the message that was sent. */
+  /** Digest of the message that was sent. */
   readonly digest: string;
   readonly state: SyncState;
   readonly attempts: number;
   readonly retryAt: Date;
 }
 
-/** An area that a terminal should have. */
+/** Area that a terminal should store. */
 interface Wanted {
   readonly imei: string;
   readonly geofence: Geofence;
 }
 
 const answerMs = 15_000;
-/** After this long a turn begins nothing more: the next one goes on. */
+/** Time after which a run starts no more work; the next run continues. */
 const turnMs = 20_000;
 const atOnce = 8;
 const retryMs = 600_000;
 const longestRetryMs = 86_400_000;
-/** A terminal that is gone is not asked to forget forever. */
+/** Largest number of attempts to delete an area, in case the terminal never responds. */
 const maxRemovals = 30;
 
 const sentCollection = 'geofence_terminals';
 const sentIn = (database: Database): Collection<SentArea> => database.collection<SentArea>(sentCollection);
 
 /**
- * Brings terminals to where geofences want them: sends areas that they lack, or have in another form, and deletes those that they should not have. What is
- * offline waits for its return. Run by one replica at a time; done twice it changes nothing, as an area is deleted before it is sent again.
+ * Synchronizes terminals with the geofences. Sends areas that are missing or have changed, and deletes areas that a
+ * terminal should not have. Offline terminals wait until they reconnect. Runs on one replica at a time. Repeating it
+ * changes nothing, as an area is deleted before it is sent again.
  */
 export async function syncTerminals(deps: Parts, now = new Date()): Promise<void> {
   const accounts = new Set<number>([
@@ -58,7 +59,7 @@ export async function syncTerminals(deps: Parts, now = new Date()): Promise<void
   }
 }
 
-/** Returns the accounts that have documents in a collection, from one key of the index to that of the next account. */
+/** Returns the accounts that have documents in a collection. Each query moves to the index key of the next account. */
 async function accountsWith(database: Database, collection: string, where: object): Promise<number[]> {
   const ids: number[] = [];
   for (;;) {
@@ -87,7 +88,7 @@ async function syncAccount(deps: Parts, accountId: number, now: Date, untilMs: n
   const known = new Map(sent.map((area) => [area._id, area]));
   const imeis = [...new Set([...wanted.values(), ...sent].map(({ imei }) => imei))];
   const online = await readDevices(deps.redis, imeis);
-  // One terminal is asked one thing after another.
+  // Each terminal gets one request after another.
   const queue = imeis.filter((imei) => online.has(imei));
   const worker = async (): Promise<void> => {
     for (let imei = queue.shift(); imei !== undefined; imei = queue.shift()) {
@@ -131,7 +132,7 @@ async function syncTerminal(
   }
 }
 
-/** A removal that was tried has no digest: nobody wants to have it as it is. */
+/** Returns true if a removal is due. A removal that was tried before has an empty digest and waits for its retry. */
 const isDue = ({ digest, retryAt }: SentArea, now: Date): boolean => digest !== '' || retryAt <= now;
 
 async function removeArea(terminal: Terminal, area: SentArea): Promise<void> {
@@ -143,7 +144,7 @@ async function removeArea(terminal: Terminal, area: SentArea): Promise<void> {
   await sentIn(deps.database).updateOne({ _id: area._id }, { $set: { attempts, retryAt, digest: '' } });
 }
 
-/** The geofence may still be there, and hold for the terminal again one day. */
+/** Deletes the state of an area. The geofence may still exist and apply to the terminal again later. */
 async function forget({ deps, imei }: Terminal, { _id, accountId, geofenceId }: SentArea): Promise<void> {
   const update = { $unset: { [`terminalSync.${imei}`]: '' } } as object;
   await deps.database.collection<Geofence>('geofences').updateOne({ _id: geofenceId, accountId }, update);
@@ -168,13 +169,16 @@ async function sendArea(terminal: Terminal, geofence: Geofence, known: SentArea 
   if (old !== null && (await ask(terminal, areaDeletion(old, geofence._id, edition))) === 'pending') return;
   if (area === null) return note('unsupported', null, 0);
   const attempts = (isSame ? known.attempts : 0) + 1;
-  // Before it is sent: whatever becomes of this process, the terminal may have it.
+  // Recorded before sending: the terminal may have the area even if this process dies.
   await note('pending', area.kind, attempts);
   const state = await ask(terminal, area.message);
   await note(state, area.kind, attempts);
 }
 
-/** What the geofence shows; it is no change of its record by a user. Only while it is what was sent. */
+/**
+ * Sets the state in the geofence, which does not count as a change by a user. Writes only while the geofence still has
+ * the version that was sent.
+ */
 async function noteState({ imei, deps }: Terminal, geofence: Geofence, state: SyncState): Promise<void> {
   const { _id, accountId, version } = geofence;
   const filter = { _id, accountId, version };
@@ -185,7 +189,7 @@ async function noteState({ imei, deps }: Terminal, geofence: Geofence, state: Sy
 const success = 0;
 const notSupported = 3;
 
-/** Sends one message and says what came of it; `pending` where it was not sent. */
+/** Sends one message and returns the resulting state; `pending` if it was not sent. */
 async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<SyncState> {
   const outcome = await deps.asker.send({
     imei,
@@ -203,7 +207,7 @@ async function ask({ imei, deps }: Terminal, command: AreaMessage): Promise<Sync
     case 'brokerAway':
       return 'pending';
     default:
-      deps.log.info({ imei, messageId: command.messageId, outcome: outcome.kind }, 'a terminal did not take an area');
+      deps.log.info({ imei, messageId: command.messageId, outcome: outcome.kind }, 'terminal did not accept an area');
       return 'failed';
   }
 }

@@ -24,7 +24,7 @@ type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 
-/** A page of the geofences that the caller may see. */
+/** Returns a page of the geofences that the caller may see. */
 export async function listGeofences(
   deps: Parts,
   caller: Caller,
@@ -54,7 +54,7 @@ async function filtersOf(
   return filters;
 }
 
-/** Areas whose bounds meet a rectangle; both may cross the date line. */
+/** Returns a filter for areas whose bounds overlap a rectangle; both may cross the date line. */
 const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   'bounds.minLat': { $lte: maxLat },
   'bounds.maxLat': { $gte: minLat },
@@ -64,7 +64,7 @@ const touching = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   })),
 });
 
-/** One geofence that the caller may see, or null. */
+/** Returns one geofence that the caller may see, or null. */
 export async function readGeofence(deps: Parts, caller: Caller, id: number): Promise<GeofenceResponse | null> {
   const holders = await holdersSeen(deps, caller);
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller, holders)] };
@@ -86,7 +86,7 @@ export async function createGeofence(
     {
       name: `geofences of account ${caller.accountId}`,
       limit: maxGeofences,
-      message: `An account may have ${maxGeofences} geofences.`,
+      message: `Geofence limit reached. An account may have ${maxGeofences} geofences.`,
     },
     () => geofences.count(caller),
     () => geofences.insert(caller, fields),
@@ -95,7 +95,7 @@ export async function createGeofence(
   return shownOne(deps, made);
 }
 
-/** Null when there is no such geofence. */
+/** Updates a geofence; returns null if it does not exist. */
 export const updateGeofence = (
   deps: Parts,
   caller: Caller,
@@ -108,7 +108,7 @@ export const updateGeofence = (
     const known = await geofences.find(caller, id);
     if (known === null) return null;
     const change = await checkedChange(deps, caller, body, known);
-    // What was checked together is written to the version that was read.
+    // Fields that were validated together are written only to the version that was read.
     const version = expectedVersion ?? (isCheckedWhole(body) ? known.version : undefined);
     const geofence = await geofences.update(caller, id, change, version);
     if (geofence === null) return null;
@@ -129,17 +129,20 @@ async function checkedChange(
   checkDwell({ ...known, ...details });
   await checkLinks(deps, caller, details, known);
   if (!isOfShape(body)) return isInTerminals(body) ? { ...details, terminalSync: {} } : details;
-  // The terminals have another area.
+  // The terminals still have the previous area.
   return { ...details, ...shapeAfter(body, known), terminalSync: {} };
 }
 
-/** What terminals are told of beside the shape. */
+/** Returns true if a body changes a field, other than the shape, that is sent to terminals. */
 const isInTerminals = (body: GeofenceBody): boolean =>
   [body.name, body.notify_on, body.speed_limit_kmh, body.schedule, body.push_to_terminal].some(
     (field) => field !== undefined,
   );
 
-/** Links are to the account's own vehicles and groups, 404 otherwise; those that were there may have gone since. */
+/**
+ * Throws 404 unless all new links are to the account's own vehicles and groups. Records of existing links may have been
+ * deleted since.
+ */
 async function checkLinks(
   deps: Parts,
   caller: Caller,
@@ -152,7 +155,7 @@ async function checkLinks(
   if (newGroups.length > 0) assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
-/** Removes a geofence, also from groups; the geofence as it was, or null. */
+/** Deletes a geofence and removes it from groups; returns the geofence as it was, or null. */
 export async function deleteGeofence(
   deps: Parts,
   caller: Caller,
@@ -192,7 +195,7 @@ async function toGeofencesResponse(
     response.push(
       toGeofenceResponse(geofence, { vehicles, insideCount: inside.length, named: holders.named(geofence) }),
     );
-    // Each looks at every vehicle of the account: others have their turns.
+    // Each geofence checks every vehicle of the account, so other work gets a chance to run.
     await otherWork();
   }
   return response;

@@ -9,7 +9,7 @@ import { writeLastLocation } from './store.ts';
 jest.setTimeout(60_000);
 
 const list = '/api/rtt-tracking/get-imei-latest-location?address=true&imei=';
-/** Of the geocoding bucket, which refills by one in 20 seconds. */
+/** Size of the geocoding bucket, which refills by one token every 20 seconds. */
 const limit = 3;
 
 let world: PlatformWorld;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     GEOCODER_URL: geocoder.url,
     RATE_LIMIT_GEOCODE_PER_MINUTE: String(limit),
   });
-  // Ids begin again in each database, and Redis may still have the buckets of another test file.
+  // Ids start again in each database, so Redis may still have the buckets of another test file.
   const buckets = await world.deps.redis.keys('rate-limit:platform-api:geocode:*');
   if (buckets.length > 0) await world.deps.redis.del(buckets);
 });
@@ -37,7 +37,7 @@ afterAll(async () => {
   await geocoder?.stop();
 });
 
-/** Creates vehicles at these latitudes, the first of them with the newest position; returns their numbers. */
+/** Creates vehicles at these latitudes, the first with the newest position, and returns their terminal numbers. */
 async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise<string> {
   const imeis: string[] = [];
   for (const [index, latitude] of latitudes.entries()) {
@@ -51,7 +51,7 @@ async function vehiclesAt(client: Client, latitudes: readonly number[]): Promise
   return imeis.join();
 }
 
-/** A new account, whose key has a full bucket. */
+/** Creates an account whose key has a full bucket. */
 async function newOwner(): Promise<Client> {
   const tenant = await world.tenant(`Tenant ${randomInt(10 ** 9)}`);
   return world.as(tenant.owner);
@@ -63,8 +63,8 @@ async function addresses(client: Client, imeis: string): Promise<unknown[]> {
   return (body as { address: unknown }[]).map(({ address }) => address);
 }
 
-describe('the addresses of the newest positions', () => {
-  it('take a token of the geocoding bucket each; once it is empty, those of the older positions are null', async () => {
+describe('addresses of the newest positions', () => {
+  it('takes a geocoding token for each address and returns null for older positions once the bucket is empty', async () => {
     const owner = await newOwner();
     const imeis = await vehiclesAt(owner, [11, 12, 13, 14, 15]);
     geocoder.received.length = 0;
@@ -73,7 +73,7 @@ describe('the addresses of the newest positions', () => {
     expect(await owner.get('/api/devices/reverse-geocode?latitude=1&longitude=2')).toMatchObject({ status: 429 });
   });
 
-  it('come from the cache without a token, also while the bucket is empty', async () => {
+  it('returns cached addresses without a token, also while the bucket is empty', async () => {
     const owner = await newOwner();
     const imeis = await vehiclesAt(owner, [21, 22, 22.000_01]);
     expect(await owner.get('/api/devices/reverse-geocode?latitude=21&longitude=2')).toMatchObject({
@@ -82,7 +82,7 @@ describe('the addresses of the newest positions', () => {
     geocoder.received.length = 0;
     for (let times = 0; times < limit + 2; times += 1)
       expect(await addresses(owner, imeis)).toEqual(['Street 21', 'Street 22', 'Street 22']);
-    // Two vehicles in one place are one look-up.
+    // Two vehicles at the same place need one lookup.
     expect(geocoder.received).toHaveLength(1);
     expect(await owner.get('/api/devices/reverse-geocode?latitude=22&longitude=2')).toMatchObject({
       data: { address: 'Street 22', cached: true },
@@ -91,7 +91,7 @@ describe('the addresses of the newest positions', () => {
     expect(await addresses(owner, imeis)).toEqual(['Street 21', 'Street 22', 'Street 22']);
   });
 
-  it('are not those that another account has cached', async () => {
+  it('does not return addresses that another account has cached', async () => {
     const [owner, other] = [await newOwner(), await newOwner()];
     await addresses(owner, await vehiclesAt(owner, [31]));
     geocoder.received.length = 0;

@@ -5,9 +5,12 @@ import { readLastLocations } from './store.ts';
 
 export { readLastLocations } from './store.ts';
 
-/** What other domains ask of positions. */
+/** Position queries for other domains. */
 
-/** The newest positions by canonical terminal number, for what goes without: while Redis is away none is known. */
+/**
+ * Returns the newest positions by canonical terminal number, for callers that can work without them. The map is empty
+ * while Redis is unavailable.
+ */
 export async function lastLocationsIfKnown(
   { redis, log }: Pick<Deps, 'redis' | 'log'>,
   imeis: readonly string[],
@@ -15,16 +18,16 @@ export async function lastLocationsIfKnown(
   try {
     return await readLastLocations(redis, imeis);
   } catch (error) {
-    log.warn({ err: error }, 'the newest positions could not be read');
+    log.warn({ err: error }, 'could not read the newest positions');
     return new Map();
   }
 }
 
-/** The newest position of a terminal, null when it never reported; 503 while Redis is away. */
+/** Returns the newest position of a terminal, or null if it never reported; throws 503 while Redis is unavailable. */
 export async function lastLocation({ redis }: Pick<Deps, 'redis'>, imei: string): Promise<LastLocation | null> {
   try {
     return (await readLastLocations(redis, [imei])).get(imei) ?? null;
   } catch (cause) {
-    throw new AppError('unavailable', 'Positions cannot be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Positions are temporarily unavailable. Retry later.', { cause });
   }
 }

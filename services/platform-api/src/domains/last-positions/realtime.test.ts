@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-// Of this run alone: all tests share a Redis.
+// Unique to this run, because all tests share one Redis.
 const run = String(process.hrtime.bigint() % 100_000_000n).padStart(8, '0');
 let made = 0;
 const newImei = (): string => `1${run}${String((made += 1)).padStart(3, '0')}`;
@@ -45,12 +45,12 @@ describe('stateOf', () => {
     ['stopped', { speed: 80, ignition: null, serverTimestamp: now - 600_001, heardAtMs: now }],
     ['idle', { speed: 80, ignition: true, serverTimestamp: now - 600_001, heardAtMs: now }],
     ['moving', { speed: 80, serverTimestamp: now - 600_000, heardAtMs: now }],
-  ] as const)('is %s with %j', (state, more) => expect(at(more)).toBe(state));
-  it('is never_connected without a position', () => expect(stateOf(null, now)).toBe('never_connected'));
+  ] as const)('returns %s for %j', (state, more) => expect(at(more)).toBe(state));
+  it('returns never_connected without a position', () => expect(stateOf(null, now)).toBe('never_connected'));
 });
 
-describe('the newest positions', () => {
-  it('are found by the canonical number, however the terminal writes its own', async () => {
+describe('newest positions', () => {
+  it('finds a position by the canonical number, in whatever form the terminal sends it', async () => {
     const imei = newImei();
     await writeLastLocation(world.deps.redis, testPosition(`00000000${imei}`, { speed: 7 }));
     const found = await readLastLocations(world.deps.redis, [imei, newImei()]);
@@ -64,7 +64,7 @@ describe('the newest positions', () => {
 describe('GET /api/user/generate-websocket-token', () => {
   const keyOf = (token: string): string => `websocket-token:${createHash('sha256').update(token).digest('base64url')}`;
 
-  it('gives a token for five minutes, to every role, as a plain object', async () => {
+  it('returns a plain object with a token for five minutes to every role', async () => {
     const user = await world.user('driver');
     const { status, body, headers } = await world.as(user).get('/api/user/generate-websocket-token');
     expect(status).toBe(200);
@@ -80,23 +80,23 @@ describe('GET /api/user/generate-websocket-token', () => {
     const keyId = expect.any(Number);
     const holder = { accountId, userId: user.id, sessionId, mintedByKeyId: null, keyId, scopes };
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
-    // More than once, until it expires.
+    // A token can be used several times until it expires.
     expect(await readWebsocketToken(world.deps.redis, token)).toEqual(holder);
     expect(await readWebsocketToken(world.deps.redis, `${token}x`)).toBeNull();
-    // Redis has it by its hash alone.
+    // Redis stores only the hash of the token.
     expect(await world.deps.redis.keys(`*${token}*`)).toEqual([]);
     const lifetime = await world.deps.redis.ttl(keyOf(token));
     expect(lifetime).toBeGreaterThan(0);
     expect(lifetime).toBeLessThanOrEqual(300);
   });
 
-  it('gives no scopes to the token of a process that kept none', async () => {
+  it('reads a token stored without scopes as one that has none', async () => {
     const holder = { accountId: 1, userId: 2, sessionId: 3, keyId: 4 };
     await world.deps.redis.set(keyOf(run), JSON.stringify(holder), { expiration: { type: 'EX', value: 60 } });
     expect(await readWebsocketToken(world.deps.redis, run)).toEqual({ ...holder, mintedByKeyId: null, scopes: [] });
   });
 
-  it('needs both headers', async () => {
+  it('requires an API key and a user token', async () => {
     const path = '/api/user/generate-websocket-token';
     expect((await world.anonymous.get(path)).body).toMatchObject({ code: 'api_key_missing' });
     expect((await world.with({ 'x-api-key': world.ours.apiKey }).get(path)).body).toMatchObject({
@@ -104,7 +104,7 @@ describe('GET /api/user/generate-websocket-token', () => {
     });
   });
 
-  it('tells where the websocket is', () => {
+  it('derives the websocket URL from the public URL unless it is configured', () => {
     expect(websocketUrl({ PUBLIC_BASE_URL: 'https://fleet.example', WS_URL: undefined })).toBe(
       'wss://fleet.example/ws',
     );
@@ -118,7 +118,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
   const path = '/api/rtt-tracking/get-imei-latest-location';
   const imeisIn = (body: unknown) => (body as { imei: string }[]).map(({ imei }) => imei);
 
-  it('is a plain array of visible vehicles that have reported, newest first', async () => {
+  it('returns a plain array of visible vehicles that have reported, newest first', async () => {
     const [old, recent, silent, foreign] = [newImei(), newImei(), newImei(), newImei()];
     const id = await newVehicle(owner, 'RT 1', old);
     await newVehicle(owner, 'RT 2', recent);
@@ -167,7 +167,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     expect((await world.as(await world.user('driver')).get(path)).body).toEqual([]);
   });
 
-  it('looks addresses up where they are asked for', async () => {
+  it('looks up addresses only on request', async () => {
     const imei = newImei();
     await newVehicle(owner, 'RT 8', imei);
     await writeLastLocation(world.deps.redis, testPosition(imei, { latitude: 48.137, longitude: 11.575 }));
@@ -177,7 +177,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
     ]);
   });
 
-  it('shows what is shared, without its driver', async () => {
+  it('returns shared vehicles without their driver', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, 'RT 9', imei);
     const driver = await owner.post('/api/drivers', { name: 'Ann', vehicle_ids: [id] });
@@ -191,13 +191,13 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
   });
 
   it.each(['?imei=abc-def', '?imei=000000000000', `?imei=${Array.from({ length: 501 }, (_u, i) => i + 1).join()}`])(
-    'refuses %.40s',
+    'rejects %.40s',
     async (query) => {
       expect((await owner.get(path + query)).body).toMatchObject({ status: 400, details: [{ path: '/imei' }] });
     },
   );
 
-  it('refuses times and flags that are none', async () => {
+  it('rejects invalid times and flags', async () => {
     expect((await owner.get(`${path}?updated_since=yesterday`)).body).toMatchObject({ status: 400, code: 'bad_date' });
     expect((await owner.get(`${path}?address=perhaps`)).status).toBe(400);
   });
@@ -206,7 +206,7 @@ describe('GET /api/rtt-tracking/get-imei-latest-location', () => {
 describe('GET /api/rtt-tracking/get-imei-based-on-vehicle-number', () => {
   const path = '/api/rtt-tracking/get-imei-based-on-vehicle-number';
 
-  it('is a plain array of vehicles by number, without regard to blanks and case', async () => {
+  it('returns a plain array of vehicles by number, ignoring spaces and case', async () => {
     const [first, second] = [newImei(), newImei()];
     const a = await newVehicle(owner, 'KA 01 AB 1', first);
     const b = await newVehicle(owner, 'KA 01 AB 2', null);

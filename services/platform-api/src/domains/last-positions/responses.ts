@@ -27,16 +27,16 @@ export const locationResponseSchema = Type.Object(
     state: stringEnum(vehicleStates),
     source: stringEnum(['jt808', 'partner']),
     backfilled: Type.Boolean(),
-    timestamp: Type.Integer({ description: "The terminal's time, milliseconds since 1970." }),
-    server_timestamp: Type.Integer({ description: 'Milliseconds since 1970.' }),
+    timestamp: Type.Integer({ description: 'Time of the terminal, in milliseconds since 1970.' }),
+    server_timestamp: Type.Integer({ description: 'Time of the server, in milliseconds since 1970.' }),
   },
   { title: 'Location' },
 );
 
-/** A position as answers show it. */
+/** Position as a response contains it. */
 export type LocationResponse = Static<typeof locationResponseSchema>;
 
-/** What an answer knows of a position beside the position. */
+/** Fields of a location response that are not part of the stored position. */
 export interface LocationFrame {
   readonly vehicleId: number | null;
   readonly driverId: number | null;

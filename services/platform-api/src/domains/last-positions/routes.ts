@@ -16,12 +16,13 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/user/generate-websocket-token',
     operationId: 'generateWebsocketToken',
-    summary: 'A token that opens the websocket for five minutes',
+    summary: 'Create a websocket token',
+    description: 'The token opens the websocket for five minutes.',
     tags,
     access: { permission: 'self' },
     response: Type.Object(
       {
-        token: Type.String({ description: 'Opaque; for the query parameter token of ws_url.' }),
+        token: Type.String({ description: 'Opaque; send it as the query parameter `token` of `ws_url`.' }),
         expires_in: Type.Integer({ description: 'Seconds.' }),
         ws_url: Type.String(),
       },
@@ -40,16 +41,19 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/rtt-tracking/get-imei-latest-location',
     operationId: 'getLatestLocations',
-    summary: 'The newest position of each vehicle, newest first, as a plain array',
+    summary: 'List the newest positions of vehicles',
+    description: 'Returns the newest position of each vehicle as a plain array, newest first.',
     tags,
     query: Type.Object({
-      imei: Type.Optional(text(1, 12_000, { description: 'Numbers separated by commas, 500 at most. Default: all.' })),
+      imei: Type.Optional(
+        text(1, 12_000, { description: 'Up to 500 terminal numbers, separated by commas. Default: all.' }),
+      ),
       updated_since: Type.Optional(timeParameter),
       address: Type.Optional(
         Type.Boolean({
           default: false,
           description:
-            'Look addresses up, too: those of the 200 newest positions. Each that is not cached counts as a request for it; the address is null once the limit of those is reached.',
+            'Also looks up the addresses of the 200 newest positions. Each address that is not cached counts as a geocoding request; the address is null once the limit of these requests is reached.',
         }),
       ),
     }),
@@ -60,12 +64,13 @@ export const realtimeRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/rtt-tracking/get-imei-based-on-vehicle-number',
     operationId: 'getImeisOfVehicles',
-    summary: 'The terminals of vehicles by their numbers, as a plain array',
+    summary: 'List the terminals of vehicles',
+    description: 'Finds vehicles by their numbers and returns a plain array.',
     tags,
     query: Type.Object({
       vehicle_no: Type.Optional(
         text(1, 12_000, {
-          description: 'Separated by commas, 500 at most; spaces and case are ignored. Default: all.',
+          description: 'Up to 500 vehicle numbers, separated by commas; spaces and case are ignored. Default: all.',
         }),
       ),
     }),

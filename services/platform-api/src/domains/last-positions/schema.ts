@@ -5,11 +5,11 @@ export const vehicleStates = ['moving', 'idle', 'stopped', 'offline', 'never_con
 export type VehicleState = (typeof vehicleStates)[number];
 
 /**
- * The newest position of a terminal as Redis keeps it, `last-location:<canonical number>`, as JSON. What depends on who asks or on the time (vehicle, driver, state,
- * address) is filled in when it is shown. Written by the consumer of telemetry.
+ * Newest position of a terminal, stored in Redis as JSON under `last-location:<canonical number>`. The telemetry
+ * consumer writes it. Responses add what depends on the caller or on the time: vehicle, driver, state and address.
  */
 export interface LastLocation {
-  /** The number as the terminal sends it. */
+  /** Number in the form that the terminal sends. */
   readonly imei: string;
   readonly latitude: number;
   readonly longitude: number;
@@ -28,11 +28,11 @@ export interface LastLocation {
   readonly alarms: readonly string[];
   readonly source: 'jt808' | 'partner';
   readonly backfilled: boolean;
-  /** Since when the speed has been under 5 km/h, server time; null while it is not. */
+  /** Server time since which the speed has been below 5 km/h; null while it is not. */
   readonly slowSinceMs: number | null;
-  /** The terminal's time of the position. */
+  /** Time of the position by the terminal's clock. */
   readonly timestamp: number;
   readonly serverTimestamp: number;
-  /** When the device was last heard of without a position, server time: a heartbeat that a partner has sent. */
+  /** Server time of the last message without a position: a heartbeat from a partner. */
   readonly heardAtMs?: number | undefined;
 }

@@ -5,7 +5,7 @@ import type { LastLocation } from './schema.ts';
 const keyOf = (imei: string): string => `last-location:${imei}`;
 const readAtOnce = 1_000;
 
-/** The newest positions of terminals by canonical number; those that never reported are left out. */
+/** Returns the newest positions of terminals by canonical number, without terminals that never reported. */
 export async function readLastLocations(redis: Redis, imeis: readonly string[]): Promise<Map<string, LastLocation>> {
   const found = new Map<string, LastLocation>();
   for (let at = 0; at < imeis.length; at += readAtOnce) {
@@ -19,9 +19,9 @@ export async function readLastLocations(redis: Redis, imeis: readonly string[]):
   return found;
 }
 
-/** Keeps the newest position of a terminal; the caller sees to it that it is newer than the one before. */
+/** Stores the newest position of a terminal. The caller ensures that it is newer than the stored one. */
 export async function writeLastLocation(redis: Redis, location: LastLocation): Promise<void> {
   const imei = terminalKey(location.imei);
-  if (imei === null) throw new Error(`${location.imei} is no terminal number`);
+  if (imei === null) throw new Error(`${location.imei} is not a terminal number`);
   await redis.set(keyOf(imei), JSON.stringify(location));
 }

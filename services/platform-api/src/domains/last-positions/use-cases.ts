@@ -14,10 +14,10 @@ import { readLastLocations } from './store.ts';
 type Parts = Pick<Deps, 'records' | 'redis'>;
 type AddressDeps = Pick<Deps, 'database' | 'limits' | 'log' | 'maps'>;
 
-/** Names or numbers that a query may list. */
+/** Largest number of names or numbers in a query. */
 const maxListed = 500;
 
-/** What is known of terminals that have reported; 503 while Redis is away. */
+/** Returns the current state of terminals that have reported; throws 503 while Redis is unavailable. */
 async function reported(
   { redis }: Pick<Deps, 'redis'>,
   imeis: readonly string[],
@@ -28,11 +28,14 @@ async function reported(
     const devices = await readDevices(redis, [...locations.keys()]);
     return new Map([...locations].map(([imei, location]) => [imei, presentOf(devices.get(imei), location, nowMs)]));
   } catch (cause) {
-    throw new AppError('unavailable', 'Positions cannot be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Positions are temporarily unavailable. Retry later.', { cause });
   }
 }
 
-/** The newest positions of the vehicles that the caller sees, newest first; a terminal that never reported is left out. */
+/**
+ * Returns the newest positions of the vehicles that the caller may see, newest first, without terminals that never
+ * reported.
+ */
 export async function latestLocations(
   deps: Parts & AddressDeps,
   caller: Caller,
@@ -56,7 +59,7 @@ export async function latestLocations(
   return query.address === true ? withAddresses(deps, caller, newest) : newest;
 }
 
-/** Addresses that one request looks up, at most: those of the newest positions. */
+/** Largest number of addresses that one request looks up, those of the newest positions. */
 const maxAddresses = 200;
 
 async function withAddresses(
@@ -69,14 +72,17 @@ async function withAddresses(
   return locations.map((location, i) => ({ ...location, address: addresses[i] ?? null }));
 }
 
-/** A vehicle and its terminal's number. */
+/** Vehicle with the number of its terminal. */
 export interface VehicleNumber {
   readonly vehicle_id: number;
   readonly vehicle_no: string;
   readonly imei: string | null;
 }
 
-/** The terminals of vehicles by their numbers; blanks and case do not count. A terminal's number is shown as it sends it, until then as recorded. */
+/**
+ * Returns the terminals of vehicles by vehicle number, ignoring spaces and case. A terminal number has the form that
+ * the terminal sends; until the terminal connects, it has the recorded form.
+ */
 export async function imeisOfVehicles(
   deps: Parts & Pick<Deps, 'log'>,
   caller: Caller,
@@ -99,12 +105,12 @@ export async function imeisOfVehicles(
   }));
 }
 
-/** Canonical numbers with the way in which the caller wrote each. */
+/** Maps canonical terminal numbers to the form that the caller wrote. */
 function askedImeis(list: string): Map<string, string> {
   return new Map(
     listed(list, 'imei').map((written) => {
       const imei = terminalKey(written);
-      if (imei === null) throw badList('imei', `must list terminal numbers; ${JSON.stringify(written)} is none`);
+      if (imei === null) throw badList('imei', `must list terminal numbers; ${JSON.stringify(written)} is not one`);
       return [imei, written];
     }),
   );
@@ -115,7 +121,7 @@ function listed(list: string, name: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (parts.length > maxListed) throw badList(name, `must not list more than ${maxListed}`);
+  if (parts.length > maxListed) throw badList(name, `must not list more than ${maxListed} values`);
   return parts;
 }
 
@@ -133,5 +139,5 @@ function byImei(visible: readonly VisibleVehicle[], requested: ReadonlyMap<strin
   return found;
 }
 
-/** Of a shared vehicle the driver is not told. */
+/** Returns the driver of a vehicle; null for a shared vehicle, whose driver the caller may not see. */
 const driverOf = ({ vehicle, access }: VisibleVehicle): number | null => (access === 'owner' ? vehicle.driverId : null);

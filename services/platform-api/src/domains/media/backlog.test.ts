@@ -16,7 +16,7 @@ import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findUsage } from './store.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
@@ -38,7 +38,7 @@ async function newVehicle(): Promise<Vehicle> {
     .as(world.ours.owner)
     .post('/api/vehicles', { vehicle_no: `LOG${count}`, imei: newImei() });
   const found = await vehiclesIn(world.records).find(world.ours, data.id);
-  if (found === null) throw new Error('the vehicle is not there');
+  if (found === null) throw new Error('the vehicle does not exist');
   return found;
 }
 
@@ -47,24 +47,24 @@ const keep = (of: Vehicle, more: Partial<Media> = {}): Promise<Media> =>
 const areThere = async (media: readonly Media[]): Promise<boolean[]> =>
   Promise.all(media.map(async ({ _id }) => (await findMedia(world.records, _id)) !== null));
 
-/** A turn that is over behind so many changes. */
+/** Returns a slice that ends after a number of changes. */
 function turnOf(changes: number, from: number): JobSlice {
   let requested = 0;
   return { from, isOver: () => (requested += 1) >= changes };
 }
 
-/** Takes turns of so many changes until all is done: how many that took. */
+/** Runs slices with a number of changes each until the work is done; returns the number of slices. */
 async function turnsUntilDone(changes: number, sweep: (turn: JobSlice) => Promise<number | null>): Promise<number> {
   let next: number | null = 1;
   for (let turns = 1; turns < 100; turns += 1) {
     next = await sweep(turnOf(changes, next));
     if (next === null) return turns;
   }
-  throw new Error('it does not end');
+  throw new Error('the work does not end');
 }
 
-describe('a backlog of files', () => {
-  it('that are old goes in turns, each of which removes some', async () => {
+describe('media jobs in slices', () => {
+  it('removes old files in slices, each of which removes some', async () => {
     const vehicle = await newVehicle();
     const receivedAt = new Date(Date.now() - 31 * dayMs);
     const old: Media[] = [];
@@ -79,7 +79,7 @@ describe('a backlog of files', () => {
     for (const { file } of old) expect(pod.removed).toContain(file?.fileId);
   });
 
-  it('ends behind the file at hand where the service stops, and leaves others their turn', async () => {
+  it('ends after the current file when the service stops, and lets other jobs run', async () => {
     const vehicle = await newVehicle();
     const receivedAt = new Date(Date.now() - 31 * dayMs);
     const old = [await keep(vehicle, { receivedAt }), await keep(vehicle, { receivedAt })];
@@ -96,7 +96,7 @@ describe('a backlog of files', () => {
     expect([(await areThere(old)).filter(Boolean).length, others]).toEqual([0, 1]);
   });
 
-  it('of clips without uploads goes in turns, behind those that have theirs', async () => {
+  it('removes clips without uploads in slices, also after clips that have uploads', async () => {
     const vehicle = await newVehicle();
     const uploads = world.deps.database.collection<Pick<UploadRecord, '_id'>>('uploads');
     const clips: Media[] = [];
@@ -114,7 +114,7 @@ describe('a backlog of files', () => {
     expect(await areThere(clips)).toEqual(isLost.map((lost) => !lost));
   });
 
-  it('that pods could not remove is tried in turns, however many of the first are with pods that are away', async () => {
+  it('retries failed removals in slices, however many of the first are on unavailable pods', async () => {
     const removals = world.deps.database.collection<MediaRemoval>('media_removals');
     const vehicle = await newVehicle();
     const noted = (server: string, notedAt: Date): MediaRemoval => {
@@ -128,12 +128,12 @@ describe('a backlog of files', () => {
     await turnsUntilDone(2, (turn) => settleRemovals(world.deps, turn));
     expect(pod.removed).toContain(here.file?.fileId);
     expect(await removals.countDocuments({ notedAt: new Date(5_000), doneAt: null })).toBe(6);
-    // They are given up some day, a few at a time as well.
+    // The removals are given up after some time, also a few at a time.
     await turnsUntilDone(1, (turn) => deleteOldRemovals(world.deps, turn));
     expect(await removals.countDocuments({ notedAt: { $lte: new Date(6_000) } })).toBe(0);
   });
 
-  it('of vehicles that are to be counted again is counted in turns', async () => {
+  it('recounts vehicles in slices', async () => {
     const vehicles = [await newVehicle(), await newVehicle(), await newVehicle()];
     for (const { accountId, _id: vehicleId } of vehicles)
       await countBytes(world.deps.database, { accountId, vehicleId }, 12_345);

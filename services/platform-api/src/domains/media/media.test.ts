@@ -15,7 +15,7 @@ import { vehiclesIn } from '../vehicles/store.ts';
 import { linkAndPublish, recordMedia } from './record.ts';
 import type { Media } from './schema.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
 let world: PlatformWorld;
@@ -56,7 +56,7 @@ const share = async (user: TestUser, ...permissions: string[]): Promise<void> =>
 };
 
 describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
-  it('lists what was taken last first, by channel, kind and time', async () => {
+  it('lists the newest files first, by channel, kind and time', async () => {
     const at = (hour: number): Date => new Date(Date.UTC(2026, 0, 31, hour));
     const early = await keep({ takenAt: at(1), channelId: 1, receivedAt: at(9) });
     const late = await keep({ takenAt: at(5), channelId: 2, kind: 'video', receivedAt: at(6) });
@@ -81,9 +81,9 @@ describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
     'from=never',
     'to=2026-13-01',
     'limit=0',
-  ])('is 400 for %s', async (query) => expect((await list(`?${query}`)).status).toBe(400));
+  ])('returns 400 for %s', async (query) => expect((await list(`?${query}`)).status).toBe(400));
 
-  it('is for those who may see video', async () => {
+  it('requires permission to see video', async () => {
     await keep();
     const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
     const blind = await world.user('viewer', world.ours, { canViewVideo: false });
@@ -103,7 +103,7 @@ describe('GET /api/vehicles/:vehicleId/list-dashcam-media', () => {
 });
 
 describe('PUT and DELETE /api/dashcam-media/:id', () => {
-  it('protect a file, and remove it when it is not', async () => {
+  it('protects a file, and removes it once it is not protected', async () => {
     const { _id: id, file } = await keep();
     const path = `/api/dashcam-media/${id}`;
     expect((await api.put(path, { protected: true }, { 'if-match': '"1"' })).data).toMatchObject({ protected: true });
@@ -121,12 +121,12 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
     );
   });
 
-  it.each([{ protected: 'yes' }, { protected: null }, []])('are 400 for %j', async (body) => {
+  it.each([{ protected: 'yes' }, { protected: null }, []])('returns 400 for %j', async (body) => {
     const { _id: id } = await keep();
     expect((await api.put(`/api/dashcam-media/${id}`, body)).status).toBe(400);
   });
 
-  it('are for managers of the account', async () => {
+  it('requires a manager of the account', async () => {
     const { _id: id } = await keep();
     const path = `/api/dashcam-media/${id}`;
     const attempts = async (client: Client): Promise<number[]> => [
@@ -145,7 +145,7 @@ describe('PUT and DELETE /api/dashcam-media/:id', () => {
 });
 
 describe('GET /api/dashcam-media/:id/file', () => {
-  it('asks the pod that has it by a signed URL, and hands on what that answers', async () => {
+  it('requests the file from its pod with a signed URL and forwards the response', async () => {
     const media = await keep({ takenAt: new Date('2026-01-31T02:00:00Z') });
     const url = await urlOf(media);
     pod.answer = (_request, response) =>
@@ -175,7 +175,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     ]);
   });
 
-  it('hands ranges and HEAD on, and the errors of the pod', async () => {
+  it('forwards ranges, HEAD and the errors of the pod', async () => {
     const url = await urlOf(await keep());
     pod.answer = (_request, response) =>
       void response.writeHead(206, { 'content-range': 'bytes 1-2/4', 'content-length': '2' }).end('il');
@@ -201,7 +201,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(away)).status).toBe(502);
   });
 
-  it('opens with its own signature alone, for its time', async () => {
+  it('opens only with its own signature and before it expires', async () => {
     const [media, other] = [await keep(), await keep()];
     const url = new URL(await urlOf(media));
     const changed = (change: (query: URLSearchParams) => void): string => {
@@ -233,7 +233,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(url, { method: 'POST' })).status).toBe(405);
   });
 
-  it('ends with the right of whom it was shown to', async () => {
+  it('rejects a URL once its user may no longer see the file', async () => {
     const media = await keep();
     const viewer = await world.user('viewer', world.ours, { canViewVideo: true });
     await share(world.theirs.owner, 'history_video');
@@ -246,7 +246,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(own)).status).toBe(404);
   });
 
-  it('is noted as a view of the user, once for many parts', async () => {
+  it('audits several partial requests of a user as one view', async () => {
     const media = await keep({ channelId: 4 });
     const url = await urlOf(media);
     await fetch(url, { method: 'HEAD' });
@@ -263,7 +263,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     ]);
   });
 
-  it('serves the clip of an upload, as it is or as MP4', async () => {
+  it('serves the clip of an upload in its original format or as MP4', async () => {
     const clip = {
       imei: vehicle.imei ?? '',
       channel: 1,
@@ -303,7 +303,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     expect((await fetch(url)).status).toBe(404);
   });
 
-  it('is removed by one of those who remove it at the same time', async () => {
+  it('removes a file for only one of several concurrent requests', async () => {
     const path = `/api/dashcam-media/${(await keep())._id}`;
     const responses = await Promise.all([api.delete(path), api.delete(path), api.delete(path)]);
     expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 404, 404]);
@@ -315,7 +315,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     ['video/x-flv', 'flv'],
     ['audio/mpeg', 'mp3'],
     ['application/octet-stream', 'bin'],
-  ])('of %s has a name that ends with .%s', async (mimeType, extension) => {
+  ])('names a file of type %s with the extension .%s', async (mimeType, extension) => {
     const response = await fetch(`${await urlOf(await keep({ mimeType }))}&download=1`);
     await response.body?.cancel();
     expect(response.headers.get('content-disposition')).toMatch(
@@ -323,7 +323,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
     );
   });
 
-  it('is saved, not shown, where it is nothing that browsers show', async () => {
+  it('serves files that browsers should not display as attachments', async () => {
     for (const mimeType of ['text/html', 'image/svg+xml', 'application/octet-stream']) {
       const response = await fetch(await urlOf(await keep({ mimeType, kind: 'other' })));
       expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="other-[\w.-]+"$/);
@@ -331,7 +331,7 @@ describe('GET /api/dashcam-media/:id/file', () => {
   });
 });
 
-describe('the files of a notification', () => {
+describe('files of a notification', () => {
   const filesOf = (notification: Data | Readonly<Record<string, unknown>> | undefined) =>
     notification?.['media'] as { id: number; kind: string; url: string }[];
 
@@ -348,7 +348,7 @@ describe('the files of a notification', () => {
     return filesOf(listed.items.find((each) => each.id === id));
   };
 
-  it('have URLs for those who may see them, and are not shown to others', async () => {
+  it('returns URLs to users who may see the files, and hides the files from others', async () => {
     const { media, id } = await withFile();
     const [file] = await shownTo(api, id);
     expect(file).toMatchObject({ id: media._id, kind: 'image' });
@@ -366,7 +366,7 @@ describe('the files of a notification', () => {
     expect(filesOf(acknowledged.data)).toMatchObject([{ id: media._id }]);
   });
 
-  it('are told of to websockets in the same way, live and when they resume', async () => {
+  it('sends the files to websockets under the same rules, live and after a resume', async () => {
     const blind = await world.user('viewer', world.ours, { canViewVideo: false });
     await share(world.theirs.owner, 'notifications');
     const open = async (user: TestUser): Promise<LiveClient> => {

@@ -26,10 +26,13 @@ const what = 'file';
 const findLimitMs = 3_000;
 const answerLimitMs = 30_000;
 const innerLifetimeMs = 60_000;
-/** A player asks for one video in many parts: within this time it is one view. */
+/** A player requests one video in many parts. Within this time they count as one view. */
 const oneViewMs = 600_000;
 
-/** Pipes a file, or the range of it that was asked for, to whoever has its URL, as long as the user whom it was shown to may see it. */
+/**
+ * Streams a file, or the requested range of it, to a client that has its URL, as long as the user of the URL may see
+ * the file.
+ */
 export async function openFile(deps: FileDeps, id: number, query: FileQuery, context: RequestContext): Promise<void> {
   const userId = readMediaUrl(deps, id, query);
   const media = await findMedia(deps.records, id);
@@ -44,7 +47,9 @@ export async function openFile(deps: FileDeps, id: number, query: FileQuery, con
   );
 }
 
-/** What was shown some hours ago may have been taken back since. */
+/**
+ * Throws 403 if the user of the URL may no longer see the file. Permissions may have changed since the URL was created.
+ */
 async function requireViewer({ records }: FileDeps, media: Media, userId: number): Promise<void> {
   const user = await findAnywhere(records, userId);
   const isThere = user !== null && !user.disabled && (await isAccountActive(records, user.accountId));
@@ -53,10 +58,10 @@ async function requireViewer({ records }: FileDeps, media: Media, userId: number
     const share = await sharedVehicle({ records }, { userId }, media.vehicleId);
     if (share?.accountId === media.accountId && share.permissions.includes('history_video')) return;
   }
-  throw new AppError('permission_denied', 'Whoever this URL was shown to may not see the file any more.');
+  throw new AppError('permission_denied', 'The user of this URL may no longer see the file.');
 }
 
-/** A URL of the pod that has it, for a moment. */
+/** Returns a short-lived URL of the pod that has the file. */
 async function locate(deps: FileDeps, media: Media, format: ClipFormat, context: RequestContext): Promise<string> {
   const { CLIPS_SIGNING_SECRET: secret } = deps.config;
   const { file, clip } = media;
@@ -81,7 +86,7 @@ async function sourceOf({ bus }: FileDeps, podId: string, context: RequestContex
   }
 }
 
-/** Pictures of a cabin are personal data: who has looked at them is noted (docs/reference/operations.md). */
+/** Records a view in the audit log, because pictures of a cabin are personal data (docs/reference/operations.md). */
 async function noteView(deps: FileDeps, media: Media, userId: number, context: RequestContext): Promise<void> {
   if (!(await isFirst(deps, media, userId))) return;
   const { _id: id, accountId, vehicleId, channelId, kind } = media;
@@ -95,12 +100,12 @@ async function isFirst({ redis, log }: FileDeps, { mediaKey }: Media, userId: nu
     const expiration = { type: 'PX', value: oneViewMs } as const;
     return (await redis.set(`media-viewed:${mediaKey}:${userId}`, '1', { condition: 'NX', expiration })) !== null;
   } catch (error) {
-    log.warn({ err: error }, 'whether a view was noted could not be seen');
+    log.warn({ err: error }, 'could not check whether a view was recorded');
     return true;
   }
 }
 
-/** Extensions that are not the name of their type. */
+/** File extensions that differ from the name of their type. */
 const extensions: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/tiff': 'tif',
@@ -114,12 +119,12 @@ const extensions: Readonly<Record<string, string>> = {
 const extensionOf = (mimeType: string): string =>
   extensions[mimeType] ?? /^[a-z]+\/(?:x-)?([a-z0-9]{1,10})$/.exec(mimeType)?.[1] ?? 'bin';
 
-/** What browsers may show in a page of their own; everything else is saved. */
+/** Types that browsers may display as a page of their own; all others are saved. */
 const toTypesResponse = /^(image\/(?!svg)|audio\/|video\/)/;
 
 function headersOf({ _id, kind, channelId, takenAt, mimeType, clip }: Media, isDownload: boolean) {
   const isResponseSchema = !isDownload && (clip !== null || toTypesResponse.test(mimeType));
-  // The camera's own name of a clip is told by who has it.
+  // The pod that has a clip sends the file name given by the camera.
   if (clip !== null) return isResponseSchema ? { 'Content-Disposition': 'inline' } : {};
   const taken = takenAt.toISOString().slice(0, 19).replaceAll(':', '-');
   const name = `${kind}-${_id}-channel-${channelId}-${taken}.${extensionOf(mimeType)}`;

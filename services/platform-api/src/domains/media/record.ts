@@ -9,20 +9,23 @@ import type { FilePlace, Media } from './schema.ts';
 import { countAdded, recount, type StorageParts } from './storage.ts';
 import { changeMedia, findByKey, insertMedia } from './store.ts';
 
-/** Name of a file among all. */
+/** Returns the unique key of a file. */
 export const fileKey = ({ imei, fileId }: Pick<FilePlace, 'imei' | 'fileId'>): string => `file:${imei}:${fileId}`;
 
-/** Name of a clip among all. */
+/** Returns the unique key of a clip. */
 export const clipKey = (uploadId: string): string => `clip:${uploadId}`;
 
-/** Puts a file of a vehicle on record and counts it; once more it is the record that is there, as it is. */
+/**
+ * Records a file of a vehicle and counts it. If the file was recorded before, returns that record unchanged and
+ * recounts the vehicle.
+ */
 export async function recordMedia(parts: StorageParts, vehicle: Vehicle, fields: NewRecord<Media>): Promise<Media> {
   const { record, created } = await insertMedia(parts.records, fields);
   await (created ? countAdded(parts, vehicle, record) : recount(parts, vehicle));
   return record;
 }
 
-/** Shows a file with its notification, and tells those who look on of both. */
+/** Links a file to its notification and publishes both to subscribers. */
 export async function linkAndPublish(
   { bus, notifications, records }: Pick<Deps, 'bus' | 'notifications' | 'records'>,
   media: Media,
@@ -30,7 +33,7 @@ export async function linkAndPublish(
 ): Promise<void> {
   const isNew = notificationId !== null && media.notificationId !== notificationId;
   const current = isNew ? await changeMedia(records, media, media._id, { notificationId }) : media;
-  // Removed meanwhile: there is no room, or somebody did not want it.
+  // The file was removed concurrently, for lack of space or by a user.
   if (current === null || (await findByKey(records, media.mediaKey)) === null) return;
   const changed =
     notificationId === null ? null : await linkMedia(records, notificationId, { id: current._id, kind: current.kind });
@@ -38,11 +41,11 @@ export async function linkAndPublish(
   publishMedia(bus, current);
 }
 
-/** Tells those who look on of a file as it is now. */
+/** Publishes the current state of a file to subscribers. */
 export const publishMedia = (bus: Deps['bus'], media: Media): void =>
   publishLive(bus, media.accountId, [{ type: 'media', vehicleId: media.vehicleId, data: { ...toMediaEvent(media) } }]);
 
-/** Removes the record of a clip whose upload is gone. */
+/** Removes the record of a clip whose upload was deleted. */
 export async function forgetClip(parts: RemovalParts, uploadId: string): Promise<void> {
   const media = await findByKey(parts.records, clipKey(uploadId));
   if (media !== null) await removeMedia(parts, media);

@@ -22,15 +22,16 @@ import {
   withdrawRemoval,
 } from './store.ts';
 
-/** What removing needs. */
+/** Dependencies of a removal. */
 export type RemovalParts = Pick<Deps, 'bus' | 'database' | 'log' | 'records'>;
 
 const removeLimitMs = 5_000;
 const atOnce = 200;
 
 /**
- * Removes a file and its record. First that it is to go is on record, then nobody is shown it any more, then the file goes; where its pod is away that is done later.
- * The bytes that the vehicle has afterwards; null where it was not removed here.
+ * Removes a file and its record. First the removal is recorded, then the record is deleted, so that no user can see the
+ * file, then the file itself. If the pod of the file is unavailable, the file is removed later. Returns the bytes that
+ * the vehicle uses afterwards, or null if the record was not removed here.
  */
 export async function removeMedia(
   parts: RemovalParts,
@@ -45,13 +46,15 @@ export async function removeMedia(
   return bytes;
 }
 
-/** Removes a file for which there is no room, or of which the time has come: not where somebody has protected it since it was looked for. */
+/**
+ * Removes a file that exceeds the storage limit or the retention, unless a user has protected it since it was selected.
+ */
 export async function removeUnprotected(parts: RemovalParts, media: Media, away: Set<string>): Promise<number | null> {
   const current = await findMedia(parts.records, media._id);
   return current === null || current.protected ? null : removeMedia(parts, current, { sparesProtected: true, away });
 }
 
-/** Removes a file that has no record, and is to have none. */
+/** Removes a file that has no record and must not get one. */
 export async function removeUnwanted(
   parts: RemovalParts,
   unwanted: Pick<MediaRemoval, '_id' | 'file' | 'accountId' | 'storedBeforeMs'>,
@@ -60,15 +63,18 @@ export async function removeUnwanted(
   await trySettle(parts, await noteRemoval(parts.database, fields));
 }
 
-/** Removes a file that has come once more, though it was removed, or is to be. */
+/** Removes a file that was received again although it was removed, or is to be removed. */
 export async function removeAgain(parts: RemovalParts, removal: MediaRemoval, file: FilePlace): Promise<void> {
   if (removal.doneAt !== null) return removeUnwanted(parts, { ...removal, file, storedBeforeMs: null });
-  // What is to be removed elsewhere stays noted, with its record.
+  // The removal from the other server stays pending, with its record.
   if (removal.file?.server === file.server) return void (await trySettle(parts, removal));
   await removeCopy(parts, file, { key: removal._id, accountId: removal.accountId });
 }
 
-/** Removes one copy of a file that another server has as well, or had; where both share a volume, not one that was stored later. */
+/**
+ * Removes one copy of a file that another server also has or had. If both servers share a volume, a copy that was
+ * stored later stays.
+ */
 export const removeCopy = (
   parts: RemovalParts,
   file: FilePlace,
@@ -79,8 +85,8 @@ export const removeCopy = (
 };
 
 /**
- * Tries what could not be removed yet; a pod that does not answer is not asked for each of its files. Answers the moment of noting from which to go on, or null
- * where all has been tried.
+ * Retries pending removals. A pod that does not respond is not called for each of its files. Returns the recording time
+ * from which to continue, or null if all were tried.
  */
 export async function settleRemovals(
   parts: RemovalParts,
@@ -95,14 +101,18 @@ export async function settleRemovals(
     for (const removal of untried) {
       tried.add(removal._id);
       if (!(await trySettle(parts, removal, away)) && removal.file === null) failed.add(removal._id);
-      // What was noted in the same moment is tried with it, unless there is too much of that: each turn comes further.
+      // Removals recorded at the same time are tried together, unless there are too many, so that each slice makes
+      // progress.
       const notedMs = removal.notedAt.getTime();
       if (isOver()) return notedMs > from ? notedMs : from + 1;
     }
   }
 }
 
-/** Files of a vehicle that is deleted go when their time has come, protected or not: nobody finds them any more. */
+/**
+ * Ends the protection of the files of a deleted vehicle, because no user can find them. They are removed at the end of
+ * their retention.
+ */
 export async function releaseMediaOf(
   { database, records }: Pick<RemovalParts, 'database' | 'records'>,
   { accountId }: Scope,
@@ -112,7 +122,7 @@ export async function releaseMediaOf(
   await deleteUsage(database, vehicleId);
 }
 
-/** Removes all of an account that is deleted; false when some files are still there. It may run again. */
+/** Removes all files of a deleted account; returns false if some files still exist. It may run again. */
 export async function removeMediaOf(parts: RemovalParts, scope: Scope): Promise<boolean> {
   const away = new Set<string>();
   for (;;) {
@@ -125,7 +135,7 @@ export async function removeMediaOf(parts: RemovalParts, scope: Scope): Promise<
   return (await openRemovalsOf(parts.database, scope)).length === 0;
 }
 
-/** False where it is not done: a pod that is found to be away is not asked again. */
+/** Completes a removal if possible; returns false otherwise. A pod that was unavailable is not called again. */
 async function trySettle(parts: RemovalParts, removal: MediaRemoval, away = new Set<string>()): Promise<boolean> {
   const { file } = removal;
   if (file !== null && away.has(file.server)) return false;
@@ -134,12 +144,12 @@ async function trySettle(parts: RemovalParts, removal: MediaRemoval, away = new 
     return true;
   } catch (error) {
     if (file !== null) away.add(file.server);
-    parts.log.info({ err: error, file: removal._id }, 'a file could not be removed yet');
+    parts.log.info({ err: error, file: removal._id }, 'could not remove a file yet');
     return false;
   }
 }
 
-/** Does the whole of a removal, any part of which may have been done before. */
+/** Completes a removal, any part of which may have been done before. */
 async function settle(parts: RemovalParts, removal: MediaRemoval): Promise<void> {
   const { database, records } = parts;
   if ((await dropRecord(parts, removal)).isSpared) return;
@@ -149,7 +159,10 @@ async function settle(parts: RemovalParts, removal: MediaRemoval): Promise<void>
   await noteDone(database, removal);
 }
 
-/** The record goes once: whoever takes it counts its bytes. One that is protected meanwhile may stay, and its file with it. */
+/**
+ * Removes the record; only the caller that removes it subtracts its bytes. A record that was protected concurrently may
+ * stay, together with its file.
+ */
 async function dropRecord(
   { database, records }: RemovalParts,
   removal: MediaRemoval,
@@ -177,7 +190,7 @@ async function removeFile(
   await callUseCase(bus, removeMediaFile(server), which, { timeoutMs: removeLimitMs });
 }
 
-/** The clip is that of an upload, which goes with it. */
+/** Removes the upload of a clip together with the clip. */
 async function removeClip({ bus, database }: RemovalParts, uploadId: string): Promise<void> {
   const uploads = new UploadRepository(database);
   const upload = await uploads.find(uploadId);

@@ -1,7 +1,7 @@
 import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Media, MediaResponse } from './schema.ts';
 
-/** A file as it is told of to many: its URL is made for each who sees it. */
+/** Converts a file to an event for several users. It has no URL, because each user gets a different one. */
 export const toMediaEvent = (media: Media): Omit<MediaResponse, 'url'> => ({
   ...toRecordResponse(media),
   capture_id: media.captureId,

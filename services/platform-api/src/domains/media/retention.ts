@@ -9,12 +9,15 @@ import { clipsAfter, receivedBefore, removalsToForget, removeRemovals } from './
 
 const dayMs = 86_400_000;
 const atOnce = 200;
-/** Longer than the stream MEDIA keeps what may be told once more. */
+/** Longer than the retention of the stream MEDIA, which may redeliver messages about a file. */
 const keepDoneMs = 8 * dayMs;
-/** A pod that is away for so long has taken its files along. */
+/** After this time, the files of an unavailable pod are considered lost. */
 const giveUpMs = 60 * dayMs;
 
-/** Removes files that are older than their accounts keep them, but not what is protected; answers the account to go on with, or null where all is done. */
+/**
+ * Removes unprotected files that are older than the retention of their accounts. Returns the account to continue with,
+ * or null when done.
+ */
 export async function removeOldMedia(
   parts: StorageParts,
   { from, isOver }: JobSlice = unlimited,
@@ -42,7 +45,7 @@ export async function removeOldMedia(
   return null;
 }
 
-/** Removes clips whose uploads are gone, as crashes have left them; answers the id to go on with, or null where all is done. */
+/** Removes clips whose uploads do not exist, as left by crashes. Returns the id to continue with, or null when done. */
 export async function removeLostClips(
   parts: StorageParts,
   { from, isOver }: JobSlice = unlimited,
@@ -61,7 +64,10 @@ export async function removeLostClips(
   }
 }
 
-/** Forgets removals that were done long enough ago, and what could not be removed for too long; answers where to go on, or null where all is done. */
+/**
+ * Deletes removals that were completed long enough ago, or have failed for too long. Returns where to continue, or null
+ * when done.
+ */
 export async function deleteOldRemovals(
   { database }: Pick<StorageParts, 'database'>,
   { from, isOver }: JobSlice = unlimited,

@@ -24,9 +24,9 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicles/:vehicleId/list-dashcam-media',
     operationId: 'listDashcamMedia',
-    summary: 'Pictures, files of alarms and uploaded clips of a vehicle, those taken last first',
+    summary: 'List dashcam media of a vehicle',
     description:
-      'Viewers see them with can_view_video, and whom the vehicle is shared with by the permission history_video. A URL opens for 8 hours, for as long as the caller may see the file.',
+      'Lists pictures, files of alarms and uploaded clips, the newest first. Viewers need `can_view_video`; users with a share need the permission `history_video`. A URL is valid for 8 hours, as long as the caller may see the file.',
     tags,
     access: { permission: 'video', scope: 'video' },
     params: vehicleIdParams,
@@ -44,7 +44,8 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'put',
     path: one,
     operationId: 'updateDashcamMedia',
-    summary: 'Keep a file however old it is and however full the storage, or let it go in time',
+    summary: 'Protect or unprotect a file',
+    description: 'A protected file stays, however old it is and however full the storage is.',
     tags,
     params: idParams,
     body: mediaBody,
@@ -60,7 +61,8 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: one,
     operationId: 'deleteDashcamMedia',
-    summary: 'Remove a file for good; the upload of a clip goes with it',
+    summary: 'Delete a file',
+    description: 'Deletes the file permanently. The upload of a clip is deleted with it.',
     tags,
     params: idParams,
     response: singleSchema(mediaResponseSchema),
@@ -74,7 +76,7 @@ export const mediaRoutes = (deps: Deps): PlatformRoute[] => [
   fileRoute(deps),
 ];
 
-/** A key that may write, and not see video, gets no URLs. */
+/** Returns empty URLs for an API key that may write but not see video. */
 const urlOfKey = (deps: Deps, caller: Caller): ((id: number) => string) =>
   caller.scopes.includes('video') ? urlsFor(deps, caller.userId) : () => '';
 
@@ -83,24 +85,24 @@ const fileRoute = (deps: Deps): PlatformRoute =>
     method: 'get',
     path: `${one}/file`,
     operationId: 'getDashcamMediaFile',
-    summary: 'The file itself, by the URL that its record has',
+    summary: 'Download a file',
     description:
-      'A Range header with one range of bytes gets that part (If-Range with the ETag is understood); HEAD says size and type. The URL ends with the right of whom it was shown to.',
+      'Serves the file with the URL in its record. Supports a Range header with one range of bytes, If-Range with the ETag, and HEAD for size and type. The URL is rejected once its user may no longer see the file.',
     tags,
     access: { credentials: 'none', scope: null },
     isStream: true,
     params: idParams,
     query: fileQuery,
     contentType: ['image/*', 'video/*', 'audio/*', 'application/octet-stream'],
-    extraSuccesses: { 206: 'The requested part; Content-Range names it.' },
+    extraSuccesses: { 206: 'The requested part; `Content-Range` contains its range.' },
     errors: {
       401: 'The URL is not signed.',
-      403: 'The signature is not valid, the URL has expired, or whom it was shown to may not see the file any more.',
-      404: 'The file is gone.',
+      403: 'The signature is not valid, the URL has expired, or its user may no longer see the file.',
+      404: 'The file no longer exists.',
       409: 'The upload of the clip is not completed.',
-      416: 'The range is out of bounds; Content-Range has the size.',
+      416: 'The range is out of bounds; `Content-Range` contains the size.',
       422: 'The clip cannot be converted to MP4.',
-      502: 'The server that has the file cannot be reached, or returned an error.',
+      502: 'The server that has the file cannot be reached or returned an error.',
     },
     handle: async ({ params, query, context }) => {
       await openFile(deps, params.id, query, context);

@@ -6,14 +6,14 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import { timeParameter } from '../../platform/timestamps.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What a file is; `other` are logs and data beside an alarm. */
+/** Kinds of files; `other` are logs and data attached to an alarm. */
 export const mediaKinds = ['image', 'video', 'audio', 'other'] as const;
 export type MediaKind = (typeof mediaKinds)[number];
 
-/** What made a terminal send it. */
+/** Reasons for which a terminal sent a file. */
 export const mediaSources = [...mediaFileSources, 'upload'] as const;
 
-/** Where a picture or an attachment of an alarm is: with a pod of upload-ftp, or (`any`) in object storage. */
+/** Location of a picture or an attachment of an alarm: a pod of upload-ftp, or object storage (`any`). */
 export interface FilePlace {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -21,13 +21,13 @@ export interface FilePlace {
   readonly server: string;
 }
 
-/** A file of a vehicle: a picture, an attachment of an alarm, or a clip that was uploaded. */
+/** File of a vehicle: a picture, an attachment of an alarm, or an uploaded clip. */
 export interface Media extends AccountRecord {
-  /** `file:<number>:<file>` or `clip:<upload>`: one record for each, however often it is told of. */
+  /** `file:<number>:<file>` or `clip:<upload>`. Each has one record, however often the file is reported. */
   readonly mediaKey: string;
   readonly captureId: string | null;
   readonly vehicleId: number;
-  /** The number as the terminal sends it. */
+  /** Number in the form that the terminal sends. */
   readonly imei: string;
   readonly channelId: number;
   readonly kind: MediaKind;
@@ -40,38 +40,44 @@ export interface Media extends AccountRecord {
   readonly longitude: number | null;
   readonly notificationId: number | null;
   readonly protected: boolean;
-  /** The time of its notification, where it raises one: once chosen it stays, so that doing it again makes no second one. */
+  /**
+   * Time of the notification that the file raises, if any. It is chosen once, so that a retry does not raise a second
+   * notification.
+   */
   readonly toldAtMs: number | null;
   readonly file: FilePlace | null;
   readonly clip: { readonly uploadId: string } | null;
 }
 
-/** Something to be removed from where it is stored: `_id` is the key of its record, which is gone. What is done stays for a while, for what tells of the file once more. */
+/**
+ * Removal of a file from its storage; `_id` is the key of its deleted record. A completed removal is retained for a
+ * while, in case the file is reported again.
+ */
 export interface MediaRemoval {
   readonly _id: string;
-  /** Null where it never had a record. */
+  /** Null if the file never had a record. */
   readonly recordId: number | null;
   readonly accountId: number | null;
   readonly file: FilePlace | null;
   readonly clip: { readonly uploadId: string } | null;
-  /** It is not to go where its record is protected by then. */
+  /** If true, the file stays when its record was protected in time. */
   readonly sparesProtected?: boolean;
-  /** What was stored at this moment or later is another copy, which stays. */
+  /** A file stored at or after this time is another copy, which stays. */
   readonly storedBeforeMs?: number | null;
   readonly notedAt: Date;
   readonly doneAt: Date | null;
 }
 
-/** What a vehicle's media take; `_id` is the vehicle's. */
+/** Storage that the media of a vehicle use; `_id` is the id of the vehicle. */
 export interface MediaUsage {
   readonly _id: number;
   readonly accountId: number;
   readonly bytes: number;
-  /** Counts changes. */
+  /** Number of changes. */
   readonly revision: number;
-  /** Since when they are nearly full: the time of the notification; `hasRoom` where they are not. */
+  /** Time of the notification that the storage is nearly full; `hasRoom` if it is not. */
   readonly nearlyFullAtMs: number;
-  /** The notification is on record. */
+  /** True once the notification is recorded. */
   readonly isTold: boolean;
 }
 
@@ -79,7 +85,7 @@ export const mediaResponseSchema = Type.Object(
   {
     ...recordProperties,
     capture_id: nullable(Type.String()),
-    video_id: nullable(Type.String({ description: 'The upload that a clip came by.' })),
+    video_id: nullable(Type.String({ description: 'Upload that created the clip.' })),
     vehicle_id: recordId,
     imei: Type.String(),
     channel_id: Type.Integer({ minimum: 0 }),
@@ -87,14 +93,16 @@ export const mediaResponseSchema = Type.Object(
     source: stringEnum(mediaSources),
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
-    url: Type.String({ description: 'Opens without headers, for 8 hours.' }),
+    url: Type.String({ description: 'Opens without headers; valid for 8 hours.' }),
     thumbnail_url: nullable(Type.String()),
     taken_at: time,
     received_at: time,
     latitude: nullable(Type.Number()),
     longitude: nullable(Type.Number()),
     notification_id: nullable(recordId),
-    protected: Type.Boolean({ description: 'It stays however old it is, and however full the storage.' }),
+    protected: Type.Boolean({
+      description: 'True if the file stays, however old it is and however full the storage is.',
+    }),
   },
   { title: 'Media' },
 );
@@ -104,9 +112,14 @@ export const listMediaQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id', 'taken_at', 'received_at'], { default: '-taken_at' }),
   channel_id: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 255, alias: 'channelId', description: 'Only what this channel has taken.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 255,
+      alias: 'channelId',
+      description: 'Returns only files from this channel.',
+    }),
   ),
-  kind: Type.Optional(stringEnum(mediaKinds, { description: 'Only files of this kind.' })),
+  kind: Type.Optional(stringEnum(mediaKinds, { description: 'Returns only files of this kind.' })),
   from: Type.Optional(timeParameter),
   to: Type.Optional(timeParameter),
 });
@@ -116,12 +129,17 @@ export const mediaBody = Type.Object({ protected: Type.Optional(Type.Boolean()) 
 export type MediaBody = Static<typeof mediaBody>;
 
 export const fileQuery = Type.Object({
-  user: Type.Optional(Type.String({ maxLength: 20, description: 'Whom the URL was shown to.' })),
+  user: Type.Optional(Type.String({ maxLength: 20, description: 'User for whom the URL was created.' })),
   expires: Type.Optional(Type.String({ maxLength: 20, description: 'Unix seconds.' })),
-  signature: Type.Optional(Type.String({ maxLength: 100, description: 'Of all of the URL that counts.' })),
-  download: Type.Optional(stringEnum(['0', '1'], { description: '1: to be saved as a file, instead of being shown.' })),
+  signature: Type.Optional(
+    Type.String({ maxLength: 100, description: 'Signature of the file id, the user and the expiry time.' }),
+  ),
+  download: Type.Optional(stringEnum(['0', '1'], { description: '1: saves the file instead of displaying it.' })),
   format: Type.Optional(
-    stringEnum(clipFormats, { description: 'Of clips alone: as the camera sent it, or one MP4.', default: 'original' }),
+    stringEnum(clipFormats, {
+      description: 'For clips only: the format of the camera, or one MP4.',
+      default: 'original',
+    }),
   ),
 });
 export type FileQuery = Static<typeof fileQuery>;

@@ -14,7 +14,7 @@ import type { Media, MediaRemoval } from './schema.ts';
 import { recountAll } from './storage.ts';
 import { countBytes, findMedia, findRemoval, findUsage, noteRemoval } from './store.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 
 const dayMs = 86_400_000;
@@ -45,12 +45,12 @@ async function newVehicle(client = api): Promise<Vehicle> {
   count += 1;
   const made = await client.post('/api/vehicles', { vehicle_no: `ROOM${count}`, imei: newImei() });
   const found = await vehiclesIn(world.records).find({ accountId: Number(made.data['account_id']) }, made.data.id);
-  if (found === null) throw new Error('the vehicle is not there');
+  if (found === null) throw new Error('the vehicle does not exist');
   return found;
 }
 
 let received = Date.now() - dayMs;
-/** A file that came after all before it. */
+/** Records a file that was received after all previous ones. */
 async function keep(more: Partial<Media> = {}, of = vehicle): Promise<Media> {
   received += 1000;
   return recordMedia(world.deps, of, newMedia(of, pod.id, { receivedAt: new Date(received), ...more }));
@@ -76,8 +76,8 @@ const quotas = async (): Promise<readonly Data[]> =>
   (await api.get(`/api/notifications?vehicle_id=${vehicle._id}&type=storage_quota`)).items;
 const bytes = async (): Promise<number> => (await findUsage(world.deps.database, vehicle._id))?.bytes ?? 0;
 
-describe('the storage of a vehicle', () => {
-  it('keeps what came last, and what is protected', async () => {
+describe('storage of a vehicle', () => {
+  it('retains the newest and the protected files', async () => {
     const first = await keep({ sizeBytes: 400 });
     const second = await keep({ sizeBytes: 400, protected: true });
     const third = await keep({ sizeBytes: 400 });
@@ -85,15 +85,15 @@ describe('the storage of a vehicle', () => {
     expect(await bytes()).toBe(800);
     expect(pod.removed).toContain(first.file?.fileId);
     expect(pod.removed).not.toContain(second.file?.fileId);
-    // By when it came: an old recording that was asked for just now is not what goes.
+    // Files are ordered by their reception, so an old recording that was requested just now stays.
     const old = await keep({ sizeBytes: 300, takenAt: new Date(0) });
     expect(await listed()).toEqual([second._id, old._id].toSorted(upwards));
-    // Nothing that may go is left but the newest.
+    // Only the newest file is left that may be removed.
     await keep({ sizeBytes: 900, protected: true });
     expect(await bytes()).toBe(1300);
   });
 
-  it('is told to be nearly full once, until there has been room again', async () => {
+  it('raises a warning once when it is nearly full, until it has room again', async () => {
     await keep({ sizeBytes: 800 });
     expect(await quotas()).toEqual([]);
     const last = await keep({ sizeBytes: 100 });
@@ -111,13 +111,13 @@ describe('the storage of a vehicle', () => {
     await waitFor(async () => (await quotas()).length === 2);
   });
 
-  it('is counted again where a crash has left it wrong', async () => {
+  it('is recounted when a crash has left a wrong size', async () => {
     await keep({ sizeBytes: 300 });
     await countBytes(world.deps.database, { accountId: vehicle.accountId, vehicleId: vehicle._id }, 12_345);
     expect(await recountAll(world.deps)).toBeNull();
     expect(await bytes()).toBe(300);
     expect(await listed()).toHaveLength(1);
-    // Told of again, as the process died before it was counted.
+    // The file is reported again, because the process died before it was counted.
     const fields = newMedia(vehicle, pod.id, { sizeBytes: 200 });
     await recordMedia(world.deps, vehicle, fields);
     await countBytes(world.deps.database, fields, -200);
@@ -126,8 +126,8 @@ describe('the storage of a vehicle', () => {
   });
 });
 
-describe('files of which the time has come', () => {
-  it('go after the days of the installation, or of the account', async () => {
+describe('removal of media', () => {
+  it('removes files after the retention of the installation or of the account', async () => {
     const [other, nowMs] = [await newVehicle(world.as(world.theirs.owner)), Date.now()];
     const config = await world.as(world.theirs.owner).put('/api/global-config', { retention: { media_days: 100 } });
     expect(config.status).toBe(200);
@@ -142,7 +142,7 @@ describe('files of which the time has come', () => {
     expect(await listed(other)).toEqual([theirs._id]);
   });
 
-  it('are shown to nobody from then on, and removed when their pod is back', async () => {
+  it('hides removed files immediately, and removes them once their pod is available', async () => {
     pod.isRemoving = false;
     const media = await keep();
     await removeMedia(world.deps, media);
@@ -158,11 +158,11 @@ describe('files of which the time has come', () => {
     expect(await findRemoval(world.deps.database, media.mediaKey)).toBeNull();
   });
 
-  it('stay where somebody has protected them since they were looked for', async () => {
+  it('does not remove files that were protected since they were selected', async () => {
     const old = await keep({ receivedAt: new Date(Date.now() - 31 * dayMs) });
     expect((await api.put(`/api/dashcam-media/${old._id}`, { protected: true })).status).toBe(200);
     expect(await removeUnprotected(world.deps, old, new Set())).toBeNull();
-    // Protected behind the last look.
+    // The file was protected after the last check.
     expect(await removeMedia(world.deps, old, { sparesProtected: true })).toBeNull();
     expect(await findRemoval(world.deps.database, old.mediaKey)).toBeNull();
     await noteRemoval(world.deps.database, { ...removalOf(old), sparesProtected: true });
@@ -173,7 +173,7 @@ describe('files of which the time has come', () => {
     expect(await bytes()).toBe(100);
   });
 
-  it('are removed of pods that are there, however many are with those that are not', async () => {
+  it('removes files from available pods, however many are on unavailable pods', async () => {
     const notedAt = new Date(0);
     const lost = Array.from({ length: 201 }, () => newMedia(vehicle, 'pod-lost')).map((media) => ({
       ...removalOf({ ...media, _id: 0 }),
@@ -193,7 +193,7 @@ describe('files of which the time has come', () => {
     await removals.deleteMany({ 'file.server': 'pod-lost' });
   });
 
-  it('do not wait for each file of a pod that is away', async () => {
+  it('does not wait for each file of an unavailable pod', async () => {
     const old = new Date(Date.now() - 31 * dayMs);
     const files = [await keep({ receivedAt: old }), await keep({ receivedAt: old }), await keep({ receivedAt: old })];
     pod.isRemoving = false;
@@ -206,7 +206,7 @@ describe('files of which the time has come', () => {
     for (const { file } of files) expect(pod.removed).toContain(file?.fileId);
   });
 
-  it('of a clip whose upload is gone go with it', async () => {
+  it('removes a clip whose upload does not exist', async () => {
     const uploadId = 'ab'.repeat(12);
     const clip = { mediaKey: `clip:${uploadId}`, source: 'upload', file: null, clip: { uploadId } } as const;
     await keep(clip);
@@ -214,7 +214,7 @@ describe('files of which the time has come', () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('go with the account, and it is not gone before they are', async () => {
+  it('completes the removal of an account only after the removal of its files', async () => {
     const { accountId, owner } = await world.tenant('Leaving');
     const leaving = await newVehicle(world.as(owner));
     await keep({}, leaving);
@@ -228,7 +228,7 @@ describe('files of which the time has come', () => {
       expect(await db.collection(name).countDocuments({ accountId })).toBe(0);
   });
 
-  it('stay for their time when the vehicle is deleted', async () => {
+  it('retains the files of a deleted vehicle until their retention ends', async () => {
     const media = await keep({ protected: true });
     expect((await api.delete(`/api/vehicles/${vehicle._id}`)).status).toBe(200);
     expect((await api.get(`/api/vehicles/${vehicle._id}/list-dashcam-media`)).status).toBe(404);

@@ -17,26 +17,26 @@ import {
   usageAfter,
 } from './store.ts';
 
-/** What looking after the storage of vehicles needs. */
+/** Dependencies of the functions that limit the storage of vehicles. */
 export type StorageParts = RemovalParts & Pick<Deps, 'config' | 'notifications' | 'redis'>;
 
 const atOnce = 20;
 const vehiclesAtOnce = 200;
 
-/** Counts a file that has come: the oldest ones of its vehicle give way where there is no room for all. */
+/** Counts a new file and removes the oldest files of its vehicle if they exceed the limit. */
 export async function countAdded(parts: StorageParts, vehicle: Vehicle, media: Media): Promise<void> {
   const { bytes } = await countBytes(parts.database, media, media.sizeBytes);
   await keepWithin(parts, vehicle, bytes);
 }
 
-/** Counts the files of a vehicle again, as after a crash between a file and its being counted. */
+/** Recounts the files of a vehicle, for example after a crash between recording and counting a file. */
 export async function recount(parts: StorageParts, vehicle: Vehicle): Promise<void> {
   const { _id: vehicleId, accountId } = vehicle;
   const usage = await countBytes(parts.database, { accountId, vehicleId }, 0);
   await keepWithin(parts, vehicle, await corrected(parts, usage));
 }
 
-/** Counts the files of all vehicles again; answers the vehicle to go on with, or null where all is done. */
+/** Recounts the files of all vehicles. Returns the vehicle to continue with, or null when done. */
 export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice = unlimited): Promise<number | null> {
   for (let after = from - 1; ; ) {
     const page = await usageAfter(parts.database, after, vehiclesAtOnce);
@@ -54,11 +54,14 @@ export async function recountAll(parts: StorageParts, { from, isOver }: JobSlice
 async function corrected({ database, records }: StorageParts, usage: MediaUsage): Promise<number> {
   const bytes = await bytesOf(records, usage._id);
   if (bytes === usage.bytes) return bytes;
-  // What has come or gone while it was counted is counted the next time.
+  // Files added or removed during the count are included in the next one.
   return ((await changeUsage(database, usage, { bytes })) ?? (await findUsage(database, usage._id)))?.bytes ?? 0;
 }
 
-/** False where the time is over: too much may be left. */
+/**
+ * Removes the oldest files until the vehicle is within its limit. Returns false if the slice is over and files above
+ * the limit may remain.
+ */
 async function keepWithin(
   parts: StorageParts,
   vehicle: Vehicle,
@@ -71,7 +74,7 @@ async function keepWithin(
   let bytes = bytesNow;
   while (bytes > limit) {
     const oldest = await oldestOf(records, vehicle._id, atOnce);
-    // All that is left is protected.
+    // All remaining files are protected.
     if (oldest.length === 0) break;
     for (const media of oldest) {
       if (bytes <= limit) break;
@@ -99,7 +102,7 @@ async function tellWhenNearlyFull(parts: StorageParts, vehicle: Vehicle): Promis
     usage.nearlyFullAtMs === hasRoom
       ? await changeUsage(database, usage, { nearlyFullAtMs: Date.now(), isTold: false })
       : usage;
-  // Whoever has changed it looks as well.
+  // Another caller has changed the usage and checks it as well.
   if (noted === null || noted.isTold) return;
   const percent = Math.round((noted.bytes * 100) / limit);
   const attributes = { used_bytes: noted.bytes, limit_bytes: limit, percent };

@@ -18,7 +18,7 @@ const usageIn = (database: Database): Collection<MediaUsage> => database.collect
 
 const allMedia = (records: RecordStore): Collection<Media> => records.collection<Media>('media');
 
-/** The record of a file, made where there is none; made again after a crash it is the same. */
+/** Creates the record of a file unless it exists. Repeating it after a crash returns the same record. */
 export const insertMedia = (
   records: RecordStore,
   fields: NewRecord<Media>,
@@ -28,7 +28,7 @@ export const insertMedia = (
 export const findByKey = (records: RecordStore, key: string): Promise<Media | null> =>
   records.findByUnique<Media>(collectionName, 'mediaKey', key);
 
-/** Of whatever account: whether it is visible is for the caller of this to see. */
+/** Returns a file of any account; the caller checks whether it is visible. */
 export const findMedia = (records: RecordStore, id: number): Promise<Media | null> =>
   allMedia(records).findOne({ _id: id });
 
@@ -40,7 +40,7 @@ export const changeMedia = (
   expectedVersion?: number,
 ): Promise<Media | null> => mediaIn(records).update(scope, id, change, expectedVersion);
 
-/** Removes the record, where it is as `where` says; null where it is not, or somebody else has. */
+/** Removes the record if it matches `where`. Returns null if it does not, or if it was removed concurrently. */
 export const removeRecord = (
   records: RecordStore,
   scope: Scope,
@@ -48,17 +48,17 @@ export const removeRecord = (
   where: Filter = {},
 ): Promise<Media | null> => mediaIn(records).remove(scope, id, { where });
 
-/** Nothing of a vehicle is protected any more. */
+/** Ends the protection of all files of a vehicle. */
 export const unprotectAll = async (records: RecordStore, scope: Scope, vehicleId: number): Promise<void> => {
   await mediaIn(records).updateMany(scope, { vehicleId, protected: true }, { $set: { protected: false } });
 };
 
-/** What a maker that died may have left of a record that is gone. */
+/** Deletes the unique key of a removed record, which a process that died while creating it may have left. */
 export const releaseKey = async (records: RecordStore, key: string, recordId: number): Promise<void> => {
   await records.uniqueValues.deleteOne({ _id: `${collectionName}.mediaKey:${key}`, recordId });
 };
 
-/** One page of a vehicle's files. */
+/** Returns one page of the files of a vehicle. */
 export async function listOfVehicle(
   records: RecordStore,
   vehicle: { readonly accountId: number; readonly _id: number },
@@ -70,11 +70,11 @@ export async function listOfVehicle(
   return { items, total };
 }
 
-/** Those of a vehicle that may be removed, the ones that came first. */
+/** Returns files of a vehicle that may be removed, in the order of their reception. */
 export const oldestOf = (records: RecordStore, vehicleId: number, limit: number): Promise<Media[]> =>
   allMedia(records).find({ vehicleId, protected: false }).sort({ receivedAt: 1, _id: 1 }).limit(limit).toArray();
 
-/** Those of an account that came before a moment and may be removed. */
+/** Returns files of an account that were received before a time and may be removed. */
 export const receivedBefore = (records: RecordStore, scope: Scope, before: Date, limit: number): Promise<Media[]> =>
   allMedia(records)
     .find({ accountId: scope.accountId, protected: false, receivedAt: { $lt: before } })
@@ -84,7 +84,7 @@ export const receivedBefore = (records: RecordStore, scope: Scope, before: Date,
 export const someOfAccount = (records: RecordStore, { accountId }: Scope, limit: number): Promise<Media[]> =>
   allMedia(records).find({ accountId }).limit(limit).toArray();
 
-/** Clips by id from behind one. */
+/** Returns clips in the order of their ids, after a given id. */
 export const clipsAfter = (records: RecordStore, afterId: number, limit: number): Promise<Media[]> =>
   allMedia(records)
     .find({ source: 'upload', _id: { $gt: afterId } })
@@ -92,7 +92,7 @@ export const clipsAfter = (records: RecordStore, afterId: number, limit: number)
     .limit(limit)
     .toArray();
 
-/** The sum of what a vehicle's files take. */
+/** Returns the total size of the files of a vehicle. */
 export async function bytesOf(records: RecordStore, vehicleId: number): Promise<number> {
   let bytes = 0;
   const found = allMedia(records).find({ vehicleId }, { projection: { sizeBytes: 1 } });
@@ -103,7 +103,10 @@ export async function bytesOf(records: RecordStore, vehicleId: number): Promise<
 export const findRemoval = (database: Database, key: string): Promise<MediaRemoval | null> =>
   removalsIn(database).findOne({ _id: key });
 
-/** Notes what is to be removed; noted again, as by a terminal that has sent it once more, it is to be removed again. */
+/**
+ * Records a removal. A removal that is recorded again, for example because a terminal sent the file again, is pending
+ * again.
+ */
 export async function noteRemoval(
   database: Database,
   { _id, ...fields }: Omit<MediaRemoval, 'notedAt' | 'doneAt'>,
@@ -112,24 +115,24 @@ export async function noteRemoval(
   try {
     await removalsIn(database).updateOne({ _id }, { $set: removal }, { upsert: true });
   } catch (error) {
-    // Noted by another at the same moment.
+    // The removal was recorded concurrently.
     if (!isDuplicateKey(error)) throw error;
   }
   return { _id, ...removal };
 }
 
 export const noteDone = async (database: Database, { _id, file }: MediaRemoval): Promise<void> => {
-  // Sent again meanwhile, it is somewhere else.
+  // A file that was sent again concurrently is on another server.
   const filter: object = file === null ? { _id } : { _id, 'file.server': file.server };
   await removalsIn(database).updateOne(filter, { $set: { doneAt: new Date() } });
 };
 
-/** What is not to be removed after all, unless that was noted once more since. */
+/** Deletes a removal that is not needed after all, unless it was recorded again since. */
 export const withdrawRemoval = async (database: Database, { _id, recordId, notedAt }: MediaRemoval): Promise<void> => {
   await removalsIn(database).deleteOne({ _id, recordId, notedAt, sparesProtected: true, doneAt: null });
 };
 
-/** What is still to be removed of what was noted since a moment, noted first; not what is with some servers, and not some of it. */
+/** Returns pending removals that were recorded since a time, the oldest first, without some servers and some ids. */
 export const openRemovals = (
   database: Database,
   sinceMs: number,
@@ -148,12 +151,15 @@ export const openRemovals = (
 export const openRemovalsOf = (database: Database, { accountId }: Scope): Promise<MediaRemoval[]> =>
   removalsIn(database).find({ accountId, doneAt: null }).toArray();
 
-/** Forgets what was removed of an account that is gone. */
+/** Deletes the completed removals of a deleted account. */
 export const forgetRemovalsOf = async (database: Database, { accountId }: Scope): Promise<void> => {
   await removalsIn(database).deleteMany({ accountId, doneAt: { $ne: null } });
 };
 
-/** Finds what was done before one moment, and what could not be done since another: some of it each time. */
+/**
+ * Returns queries for removals that were completed before one time, and for those that were recorded before another.
+ * Each call finds some of them.
+ */
 export const removalsToForget = (
   database: Database,
   before: { readonly done: Date; readonly noted: Date },
@@ -172,10 +178,16 @@ export const removeRemovals = (database: Database, some: readonly Pick<MediaRemo
   return writeThrottled(database, removalsIn(database), removals, () => false);
 };
 
-/** `nearlyFullAtMs` of a vehicle whose storage is not nearly full. A number, as some databases leave null out where a document is made. */
+/**
+ * `nearlyFullAtMs` of a vehicle whose storage is not nearly full. It is a number, as some databases omit null when they
+ * create a document.
+ */
 export const hasRoom = 0;
 
-/** Counts bytes that have come or gone; what there is now. What goes of a vehicle that is not counted (any more) is not either. */
+/**
+ * Adds the bytes of files that were added or removed, and returns the usage. Removed bytes are ignored if the vehicle
+ * has no usage record.
+ */
 export async function countBytes(
   database: Database,
   { accountId, vehicleId }: Pick<Media, 'accountId' | 'vehicleId'>,
@@ -193,7 +205,7 @@ export async function countBytes(
       if (bytes < 0)
         return { _id: vehicleId, accountId, bytes: 0, revision: 0, nearlyFullAtMs: hasRoom, isTold: false };
     } catch (error) {
-      // Two that make it at the same time: the second finds it there.
+      // Two callers created the record concurrently: the second one finds it on its next attempt.
       if (!isDuplicateKey(error)) throw error;
     }
   }
@@ -202,7 +214,7 @@ export async function countBytes(
 export const findUsage = (database: Database, vehicleId: number): Promise<MediaUsage | null> =>
   usageIn(database).findOne({ _id: vehicleId });
 
-/** What a vehicle that is gone had is not counted any more. */
+/** Deletes the usage of a deleted vehicle. */
 export const deleteUsage = async (database: Database, vehicleId: number): Promise<void> => {
   await usageIn(database).deleteOne({ _id: vehicleId });
 };
@@ -214,7 +226,7 @@ export const usageAfter = (database: Database, vehicleId: number, limit: number)
     .limit(limit)
     .toArray();
 
-/** Changes what is known of a vehicle's storage if nobody has since it was read; null where somebody has. */
+/** Changes the usage of a vehicle unless it has changed since it was read; returns null if it has. */
 export const changeUsage = (
   database: Database,
   { _id, revision }: MediaUsage,
@@ -226,7 +238,7 @@ export const changeUsage = (
     { returnDocument: 'after' },
   );
 
-/** The notification of that moment is on record. */
+/** Marks the notification with this time as recorded. */
 export const noteTold = async (database: Database, vehicleId: number, nearlyFullAtMs: number): Promise<void> => {
   await usageIn(database).updateOne({ _id: vehicleId, nearlyFullAtMs }, { $set: { isTold: true } });
 };

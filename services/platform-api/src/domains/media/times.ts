@@ -1,10 +1,13 @@
 const dayMs = 86_400_000;
-/** A clock that was never set is off by years. */
+/** Largest plausible age. A clock that was never set is off by years. */
 const longestAgoMs = 366 * dayMs;
-/** No two clocks of the world are farther apart. */
+/** Largest plausible lead. No two time zones are farther apart. */
 const furthestAheadMs = 2 * dayMs;
 
-/** When a file was taken, told on the terminal's own clock; when it was received where that cannot be. */
+/**
+ * Returns the time at which a file was taken by the clock of the terminal, or the time of its reception if that is not
+ * plausible.
+ */
 export function instantTaken(takenAt: string | null, cameraUtcOffset: string, receivedAtMs: number): Date {
   const atMs = takenAt === null ? Number.NaN : Date.parse(`${takenAt}${cameraUtcOffset}`);
   const isPlausible = atMs > receivedAtMs - longestAgoMs && atMs < receivedAtMs + furthestAheadMs;

@@ -2,14 +2,14 @@ import { AppError, signQuery, verifyQuery } from '@fleet/service-kit';
 import type { Config } from '../../assembly/config.ts';
 import type { FileQuery } from './schema.ts';
 
-/** URLs of media and downloads open for so long (docs/reference/video.md). */
+/** Lifetime of URLs of media and downloads (docs/reference/video.md). */
 export const urlLifetimeMs = 8 * 3_600_000;
 
 type Settings = { readonly config: Pick<Config, 'PUBLIC_BASE_URL' | 'CLIPS_SIGNING_SECRET'> };
 
 const signedText = (id: number, userId: string): string => `dashcam-media/${id}/${userId}`;
 
-/** The URL of a file for one user, who has to be allowed to see it when it is opened, too. */
+/** Returns the URL of a file for one user. The user must still be allowed to see the file when the URL is opened. */
 export function mediaUrl({ config }: Settings, id: number, userId: number): string {
   const user = String(userId);
   const query = new URLSearchParams({
@@ -19,17 +19,17 @@ export function mediaUrl({ config }: Settings, id: number, userId: number): stri
   return `${config.PUBLIC_BASE_URL}/api/dashcam-media/${id}/file?${query.toString()}`;
 }
 
-/** The user whom a URL was shown to; 401 or 403 where it was not made here, or is too old. */
+/** Returns the user for whom a URL was created; throws 401 or 403 if it was not created here or has expired. */
 export function readMediaUrl({ config }: Settings, id: number, query: FileQuery): number {
   const { user = '' } = query;
   const verdict = verifyQuery(config.CLIPS_SIGNING_SECRET, signedText(id, user), query, Date.now());
-  if (verdict === 'missing') throw new AppError('signature_invalid', 'The URL of a file has to be signed.');
-  if (verdict === 'expired') throw new AppError('permission_denied', 'The URL has expired: ask for the record again.');
+  if (verdict === 'missing') throw new AppError('signature_invalid', 'The URL of the file is not signed.');
+  if (verdict === 'expired') throw new AppError('permission_denied', 'The URL has expired. Request the record again.');
   if (verdict === 'invalid') throw new AppError('permission_denied', 'The signature of the URL is not valid.');
   return Number(user);
 }
 
-/** The URLs of files for one user. */
+/** Returns a function that creates the URLs of files for one user. */
 export const urlsFor =
   (deps: Settings, userId: number) =>
   (id: number): string =>

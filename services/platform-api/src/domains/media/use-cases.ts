@@ -15,7 +15,7 @@ import { changeMedia, findMedia, listOfVehicle } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
-/** The files of a vehicle. */
+/** Returns a page of the files of a vehicle. */
 export async function listMedia(
   deps: Store,
   caller: Caller,
@@ -38,7 +38,7 @@ function conditionsOf({ channel_id: channelId, kind, ...query }: ListMediaQuery)
   };
 }
 
-/** Says that a file is to stay, or may go. */
+/** Protects a file from removal, or ends its protection. */
 export async function changeProtection(
   deps: Pick<Deps, 'records' | 'log' | 'bus'>,
   caller: Caller,
@@ -47,7 +47,7 @@ export async function changeProtection(
   expectedVersion: number | undefined,
 ): Promise<Media> {
   const { vehicleId } = await ownMedia(deps, caller, id);
-  // Of a vehicle that is deleted nothing stays forever.
+  // Files of a deleted vehicle cannot be protected, because none of them stays forever.
   if (body.protected === true && (await vehiclesIn(deps.records).find(caller, vehicleId)) === null) throw notFound(id);
   const changed = await changeMedia(deps.records, caller, id, body, expectedVersion);
   if (changed === null) throw notFound(id);
@@ -57,7 +57,7 @@ export async function changeProtection(
   return changed;
 }
 
-/** Removes a file for good; a clip's upload goes with it. */
+/** Deletes a file permanently; the upload of a clip is deleted with it. */
 export async function deleteMedia(
   deps: RemovalParts,
   caller: Caller,
@@ -67,7 +67,7 @@ export async function deleteMedia(
   const media = await ownMedia(deps, caller, id);
   assertVersion(media, expectedVersion);
   if (media.protected) throw isProtected(id);
-  // What is protected meanwhile stays, and what another removes meanwhile is not removed here.
+  // A file that was protected concurrently stays. A file that was removed concurrently is not removed here.
   if ((await removeMedia(deps, media, { sparesProtected: true })) === null) {
     const now = await findMedia(deps.records, id);
     if (now === null) throw notFound(id);
@@ -81,14 +81,14 @@ export async function deleteMedia(
 
 const isProtected = (id: number): AppError => new AppError('state_conflict', `File ${id} is protected.`);
 
-/** A file of the caller's own account: 404 where it is not visible, 403 where it is only shared. */
+/** Returns a file of the caller's own account; throws 404 if it is not visible, and 403 if it is only shared. */
 async function ownMedia(deps: Store, caller: Caller, id: number): Promise<Media> {
   const media = await findMedia(deps.records, id);
   if (media === null) throw notFound(id);
   if (media.accountId === caller.accountId) return media;
   const share = await sharedVehicle(deps, caller, media.vehicleId);
   if (share?.accountId !== media.accountId || !share.permissions.includes('history_video')) throw notFound(id);
-  throw new AppError('permission_denied', `File ${id} is of a vehicle that is only shared with the caller.`);
+  throw new AppError('permission_denied', `File ${id} belongs to a vehicle that is only shared with the caller.`);
 }
 
 export const notFound = (id: number): AppError => new AppError('not_found', `There is no file ${id}.`);

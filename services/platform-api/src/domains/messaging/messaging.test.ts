@@ -45,7 +45,7 @@ function send(path: string, body: object, headers: Record<string, string> = {}):
   return harness.anonymous.post(path, text, { 'x-timestamp': timestamp, 'x-signature': `sha256=${hex}`, ...headers });
 }
 
-/** A form as Twilio signs it. */
+/** Sends a form as Twilio signs it. */
 function fromTwilio(path: string, fields: Record<string, string>): Promise<Answer> {
   const address = `${path}?provider=twilio`;
   const names = Object.keys(fields).toSorted();
@@ -66,8 +66,8 @@ async function newVehicle(): Promise<{ id: number; vehicleNo: string }> {
   return { id: record._id, vehicleNo };
 }
 
-describe('the receiver of SMS', () => {
-  it("keeps a signed message once, in its sender's account", async () => {
+describe('SMS webhook', () => {
+  it("stores a signed message once, in its sender's account", async () => {
     const message = { id: newId(), from: phone, to: '+14155550000', text: 'Hello', timestamp: Date.now() };
     for (let i = 0; i < 2; i += 1)
       expect(await send(`${sms}?provider=generic`, message)).toMatchObject({ status: 200, body: { ok: true } });
@@ -78,7 +78,7 @@ describe('the receiver of SMS', () => {
     expect(await log('', harness.theirs.owner)).toEqual([]);
   });
 
-  it('takes Twilio as a form, answers TwiML, and follows the status of a message', async () => {
+  it('accepts forms from Twilio, returns TwiML, and updates the status of a message', async () => {
     const id = newId();
     const response = await fromTwilio(sms, { MessageSid: id, From: phone, To: '+14155550000', Body: 'Hi & <bye>' });
     expect(response).toMatchObject({ status: 200, body: expect.stringContaining('<Response/>') });
@@ -88,8 +88,8 @@ describe('the receiver of SMS', () => {
     expect(stored).toMatchObject([{ provider: 'twilio', text: 'Hi & <bye>', status: 'delivered' }]);
   });
 
-  it('follows a message in the account that sent it, whoever has the number that it went to, and only forwards', async () => {
-    // A user of another account with whom a vehicle is shared, whose number nobody has verified.
+  it("updates a message in the account that sent it, regardless of the recipient's account, and only forwards", async () => {
+    // A user of another account with whom a vehicle is shared, and whose number is not verified.
     const [id, to] = [newId(), newPhone()];
     await harness.user('viewer', harness.theirs, { phoneNumber: to, phoneVerifiedAt: null });
     const { accountId } = harness.ours;
@@ -107,7 +107,7 @@ describe('the receiver of SMS', () => {
     expect(await log('', harness.theirs.owner)).toEqual([]);
   });
 
-  it('follows with platform headers the messages of the own account alone', async () => {
+  it("updates only messages of the caller's own account if platform headers are used", async () => {
     const id = newId();
     const about = { to: newPhone(), from: 'FLEET', text: 'SOS', userId: user.id, vehicleId: null };
     const sent = { ...about, provider: 'generic', providerMessageId: id } as const;
@@ -123,7 +123,7 @@ describe('the receiver of SMS', () => {
     expect(await statusAfter(harness.ours.owner)).toBe('delivered');
   });
 
-  it('answers 401 without the signature of the very body, or of a provider that is not configured', async () => {
+  it('returns 401 without a signature over the exact body, or for a provider that is not configured', async () => {
     const message = { id: newId(), from: phone, to: '+14155550000', text: 'Forged' };
     const wrong = { status: 401, body: { code: 'signature_invalid' } };
     expect(await harness.anonymous.post(sms, message)).toMatchObject(wrong);
@@ -134,13 +134,13 @@ describe('the receiver of SMS', () => {
     expect((await log()).filter((item) => item['text'] === 'Forged')).toEqual([]);
   });
 
-  it('refuses what is no message', async () => {
+  it('rejects invalid messages', async () => {
     for (const body of [{}, { id: newId(), from: phone, to: phone }, { id: '', from: phone, to: phone, text: 'x' }, []])
       expect([body, (await send(sms, body)).status]).toEqual([body, 400]);
     expect(await send(`${sms}?provider=carrier-pigeon`, {})).toMatchObject({ status: 400 });
   });
 
-  it("answers WHERE and STATUS about the sender's vehicles alone", async () => {
+  it("replies to WHERE and STATUS only about the sender's vehicles", async () => {
     const { id, vehicleNo } = await newVehicle();
     const sendQuestion = async (from: string, text: string) => {
       await send(sms, { id: newId(), from, to: '+14155550000', text });
@@ -162,7 +162,7 @@ describe('the receiver of SMS', () => {
     expect(reply).toMatchObject({ direction: 'out', text: 'There is no such vehicle.', vehicle_id: null });
   });
 
-  it('answers a number only once its user has shown to have it, by a code sent there', async () => {
+  it('replies to a number only after its user has verified it with a code', async () => {
     const { id, vehicleNo } = await newVehicle();
     const number = newPhone();
     const claimed = await harness.user('manager', harness.ours, { phoneNumber: number });
@@ -186,7 +186,7 @@ describe('the receiver of SMS', () => {
     expect((await where()).status).toBe(200);
     expect(await responses()).toMatchObject([{ to: number, user_id: claimed.id }]);
 
-    // Another number has to be shown again.
+    // A changed number must be verified again.
     const other = newPhone();
     const owner = harness.as(harness.ours.owner);
     for (const phone_number of [other, number])
@@ -195,17 +195,17 @@ describe('the receiver of SMS', () => {
     expect(await responses()).toHaveLength(1);
   });
 
-  it("gives messages of strangers to the operator's own account", async () => {
+  it("stores messages from unknown senders in the operator's account", async () => {
     const message = { id: newId(), from: '+4915112345678', to: '+14155550000', text: 'Who are you?' };
     expect(await send(sms, message)).toMatchObject({ status: 200 });
     expect((await log()).map((item) => item['provider_message_id'])).not.toContain(message.id);
   });
 });
 
-describe('the receiver of calls', () => {
+describe('voice webhook', () => {
   const call = (from: string, transcript: string, path = voice) => send(path, { call_id: newId(), from, transcript });
 
-  it('answers what a known caller asks about a vehicle', async () => {
+  it('replies to questions of a known caller about a vehicle', async () => {
     const { id, vehicleNo } = await newVehicle();
     const spelt = vehicleNo.split('').join(' ');
     for (const [transcript, intent] of [
@@ -222,7 +222,7 @@ describe('the receiver of calls', () => {
     expect(await log(`?channel=voice&vehicle_id=${id}`)).toHaveLength(4);
   });
 
-  it('tells of the alert that was the last to happen, though an older one was recorded later', async () => {
+  it('reports the alert that happened last, even if an older one was recorded later', async () => {
     const { id: vehicleId, vehicleNo } = await newVehicle();
     const { accountId } = harness.ours;
     const newest = await recordTestNotification(harness.deps, accountId, { vehicleId, type: 'sos' });
@@ -232,7 +232,7 @@ describe('the receiver of calls', () => {
     expect(body).toMatchObject({ data: { notification_id: newest._id, notification_type: 'sos' } });
   });
 
-  it('asks again when it is not told what or which', async () => {
+  it('prompts for a missing intent or vehicle', async () => {
     await newVehicle();
     await newVehicle();
     expect((await call(phone, 'Good morning')).body).toMatchObject({ end: false, data: null });
@@ -242,7 +242,7 @@ describe('the receiver of calls', () => {
     });
   });
 
-  it('speaks TwiML to Twilio, and listens for as long as the talk goes on', async () => {
+  it('returns TwiML to Twilio, and listens until the call ends', async () => {
     const { vehicleNo } = await newVehicle();
     const talk = { CallSid: newId(), From: phone, To: '+14155550000' };
     const begun = await fromTwilio(voice, talk);
@@ -252,7 +252,7 @@ describe('the receiver of calls', () => {
     expect(response.body).toMatch(new RegExp(`<Response><Say>${vehicleNo} .*</Say></Response>$`));
   });
 
-  it('tells an unknown caller nothing', async () => {
+  it('reveals nothing to an unknown caller', async () => {
     const { vehicleNo } = await newVehicle();
     const { body } = await call('+4915112345678', `Where is ${vehicleNo}?`);
     expect(body).toEqual({ reply: expect.not.stringContaining(vehicleNo), end: true, data: null });
@@ -262,7 +262,7 @@ describe('the receiver of calls', () => {
 });
 
 describe('GET /api/chat-log', () => {
-  it('is for managers and above, and refuses bad filters', async () => {
+  it('requires a manager, and rejects invalid filters', async () => {
     expect(await harness.as(await harness.user('viewer')).get('/api/chat-log')).toMatchObject({ status: 403 });
     const client = harness.as(user);
     for (const query of ['channel=fax', 'vehicle_id=x', 'from=noon', 'limit=0'])

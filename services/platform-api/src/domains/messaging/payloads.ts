@@ -3,18 +3,20 @@ import { type ChatMessage, chatStatuses, type Provider } from './schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A message as any provider sends it; one with a status alone is a call-back about a message that went out. */
+/**
+ * Message in a form common to all providers. A message with a status alone is a callback about a message that was sent.
+ */
 export interface Sms {
   readonly id: string;
   readonly from: string;
   readonly to: string;
   readonly text: string;
-  /** Null for a word of the provider that says nothing about the way of a message. */
+  /** Null for a word of the provider that does not describe the delivery of a message. */
   readonly status: ChatMessage['status'] | null;
   readonly isStatusCallback: boolean;
 }
 
-/** What was said in a call. */
+/** Speech in a call. */
 export interface Call {
   readonly id: string;
   readonly from: string;
@@ -46,7 +48,7 @@ const fieldNames: Readonly<
 
 const maxTextLength = 10_000;
 
-/** Text under the first of the names that is there; numbers of phones may be objects or numbers. */
+/** Returns the text of the first field that exists. Phone numbers may be objects or numbers. */
 function findText(body: Fields, keys: readonly string[]): string | undefined {
   const value = keys.map((key) => body[key]).find((each) => each !== undefined && each !== null);
   const inner = typeof value === 'object' ? ((value as Fields)['number'] ?? (value as Fields)['id']) : value;
@@ -84,7 +86,7 @@ const statuses: Readonly<Record<string, ChatMessage['status']>> = {
   failed: 'failed',
 };
 
-/** How far on its way a message of each status is: news that come late do not take it back. */
+/** Progress of a message for each status. A late callback does not move it back. */
 const steps: Readonly<Record<ChatMessage['status'], number>> = {
   received: 0,
   queued: 1,
@@ -93,11 +95,11 @@ const steps: Readonly<Record<ChatMessage['status'], number>> = {
   failed: 3,
 };
 
-/** The statuses that a message may have before it comes to this one. */
+/** Returns the statuses from which a message may change to this one. */
 export const previousStatuses = (status: ChatMessage['status']): ChatMessage['status'][] =>
   chatStatuses.filter((each) => steps[each] < steps[status]);
 
-/** Reads what a provider of SMS sends; 400 for what is no message. */
+/** Parses the body of an SMS provider; throws 400 for an invalid message. */
 export function parseSms(provider: Provider, body: Fields): Sms {
   const keys = fieldNames[provider];
   const text = findText(body, keys.text);
@@ -115,7 +117,7 @@ export function parseSms(provider: Provider, body: Fields): Sms {
   };
 }
 
-/** Reads what a provider of calls sends; 400 for what is no call. */
+/** Parses the body of a voice provider; throws 400 for an invalid call. */
 export function parseCall(provider: Provider, body: Fields): Call {
   const flat = provider === 'vapi' ? flattenVapi(body) : body;
   const speech = provider === 'vonage' ? parseVonageSpeech(body) : undefined;
@@ -123,7 +125,7 @@ export function parseCall(provider: Provider, body: Fields): Call {
     id: requireText(flat, ['call_id', 'CallSid', 'CallUUID', 'uuid', 'conversation_uuid']),
     from: requireText(flat, ['from', 'From']),
     to: findText(flat, ['to', 'To']) ?? '',
-    // A call that has just begun says nothing.
+    // A call that has just begun has no transcript.
     transcript: speech ?? findText(flat, ['transcript', 'SpeechResult', 'Speech']) ?? '',
   };
 }

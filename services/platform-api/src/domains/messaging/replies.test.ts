@@ -5,7 +5,7 @@ import { type Answer, type Data, PlatformWorld, type TestUser } from '../../test
 import { ProviderStandIn, type Reply } from '../../testing/provider-stand-in.ts';
 import { newImei } from '../../testing/terminals.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 const path = '/api/chat-log/sms-provider-webhook?provider=twilio';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await fake?.close();
 });
 
-/** A form as Twilio signs it. */
+/** Sends a form as Twilio signs it. */
 function fromTwilio(fields: Record<string, string>): Promise<Answer> {
   const names = Object.keys(fields).toSorted();
   const signed = publicUrl + path + names.map((name) => name + fields[name]).join('');
@@ -43,7 +43,7 @@ function fromTwilio(fields: Record<string, string>): Promise<Answer> {
   });
 }
 
-/** Asks where a new vehicle is, by a text message. */
+/** Requests the position of a new vehicle with a text message. */
 async function sendQuestion(MessageSid: string): Promise<number> {
   const imei = newImei();
   const created = await harness.as(harness.ours.owner).post('/api/vehicles', { vehicle_no: `R${imei}`, imei });
@@ -57,8 +57,8 @@ const repliesAbout = async (vehicleId: number): Promise<Data[]> =>
     (item) => item['direction'] === 'out',
   );
 
-describe('the answer to a text message', () => {
-  it('is not waited for by the provider that brought the question, and is followed by its own id', async () => {
+describe('reply to a text message', () => {
+  it('is sent after the response to the webhook, and is updated by its own id', async () => {
     let release: (reply: Reply) => void = () => undefined;
     fake.reply = () =>
       new Promise((resolve) => {
@@ -77,7 +77,7 @@ describe('the answer to a text message', () => {
     expect(await repliesAbout(vehicleId)).toMatchObject([{ ...response, status: 'delivered' }]);
   });
 
-  it('is kept as failed where the provider refuses it', async () => {
+  it('is stored as failed if the provider rejects it', async () => {
     fake.reply = () => ({ status: 400, body: { code: 21_211 } });
     const vehicleId = await sendQuestion('SM-refused');
     await harness.deps.background.drain();

@@ -12,13 +12,13 @@ import type { Intent } from './schema.ts';
 
 type ReplyDeps = Pick<Deps, 'records' | 'database' | 'redis' | 'log' | 'config'>;
 
-/** What is answered to a person, and the same for machines. */
+/** Reply about a vehicle, as text for people and as data for machines. */
 export interface VehicleReply {
   readonly text: string;
   readonly data: Record<string, unknown> | null;
 }
 
-/** A user who is known by the phone: there is no session and no key. */
+/** Returns the caller for a user who is identified by phone number, without a session or an API key. */
 export const resolveCaller = (user: User): Caller => ({
   accountId: user.accountId,
   userId: user._id,
@@ -30,7 +30,7 @@ export const resolveCaller = (user: User): Caller => ({
   scopes: [],
 });
 
-/** Answers what a user wants to know of a vehicle that the user may see. */
+/** Replies to a question of a user about a vehicle that the user may see. */
 export async function replyAbout(
   deps: ReplyDeps,
   caller: Caller,
@@ -65,8 +65,8 @@ async function statusReply(deps: ReplyDeps, vehicle: Vehicle): Promise<VehicleRe
   const location = await findPosition(deps, vehicle);
   const state = stateOf(location, Date.now());
   const words = state === 'never_connected' ? 'has never reported' : `is ${state}`;
-  const since = location === null ? '' : `, last heard of on ${formatTimestamp(lastHeardMs(location))}`;
-  const speed = state === 'moving' && location !== null ? ` at ${Math.round(location.speed)} kilometres an hour` : '';
+  const since = location === null ? '' : `, last seen on ${formatTimestamp(lastHeardMs(location))}`;
+  const speed = state === 'moving' && location !== null ? ` at ${Math.round(location.speed)} kilometres per hour` : '';
   return { text: `${vehicle.vehicleNo} ${words}${speed}${since}.`, data: { vehicle_id: vehicle._id, state } };
 }
 
@@ -74,9 +74,9 @@ async function lastAlertReply(deps: ReplyDeps, caller: Caller, vehicle: Vehicle)
   const query = { vehicle_id: vehicle._id, sort: '-timestamp' };
   const { items } = await listAll(deps, caller, query, { limit: 1, offset: 0, page: 1 });
   const [newest] = items;
-  if (newest === undefined) return { text: `There is no alert of ${vehicle.vehicleNo}.`, data: null };
+  if (newest === undefined) return { text: `There are no alerts for ${vehicle.vehicleNo}.`, data: null };
   return {
-    text: `The last alert of ${vehicle.vehicleNo} is ${newest.title}, on ${formatTimestamp(newest.timestamp)}.`,
+    text: `The last alert for ${vehicle.vehicleNo} is ${newest.title}, on ${formatTimestamp(newest.timestamp)}.`,
     data: { vehicle_id: vehicle._id, notification_id: newest._id, notification_type: newest.type },
   };
 }
@@ -89,11 +89,11 @@ async function shareReply(deps: ReplyDeps, caller: Caller, vehicle: Vehicle): Pr
     const { slug } = await createLink(deps, caller, body);
     const url = `${deps.config.PUBLIC_BASE_URL}/share/${slug}`;
     return {
-      text: `A link to ${vehicle.vehicleNo} for 24 hours has been made.`,
+      text: `A link to ${vehicle.vehicleNo} for 24 hours has been created.`,
       data: { vehicle_id: vehicle._id, url },
     };
   } catch (error) {
     if (!(error instanceof AppError) || error.status >= 500) throw error;
-    return { text: `A link to ${vehicle.vehicleNo} cannot be made: ${error.message}`, data: null };
+    return { text: `A link to ${vehicle.vehicleNo} cannot be created: ${error.message}`, data: null };
   }
 }

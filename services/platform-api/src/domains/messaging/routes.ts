@@ -23,7 +23,7 @@ const webhookRoute = {
   method: 'post',
   tags,
   description:
-    'Takes JSON or a form with the signature of the provider over it, or both platform headers with a key of the scope `ingest`. Replies are in the format of the provider: TwiML for Twilio; in calls XML for Plivo and an NCCO for Vonage.',
+    'Accepts JSON or a form that the provider has signed, or both platform headers with a key of the scope `ingest`. Replies in the format of the provider: TwiML for Twilio; for calls, XML for Plivo and an NCCO for Vonage.',
   access: { credentials: 'either', permission: 'fleet', scope: 'ingest' },
   body: anyBody,
   bodyTypes: ['application/json', 'application/x-www-form-urlencoded'],
@@ -34,14 +34,14 @@ const webhookRoute = {
 const sendXml = ({ response }: RequestContext, xml: string): void =>
   void response.status(200).type('text/xml').send(xml);
 
-/** Replies to a call in the format that its provider carries out. */
+/** Replies to a call in the format that its provider executes. */
 function replyToCall(
   { config }: Pick<Deps, 'config'>,
   provider: Provider,
   reply: VoiceReply,
   context: RequestContext,
 ): unknown {
-  // The rest of the talk comes to the address of this request.
+  // The provider sends the rest of the call to the URL of this request.
   const url = config.PUBLIC_BASE_URL + context.request.originalUrl;
   switch (provider) {
     case 'twilio':
@@ -61,7 +61,7 @@ export const messagingRoutes = (deps: Deps): PlatformRoute[] => [
     ...webhookRoute,
     path: '/chat-log/sms-provider-webhook',
     operationId: 'receiveSms',
-    summary: 'Text messages of a provider, and the status of those that went out',
+    summary: 'Receive text messages and their status',
     query: smsQuery,
     response: smsResponse,
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
@@ -74,7 +74,7 @@ export const messagingRoutes = (deps: Deps): PlatformRoute[] => [
     ...webhookRoute,
     path: '/chat-log/voice-assistant-webhook',
     operationId: 'receiveVoice',
-    summary: 'What is said in a call; the answer is to be said',
+    summary: 'Reply to speech in a call',
     query: voiceQuery,
     response: voiceResponse,
     handle: async ({ query: { provider = 'generic' }, body, context }) => {
@@ -86,7 +86,7 @@ export const messagingRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/chat-log',
     operationId: 'listChatLog',
-    summary: 'Messages and calls of the account',
+    summary: 'List messages and calls',
     tags,
     access: { permission: 'fleet', scope: 'read' },
     query: listChatQuery,

@@ -1,13 +1,13 @@
 import type { Intent } from './schema.ts';
 
-/** `WHERE KA01AB1234` or `STATUS KA01AB1234`; null for any other text. */
+/** Parses `WHERE KA01AB1234` or `STATUS KA01AB1234`; returns null for any other text. */
 export function parseSmsCommand(text: string): { command: 'where' | 'status'; vehicleNo: string } | null {
   const parts = /^\s*(where|status)\s+(\S(?:.{0,38}\S)?)\s*$/i.exec(text);
   if (parts === null) return null;
   return { command: parts[1]?.toLowerCase() === 'where' ? 'where' : 'status', vehicleNo: parts[2] ?? '' };
 }
 
-/** Words that tell what a caller wants; the first that fits counts. */
+/** Patterns for the intent of a caller; the first match counts. */
 const intentPatterns: readonly (readonly [Intent, RegExp])[] = [
   ['share_location', /\bshar(e|ing)\b|\bsend\b.*\b(link|location)\b/i],
   ['last_alert', /\b(alerts?|alarms?|warnings?|notifications?)\b/i],
@@ -15,13 +15,16 @@ const intentPatterns: readonly (readonly [Intent, RegExp])[] = [
   ['vehicle_status', /\bstatus\b|\bmoving\b|\bstopped\b|\bparked\b|\bonline\b|\boffline\b|\bhow is\b/i],
 ];
 
-/** What a caller wants, or null. */
+/** Returns the intent of a caller, or null. */
 export const detectIntent = (transcript: string): Intent | null =>
   intentPatterns.find(([, pattern]) => pattern.test(transcript))?.[0] ?? null;
 
 const normalizeText = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
 
-/** The vehicle that a text names, however its number is spelt or spaced; the longest number counts. */
+/**
+ * Returns the vehicle whose number or name a text contains, ignoring case, spaces and punctuation. The longest match
+ * counts.
+ */
 export function findNamedVehicle<T extends { readonly vehicleNo: string; readonly name: string }>(
   transcript: string,
   vehicles: readonly T[],
@@ -35,5 +38,5 @@ export function findNamedVehicle<T extends { readonly vehicleNo: string; readonl
   return best?.vehicle ?? null;
 }
 
-/** What is said to everybody who is not known: nothing about any vehicle. */
+/** Reply to unknown callers, which reveals nothing about any vehicle. */
 export const unknownCallerText = 'Sorry, this number is not registered with us. Goodbye.';

@@ -10,15 +10,15 @@ export type SmsProviderName = (typeof smsProviders)[number];
 export const isSmsProvider = (name: string): name is SmsProviderName =>
   (smsProviders as readonly string[]).includes(name);
 export const voiceProviders = ['twilio', 'plivo', 'vonage', 'vapi', 'generic'] as const;
-/** Who sends messages and calls (docs/reference/documents-and-messages.md). */
+/** Provider of messages and calls (docs/reference/documents-and-messages.md). */
 export type Provider = (typeof voiceProviders)[number];
 
 export const chatChannels = ['sms', 'voice'] as const;
 export const chatStatuses = ['received', 'queued', 'sent', 'delivered', 'failed'] as const;
 
-/** A text message, or what was said in a call. */
+/** Text message, or speech in a call. */
 export interface ChatMessage extends AccountRecord {
-  /** Channel, provider and id of the message: the same one is kept once in an account. */
+  /** Channel, provider and id of the message; unique within an account. */
   readonly messageKey: string;
   readonly channel: (typeof chatChannels)[number];
   readonly provider: Provider;
@@ -33,20 +33,23 @@ export interface ChatMessage extends AccountRecord {
   readonly receivedAt: Date;
 }
 
-/** What the user of a call wants. */
+/** Intents of the user in a call. */
 export const intents = ['vehicle_location', 'vehicle_status', 'last_alert', 'share_location'] as const;
 export type Intent = (typeof intents)[number];
 
 export const smsQuery = Type.Object({
   provider: Type.Optional(stringEnum(smsProviders, { description: 'Default: generic.' })),
-  bodySHA256: Type.Optional(Type.String({ maxLength: 64, description: 'Of Twilio, for JSON bodies.' })),
+  bodySHA256: Type.Optional(Type.String({ maxLength: 64, description: 'Set by Twilio for JSON bodies.' })),
 });
 export const voiceQuery = Type.Object({
   ...smsQuery.properties,
   provider: Type.Optional(stringEnum(voiceProviders, { description: 'Default: generic.' })),
 });
 
-/** Each provider has a form of its own; `generic` SMS is `{ id, from, to, text, timestamp }`, voice `{ call_id, from, transcript }`. */
+/**
+ * Each provider has its own format. `generic` SMS is `{ id, from, to, text, timestamp }`, voice `{ call_id, from,
+ * transcript }`.
+ */
 export const anyBody = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   properties: {},
@@ -64,7 +67,7 @@ const voiceReply = Type.Object(
 );
 const nccoAction = Type.Object(
   { action: stringEnum(['talk', 'input']) },
-  { title: 'NccoAction', additionalProperties: true, description: 'Action of a Call Control Object, for Vonage.' },
+  { title: 'NccoAction', additionalProperties: true, description: 'Action of a Call Control Object for Vonage.' },
 );
 export const voiceResponse = Type.Union([voiceReply, Type.Array(nccoAction)]);
 

@@ -27,19 +27,19 @@ const request = (more: Partial<SignedRequest> & { headers?: Record<string, strin
 });
 
 describe('Twilio', () => {
-  // The example of Twilio's own documentation and of its libraries' tests.
+  // Example from the documentation of Twilio and the tests of its libraries.
   const form = 'CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309&To=%2B18005551212';
   const signature = 'RSOYDt4T1cUTdK1PDd93/VVr8B8=';
   const signed = (more: Partial<SignedRequest> = {}, given = signature) =>
     request({ rawBody: Buffer.from(form), isForm: true, headers: { 'x-twilio-signature': given }, ...more });
 
-  it('is known by the golden signature, with the port or without it', async () => {
+  it('accepts the golden signature, with and without the port', async () => {
     expect(await verifySignature('twilio', signed(), secrets)).toBe(true);
     const url = 'https://mycompany.com:443/myapp.php?foo=1&bar=2';
     expect(await verifySignature('twilio', signed({ url }), secrets)).toBe(true);
   });
 
-  it('is not known by another body, path, signature or secret, or without a secret', async () => {
+  it('rejects another body, path, signature or secret, and a missing secret', async () => {
     expect(await verifySignature('twilio', signed({ rawBody: Buffer.from(`${form}1`) }), secrets)).toBe(false);
     expect(await verifySignature('twilio', signed({ url: 'https://mycompany.com/other' }), secrets)).toBe(false);
     expect(await verifySignature('twilio', signed({}, 'RSOYDt4T1cUTdK1PDd93/VVr8B9='), secrets)).toBe(false);
@@ -48,14 +48,14 @@ describe('Twilio', () => {
     expect(await verifySignature('twilio', request({}), secrets)).toBe(false);
   });
 
-  it('is not known where the target of the request is no path, so that ours and it make no address', async () => {
+  it('rejects a request target that is not a path and does not form a URL with the public base URL', async () => {
     const url = 'http://127.0.0.1:8080http://mycompany.com/myapp.php?foo=1&bar=2';
     expect(await verifySignature('twilio', signed({ url }), secrets)).toBe(false);
     const headers = { 'x-plivo-signature-v3': 'x', 'x-plivo-signature-v3-nonce': '1' };
     expect(await verifySignature('plivo', request({ url, headers }), secrets)).toBe(false);
   });
 
-  it('names a JSON body by its hash in the URL', async () => {
+  it('identifies a JSON body by its hash in the URL', async () => {
     const rawBody = Buffer.from('{"a":1}');
     const url = `https://mycompany.com/x?bodySHA256=${createHash('sha256').update(rawBody).digest('hex')}`;
     const headers = { 'x-twilio-signature': createHmac('sha1', '12345').update(url).digest('base64') };
@@ -70,24 +70,24 @@ describe('Twilio', () => {
 });
 
 describe('Plivo', () => {
-  // Signatures that Plivo's own library (plivo 4.63.0 for Python) makes for the token `plivo-token`.
+  // Signatures created by the library of Plivo (plivo 4.63.0 for Python) for the token `plivo-token`.
   const nonce = '05429567804466091622';
   const base = 'https://mycompany.com';
   const cases = [
     ['a query and a form', '/myapp.php?foo=1&bar=2', 'Text=+hi&From=1', 'iTrNqRcjE/ldo+on5I0AWtDMv/UOGkVQyiZn8+wFqzw='],
-    ['a form alone', '/hook', 'Text=+hi&From=1', 'mhQegXncsc6eqWgYHiPrIqy58VabGYS02lWbXGnaiB4='],
+    ['only a form', '/hook', 'Text=+hi&From=1', 'mhQegXncsc6eqWgYHiPrIqy58VabGYS02lWbXGnaiB4='],
     [
-      'names that stand several times, and values twice',
+      'repeated names and repeated values',
       '/hook?provider=plivo&b=%26x&a=2&a=1',
       'Text=&To=2&Media=b&Media=a&Media=b',
       'iU3T5o2tjqt0sxMDpt88ZnWyE+RojWnWHiNcjpJoDOQ=',
     ],
-    ['a query alone', '/hook?provider=plivo', '', 'dnss7ydrgM3V/tlW5tfWC1WsgL5u2T7mJVrI1/FLBV8='],
+    ['only a query', '/hook?provider=plivo', '', 'dnss7ydrgM3V/tlW5tfWC1WsgL5u2T7mJVrI1/FLBV8='],
   ] as const;
   const signed = (path: string, form: string, headers: Record<string, string>) =>
     verifySignature('plivo', request({ url: base + path, rawBody: Buffer.from(form), isForm: true, headers }), secrets);
 
-  it.each(cases)('is known by the golden signature of %s', async (_case, path, form, signature) => {
+  it.each(cases)('accepts the golden signature of %s', async (_case, path, form, signature) => {
     for (const name of ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3']) {
       const headers = { [name]: `other,${signature}`, 'x-plivo-signature-v3-nonce': nonce };
       expect(await signed(path, form, headers)).toBe(true);
@@ -110,7 +110,7 @@ describe('Vonage', () => {
   const signed = async (jwt: Promise<string>) =>
     verifySignature('vonage', request({ rawBody, headers: { authorization: `Bearer ${await jwt}` } }), secrets);
 
-  it('sends a fresh token that names the body', async () => {
+  it('accepts a fresh token that contains the hash of the body', async () => {
     expect(await signed(token({ payload_hash }))).toBe(true);
     expect(await signed(token({ payload_hash: payload_hash.replace(/^./, 'x') }))).toBe(false);
     expect(await signed(token({}))).toBe(false);
@@ -121,14 +121,14 @@ describe('Vonage', () => {
 });
 
 describe('Vapi', () => {
-  it('sends its secret', async () => {
+  it('accepts its secret in a header', async () => {
     expect(await verifySignature('vapi', request({ headers: { 'x-vapi-secret': 'vapi-secret' } }), secrets)).toBe(true);
     expect(await verifySignature('vapi', request({ headers: { 'x-vapi-secret': 'vapi-secre' } }), secrets)).toBe(false);
     expect(await verifySignature('vapi', request({ headers: { 'x-vapi-secret': '' } }), none)).toBe(false);
   });
 });
 
-describe('the generic provider', () => {
+describe('generic provider', () => {
   const nowMs = 1_700_000_000_000;
   const rawBody = Buffer.from('{"id":"1"}');
   const signed = (timestamp: string, body = rawBody) => {
@@ -139,7 +139,7 @@ describe('the generic provider', () => {
     return verifySignature('generic', request({ rawBody: body, headers }), secrets, nowMs);
   };
 
-  it('signs time and body; the time is of the last five minutes', async () => {
+  it('accepts a signature over time and body within five minutes', async () => {
     expect(await signed('1700000000')).toBe(true);
     expect(await signed('1700000000000')).toBe(true);
     expect(await signed('1699999700')).toBe(true);

@@ -3,16 +3,16 @@ import { jwtVerify } from 'jose';
 import type { Config } from '../../assembly/config.ts';
 import type { Provider } from './schema.ts';
 
-/** A request as its provider has signed it. */
+/** Request with the parts that its provider has signed. */
 export interface SignedRequest {
-  /** As the provider reaches it, with its query. */
+  /** URL that the provider requested, with its query. */
   readonly url: string;
   readonly getHeader: (name: string) => string | undefined;
   readonly rawBody: Buffer;
   readonly isForm: boolean;
 }
 
-/** Settings that hold the providers' secrets. */
+/** Settings that contain the secrets of the providers. */
 export type ProviderSecrets = Pick<
   Config,
   'CHAT_GENERIC_SECRET' | 'TWILIO_AUTH_TOKEN' | 'PLIVO_AUTH_TOKEN' | 'VONAGE_SIGNATURE_SECRET' | 'VAPI_SECRET'
@@ -20,7 +20,7 @@ export type ProviderSecrets = Pick<
 
 const maxAgeSeconds = 300;
 
-/** Compares in constant time; the lengths may be told apart. */
+/** Compares in constant time; only a difference in length is detectable. */
 function isEqual(actual: string | undefined, expected: string): boolean {
   if (actual === undefined) return false;
   const [one, other] = [Buffer.from(actual), Buffer.from(expected)];
@@ -30,7 +30,7 @@ function isEqual(actual: string | undefined, expected: string): boolean {
 const hmac = (algorithm: 'sha1' | 'sha256', secret: string, data: string | Buffer, form: 'base64' | 'hex'): string =>
   createHmac(algorithm, secret).update(data).digest(form);
 
-/** Names and values of a form in the order of the names, values of one name in their own. */
+/** Returns the fields of a form, sorted by name and then by value. */
 const sortedForm = (parameters: URLSearchParams): (readonly [string, string])[] =>
   [...new Set(parameters.keys())].toSorted(compareText).flatMap((name) =>
     parameters
@@ -47,13 +47,13 @@ const parseForm = ({ isForm, rawBody }: SignedRequest): URLSearchParams =>
 const joinForm = (parameters: readonly (readonly [string, string])[]): string =>
   parameters.map(([name, value]) => name + value).join('');
 
-/** HMAC-SHA1 over the URL and the form's names and values in order; JSON is named by its hash in the URL. */
+/** Verifies HMAC-SHA1 over the URL and the sorted fields of the form. JSON is identified by its hash in the URL. */
 function isFromTwilio(request: SignedRequest, secret: string): boolean {
   const bodyHash = new URL(request.url).searchParams.get('bodySHA256');
   if (bodyHash !== null) {
     if (!isEqual(bodyHash.toLowerCase(), createHash('sha256').update(request.rawBody).digest('hex'))) return false;
   } else if (!request.isForm && request.rawBody.length > 0) return false;
-  // A value that stands twice under its name is signed once.
+  // A value that occurs twice under its name is signed once.
   const form = [...new Set(sortedForm(parseForm(request)).map((pair) => joinForm([pair])))].join('');
   // Twilio signs some requests with the port and some without it.
   return urlVariants(request.url).some((url) =>
@@ -70,8 +70,9 @@ function urlVariants(url: string): string[] {
 }
 
 /**
- * Version 3, as Plivo's own libraries check it: HMAC-SHA256 over the URL with its query in order, the form (behind a dot, and a `?` where there is no query), a
- * dot and the nonce. The `Ma` header is signed by the main account, the other by the account or sub-account that sends; a header may name several signatures.
+ * Verifies version 3 as the libraries of Plivo do: HMAC-SHA256 over the URL with its sorted query, the form (after a
+ * dot, and a `?` if there is no query), a dot and the nonce. The `Ma` header is signed by the main account, the other
+ * one by the sending account or subaccount. A header may contain several signatures.
  */
 function isFromPlivo(request: SignedRequest, secret: string): boolean {
   const nonce = request.getHeader('x-plivo-signature-v3-nonce');
@@ -89,7 +90,7 @@ function isFromPlivo(request: SignedRequest, secret: string): boolean {
     .some((signature) => isEqual(signature.trim(), expected));
 }
 
-/** A token of five minutes that names the body by its hash. */
+/** Verifies a token that is valid for five minutes and contains the hash of the body. */
 async function isFromVonage(request: SignedRequest, secret: string): Promise<boolean> {
   const token = /^Bearer +(\S+)$/i.exec(request.getHeader('authorization') ?? '')?.[1];
   if (token === undefined) return false;
@@ -99,12 +100,14 @@ async function isFromVonage(request: SignedRequest, secret: string): Promise<boo
     const hash = createHash('sha256').update(request.rawBody).digest('hex');
     return typeof payload['payload_hash'] === 'string' && isEqual(payload['payload_hash'].toLowerCase(), hash);
   } catch {
-    // Whatever is wrong with a token, it is not the provider's.
+    // A token that is invalid for any reason is not from the provider.
     return false;
   }
 }
 
-/** Our own scheme: HMAC-SHA256 over `timestamp.raw_body`; the time is in seconds, or milliseconds. */
+/**
+ * Verifies the platform's own scheme: HMAC-SHA256 over `timestamp.raw_body`, with the time in seconds or milliseconds.
+ */
 function isGeneric(request: SignedRequest, secret: string, nowMs: number): boolean {
   const timestamp = request.getHeader('x-timestamp') ?? '';
   if (!/^\d{1,14}$/.test(timestamp)) return false;
@@ -114,7 +117,10 @@ function isGeneric(request: SignedRequest, secret: string, nowMs: number): boole
   return isEqual(request.getHeader('x-signature'), `sha256=${hmac('sha256', secret, data, 'hex')}`);
 }
 
-/** True where a request carries its provider's signature (docs/reference/documents-and-messages.md); never without a configured secret. */
+/**
+ * Returns true if a request carries its provider's signature (docs/reference/documents-and-messages.md); always false
+ * without a configured secret.
+ */
 export async function verifySignature(
   provider: Provider,
   request: SignedRequest,
@@ -123,7 +129,8 @@ export async function verifySignature(
 ): Promise<boolean> {
   const secret = findSecret(provider, secrets);
   if (secret === undefined || secret === '') return false;
-  // A request may name a whole address where its path belongs; behind ours that is none, and nobody has signed it.
+  // A request target may be an absolute URL. Appended to the public base URL, it is not a valid URL, and no provider
+  // has signed it.
   if (!URL.canParse(request.url)) return false;
   switch (provider) {
     case 'twilio':

@@ -28,7 +28,9 @@ type MessagingDeps = Pick<
 >;
 type WebhookBody = Readonly<Record<string, unknown>>;
 
-/** 401 unless a request carries its provider's signature, or the two platform headers, which the guard has checked. */
+/**
+ * Throws 401 unless a request carries its provider's signature, or both platform headers, which the guard has checked.
+ */
 export async function assertSigned(
   { config, limits }: Pick<Deps, 'config' | 'limits'>,
   provider: Provider,
@@ -47,7 +49,7 @@ export async function assertSigned(
   throw new AppError('signature_invalid', "The provider's signature is missing or not valid.");
 }
 
-/** Keeps a text message once, or the news about one that went out; answers the command in it. */
+/** Stores a text message once, or the status of a sent message, and replies to the command in it. */
 export async function receiveSms(
   deps: MessagingDeps,
   provider: Provider,
@@ -75,14 +77,14 @@ export async function receiveSms(
     receivedAt: new Date(),
   });
   if (!isNew || command === null || user === null) return;
-  // The provider that waits here has less patience than the one that sends may need.
-  deps.background.run(
-    () => replyToSms(deps, scope, user, sms, provider, command),
-    'the answer to an SMS is not in the chat log',
-  );
+  // Not awaited: the provider of this webhook times out sooner than the sending provider may respond.
+  deps.background.run(() => replyToSms(deps, scope, user, sms, provider, command), 'could not reply to an SMS');
 }
 
-/** Notes what a provider tells of the way of a message. It is in the account that sent it, whoever has the number that it went to. */
+/**
+ * Stores the delivery status that a provider reports. The message is in the account that sent it, regardless of the
+ * account of the recipient.
+ */
 async function updateDeliveryStatus(
   { records }: MessagingDeps,
   messageKey: string,
@@ -115,7 +117,7 @@ async function resolveCommand(deps: MessagingDeps, user: User, text: string): Pr
   };
 }
 
-/** Sent to the number on the user's record, and kept beside the question. */
+/** Sends the reply to the number in the user's record, and stores it next to the question. */
 async function replyToSms(
   deps: MessagingDeps,
   scope: Scope,
@@ -136,15 +138,15 @@ async function replyToSms(
   try {
     accepted = await deps.messages.send({ kind: 'sms', to, text });
   } catch (error) {
-    // The question is kept all the same.
-    deps.log.warn({ err: error }, 'the answer to an SMS could not be sent');
+    // The question is stored in any case.
+    deps.log.warn({ err: error }, 'could not send the reply to an SMS');
     status = 'failed';
   }
   if (accepted !== null) {
     await saveOutbound(deps, scope, { ...addressing, provider: accepted.provider, providerMessageId: accepted.id });
     return;
   }
-  // Nobody tells anything of one without a name.
+  // A provider cannot report the status of a message without an id.
   await saveMessage(deps, scope, {
     ...addressing,
     messageKey: `sms:${provider}:reply:${sms.id}`,
@@ -157,13 +159,13 @@ async function replyToSms(
   });
 }
 
-/** A text message that a provider has taken. */
+/** Text message that a provider has accepted. */
 export type OutboundText = Pick<
   ChatMessage,
   'provider' | 'providerMessageId' | 'from' | 'to' | 'text' | 'userId' | 'vehicleId'
 >;
 
-/** Keeps a text message that a provider has taken; what the provider tells of its way later finds it by its id. */
+/** Stores a text message that a provider has accepted. Later status reports of the provider find it by its id. */
 export const saveOutbound = (deps: Pick<Deps, 'records'>, scope: Scope, sent: OutboundText): Promise<boolean> =>
   saveMessage(deps, scope, {
     ...sent,
@@ -174,7 +176,7 @@ export const saveOutbound = (deps: Pick<Deps, 'records'>, scope: Scope, sent: Ou
     receivedAt: new Date(),
   });
 
-/** Answers what was said in a call; an unknown caller hears a fixed sentence. */
+/** Replies to speech in a call; an unknown caller gets a fixed sentence. */
 export async function receiveCall(deps: MessagingDeps, provider: Provider, body: WebhookBody, context: RequestContext) {
   const call = parseCall(provider, body);
   const { user, scope } = await resolveParties(deps, call, context);
@@ -202,7 +204,7 @@ async function replyToTranscript(deps: MessagingDeps, user: User, transcript: Ca
   const intent = detectIntent(transcript);
   const prompt = (text: string) => ({ reply: text, end: false, data: null, vehicleId: null });
   if (intent === null)
-    return prompt('You can ask where a vehicle is, how it is, for its last alert, or for a link to share it.');
+    return prompt('You can ask where a vehicle is, for its status, for its last alert, or for a link to share it.');
   const caller = resolveCaller(user);
   const vehicles = (await visibleVehicles(deps, caller)).map(({ vehicle }) => vehicle);
   const vehicle = findNamedVehicle(transcript, vehicles) ?? (vehicles.length === 1 ? (vehicles[0] ?? null) : null);
@@ -212,7 +214,10 @@ async function replyToTranscript(deps: MessagingDeps, user: User, transcript: Ca
   return { reply: text, end: true, data: { intent, slots, ...data }, vehicleId: vehicle._id };
 }
 
-/** Who speaks, and whose the message is: the caller's with platform headers, else the user's, else the operator's own. */
+/**
+ * Returns the user who calls and the account of the message: the caller's account with platform headers, else the
+ * user's, else the operator's.
+ */
 async function resolveParties(
   deps: MessagingDeps,
   { from, to }: { readonly from: string; readonly to: string },
@@ -229,23 +234,25 @@ async function resolveParties(
   return { user, scope: { accountId } };
 }
 
-/** Whose number it is counts once the user has shown to have it: anybody can write any number into a record. */
+/** Returns the user with a number that the user has verified, because any number can be entered in a record. */
 async function findUserByNumber({ records }: MessagingDeps, number: string): Promise<User | null> {
-  // Some providers leave the plus out.
+  // Some providers omit the plus sign.
   const phone = normalizePhone(number) ?? normalizePhone(`+${number}`);
   const user = phone === null ? null : await findByPhone(records, phone);
   if (user === null || user.disabled || user.phoneVerifiedAt === null) return null;
   return (await isAccountActive(records, user.accountId)) ? user : null;
 }
 
-/** Messages of strangers are for whoever runs the platform; account 0 is nobody's. */
+/**
+ * Returns the operator's account, which gets messages from unknown senders; 0, which is no account, if there is none.
+ */
 async function findOperatorAccountId({ records, config }: MessagingDeps): Promise<number> {
   const email = config.BOOTSTRAP_OWNER_EMAIL;
   const owner = email === undefined ? null : await findByEmail(records, normalEmail(email));
   return owner?.accountId ?? 0;
 }
 
-/** False when the message is there already. */
+/** Stores a message; returns false if it exists already. */
 async function saveMessage(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
@@ -260,7 +267,7 @@ async function saveMessage(
   }
 }
 
-/** A page of the account's messages and calls. */
+/** Returns a page of the messages and calls of an account. */
 export function listMessages(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
@@ -280,6 +287,6 @@ export function listMessages(
   });
 }
 
-/** Removes numbers and texts of the messages to and from a user, whose personal fields are removed. */
+/** Erases numbers and texts of the messages to and from a user whose personal fields are erased. */
 export const eraseUser = ({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<number> =>
   chatMessageCollection(records).updateMany(scope, { userId }, { $set: { from: '', to: '', text: '' } });

@@ -6,7 +6,7 @@ import { type Answer, PlatformWorld } from '../../testing/platform-world.ts';
 import { newImei } from '../../testing/terminals.ts';
 import { toNcco, toPlivoXml, toTwiml } from './voice-replies.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 interface Element {
@@ -16,7 +16,7 @@ interface Element {
   text: string;
 }
 
-/** Parses strictly; throws for anything that is not well-formed. */
+/** Parses strictly; throws if the XML is not well-formed. */
 function parseXml(xml: string): Element {
   const root: Element = { name: '', attributes: {}, children: [], text: '' };
   const open = [root];
@@ -50,13 +50,13 @@ const element = (name: string, more: Partial<Element>): Element => ({
   ...more,
 });
 
-describe('a reply in a call', () => {
-  it('is one Speak of Plivo XML at the end of the talk', () => {
+describe('reply in a call', () => {
+  it('is a Speak element of Plivo XML at the end of the call', () => {
     const speak = element('Speak', { text: reply });
     expect(parseXml(toPlivoXml({ reply, end: true }, url))).toEqual(element('Response', { children: [speak] }));
   });
 
-  it('is a Speak within a GetInput of Plivo XML while the talk goes on', () => {
+  it('is a Speak element within a GetInput of Plivo XML while the call continues', () => {
     const attributes = { action: url, method: 'POST', inputType: 'speech' };
     const input = element('GetInput', { attributes, children: [element('Speak', { text: reply })] });
     expect(parseXml(toPlivoXml({ reply, end: false }, url))).toEqual(element('Response', { children: [input] }));
@@ -69,7 +69,7 @@ describe('a reply in a call', () => {
     expect(parseXml(toTwiml({ reply, end: false }))).toEqual(element('Response', { children: [gather] }));
   });
 
-  it('is an NCCO for Vonage, which listens only while the talk goes on', () => {
+  it('is an NCCO for Vonage, which listens only while the call continues', () => {
     expect(toNcco({ reply, end: true }, url)).toEqual([{ action: 'talk', text: reply }]);
     expect(toNcco({ reply, end: false }, url)).toEqual([
       { action: 'talk', text: reply, bargeIn: true },
@@ -78,7 +78,7 @@ describe('a reply in a call', () => {
   });
 });
 
-describe('the receiver of calls replies in the format of its provider', () => {
+describe('voice webhook formats', () => {
   const publicUrl = 'https://fleet.example';
   const phone = '+14155550166';
   const vonageSecret = 'vonage-secret-of-tests-which-is-long-enough';
@@ -108,7 +108,7 @@ describe('the receiver of calls replies in the format of its provider', () => {
     return harness.anonymous.post(`${path}?provider=vonage`, body, { authorization: `Bearer ${token}` });
   }
 
-  it('to Vonage with an NCCO that comes back to the same address', async () => {
+  it('replies to Vonage with an NCCO that returns to the same URL', async () => {
     const begun = await fromVonage({});
     expect(begun).toMatchObject({ status: 200, body: [{ action: 'talk' }, { action: 'input', type: ['speech'] }] });
     expect(begun.body).toMatchObject([{}, { eventUrl: [`${publicUrl}${path}?provider=vonage`] }]);
@@ -117,7 +117,7 @@ describe('the receiver of calls replies in the format of its provider', () => {
     expect(response.body).toEqual([{ action: 'talk', text: expect.stringContaining(vehicleNo) }]);
   });
 
-  /** A form as Plivo signs it, version 3. */
+  /** Sends a form as Plivo signs it, version 3. */
   function fromPlivo(fields: Readonly<Record<string, string>>): Promise<Answer> {
     const address = `${path}?provider=plivo`;
     const form = Object.keys(fields).toSorted();
@@ -129,7 +129,7 @@ describe('the receiver of calls replies in the format of its provider', () => {
     });
   }
 
-  it('to Plivo with XML that comes back to the same address', async () => {
+  it('replies to Plivo with XML that returns to the same URL', async () => {
     const call = { CallUUID: 'call-2', From: phone, To: '14155550000' };
     const begun = await fromPlivo(call);
     expect([begun.status, begun.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/xml')]);

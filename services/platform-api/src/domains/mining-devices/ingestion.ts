@@ -11,16 +11,16 @@ type Item = IngestedPosition | IngestedHeartbeat;
 
 const keptAtOnce = 25;
 
-/** True when the number is that of a mining device of the account. */
+/** Returns true if the number belongs to a mining device of the account. */
 export async function isMiningDevice({ records }: Pick<Deps, 'records'>, scope: Scope, imei: string): Promise<boolean> {
   return (await findDeviceByImei(records, imei))?.accountId === scope.accountId;
 }
 
-/** A mining device of whatever account by its canonical number. */
+/** Returns the mining device of any account with a canonical number. */
 export const miningDeviceByImei = ({ records }: Pick<Deps, 'records'>, imei: string): Promise<MiningDevice | null> =>
   findDeviceByImei(records, imei);
 
-/** Puts a device that a partner reports on record; false where the number is another account's. */
+/** Creates a device that a partner reports; returns false if the number belongs to another account. */
 export async function registerMiningDevice(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
@@ -36,15 +36,18 @@ export async function registerMiningDevice(
   }
 }
 
-/** What identifies an item: a point is the same when its device and its time are. */
+/** Returns the id of an item. Items of the same account, device and time are the same. */
 export const ingestedId = ({ accountId }: Scope, imei: string, timestamp: Date): string =>
   `${accountId}:${imei}:${timestamp.getTime()}`;
 
-/** Ids of those that were ingested before. */
+/** Returns those of the ids that were ingested before. */
 export const knownItems = ({ database }: Pick<Deps, 'database'>, kind: Kind, ids: readonly string[]) =>
   (kind === 'positions' ? positionsIn(database) : heartbeatsIn(database)).known(ids);
 
-/** Keeps what was ingested, and notes it at its mining devices; an item that another request kept meanwhile counts there alone. */
+/**
+ * Stores ingested items and updates their mining devices. An item that another request stored concurrently counts only
+ * there.
+ */
 export async function keepIngested(
   { records, database }: Parts,
   scope: Scope,

@@ -19,7 +19,7 @@ const path = '/api/mining-devices';
 const newImei = (): string => `86${String(randomInt(10 ** 12)).padStart(13, '0')}`;
 const list = (client: Client, body: unknown) => client.post(`${path}/list`, body);
 
-/** Positions that a partner sent for a device of ours. */
+/** Ingests positions that a partner sent for a device of the account. */
 async function ingest(imei: string, ...seconds: number[]): Promise<void> {
   const scope = { accountId: world.ours.accountId };
   const items = seconds.map((second) => {
@@ -46,7 +46,7 @@ async function ingest(imei: string, ...seconds: number[]): Promise<void> {
 }
 
 describe('mining devices', () => {
-  it('are created, changed and deleted', async () => {
+  it('creates, changes and deletes a mining device', async () => {
     const imei = newImei();
     const made = await owner.post(path, { imei, site: 'North pit' });
     expect(made).toMatchObject({
@@ -65,7 +65,7 @@ describe('mining devices', () => {
     expect(await owner.post(path, { imei })).toMatchObject({ status: 201 });
   });
 
-  it('have a number that is unique in the system, in whatever form; the 409 never says whose', async () => {
+  it('requires a number that is unique in the system in any form, and does not reveal its account', async () => {
     const digits = `1${String(randomInt(10 ** 10)).padStart(10, '0')}`;
     expect(await owner.post(path, { imei: `0${digits}` })).toMatchObject({ status: 201, data: { imei: `0${digits}` } });
     for (const client of [owner, stranger]) {
@@ -84,11 +84,11 @@ describe('mining devices', () => {
     { imei: '86812030396083a' },
     { imei: '868120303960832', status: 'broken' },
     { imei: '868120303960832', site: 7 },
-  ])('refuses %j', async (body) => {
+  ])('rejects %j', async (body) => {
     expect(await owner.post(path, body)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   });
 
-  it('are listed by page and limit of the body, by query and by filters', async () => {
+  it('lists devices by the page, limit, query and filters of the body', async () => {
     const tenant = await world.tenant('Miners');
     const client = world.as(tenant.owner);
     const imeis = [newImei(), newImei(), newImei()];
@@ -121,18 +121,18 @@ describe('mining devices', () => {
     { filters: { seen_since: 'yesterday' } },
     { filters: 'all' },
     { query: 5 },
-  ])('refuses to list by %j', async (body) => {
+  ])('rejects listing by %j', async (body) => {
     expect(await list(owner, body)).toMatchObject({ status: 400 });
   });
 
-  it('names a filter that is not known, and those that are', async () => {
+  it('names an unknown filter and the known ones', async () => {
     expect((await list(owner, { filters: { colour: 'red' } })).body).toMatchObject({
       error: expect.stringMatching(/^The field filters\.colour is not a known field; known fields: status, site, /),
       details: [{ path: '/filters/colour', message: expect.any(String) }],
     });
   });
 
-  it("keeps another account's device as it is", async () => {
+  it('hides devices from other accounts and rejects changes by viewers', async () => {
     const { data } = await owner.post(path, { imei: newImei(), site: 'Ours' });
     expect(await stranger.put(`${path}/${data.id}`, { site: 'Theirs' })).toMatchObject({ status: 404 });
     expect(await stranger.delete(`${path}/${data.id}`)).toMatchObject({ status: 404 });
@@ -145,8 +145,8 @@ describe('mining devices', () => {
   });
 });
 
-describe('a driver', () => {
-  it('sees the mining devices of the own vehicles alone', async () => {
+describe('mining devices of a driver', () => {
+  it("returns only the devices of the driver's own vehicles", async () => {
     const user = await world.user('driver');
     const driver = world.as(user);
     const imei = newImei();
@@ -164,7 +164,7 @@ describe('a driver', () => {
 describe('clear-database', () => {
   const clear = (client: Client, body: unknown) => client.post('/api/mining-device/clear-database', body);
 
-  it('deletes what was ingested, of one device or before a moment, and never the devices', async () => {
+  it('deletes ingested data of one device or before a time, but never the devices', async () => {
     const imei = newImei();
     const { data } = await owner.post(path, { imei });
     await ingest(imei, 0, 1, 2, 2);
@@ -184,7 +184,7 @@ describe('clear-database', () => {
     expect(audited.items[0]).toMatchObject({ user_id: world.ours.owner.id, detail: { locations_deleted: 2 } });
   });
 
-  it('asks for the word, and for an owner or admin', async () => {
+  it('requires the confirmation, and an owner or admin', async () => {
     for (const body of [undefined, {}, { confirm: 'clear' }, { confirm: true }, { confirm: 'CLEAR', before: 'noon' }])
       expect([body, (await clear(owner, body)).status]).toEqual([body, 400]);
     expect(await clear(world.as(await world.user('manager')), { confirm: 'CLEAR' })).toMatchObject({ status: 403 });

@@ -44,7 +44,7 @@ const asLastLocation = (position: NonNullable<MiningDevice['lastPosition']>, ime
   alarms: [],
   source: 'partner',
   backfilled: position.backfilled,
-  // Since when it has been slow is not kept: a slow vehicle with ignition is on its way.
+  // The start of the slow phase is not stored, so a slow vehicle with ignition counts as moving.
   slowSinceMs: null,
   timestamp: position.timestamp.getTime(),
   serverTimestamp: position.receivedAt.getTime(),

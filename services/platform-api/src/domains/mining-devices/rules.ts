@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../platform/timestamps.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { MiningDevice, MiningDeviceBody } from './schema.ts';
 
-/** A new device without what its maker says. */
+/** Default values of a new device. */
 export const deviceDefaults = {
   vehicleNo: null,
   permitNo: null,
@@ -18,14 +18,14 @@ export const deviceDefaults = {
   dataCount: 0,
 } as const;
 
-/** The canonical number, or 400 for all zeros. */
+/** Returns the canonical number; throws 400 for all zeros. */
 export function keyOf(imei: string): string {
   const key = terminalKey(imei);
   if (key === null) throw validationError([{ path: '/imei', message: 'must not be all zeros' }]);
   return key;
 }
 
-/** The stored fields of a body. */
+/** Returns the stored fields of a body. */
 export const deviceChange = (body: MiningDeviceBody): Change<MiningDevice> =>
   omitUndefined({
     vehicleNo: body.vehicle_no,
@@ -36,6 +36,6 @@ export const deviceChange = (body: MiningDeviceBody): Change<MiningDevice> =>
     attributes: body.attributes === undefined ? undefined : serializeAttributes(body.attributes),
   });
 
-/** A moment of a body: RFC 3339 or milliseconds. */
+/** Parses a time in a body: RFC 3339 or milliseconds. */
 export const bodyMoment = (value: string | number | null | undefined, name: string): Date | undefined =>
   value === undefined || value === null ? undefined : parseTimestamp(String(value), name);

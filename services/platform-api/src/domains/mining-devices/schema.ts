@@ -7,7 +7,7 @@ import { locationResponseSchema } from '../last-positions/responses.ts';
 
 export const miningStatuses = ['pending', 'active', 'inactive'] as const;
 
-/** A position that a partner's server sent (docs/reference/partners.md), as it is kept. */
+/** Stored position that a partner's server sent (docs/reference/partners.md). */
 export interface IngestedPosition {
   readonly _id: string;
   readonly accountId: number;
@@ -27,7 +27,7 @@ export interface IngestedPosition {
   readonly backfilled: boolean;
 }
 
-/** A heartbeat that a partner's server sent, as it is kept; what it says beside the fields is JSON. */
+/** Stored heartbeat that a partner's server sent. Its additional values are JSON. */
 export interface IngestedHeartbeat {
   readonly _id: string;
   readonly accountId: number;
@@ -37,7 +37,7 @@ export interface IngestedHeartbeat {
   readonly values: string;
 }
 
-/** A device under a mining permit. Its number makes it known to partner ingest. */
+/** Device under a mining permit. Its number makes it known to partner ingest. */
 export interface MiningDevice extends AccountRecord {
   /** Canonical terminal number. */
   readonly imei: string;
@@ -72,7 +72,7 @@ const terminalNumber = Type.String({
 
 export const createMiningDeviceBody = Type.Object({ imei: terminalNumber, ...fields });
 export const updateMiningDeviceBody = Type.Object({
-  imei: Type.Optional(Type.String({ readOnly: true, description: 'Can not be changed.' })),
+  imei: Type.Optional(Type.String({ readOnly: true, description: 'Cannot be changed.' })),
   ...fields,
 });
 export type MiningDeviceBody = Static<typeof updateMiningDeviceBody>;
@@ -92,17 +92,17 @@ const filterFields = {
   created_to: Type.Optional(moment),
 };
 
-/** Stored names of the fields that lists are sorted by, where they are other ones. */
+/** Stored names of sort fields that differ from their API names. */
 export const sortFields = { vehicle_no: 'vehicleNo', last_seen: 'lastSeen', created_at: 'createdAt' } as const;
 
 export const listMiningDevicesBody = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, default: 50, description: 'Above 200 is 200.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, default: 50, description: 'Values above 200 are treated as 200.' })),
   sort: sortParameter(['id', 'imei', 'vehicle_no', 'last_seen', 'created_at']),
   query: Type.Optional(
     nullableField(text(0, 200, { description: 'Case-insensitive part of imei, vehicle_no or permit_no.' })),
   ),
-  // An unknown filter is refused, not ignored: the answer would not be what was asked for.
+  // An unknown filter is rejected, not ignored, because the response would not match the request.
   filters: Type.Optional(
     Type.Object(filterFields, { additionalProperties: true, propertyNames: { enum: Object.keys(filterFields) } }),
   ),
@@ -110,8 +110,8 @@ export const listMiningDevicesBody = Type.Object({
 export type ListMiningDevicesBody = Static<typeof listMiningDevicesBody>;
 
 export const clearDatabaseBody = Type.Object({
-  confirm: stringEnum(['CLEAR'], { description: 'Nothing is deleted without it.' }),
-  imei: Type.Optional(nullableField(text(1, 20, { description: 'Only what this device sent.' }))),
+  confirm: stringEnum(['CLEAR'], { description: 'Required; nothing is deleted without it.' }),
+  imei: Type.Optional(nullableField(text(1, 20, { description: 'Deletes only data that this device sent.' }))),
   before: Type.Optional(moment),
 });
 
@@ -123,7 +123,7 @@ export const clearedResponseSchema = Type.Object(
 export const miningDeviceResponseSchema = Type.Object(
   {
     ...recordProperties,
-    imei: Type.String({ description: 'As it was recorded.' }),
+    imei: Type.String({ description: 'Number in the form that was recorded.' }),
     vehicle_no: nullable(Type.String()),
     permit_no: nullable(Type.String()),
     site: nullable(Type.String()),
@@ -132,7 +132,7 @@ export const miningDeviceResponseSchema = Type.Object(
     attributes,
     last_seen: nullable(time),
     last_location: nullable(locationResponseSchema),
-    data_count: Type.Integer({ minimum: 0, description: 'Positions that have been ingested.' }),
+    data_count: Type.Integer({ minimum: 0, description: 'Number of ingested positions.' }),
   },
   { title: 'MiningDevice' },
 );

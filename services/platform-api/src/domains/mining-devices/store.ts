@@ -6,11 +6,11 @@ import type { IngestedHeartbeat, IngestedPosition, MiningDevice } from './schema
 export const devicesIn = (records: RecordStore): AccountRepository<MiningDevice> =>
   new AccountRepository<MiningDevice>(records, 'mining_devices', { unique: { imei: 'system' } });
 
-/** Of all accounts: nobody else may take the number. */
+/** Returns the device of any account with a number, which is unique in the system. */
 export const findDeviceByImei = (records: RecordStore, imei: string): Promise<MiningDevice | null> =>
   records.findByUnique<MiningDevice>('mining_devices', 'imei', imei);
 
-/** What was ingested is no change of the record: its version stays. */
+/** Updates a device after ingestion. This does not change the version of the record. */
 export async function noteIngested(
   records: RecordStore,
   { accountId }: Scope,
@@ -29,7 +29,7 @@ export async function noteIngested(
   await devices.updateOne({ ...filter, ...isNewer }, { $set: { lastPosition } });
 }
 
-/** Sets what a device has left after its data was cleared. */
+/** Sets what remains of a device's data after it was cleared. */
 export async function resetIngested(
   records: RecordStore,
   { accountId }: Scope,
@@ -39,7 +39,7 @@ export async function resetIngested(
   await records.collection<MiningDevice>('mining_devices').updateOne({ accountId, imei }, { $set: left });
 }
 
-/** Positions or heartbeats that partners sent; each stands once, by account, number and time. */
+/** Positions or heartbeats that partners sent; each is stored once per account, number and time. */
 export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
   readonly #database: Database;
   readonly #name: string;
@@ -49,14 +49,14 @@ export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
     this.#name = name;
   }
 
-  /** Those of the ids that are there. */
+  /** Returns those of the ids that exist. */
   async known(ids: readonly string[]): Promise<Set<string>> {
     const filter: object = { _id: { $in: [...ids] } };
     const found = await this.#collection.find(filter, { projection: { _id: 1 } }).toArray();
     return new Set(found.map(({ _id }) => String(_id)));
   }
 
-  /** Keeps an item; false when it is there already. */
+  /** Stores an item; returns false if it exists already. */
   async keep(item: T): Promise<boolean> {
     const { _id, ...fields } = item;
     const filter: object = { _id };
@@ -64,21 +64,21 @@ export class Ingested<T extends IngestedPosition | IngestedHeartbeat> {
     return result.upsertedCount === 1;
   }
 
-  /** Removes what matches; the numbers of the devices that had sent it, and how much it was. */
+  /** Deletes matching items; returns their number and the terminal numbers of their devices. */
   async clear({ accountId }: Scope, where: Filter): Promise<{ count: number; imeis: Set<string> }> {
     const filter: object = { ...where, accountId };
-    // Of millions of items there are some hundreds of devices.
+    // Millions of items belong to a few hundred devices.
     const imeis = await this.#collection.distinct('imei', filter);
     const { deletedCount } = await this.#collection.deleteMany(filter);
     return { count: deletedCount, imeis: new Set(imeis.map(String)) };
   }
 
-  /** How much of a device is there. */
+  /** Returns the number of items of a device. */
   count({ accountId }: Scope, imei: string): Promise<number> {
     return this.#collection.countDocuments({ accountId, imei });
   }
 
-  /** The newest of a device. */
+  /** Returns the newest item of a device. */
   async newest({ accountId }: Scope, imei: string): Promise<T | null> {
     const filter: object = { accountId, imei };
     const [found] = await this.#collection.find(filter).sort({ timestamp: -1 }).limit(1).toArray();

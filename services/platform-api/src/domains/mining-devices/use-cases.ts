@@ -20,7 +20,10 @@ import { devicesIn, heartbeatsIn, positionsIn, resetIngested } from './store.ts'
 
 type Parts = Pick<Deps, 'records' | 'database' | 'log'>;
 
-/** A user with the role driver sees the devices of the own vehicles; the others see all of the account. */
+/**
+ * Returns a filter for the devices that the caller may see: for the role driver those of the own vehicles, otherwise
+ * all of the account.
+ */
 async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promise<Filter> {
   if (caller.role !== 'driver') return {};
   const visible = await visibleVehicles(deps, caller);
@@ -28,7 +31,7 @@ async function visiblePart(deps: Pick<Parts, 'records'>, caller: Caller): Promis
   return { imei: { $in: own.filter((imei) => imei !== null) } };
 }
 
-/** A page of the mining devices of the account. */
+/** Returns a page of the mining devices of the account. */
 export async function listMiningDevices(
   { records }: Parts,
   caller: Caller,
@@ -81,7 +84,7 @@ export async function updateMiningDevice(
   return device;
 }
 
-/** Removes a device; the device as it was. */
+/** Deletes a device; returns it as it was. */
 export async function deleteMiningDevice(
   deps: Parts,
   caller: Caller,
@@ -94,7 +97,10 @@ export async function deleteMiningDevice(
   return device;
 }
 
-/** Deletes positions and heartbeats that partners sent, never the devices: all of the account, of one device, of before a moment. */
+/**
+ * Deletes positions and heartbeats that partners sent, but never devices. Deletes all of the account, those of one
+ * device, or those before a time.
+ */
 export async function clearDatabase(
   deps: Parts,
   caller: Caller,

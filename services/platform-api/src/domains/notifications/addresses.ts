@@ -4,7 +4,10 @@ import { placeOf, type ToRaise } from './content.ts';
 
 type Parts = Pick<Deps, 'database' | 'log' | 'maps'>;
 
-/** Where things have happened, in words, as far as that is known without asking anybody; null where it is not. */
+/**
+ * Returns the address of a finding from cached and embedded data, without a request to a provider; null if it is
+ * unknown.
+ */
 export async function addressOf(parts: Parts, item: ToRaise, language: string): Promise<KnownAddress | null> {
   const place = placeOf(item.raised);
   if (place === null || Math.abs(place.latitude) > 90 || Math.abs(place.longitude) > 180) return null;
@@ -12,8 +15,8 @@ export async function addressOf(parts: Parts, item: ToRaise, language: string): 
   try {
     return await knownAddress(parts, item.vehicle, { position, language, geofences: item.geofences ?? [] });
   } catch (error) {
-    // Nobody waits for an alarm because of its address.
-    parts.log.warn({ err: error }, 'the address of a notification could not be found');
+    // An alarm must not be delayed or lost because of its address.
+    parts.log.warn({ err: error }, 'could not find the address of a notification');
     return null;
   }
 }

@@ -6,7 +6,7 @@ import { claimed } from './record.ts';
 import type { Notification } from './schema.ts';
 import { changeUnchanged, findNotification } from './store.ts';
 
-/** Sets attributes of notifications that are on record; answers those that are changed by it. */
+/** Sets attributes of recorded notifications and returns those that changed. */
 export async function amendAll(records: RecordStore, items: readonly Amended[]): Promise<Notification[]> {
   if (items.length === 0) return [];
   const wanted = new Map<string, Record<string, unknown>>();
@@ -20,10 +20,10 @@ export async function amendAll(records: RecordStore, items: readonly Amended[]):
   return changed;
 }
 
-/** Others change the same record at most now and then. */
+/** Concurrent changes of the same record are rare. */
 const maxAttempts = 10;
 
-/** Sets some of a notification's attributes; null where it has them so already, or is gone. */
+/** Sets some attributes of a notification; returns null if it has them already, or was deleted. */
 export async function mergeAttributes(
   records: RecordStore,
   id: number,
@@ -37,5 +37,5 @@ export async function mergeAttributes(
     const after = await changeUnchanged(records, before, { attributes: merged });
     if (after !== null) return after;
   }
-  throw new Error(`notification ${id} is changed by others all the time`);
+  throw new Error(`notification ${id} is being modified concurrently`);
 }

@@ -6,17 +6,17 @@ import { findVehicleByImei } from '../vehicles/queries.ts';
 import { mergeAttributes } from './amend.ts';
 import type { Notification } from './schema.ts';
 
-/** What telling a terminal needs. */
+/** Dependencies of a confirmation at a terminal. */
 export type ConfirmParts = Pick<Deps, 'records' | 'redis' | 'asker' | 'limits' | 'log'>;
 
-/** Bits of the alarm word that a terminal keeps up until somebody has seen them (docs/reference/notifications.md). */
+/** Bits of the alarm word that a terminal keeps set until the alarm is confirmed (docs/reference/notifications.md). */
 const confirmedBits = new Set([0, 3, 20, 21, 22, 27, 28, 31]);
-/** Whoever acknowledges does not wait longer for a terminal that says nothing. */
+/** Limits how long an acknowledgement waits for a silent terminal. */
 const timeoutMs = 5_000;
 
 /**
- * Tells the terminal that somebody has seen its alarm (0x8203) and notes in `terminal_confirmed` whether it has taken that. One that is away fails nothing: who
- * acknowledges again tries again.
+ * Confirms the alarm at the terminal (0x8203) and stores in `terminal_confirmed` whether the terminal accepted that. An
+ * unavailable terminal is not an error; the next acknowledgement tries again.
  */
 export async function confirmAtTerminal(
   parts: ConfirmParts,
@@ -37,14 +37,14 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
   const imei = terminalKey(notification.imei);
   if (imei === null) return false;
   const vehicle = await findVehicleByImei(parts.records, imei);
-  // The terminal is in another vehicle now, perhaps another account's.
+  // The terminal is in another vehicle now, perhaps in another account.
   if (vehicle?._id !== notification.vehicleId || vehicle.accountId !== notification.accountId) return false;
   try {
-    // A terminal that gets too many commands counts as one that is away: what is acknowledged stays so.
+    // A terminal above its command limit counts as unavailable; the acknowledgement stays.
     await parts.limits.consume('command', imei);
     const outcome = await parts.asker.send({
       imei,
-      // Serial 0: all alarms of the type, as several may have been folded into one notification.
+      // Serial number 0: all alarms of the type, as several may have been folded into one notification.
       command: { kind: 'confirmAlarm', alarmSerialNo: 0, alarmTypes: 2 ** bit },
       correlationId: requestId,
       timeoutMs,
@@ -52,7 +52,7 @@ async function ask(parts: ConfirmParts, notification: Notification, bit: number,
     });
     return outcome.kind === 'answered' && outcome.answer.result === 0;
   } catch (error) {
-    parts.log.warn({ err: error }, 'a terminal could not be told that its alarm was seen');
+    parts.log.warn({ err: error }, 'could not confirm an alarm at its terminal');
     return false;
   }
 }

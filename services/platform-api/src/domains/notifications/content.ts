@@ -6,27 +6,33 @@ import type { NewNotification } from './record.ts';
 import { textsOf } from './type-texts.ts';
 import { kindOf, type NotificationKind } from './types.ts';
 
-/** Whom or what a notification is of. */
+/** Vehicle that a notification is about. */
 export type RaisedFor = Pick<RuledVehicle, 'id' | 'accountId' | 'ownerUserId' | 'vehicleNo' | 'driverId'> & {
-  /** Canonical number; null where the vehicle has no terminal. */
+  /** Canonical number; null if the vehicle has no terminal. */
   readonly imei: string | null;
 };
 
-/** Something that is to become a notification. */
+/** Finding that becomes a notification. */
 export interface ToRaise {
   readonly vehicle: RaisedFor;
   readonly raised: Raised;
-  /** Those that hold for the vehicle, where they are known: the name of one that holds the place is its address for the account. */
+  /**
+   * Geofences that apply to the vehicle, if known. The name of one that contains the position is the address for the
+   * account.
+   */
   readonly geofences?: readonly Geofence[];
 }
 
-/** What makes a notification the same one when it is raised again; vehicles without a terminal are told apart by their ids. */
+/**
+ * Returns the dedupe key, which makes a repeated finding the same notification. Vehicles without a terminal are
+ * identified by their ids.
+ */
 export const keyOf = ({ imei, id }: RaisedFor, raised: Pick<Raised, 'type' | 'subject' | 'atMs'>): string =>
   dedupeKeyOf(imei ?? `vehicle-${id}`, raised);
 
 const attributesLimitBytes = 8 * 1024;
 
-/** The notification that something found becomes. */
+/** Converts a finding to a notification. */
 export function contentOf(
   { vehicle, raised }: ToRaise,
   language: string,
@@ -64,20 +70,23 @@ export function contentOf(
   };
 }
 
-/** What rules call by a name that is not in the catalogue is told all the same. */
+/** Returns the kind of types that are not in the catalogue, so that they are reported nevertheless. */
 function unknownKind(): NotificationKind {
   const kind = kindOf('unknown_alarm');
   if (kind === undefined) throw new Error('the catalogue has no unknown_alarm');
   return kind;
 }
 
-/** Null where no position was ever known (services/platform-api/openapi.json). */
+/** Returns the position of a finding, or null if no position was ever known (services/platform-api/openapi.json). */
 export function placeOf({ latitude, longitude, gpsValid }: Raised): { latitude: number; longitude: number } | null {
   if (!Number.isFinite(latitude) || !Number.isFinite(longitude)) return null;
   return latitude === 0 && longitude === 0 && !gpsValid ? null : { latitude, longitude };
 }
 
-/** As they are stored; what does not fit goes, the largest first: an alarm is not lost for its attributes. */
+/**
+ * Serializes attributes for storage. Drops the largest ones if they do not fit, so that an alarm is not lost because of
+ * them.
+ */
 export function fittingAttributes(attributes: Readonly<Record<string, unknown>>): string {
   const json = JSON.stringify(attributes);
   if (Buffer.byteLength(json) <= attributesLimitBytes) return json;

@@ -1,14 +1,14 @@
 import type { Deps } from '../../platform/deps.ts';
 import { notificationsIn } from './store.ts';
 
-/** When what has happened to a vehicle. */
+/** Type and time of a notification of a vehicle. */
 export interface Happened {
   readonly type: string;
   /** Device time, ms. */
   readonly timestamp: number;
 }
 
-/** What has happened to a vehicle of an account from one moment to another, both included. */
+/** Returns the types and times of the notifications of a vehicle between two times, both included. */
 export const happenedTo = (
   { records }: Pick<Deps, 'records'>,
   vehicle: { readonly accountId: number; readonly _id: number },

@@ -2,10 +2,10 @@ import { TtlCache } from '@fleet/service-kit';
 import type { RecordStore } from '../../store/record-store.ts';
 import { languageOf } from '../preferences/use-cases.ts';
 
-/** Notifications are written in the owning user's language; a change counts after this time. */
+/** Notifications are written in the owning user's language. A change takes effect after this time. */
 const cacheTtlMs = 30_000;
 
-/** The languages of owning users, which are read often and changed seldom. */
+/** Cache of the languages of owning users, which are read often and change seldom. */
 export class Languages {
   readonly #records: RecordStore;
   readonly #byUser = new TtlCache<string, number>({ ttlMs: cacheTtlMs });
@@ -14,7 +14,7 @@ export class Languages {
     this.#records = records;
   }
 
-  /** By user id. */
+  /** Returns the languages by user id. */
   async of(
     vehicles: readonly { readonly accountId: number; readonly ownerUserId: number }[],
   ): Promise<ReadonlyMap<number, string>> {

@@ -2,21 +2,24 @@ import type { RecordStore } from '../../store/record-store.ts';
 import type { Notification } from './schema.ts';
 import { changeUnchanged, findNotification } from './store.ts';
 
-/** A file of an alarm. */
+/** File of an alarm. */
 export type LinkedMedia = Notification['media'][number];
 
-/** More files than any alarm has. */
+/** Largest number of files of a notification; no alarm has as many. */
 const maxMedia = 50;
-/** Others change the same record at most now and then. */
+/** Concurrent changes of the same record are rare. */
 const maxAttempts = 20;
 
-/** Shows a file with its notification; the notification where it is changed by that, null where it has it already, has enough, or is gone. */
+/**
+ * Adds a file to its notification. Returns the changed notification, or null if it has the file already, has the
+ * maximum of files, or was deleted.
+ */
 export const linkMedia = (records: RecordStore, id: number, media: LinkedMedia): Promise<Notification | null> =>
   changeList(records, id, (list) =>
     list.length >= maxMedia || list.some((each) => each.id === media.id) ? list : [...list, media],
   );
 
-/** Takes a file that is gone out of its notification. */
+/** Removes a deleted file from its notification. */
 export const unlinkMedia = (records: RecordStore, id: number, mediaId: number): Promise<Notification | null> =>
   changeList(records, id, (list) => (list.some((each) => each.id === mediaId) ? without(list, mediaId) : list));
 
@@ -36,5 +39,5 @@ async function changeList(
     const after = await changeUnchanged(records, before, { media });
     if (after !== null) return after;
   }
-  throw new Error(`notification ${id} is changed by others all the time`);
+  throw new Error(`notification ${id} is being modified concurrently`);
 }

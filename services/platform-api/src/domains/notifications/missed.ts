@@ -2,20 +2,20 @@ import type { Deps } from '../../platform/deps.ts';
 import type { Notification } from './schema.ts';
 import { findAfter, findSince, type VisibleNotifications } from './store.ts';
 
-/** What was missed is told for so long (docs/reference/websocket.md). */
+/** Age up to which missed notifications are sent (docs/reference/websocket.md). */
 const resumeMs = 24 * 3_600_000;
-/** Records that are looked at, of which not all may be wanted. */
+/** Largest number of records that are read, not all of which may be wanted. */
 const maxRead = 5_000;
 
-/** What somebody has missed. */
+/** Notifications that a client missed. */
 export interface Missed {
-  /** In the order in which it came on record. */
+  /** In the order in which they were recorded. */
   readonly notifications: readonly Notification[];
-  /** False where there is more than `limit`: the older ones are left out. */
+  /** False if there are more than `limit`; the older ones are left out. */
   readonly isComplete: boolean;
 }
 
-/** The notifications of the last 24 hours after one that is known, the newest `limit` of those that are wanted. */
+/** Returns the notifications of the last 24 hours after a known one: the newest `limit` of those that are wanted. */
 export async function missedNotifications(
   { records }: Pick<Deps, 'records'>,
   visible: VisibleNotifications,
@@ -32,7 +32,10 @@ export async function missedNotifications(
   };
 }
 
-/** What has come on record for an account since a moment, in its order: for who could not hear of it. */
+/**
+ * Returns the notifications that were recorded for an account since a time, in their order, for clients that could not
+ * receive them.
+ */
 export const notificationsSince = async (
   { records }: Pick<Deps, 'records'>,
   accountId: number,

@@ -26,10 +26,10 @@ beforeEach(async () => {
   vehicleId = await newVehicle(owner);
 });
 
-/** A time zone in which today has begun long ago and ends in hours. */
+/** Returns a time zone in which the current day began long ago and ends in hours. */
 function middayZone(): string {
   const ahead = 12 - new Date().getUTCHours();
-  // The sign of these names is that of the way to Greenwich.
+  // The sign of these names is inverted: it is the offset to Greenwich.
   return ahead === 0 ? 'UTC' : `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
 }
 
@@ -44,7 +44,7 @@ async function newVehicle(client: Client, more: object = {}): Promise<number> {
 const base = '/api/notifications';
 let serial = 0;
 
-/** A notification on record, as the event rules make one. */
+/** Records a notification as the event rules do. */
 async function record(
   type: string,
   timestamp: number,
@@ -87,7 +87,7 @@ const share = (user: TestUser, permissions: string[]) =>
   owner.post('/api/vehicle/share-vehicles', { secondaryUser: user.id, vehicles: [vehicleId], permissions });
 
 describe('GET /api/notifications/types', () => {
-  it('lists all of them', async () => {
+  it('lists all types', async () => {
     const { status, items } = await world.as(await world.user('driver')).get(`${base}/types`);
     expect(status).toBe(200);
     expect(items).toHaveLength(notificationKinds.length);
@@ -102,7 +102,7 @@ describe('GET /api/notifications/types', () => {
     });
   });
 
-  it('are in the caller’s language, English where that is not known here', async () => {
+  it('returns the types in the caller’s language, or in English if there is no translation', async () => {
     const client = world.as(await world.user('viewer', world.ours, { language: 'es' }));
     let etag = '';
     const titles = async () => {
@@ -123,7 +123,7 @@ describe.each([
   ['/api/subscriptions/plans', () => world.as(world.ours.owner)],
   ['/api/openapi.json', () => world.anonymous],
 ])('GET %s', (path, client) => {
-  it('is 304 for a client that has the same response', async () => {
+  it('returns 304 to a client that has the same response', async () => {
     const first = await client().get(path);
     const etag = first.headers.get('etag') ?? '';
     expect([first.status, etag]).toEqual([200, expect.stringMatching(/^W\/".+"$/)]);
@@ -136,7 +136,7 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
   const list = (query = '', client = owner, id = vehicleId) =>
     client.get(`${base}/vehicle-notifications/${id}${query}`);
 
-  it('shows today of the vehicle’s time zone, newest first', async () => {
+  it('returns the current day of the vehicle’s time zone, newest first', async () => {
     const now = Date.now();
     const id = await record('sos', now - 5);
     await record('overspeed', now);
@@ -170,7 +170,7 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
     });
   });
 
-  it('takes a day in the vehicle’s time zone, times, types and severity', async () => {
+  it('filters by a day in the vehicle’s time zone, times, types and severity', async () => {
     vehicleId = await newVehicle(owner, { timezone: 'Asia/Kolkata' });
     await record('sos', Date.parse('2026-01-31T18:29:59Z'));
     await record('geofence', Date.parse('2026-01-31T18:30:00Z'));
@@ -188,31 +188,31 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
     expect(page.body).toMatchObject({ meta: { pagination: { page: 2, pageSize: 1, total: 3 } } });
   });
 
-  it.each(['31/2/2026', '2026-02-01', 'today', '1/1/26'])('refuses the day %s', async (day) => {
+  it.each(['31/2/2026', '2026-02-01', 'today', '1/1/26'])('rejects the day %s', async (day) => {
     expect((await list(`?record_date=${encodeURIComponent(day)}`)).body).toMatchObject({
       status: 400,
       code: 'bad_date',
     });
   });
 
-  it.each(['type', 'notification_type'])('refuses an unknown type in %s, and names it', async (name) => {
+  it.each(['type', 'notification_type'])('rejects an unknown type in %s and names it', async (name) => {
     for (const path of [`${base}/vehicle-notifications/${vehicleId}?${name}=sos,nonsense`, `${base}?${name}=nonsense`])
       expect((await owner.get(path)).body).toMatchObject({
         status: 400,
         code: 'validation_failed',
-        error: `The query parameter ${name} must name notification types; "nonsense" is none.`,
-        details: [{ path: `/${name}`, message: 'must name notification types; "nonsense" is none' }],
+        error: `The query parameter ${name} must name notification types; "nonsense" is not one.`,
+        details: [{ path: `/${name}`, message: 'must name notification types; "nonsense" is not one' }],
       });
   });
 
-  it('refuses other wrong parameters', async () => {
+  it('rejects other invalid parameters', async () => {
     expect((await list('?from=soon')).body).toMatchObject({ code: 'bad_date' });
     expect((await list('?record_date=1/1/2026&from=1')).body).toMatchObject({ code: 'conflicting_parameters' });
     expect((await list('?severity=grave')).status).toBe(400);
     expect((await list('?limit=0')).status).toBe(400);
   });
 
-  it('is 404 for who does not see the vehicle, 403 for who is not told of it', async () => {
+  it('returns 404 if the vehicle is not visible, and 403 without the permission for notifications', async () => {
     await record('sos', Date.now());
     expect((await list('', theirs)).body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
     expect((await list('', world.as(await world.user('driver')))).status).toBe(404);
@@ -225,7 +225,7 @@ describe('GET /api/notifications/vehicle-notifications/:vehicleId', () => {
 });
 
 describe('GET /api/notifications', () => {
-  it('lists those of all vehicles that the caller is told of', async () => {
+  it('lists the notifications of all vehicles whose notifications the caller may see', async () => {
     const guest = await world.user('viewer', world.theirs);
     const at = Date.parse('2025-05-05T00:00:00Z');
     const foreign = await newVehicle(theirs);
@@ -246,7 +246,7 @@ describe('GET /api/notifications', () => {
   });
 });
 
-describe('the driver of a notification', () => {
+describe('driver of a notification', () => {
   const attributes = JSON.stringify({
     count: 2,
     driver_name: 'Ann',
@@ -259,7 +259,7 @@ describe('the driver of a notification', () => {
   const whole = { driver_id: 9, attributes: JSON.parse(attributes) };
   const without = { driver_id: null, attributes: { count: 2, drivers: 1 } };
 
-  it('is for those who own the vehicle, and not for those it is shared with', async () => {
+  it('is visible to the account that owns the vehicle, and not to users of a share', async () => {
     const at = Date.parse('2025-06-06T00:00:00Z');
     const id = await record('driver_change', at, { driverId: 9, attributes });
     const between = `?from=${at}&to=${at + 1}`;
@@ -276,7 +276,7 @@ describe('the driver of a notification', () => {
     expect(shownOf((await owner.post(`${base}/${id}/acknowledge`)).data)).toEqual(whole);
   });
 
-  it('is for drivers where the vehicle is their own', async () => {
+  it('is visible to drivers if the vehicle is their own', async () => {
     const at = Date.parse('2025-06-07T00:00:00Z');
     await record('driver_change', at, { driverId: 9, attributes });
     const driver = await world.user('driver');
@@ -288,8 +288,8 @@ describe('the driver of a notification', () => {
   });
 });
 
-describe('the geofence of a notification', () => {
-  it('is the address for the account, and neither for its drivers nor for those the vehicle is shared with', async () => {
+describe('geofence of a notification', () => {
+  it('is the address for the account, but not for its drivers or for users of a share', async () => {
     const at = Date.parse('2025-06-08T00:00:00Z');
     await record('sos', at, { address: 'Shenzhen', area: 'Depot of Ann' });
     const seenBy = async (user: TestUser) => {
@@ -319,7 +319,7 @@ describe('recordNotification', () => {
 describe('POST /api/notifications/:id/acknowledge', () => {
   const acknowledge = (id: number, body?: unknown, client = owner) => client.post(`${base}/${id}/acknowledge`, body);
 
-  it('notes who and when; the first one stays', async () => {
+  it('stores the first user, the time and the note', async () => {
     const id = await record('sos', Date.now());
     const first = await acknowledge(id, { note: 'called the driver' });
     expect(first.status).toBe(200);
@@ -332,7 +332,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     expect(second.data).toEqual(first.data);
   });
 
-  it('tells the terminal, says whether it has taken that, and tells those who look on', async () => {
+  it('confirms the alarm at the terminal, returns the result, and publishes the notification', async () => {
     const terminals = new Terminals(world.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
@@ -353,7 +353,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
         vehicleId,
         data: { ...data, user: world.ours.owner.id },
       });
-      // It is told once.
+      // The alarm is confirmed once.
       expect((await acknowledge(id)).data).toEqual(data);
       expect(confirmed()).toHaveLength(1);
     } finally {
@@ -362,7 +362,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     }
   });
 
-  it('notes that the terminal is away, or refuses, and tells it when somebody acknowledges again', async () => {
+  it('stores that the terminal is unavailable or refuses, and tries again with the next acknowledgement', async () => {
     const terminals = new Terminals(world.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
@@ -385,7 +385,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     }
   });
 
-  it('is in the audit log of the vehicle’s account', async () => {
+  it('is recorded in the audit log of the vehicle’s account', async () => {
     const id = await record('sos', Date.now());
     const guest = await world.user('manager', world.theirs);
     await share(guest, ['notifications', 'commands']);
@@ -402,7 +402,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     ]);
   });
 
-  it('counts as a command to the device, in the bucket that device-api counts too, and is no command above that', async () => {
+  it('counts as a command in the bucket that device-api uses as well, and sends no command above its limit', async () => {
     const terminals = new Terminals(world.deps);
     const imei = newImei();
     vehicleId = await newVehicle(owner, { imei: imei.padStart(12, '0') });
@@ -410,7 +410,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     try {
       await terminals.connect(imei);
       const id = await record('sos', Date.now(), { imei, attributes: '{"bit":0}' });
-      // All of it is spent, by a clock that lets nothing come back for a minute.
+      // The bucket is empty, and its clock prevents a refill for a minute.
       await world.deps.redis.set(bucket, `1000000.0000:${Date.now() + 60_000}`);
       expect(await acknowledge(id)).toMatchObject({
         status: 200,
@@ -426,7 +426,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     }
   });
 
-  it('tells no terminal of alarms that end by themselves, and none that is in another vehicle by now', async () => {
+  it('confirms no alarms that end by themselves, and none whose terminal is in another vehicle', async () => {
     const terminals = new Terminals(world.deps);
     const imei = newImei();
     try {
@@ -449,7 +449,7 @@ describe('POST /api/notifications/:id/acknowledge', () => {
     }
   });
 
-  it('is for who may send commands to the vehicle', async () => {
+  it('requires permission to send commands to the vehicle', async () => {
     const id = await record('sos', Date.now());
     for (const role of ['viewer', 'driver'] as const)
       expect((await acknowledge(id, {}, world.as(await world.user(role)))).status).toBe(403);
@@ -467,12 +467,12 @@ describe('POST /api/notifications/:id/acknowledge', () => {
   });
 });
 
-describe('preferences of a vehicle', () => {
+describe('vehicle preferences', () => {
   const write = (body: unknown, client = owner, id = vehicleId) =>
     client.post(`${base}/update-preferences/${id}`, body);
   const read = (client = owner, id = vehicleId) => client.get(`${base}/vehicle-preferences/${id}`);
 
-  it('are each user’s own, and the default until they are set', async () => {
+  it('returns the preferences of each user, and the default until they are set', async () => {
     expect((await read()).body).toEqual({
       data: { vehicle_id: vehicleId, notification_types: defaultTypes, channels: ['push'], is_default: true },
     });
@@ -492,7 +492,7 @@ describe('preferences of a vehicle', () => {
     expect(await wantedNotifications(world.deps, world.ours.owner.id, vehicleId)).toEqual(muted);
   });
 
-  it('are for every role that sees the vehicle', async () => {
+  it('accepts preferences from every role that sees the vehicle', async () => {
     const guest = await world.user('viewer', world.theirs);
     const asGuest = world.as(guest);
     expect((await write({ notification_types: ['sos'] }, asGuest)).body).toMatchObject({ code: 'vehicle_not_found' });
@@ -504,7 +504,7 @@ describe('preferences of a vehicle', () => {
     expect((await read()).data).toMatchObject({ is_default: true });
   });
 
-  it('make one record of many requests at once', async () => {
+  it('creates one record for several concurrent requests', async () => {
     const responses = await Promise.all(
       ['sos', 'towing', 'idling'].map((type) => write({ notification_types: [type] })),
     );
@@ -517,7 +517,7 @@ describe('preferences of a vehicle', () => {
     ['/notification_types', {}],
     ['/notification_types', { notification_types: 'sos' }],
     ['/channels/0', { notification_types: [], channels: ['pigeon'] }],
-  ])('refuse a fault at %s', async (path, body) => {
+  ])('rejects an invalid value at %s', async (path, body) => {
     expect((await write(body)).body).toMatchObject({ status: 400, details: [{ path }] });
   });
 });

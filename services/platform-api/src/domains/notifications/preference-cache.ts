@@ -6,7 +6,7 @@ import { defaultTypes } from './rules.ts';
 import type { VehiclePreferences } from './schema.ts';
 import { findPreferencesOfVehicles } from './store.ts';
 
-/** What users have said about a vehicle; who has said nothing has the default. */
+/** Preferences of users for a vehicle. A user without stored preferences has the default. */
 export class VehicleWishes {
   readonly #byUser: ReadonlyMap<number, WantedNotifications>;
 
@@ -29,7 +29,7 @@ export class VehicleWishes {
   }
 }
 
-/** What a user is told who has not said anything. */
+/** Preferences of a user who has not stored any. */
 export const defaultWish: WantedNotifications = {
   notificationTypes: defaultTypes,
   channels: ['push'],
@@ -37,10 +37,10 @@ export const defaultWish: WantedNotifications = {
 };
 const defaultTypeSet: ReadonlySet<string> = new Set(defaultTypes);
 
-/** A change that was announced while the broker was away counts after this time. */
+/** Age after which a change takes effect even if its event was published while the broker was unavailable. */
 const cacheTtlMs = 5_000;
 
-/** What users want to be told, by vehicle: read often, and changed seldom. */
+/** Cache of notification preferences by vehicle, which are read often and change seldom. */
 export class PreferenceCache {
   readonly #records: Deps['records'];
   readonly #listening: { stop(): void };
@@ -49,14 +49,14 @@ export class PreferenceCache {
 
   constructor({ records, bus, log }: Pick<Deps, 'records' | 'bus' | 'log'>) {
     this.#records = records;
-    const onError = (error: unknown): void => log.error({ err: error }, 'a change of the fleet was not understood');
+    const onError = (error: unknown): void => log.error({ err: error }, 'could not parse a fleet change');
     this.#listening = subscribe(bus, fleetChanged, onError, ({ kind }) => {
-      // Also users of other accounts say what they want of a vehicle: it is not worth telling whose.
+      // Users of other accounts have preferences for a vehicle, too, so every change clears the cache.
       if (kind === 'preferences') this.#clear();
     });
   }
 
-  /** The wishes about each of the vehicles. */
+  /** Returns the preferences for each of the vehicles. */
   async ofVehicles(vehicleIds: readonly number[]): Promise<ReadonlyMap<number, VehicleWishes>> {
     const found = new Map<number, VehicleWishes>();
     const missing = new Set<number>();
@@ -73,7 +73,7 @@ export class PreferenceCache {
     for (const id of missing) {
       const preferences = new VehicleWishes(stored.get(id) ?? []);
       found.set(id, preferences);
-      // What was read before a change that has been announced meanwhile counts this once.
+      // Preferences that were read before a concurrent change are used once and not cached.
       if (changes === this.#changes) this.#byVehicle.set(id, preferences);
     }
     return found;

@@ -9,17 +9,17 @@ import { findPreferences, findPreferencesOf, preferencesIn } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
-/** What a user is told of a vehicle, and how. */
+/** Notification types and channels of a user for a vehicle. */
 export interface WantedNotifications {
   readonly notificationTypes: readonly string[];
   readonly channels: readonly NotifyChannel[];
-  /** True where the user has not said anything. */
+  /** True if the user has not set any preferences. */
   readonly isDefault: boolean;
 }
 
 const pairOf = (userId: number, vehicleId: number): string => `${userId}:${vehicleId}`;
 
-/** What a user wants to be told of a vehicle: the own choice, or what is on by default. */
+/** Returns the preferences of a user for a vehicle: the stored ones, or the default. */
 export async function wantedNotifications(
   { records }: Store,
   userId: number,
@@ -31,7 +31,10 @@ export async function wantedNotifications(
   return { notificationTypes: stored.notificationTypes, channels: stored.channels, isDefault: false };
 }
 
-/** Whether a user wants to be told of a type of notification of a vehicle, for all vehicles: for who asks often. */
+/**
+ * Returns a function that checks whether a user wants a type of notification for a vehicle. It covers all vehicles, for
+ * callers that check often.
+ */
 export async function notificationChoices(
   { records }: Store,
   userId: number,
@@ -43,13 +46,13 @@ export async function notificationChoices(
 
 const defaultTypeSet: ReadonlySet<string> = new Set(defaultTypes);
 
-/** The caller's choice for a vehicle that the caller is told of. */
+/** Returns the caller's preferences for a vehicle whose notifications the caller may see. */
 export async function readPreferences(deps: Store, caller: Caller, vehicleId: number): Promise<WantedNotifications> {
   await visibleVehicle(deps, caller, vehicleId, 'notifications');
   return wantedNotifications(deps, caller.userId, vehicleId);
 }
 
-/** Sets the caller's choice for a vehicle: the complete set. */
+/** Sets the caller's preferences for a vehicle, which are the complete set. */
 export async function writePreferences(
   deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
@@ -70,7 +73,7 @@ export async function writePreferences(
   return { ...wanted, isDefault: false };
 }
 
-/** Two that write at once need two; more are a value that a crash has left. */
+/** Two concurrent writers need two attempts. More are needed only if a crash has left a unique value. */
 const maxAttempts = 5;
 
 async function put(
@@ -86,13 +89,13 @@ async function put(
       await preferences.insert(caller, fields);
       return;
     } catch (error) {
-      // Another request of the user was first: its record is changed.
+      // Another request of the user created the record first; the next attempt changes it.
       if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
     }
   }
 }
 
-/** Forgets what a user who is removed wanted to be told, and what anybody wanted to be told of a vehicle that is deleted. */
+/** Deletes the preferences of a deleted user, or those of all users for a deleted vehicle. */
 export async function deletePreferences(
   { records }: Store,
   of: { readonly userId: number } | { readonly vehicleId: number },

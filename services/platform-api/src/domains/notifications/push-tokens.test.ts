@@ -22,7 +22,7 @@ describe('POST /api/notifications/update-push-token', () => {
       .map(({ token }) => token)
       .toSorted();
 
-  it('registers the token of a device, which has one', async () => {
+  it('registers the token of a device, and stores one token for each device', async () => {
     const user = await world.user('driver');
     const client = world.as(user);
     const first = await register(client, { push_token: `a-${user.id}`, platform: 'android', device_id: 'phone' });
@@ -43,7 +43,7 @@ describe('POST /api/notifications/update-push-token', () => {
     expect((await register(client, { push_token: '' })).data).toMatchObject({ id: null, platform: null });
   });
 
-  it('moves a token to the user who has it now, in whatever account', async () => {
+  it('moves a token to the user who registers it, in any account', async () => {
     const [before, after] = [await world.user('viewer'), await world.user('viewer', world.theirs)];
     const push_token = `shared-device-${before.id}`;
     await register(world.as(before), { push_token });
@@ -52,7 +52,7 @@ describe('POST /api/notifications/update-push-token', () => {
     expect(await tokensOf(after)).toEqual([push_token]);
   });
 
-  it('keeps the ten that were seen last', async () => {
+  it('stores the ten tokens that were seen last', async () => {
     const user = await world.user('viewer');
     const client = world.as(user);
     for (let i = 0; i < 11; i += 1) await register(client, { push_token: `${user.id}-${i}` });
@@ -68,7 +68,7 @@ describe('POST /api/notifications/update-push-token', () => {
     ['/push_token', { push_token: 7 }],
     ['/platform', { push_token: 'x', platform: 'windows' }],
     ['/device_id', { push_token: 'x', device_id: '' }],
-  ])('refuses a fault at %s', async (at, body) => {
+  ])('rejects an invalid value at %s', async (at, body) => {
     expect((await register(owner, body)).body).toMatchObject({ status: 400, details: [{ path: at }] });
   });
 });

@@ -8,14 +8,14 @@ import { findPushToken, pushTokensIn } from './store.ts';
 
 type Store = Pick<Deps, 'records'>;
 
-/** Devices of a user that push messages go to, at most; the one that was seen longest ago goes. */
+/** Largest number of devices of a user that get push messages. The device that was seen longest ago is removed. */
 export const maxPushTokens = 10;
 
-/** The devices that push messages for a user go to. */
+/** Returns the devices that get push messages for a user. */
 export const pushTokensOf = ({ records }: Store, user: Pick<Caller, 'accountId' | 'userId'>): Promise<PushToken[]> =>
   pushTokensIn(records).all(user, { userId: user.userId });
 
-/** Registers the token of a device; one that another user had moves to the caller. */
+/** Registers the token of a device. A token of another user moves to the caller. */
 export async function registerPushToken(
   deps: Store,
   caller: Caller,
@@ -35,7 +35,10 @@ export async function registerPushToken(
   return token;
 }
 
-/** Forgets the token of a device, or with no device named all tokens of the caller; the one that was seen last, or null. */
+/**
+ * Removes the token of a device, or all tokens of the caller if no device is named. Returns the one that was seen last,
+ * or null.
+ */
 export async function removePushTokens(
   deps: Store,
   caller: Pick<Caller, 'accountId' | 'userId'>,
@@ -47,12 +50,12 @@ export async function removePushTokens(
   return gone[0] ?? null;
 }
 
-/** Forgets a token that its provider does not know any more. */
+/** Removes a token that its provider no longer knows. */
 export const removePushToken = async ({ records }: Store, token: PushToken): Promise<void> => {
   await pushTokensIn(records).remove(token, token._id);
 };
 
-/** Two that ask at once need two; more are a value that a crash has left. */
+/** Two concurrent requests need two attempts. More are needed only if a crash has left a unique value. */
 const maxAttempts = 5;
 
 async function claim({ records }: Store, caller: Caller, fields: NewAccountRecord<PushToken>): Promise<PushToken> {
@@ -67,13 +70,13 @@ async function claim({ records }: Store, caller: Caller, fields: NewAccountRecor
     try {
       return await tokens.insert(caller, fields);
     } catch (error) {
-      // The same device asked twice at once, and this is the second.
+      // The same device sent two requests concurrently, and this is the second.
       if (!(error instanceof AppError && error.code === 'duplicate') || attempt === maxAttempts) throw error;
     }
   }
 }
 
-/** A device has one token, and a user so many devices. */
+/** Removes the previous tokens of the device, and tokens above the limit of the user. */
 async function dropOthers(deps: Store, caller: Caller, kept: PushToken): Promise<void> {
   const others = (await pushTokensOf(deps, caller)).filter(({ _id }) => _id !== kept._id);
   const replaced = others.filter(({ deviceId }) => deviceId !== null && deviceId === kept.deviceId);

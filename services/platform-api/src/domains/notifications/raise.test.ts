@@ -65,7 +65,7 @@ const onRecord = (items: readonly ToRaise[]): Promise<Notification[]> =>
     .sort({ _id: 1 })
     .toArray();
 
-/** All that the stream holds by now. */
+/** Returns all messages in the stream. */
 async function stored(): Promise<NotificationRaised[]> {
   const { streams } = await world.bus.jetstreamManager();
   const { state } = await streams.info('NOTIFICATIONS');
@@ -81,7 +81,7 @@ const storedOf = async (items: readonly ToRaise[]): Promise<NotificationRaised[]
 };
 
 describe('raise', () => {
-  it('puts a notification on record and in the stream, and tells those who look on', async () => {
+  it('records a notification, stores it in the stream, and publishes it to subscribers', async () => {
     const item = sos({ attributes: { level: 2 }, severity: 'warning' });
     await world.deps.notifications.raise([item]);
     const [record] = await onRecord([item]);
@@ -122,11 +122,11 @@ describe('raise', () => {
     });
   });
 
-  it('takes nothing for an answer', async () => {
+  it('accepts an empty list', async () => {
     await expect(world.deps.notifications.raise([])).resolves.toBeUndefined();
   });
 
-  it('is what it was when it is raised again: same record, no second message', async () => {
+  it('does not change a notification that is raised again, and stores no second message', async () => {
     const item = sos();
     await world.deps.notifications.raise([item]);
     const [first] = await onRecord([item]);
@@ -135,7 +135,7 @@ describe('raise', () => {
     expect(await storedOf([item])).toHaveLength(1);
   });
 
-  it('raises each once, with a server time of its own, when two instances raise the same at once', async () => {
+  it('raises each notification once, with a unique server time, when two instances raise it concurrently', async () => {
     const items = Array.from({ length: 300 }, () => sos());
     const calls = Array.from({ length: 100 }, (_, at) => items.slice(at * 2, at * 2 + 100));
     const results = await Promise.allSettled(
@@ -153,7 +153,7 @@ describe('raise', () => {
     );
   });
 
-  it('keeps the time in reserve for a day', async () => {
+  it('reserves server times for a day', async () => {
     const times = world.deps.database.collection('notification_times');
     const before = await times.countDocuments();
     const turn = { from: 1, isOver: () => false };
@@ -163,7 +163,7 @@ describe('raise', () => {
     expect(await times.countDocuments()).toBe(0);
   });
 
-  it('says so where no position was ever known', async () => {
+  it('marks notifications for which no position was ever known', async () => {
     const nowhere = sos({ latitude: 0, longitude: 0, gpsValid: false, attributes: { level: 1 } });
     const unknown = sos({ latitude: Number.NaN, longitude: 4, gpsValid: false });
     const old = sos({ latitude: 3, longitude: 4, gpsValid: false });
@@ -180,7 +180,7 @@ describe('raise', () => {
     ]);
   });
 
-  it('tells what the catalogue does not know, and leaves out attributes that are too large', async () => {
+  it('raises types that are not in the catalogue, and drops attributes that are too large', async () => {
     const item = sos({ type: 'volcano', attributes: { text: 'x'.repeat(9_000), level: 1 } });
     await world.deps.notifications.raise([item]);
     const [record] = await onRecord([item]);
@@ -188,21 +188,21 @@ describe('raise', () => {
     expect(JSON.parse(record?.attributes ?? '')).toEqual({ level: 1, reported_type: 'volcano' });
   });
 
-  it('raises for a vehicle without a terminal', async () => {
+  it('raises a notification for a vehicle without a terminal', async () => {
     const item = { vehicle: { ...vehicle, imei: null }, raised: found({ type: 'document_expiry', subject: '7' }) };
     await world.deps.notifications.raise([item]);
     expect(await onRecord([item])).toMatchObject([{ imei: '', type: 'document_expiry' }]);
     expect(await storedOf([item])).toHaveLength(1);
   });
 
-  it('speaks the language of the owning user', async () => {
+  it('uses the language of the owning user', async () => {
     const [user, own] = [await world.user('manager', world.ours, { language: 'es' }), await newVehicle('13800138002')];
     const item = sos({ type: 'overspeed' }, { ...own, ownerUserId: user.id });
     await world.deps.notifications.raise([item]);
     expect(await onRecord([item])).toMatchObject([{ title: 'Exceso de velocidad' }]);
   });
 
-  it('says whether the owning user wants it, as soon as that has changed', async () => {
+  it('publishes whether the owning user wants it, and follows changes of the preferences', async () => {
     const own = await newVehicle('13800138003');
     const items = [sos({}, own), sos({ type: 'ignition_on' }, own)];
     await world.deps.notifications.raise(items);
@@ -217,7 +217,7 @@ describe('raise', () => {
     });
   });
 
-  it('has nobody of a suspended account want it, until the account is let in again', async () => {
+  it('publishes notifications of a suspended account as not wanted, until the account is active again', async () => {
     const { accountId, owner } = world.theirs;
     const body = { vehicle_no: 'R suspended', imei: '013800138004' };
     const { data } = await world.as(owner).post('/api/vehicles', body);
@@ -240,10 +240,10 @@ describe('raise', () => {
   });
 });
 
-describe('a crash', () => {
+describe('raise after a crash', () => {
   const writes = new Set(['insertMany', 'findOneAndUpdate']);
 
-  /** A database that dies at its n-th write: before it, or after it and before the answer. */
+  /** Returns a database that dies at its n-th write: before the write, or after it and before the response. */
   function dying(nth: number, isAfter: boolean): Database {
     let count = 0;
     const guarded = (target: object): object =>
@@ -268,7 +268,7 @@ describe('a crash', () => {
         const collection = database.collection(name);
         const isWritten =
           ['counters', 'unique_values', 'notification_times'].includes(name) || name === 'notifications';
-        // Reads are cursors, which a promise around them would break.
+        // Reads use cursors, which a promise around them would break.
         if (!isWritten) return collection as never;
         const proxy = guarded(collection) as typeof collection;
         return new Proxy(collection, {
@@ -283,7 +283,7 @@ describe('a crash', () => {
   }
 
   const cases = [1, 2, 3, 4].flatMap((nth) => [[nth, false] as const, [nth, true] as const]);
-  it.each(cases)('at write %i (done already: %s) loses nothing and doubles nothing', async (nth, isAfter) => {
+  it.each(cases)('loses and duplicates nothing after a crash at write %i (already done: %s)', async (nth, isAfter) => {
     const database = dying(nth, isAfter);
     const mortal = new Notifications({ ...world.deps, database, records: new RecordStore(database) });
     const items = [sos(), sos(), sos()];
@@ -294,7 +294,7 @@ describe('a crash', () => {
     expect(await storedOf(items)).toHaveLength(3);
   });
 
-  it('before the broker has them rejects, and the next one publishes what is on record', async () => {
+  it('rejects if the broker fails, and publishes the recorded notifications on the next call', async () => {
     const { bus } = world.deps;
     const nc = new Proxy(bus.nc, {
       get: (of, name) => {
@@ -317,7 +317,7 @@ describe('a crash', () => {
   });
 });
 
-describe('the address', () => {
+describe('address of a notification', () => {
   const shenzhen = { latitude: 22.54, longitude: 114.05 };
   const geofence = (name: string, areaM2: number, latitude = 22.54): Geofence => {
     const shape = shapeOf({ type: 'circle', positions: [[latitude, 114.05]], radiusM: 100, widthM: null });
@@ -329,12 +329,12 @@ describe('the address', () => {
     return made?.area ?? made?.address;
   };
 
-  it('is the nearest place, or the smallest geofence of the vehicle that holds it', async () => {
+  it('is the nearest place, or the smallest geofence of the vehicle that contains the position', async () => {
     expect(await addressOf(sos(shenzhen))).toBe('2.0 km W of Shenzhen, Guangdong, China');
     const geofences = [geofence('Elsewhere', 1, 23), geofence('Yard', 9), geofence('Gate', 4)];
     const inside = { ...sos(shenzhen), geofences };
     expect(await addressOf(inside)).toBe('Gate');
-    // The name is the account's own: who may not have it gets the place.
+    // The name belongs to the account; other viewers get the nearest place.
     expect(await onRecord([inside])).toMatchObject([
       { address: '2.0 km W of Shenzhen, Guangdong, China', area: 'Gate' },
     ]);
@@ -346,12 +346,12 @@ describe('the address', () => {
 
   it.each([
     ['no position was ever known', { latitude: 0, longitude: 0, gpsValid: false }],
-    ['the position is none', { latitude: 95, longitude: 114 }],
-  ])('is none where %s', async (_case, place) => {
+    ['the position is invalid', { latitude: 95, longitude: 114 }],
+  ])('is null if %s', async (_case, place) => {
     expect(await addressOf(sos(place))).toBeNull();
   });
 
-  it('is what a provider said before, and no provider is asked', async () => {
+  it('is the one that a provider returned before, without a request to the provider', async () => {
     const config = { ...world.deps.config, GEOCODER: 'nominatim' as const, GEOCODER_URL: 'http://127.0.0.1:9' };
     const maps = new MapServices(config, world.deps);
     const reverse = jest.spyOn(maps, 'reverse');
@@ -374,7 +374,7 @@ describe('the address', () => {
 });
 
 describe('amend', () => {
-  it('sets attributes one by one, counts the version once, and tells of it', async () => {
+  it('sets attributes one by one, increments the version once, and publishes the change', async () => {
     const item = sos({ attributes: { level: 1, count: 1 } });
     await world.deps.notifications.raise([item]);
     const [before] = await onRecord([item]);
@@ -388,7 +388,7 @@ describe('amend', () => {
     expect(live.filter(({ data }) => data['id'] === after?._id)).toHaveLength(2);
   });
 
-  it('keeps the changes of two who amend at once', async () => {
+  it('stores the changes of two concurrent callers', async () => {
     const item = sos();
     await world.deps.notifications.raise([item]);
     const dedupeKey = keyOf(item);
@@ -404,10 +404,10 @@ describe('amend', () => {
   });
 });
 
-describe('a unit of telemetry', () => {
+describe('telemetry batch', () => {
   it('may raise more at once than may wait for the broker', async () => {
     const description = 'x'.repeat(900_000);
-    // Of many accounts, as each is told of what is its own in one message.
+    // The items belong to many accounts, because each account gets its own in one message.
     const items = Array.from({ length: 20 }, (_unused, at) =>
       sos({ description, subject: String(at) }, { ...vehicle, accountId: 900_000 + at }),
     );

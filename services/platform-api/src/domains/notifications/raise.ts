@@ -28,18 +28,26 @@ type Parts = Pick<Deps, 'records' | 'database' | 'redis' | 'bus' | 'log' | 'maps
   readonly config: Pick<Deps['config'], 'JETSTREAM_REPLICAS'>;
 };
 
-/** A broker that has not stored something by then is away. */
+/** After this time, a broker that has not stored a message counts as unavailable. */
 const giveUpAfterMs = 10_000;
-/** Notifications that go on record in one go. */
+/** Largest number of notifications that are recorded in one batch. */
 const maxBulk = 500;
-/** With so much that the broker has not confirmed the rest waits: what the publisher has no room for would have none the next time either. */
+/**
+ * Unconfirmed bytes above which the rest waits. Otherwise the publisher would have no room for it, also on every retry.
+ */
 const maxWaitingBytes = 4 * 1024 * 1024;
-/** A live message stays below the broker's limit even where all attributes are as large as they may be. */
+/**
+ * Largest number of events in a live message, which stays below the limit of the broker even if all attributes have
+ * their maximum size.
+ */
 const maxLive = 50;
-/** What was on record for longer than a crash takes to be mended was told of then. */
+/**
+ * Age up to which a notification is published again. This is longer than the recovery from a crash takes; older ones
+ * were published then.
+ */
 const tellAgainMs = 5 * 60_000;
 
-/** Who is suspended, or let in again, is so after this time. */
+/** Age after which a change of the account status takes effect. */
 const standingMaxAgeMs = 5_000;
 
 const encoder = new TextEncoder();
@@ -50,7 +58,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Puts what rules have found on record and tells of it; all that happens to vehicles goes this way. */
+/** Records the findings of rules and publishes them. All notifications of vehicles are raised here. */
 export class Notifications {
   readonly wishes: PreferenceCache;
   readonly #parts: Parts;
@@ -67,7 +75,7 @@ export class Notifications {
     this.wishes = new PreferenceCache(parts);
     this.#languages = new Languages(parts.records);
     const onRefused = (detail: string): void => parts.log.warn({ detail }, 'notifications are not stored yet');
-    // A broker that came back empty has no streams.
+    // A broker that restarted without its data has no streams.
     this.#offReconnect = parts.bus.onReconnect(() => {
       this.#streams = undefined;
     });
@@ -75,8 +83,9 @@ export class Notifications {
   }
 
   /**
-   * Resolves once each is on record and in the stream NOTIFICATIONS; rejects otherwise, and is then to be called again with the same. What was raised before stays as
-   * it is on record, and is published again under its key.
+   * Resolves once all notifications are recorded and in the stream NOTIFICATIONS. If it rejects, call it again with the
+   * same items. Notifications that were raised before stay as they are recorded, and are published again under their
+   * keys.
    */
   raise(items: readonly ToRaise[]): Promise<void> {
     if (items.length === 0) return Promise.resolve();
@@ -86,13 +95,13 @@ export class Notifications {
     });
   }
 
-  /** Sets attributes of notifications that are on record; a key that is not is left out. Doing it twice is doing it once. */
+  /** Sets attributes of recorded notifications; unknown keys are ignored. Idempotent. */
   async amend(items: readonly Amended[]): Promise<void> {
     const changed = await amendAll(this.#parts.records, items);
     if (changed.length > 0) await this.tell(changed);
   }
 
-  /** Tells those who look on of notifications as they are now. */
+  /** Publishes the current state of notifications to subscribers. */
   async tell(notifications: readonly Notification[]): Promise<void> {
     this.#announce(notifications, await this.#ownersOf(notifications));
   }
@@ -103,7 +112,10 @@ export class Notifications {
     this.#publisher.stop();
   }
 
-  /** Who asks while a bulk goes on record shares the next one: each costs the database the same few round trips. */
+  /**
+   * Calls that arrive while a batch is being recorded share the next one, as each batch costs the same few database
+   * round trips.
+   */
   async #recordWaiting(): Promise<void> {
     this.#isRecording = true;
     while (this.#waiting.length > 0) await this.#recordBulk(this.#takeBulk());
@@ -123,14 +135,14 @@ export class Notifications {
     try {
       const items = calls.flatMap((call) => call.items);
       const recorded = await this.#record(items);
-      // The next bulk does not wait for the broker.
+      // The next batch does not wait for the broker.
       this.#publish(items, recorded).then(
         () => calls.forEach(({ resolve }) => resolve()),
         (error: unknown) => calls.forEach(({ reject }) => reject(error)),
       );
     } catch (error) {
       const [first, ...others] = calls;
-      // What cannot be recorded is to fail alone.
+      // Records each call alone, so that only the one that cannot be recorded fails.
       if (others.length > 0) await Promise.all(calls.map((call) => this.#recordBulk([call])));
       else first?.reject(error);
     }
@@ -177,7 +189,7 @@ export class Notifications {
     this.#announce(recent, new Map([...vehicles.values()].map(({ id, ownerUserId }) => [id, ownerUserId])));
   }
 
-  /** Nothing of an account that is suspended goes out to webhooks. */
+  /** Returns which accounts are active. Notifications of a suspended account are not sent to webhooks. */
   async #areLetIn(notifications: readonly Notification[]): Promise<ReadonlyMap<number, boolean>> {
     const { records } = this.#parts;
     const ids = [...new Set(notifications.map(({ accountId }) => accountId))];
@@ -191,7 +203,7 @@ export class Notifications {
       head.set('Nats-Msg-Id', dedupeKey);
       const done = (isStored: boolean): void => {
         if (isStored) resolve();
-        else reject(new AppError('unavailable', 'Notifications cannot be stored at the moment.'));
+        else reject(new AppError('unavailable', 'Notifications cannot be stored at the moment. Retry.'));
       };
       if (!this.#publisher.publish(subject, encoder.encode(JSON.stringify(payload)), done, head)) done(false);
     });
@@ -201,7 +213,7 @@ export class Notifications {
     const byAccount = new Map<number, LiveEvent[]>();
     for (const notification of notifications) {
       const user = owners.get(notification.vehicleId);
-      // The vehicle is gone: nobody looks at it.
+      // The vehicle was deleted, so it has no subscribers.
       if (user === undefined) continue;
       const events = byAccount.get(notification.accountId) ?? [];
       byAccount.set(notification.accountId, events);
@@ -232,7 +244,7 @@ export class Notifications {
     try {
       await this.#streams;
     } catch (error) {
-      // The next call tries again.
+      // The next call retries.
       this.#streams = undefined;
       throw error;
     }

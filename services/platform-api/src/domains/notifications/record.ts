@@ -6,10 +6,10 @@ import type { RecordFields, RecordStore } from '../../store/record-store.ts';
 import { deleteInBatches, writeThrottled } from '../../store/throttled-writes.ts';
 import type { Notification } from './schema.ts';
 
-/** A notification before it is on record. */
+/** Notification that is not recorded yet. */
 export type NewNotification = Omit<Notification, keyof RecordFields | 'serverTimestamp'>;
 
-/** A server time that a terminal's notification has taken; `_id` is `<canonical number>:<ms>`. */
+/** Server time that a notification of a terminal uses; `_id` is `<canonical number>:<ms>`. */
 interface TakenTime {
   readonly _id: string;
   readonly takenAt: Date;
@@ -22,8 +22,9 @@ const collectionName = 'notifications';
 export const claimOf = (dedupeKey: string): string => `${collectionName}.dedupeKey:${dedupeKey}`;
 
 /**
- * Puts notifications on record in one go, each dedupe key once, and answers them as they are on record, in the order of their keys' first place. Done again
- * after a crash, or at the same time elsewhere, it completes what is there: first the key is claimed for an id, then the record is made with that id, whoever does so.
+ * Records notifications in one batch, each dedupe key once. Returns them as recorded, in the order in which their keys
+ * first occur. If it is repeated after a crash, or concurrently elsewhere, it completes what exists: the key is first
+ * claimed for an id, and any caller then creates the record with that id.
  */
 export async function recordAll(
   { records, database }: Store,
@@ -62,7 +63,7 @@ export async function recordAll(
 interface Claim {
   readonly key: string;
   readonly id: number;
-  /** Claimed just now: nobody has made its record yet. */
+  /** True if this call claimed the key, so that the record does not exist yet. */
   readonly isOwn: boolean;
 }
 
@@ -83,7 +84,7 @@ async function claim(records: RecordStore, keys: readonly string[], now: Date): 
   });
 }
 
-/** The ids of what is on record, or about to be, by dedupe key. */
+/** Returns the ids of notifications that are recorded, or are about to be, by dedupe key. */
 export async function claimed(records: RecordStore, keys: readonly string[]): Promise<Map<string, number>> {
   const ids = new Map(keys.map((key) => [claimOf(key), key]));
   const found = await findByIds(records.uniqueValues, [...ids.keys()]);
@@ -97,7 +98,9 @@ async function findRecorded(records: RecordStore, ids: readonly number[]): Promi
 
 const timesIn = (database: Database): Collection<TakenTime> => database.collection<TakenTime>('notification_times');
 
-/** For each a server time that no other notification of the terminal has: now, or the next free millisecond. */
+/**
+ * Returns a server time for each notification that no other one of the terminal has: now, or the next free millisecond.
+ */
 async function takeTimes(
   database: Database,
   wanted: readonly { readonly imei: string }[],
@@ -119,11 +122,11 @@ async function takeTimes(
   return found;
 }
 
-/** A time that has passed long ago is never taken again. */
+/** Time after which a server time cannot be used again and is deleted. */
 const keepTimesMs = 24 * 3_600_000;
 const removedAtOnce = 1_000;
 
-/** Removes them; answers where to go on, or null where all is done. */
+/** Deletes expired server times. Returns where to continue, or null when done. */
 export async function sweepTimes(
   database: Database,
   { from, isOver }: JobSlice,
@@ -140,6 +143,6 @@ export async function sweepTimes(
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
     return writeThrottled(database, times, removals, () => false);
   };
-  // What was removed is found no more: the next turn goes on by itself.
+  // Deleted times are not found again, so the next slice continues automatically.
   return (await deleteInBatches(find, remove, isOver)) ? null : from;
 }

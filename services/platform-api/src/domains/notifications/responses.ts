@@ -13,10 +13,13 @@ export const toKindResponse = (kind: NotificationKind, language: string) => ({
   sources: [...kind.sources],
 });
 
-/** The URL of a file for whoever looks; null: this one may not see files. */
+/** Returns the URL of a file for the viewer; null if the viewer may not see files. */
 export type UrlOf = ((mediaId: number) => string) | null;
 
-/** A notification as the account itself is shown it; without files where nobody in particular looks. */
+/**
+ * Converts a notification for users of its account. Without `urlOf`, that is without a specific viewer, it has no
+ * files.
+ */
 export const toNotificationResponse = (notification: Notification, urlOf: UrlOf = null): NotificationResponse => ({
   ...toRecordResponse(notification),
   title: notification.title,
@@ -39,10 +42,10 @@ export const toNotificationResponse = (notification: Notification, urlOf: UrlOf 
   acknowledged_by: notification.acknowledgedBy,
 });
 
-/** The driver, and the card that the driver was known by. */
+/** Names of attributes that contain the driver, or the card that identified the driver. */
 const ofDriver = /(^|_)driver(_|$)|^card_number$/;
 
-/** Drivers are of the account that owns the vehicle, and not for those it is shared with. */
+/** Removes the driver, who belongs to the account that owns the vehicle and is not visible to users of a share. */
 export function withoutDriver<T extends object>(data: T): T {
   const { attributes } = data as { attributes?: unknown };
   const hasAttributes = typeof attributes === 'object' && attributes !== null && !Array.isArray(attributes);
@@ -55,17 +58,20 @@ export function withoutDriver<T extends object>(data: T): T {
   };
 }
 
-/** Who is shown a notification: the account's own people, of them drivers, who do not see its geofences, or users whom the vehicle is shared with. */
+/**
+ * Viewer of a notification: a user of the account, a driver of the account, who does not see its geofences, or a user
+ * with a share.
+ */
 export type NotificationViewer = 'own' | 'driver' | 'shared';
 
-/** A notification as it is shown to somebody. */
+/** Converts a notification for a viewer. */
 export function shownTo(viewer: NotificationViewer, notification: Notification, urlOf: UrlOf): NotificationResponse {
   if (viewer === 'own') return toNotificationResponse(notification, urlOf);
   const response = toNotificationResponse({ ...notification, area: null }, urlOf);
   return viewer === 'driver' ? response : withoutDriver(response);
 }
 
-/** A notification as it was told, for one viewer: with the area as address, or without. */
+/** Converts a published notification for a viewer: with the geofence as address, or without it. */
 export function toViewerEvent(
   viewer: NotificationViewer,
   told: Readonly<Record<string, unknown>>,
@@ -75,7 +81,10 @@ export function toViewerEvent(
   return viewer === 'driver' ? others : withoutDriver(others);
 }
 
-/** A notification as websockets are told of it, complete; `toldTo` makes of it what a viewer may see, and each makes the URLs of its own viewers. */
+/**
+ * Converts a notification to a complete event for websockets. `toViewerEvent` reduces it to what a viewer may see, and
+ * each process creates the URLs of its own viewers.
+ */
 export const toEvent = (notification: Notification, user: number | null): Record<string, unknown> => ({
   ...toNotificationResponse(notification),
   address: notification.address,

@@ -5,7 +5,7 @@ import { sweepTimes } from './record.ts';
 import { removeOldNotifications } from './retention.ts';
 import type { Notification } from './schema.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(120_000);
 let world: PlatformWorld;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function raise(owner: TestUser, vehicleNo: string, types: readonly string[
   return world.deps.notifications.raise(all);
 }
 
-it('removes what is older than the account wants, critical ones after three years, with the claims of their keys', async () => {
+it('removes notifications after the retention of the account, critical ones after three years, with their claims', async () => {
   const { accountId } = world.ours.owner;
   await raise(world.ours.owner, 'OLD 1', ['idling', 'sos']);
   const left = async (): Promise<string[]> =>
@@ -48,7 +48,7 @@ it('removes what is older than the account wants, critical ones after three year
   expect(await claims()).toBe(0);
 });
 
-it('removes a few at a time where the time is over, and goes on with the next account behind one that is done', async () => {
+it('removes a few notifications in each slice, and continues with the next account after a completed one', async () => {
   const owners = [world.ours.owner, world.theirs.owner].toSorted((a, b) => a.accountId - b.accountId);
   for (const [at, owner] of owners.entries()) await raise(owner, `PART ${at}`, Array(25).fill('idling'));
   const left = () => Promise.all(owners.map(({ accountId }) => notifications().countDocuments({ accountId })));
@@ -58,7 +58,7 @@ it('removes a few at a time where the time is over, and goes on with the next ac
   for (let from: number | null = first; from !== null && turns < 50; turns += 1) {
     from = await sweep(400, { from, isOver: () => true });
     const now = await left();
-    // No turn leaves the claims of what it has removed.
+    // No slice leaves the claims of the notifications that it removed.
     expect(await claims()).toBe(now.reduce((sum, each) => sum + each, 0));
     if (from === first || from === second) seen.push(now);
   }
@@ -75,7 +75,7 @@ it('removes a few at a time where the time is over, and goes on with the next ac
   ]);
 });
 
-it('gives the server times of notifications free a few at a time, too', async () => {
+it('releases the server times of notifications a few at a time', async () => {
   const times = world.deps.database.collection('notification_times');
   await sweepTimes(world.deps.database, whole, inDays(9));
   await raise(world.ours.owner, 'TIMES 1', Array(25).fill('idling'));
@@ -84,6 +84,6 @@ it('gives the server times of notifications free a few at a time, too', async ()
     next = await sweepTimes(world.deps.database, { from: next, isOver: () => true }, inDays(2));
     left.push(await times.countDocuments());
   }
-  // That nothing is left is seen by the turn behind the last removal.
+  // The slice after the last removal detects that nothing is left.
   expect(left).toEqual([15, 5, 0, 0]);
 });

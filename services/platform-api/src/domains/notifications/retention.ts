@@ -7,11 +7,17 @@ import { claimOf } from './record.ts';
 import type { Notification } from './schema.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Critical ones are kept for three years, or as long as the account keeps the others (docs/reference/operations.md). */
+/**
+ * Critical notifications are retained for three years, or as long as the account retains the others
+ * (docs/reference/operations.md).
+ */
 const criticalDays = 3 * 365;
 const atOnce = 1_000;
 
-/** Removes notifications of all accounts that are old enough, with the claims of their keys; answers the account to go on with, or null where all is done. */
+/**
+ * Removes expired notifications of all accounts, with the claims of their keys. Returns the account to continue with,
+ * or null when done.
+ */
 export async function removeOldNotifications(
   { records, config }: Pick<Deps, 'records' | 'config'>,
   { from, isOver }: JobSlice,
@@ -49,7 +55,8 @@ function removeFound(
   isOver: () => boolean,
 ): Promise<boolean> {
   const notifications = records.collection<Notification>('notifications');
-  // The records go first: a claim without a record is completed by whoever raises it again, and a record without a claim would be doubled.
+  // The records are removed first. A claim without a record is completed when the notification is raised again, but a
+  // record without a claim would be duplicated.
   const remove = async (some: readonly Pick<Notification, '_id' | 'dedupeKey'>[]): Promise<void> => {
     const removals = some.map(({ _id }) => ({ deleteOne: { filter: { _id } } }));
     await writeThrottled(records.database, notifications, removals, () => false);

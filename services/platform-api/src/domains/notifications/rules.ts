@@ -1,12 +1,12 @@
 import { AppError, type ErrorDetail, validationError } from '@fleet/service-kit';
 import { isOnByDefault, kindOf, notificationKinds } from './types.ts';
 
-/** 400 for a type that does not exist. */
+/** Throws 400 for an unknown type. */
 export function requireKnownType(type: string, path: string): void {
   if (kindOf(type) === undefined) throw validationError([unknownType(type, path)]);
 }
 
-/** 400 for types that do not exist; the path is that of the list. */
+/** Throws 400 for unknown types; `path` is the path of the list. */
 export function requireKnownTypes(types: readonly string[], path: string): void {
   const faults = types
     .map((type, at) => ({ type, at }))
@@ -15,11 +15,11 @@ export function requireKnownTypes(types: readonly string[], path: string): void 
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** 400 for a filter of a list that names a type which does not exist: nothing found would look like nothing that happened. */
+/** Throws 400 if a list filter names an unknown type, because an empty result would look as if nothing had happened. */
 export function requireKnownFilter(types: readonly string[]): void {
   const unknown = types.find((type) => kindOf(type) === undefined);
   if (unknown === undefined) return;
-  const message = `must name notification types; ${JSON.stringify(unknown)} is none`;
+  const message = `must name notification types; ${JSON.stringify(unknown)} is not one`;
   throw new AppError('validation_failed', `The query parameter type ${message}.`, {
     details: [{ path: '/type', message }],
   });
@@ -27,26 +27,26 @@ export function requireKnownFilter(types: readonly string[]): void {
 
 const unknownType = (type: string, path: string): ErrorDetail => ({
   path,
-  message: `is no notification type: ${JSON.stringify(type)}`,
+  message: `is not a notification type: ${JSON.stringify(type)}`,
 });
 
-/** What a user is told of who has not said anything. */
+/** Types that are enabled for a user who has not stored any preferences. */
 export const defaultTypes: readonly string[] = notificationKinds.filter(isOnByDefault).map(({ type }) => type);
 
-/** A day of the calendar. */
+/** Calendar day. */
 export interface Day {
   readonly year: number;
   readonly month: number;
   readonly day: number;
 }
 
-/** From the first millisecond to the first one after. */
+/** Time range, from its first millisecond to the first one after it. */
 export interface Window {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Reads `D/M/YYYY` or `DD/MM/YYYY`; 400 `bad_date` for what is no day. */
+/** Parses `D/M/YYYY` or `DD/MM/YYYY`; throws 400 `bad_date` for an invalid day. */
 export function readRecordDate(text: string): Day {
   const [, day = 0, month = 0, year = 0] = (/^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(text) ?? []).map(Number);
   const real = new Date(Date.UTC(year, month - 1, day));
@@ -56,13 +56,13 @@ export function readRecordDate(text: string): Day {
   });
 }
 
-/** The day that a time zone has at an instant. */
+/** Returns the day in a time zone at a given time. */
 export function dayAt(ms: number, timeZone: string): Day {
   const shifted = new Date(ms + offsetAt(ms, timeZone));
   return { year: shifted.getUTCFullYear(), month: shifted.getUTCMonth() + 1, day: shifted.getUTCDate() };
 }
 
-/** When a day begins and ends in a time zone; 23 or 25 hours where clocks change. */
+/** Returns the beginning and end of a day in a time zone. A day has 23 or 25 hours when clocks change. */
 export function windowOfDay(day: Day, timeZone: string): Window {
   const midnight = Date.UTC(day.year, day.month - 1, day.day);
   return { fromMs: startOfDay(midnight, timeZone), toMs: startOfDay(midnight + dayMs, timeZone) };
@@ -70,14 +70,17 @@ export function windowOfDay(day: Day, timeZone: string): Window {
 
 const dayMs = 24 * 3_600_000;
 
-/** The first instant of the day whose midnight would be this one if the zone were UTC. Where clocks skip or repeat midnight, the offset of before or after it fits. */
+/**
+ * Returns the first millisecond of the day whose midnight would be this one if the zone were UTC. If clocks skip or
+ * repeat midnight, the offset before or after the change applies.
+ */
 function startOfDay(midnightMs: number, timeZone: string): number {
   const offsets = [offsetAt(midnightMs - dayMs, timeZone), offsetAt(midnightMs + dayMs, timeZone)];
   const candidates = offsets.map((offset) => midnightMs - offset).toSorted((a, b) => a - b);
   return candidates.find((ms) => ms + offsetAt(ms, timeZone) >= midnightMs) ?? midnightMs;
 }
 
-/** How far a zone's clock is ahead of UTC at an instant, in milliseconds. */
+/** Returns the offset of a time zone from UTC at a given time, in milliseconds. */
 function offsetAt(ms: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone,

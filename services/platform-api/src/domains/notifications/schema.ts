@@ -6,9 +6,9 @@ import { timeParameter } from '../../platform/timestamps.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { type Category, categories, type Severity, severities } from './types.ts';
 
-/** Something that happened to a vehicle of the record's account. */
+/** Record of a finding about a vehicle of the record's account. */
 export interface Notification extends AccountRecord {
-  /** One for each event: whoever records it twice finds it there (docs/glossary.md). */
+  /** Unique for each finding, so that recording it twice creates one record (docs/glossary.md). */
   readonly dedupeKey: string;
   readonly type: string;
   readonly title: string;
@@ -17,36 +17,36 @@ export interface Notification extends AccountRecord {
   readonly severity: Severity;
   readonly vehicleId: number;
   readonly vehicleNo: string;
-  /** The number as the terminal sends it. */
+  /** Number in the form that the terminal sends. */
   readonly imei: string;
   readonly driverId: number | null;
-  /** 0 and 0 where no position was ever known. */
+  /** Latitude and longitude are 0 if no position was ever known. */
   readonly latitude: number;
   readonly longitude: number;
-  /** As anybody may read it who sees the notification. */
+  /** Address for every viewer of the notification. */
   readonly address: string | null;
-  /** The geofence that holds the place: for the account's own people the address. */
+  /** Geofence that contains the position; it is the address for users of the account. */
   readonly area?: string | null;
   /** JSON. */
   readonly attributes: string;
-  /** Pictures and other files of it; each who may see them gets URLs. */
+  /** Pictures and other files; viewers who may see them get URLs. */
   readonly media: readonly { readonly id: number; readonly kind: string }[];
   readonly backfilled: boolean;
   /** Event time in milliseconds. */
   readonly timestamp: number;
-  /** Unique for each terminal: receivers tell repetitions by it. */
+  /** Unique for each terminal; receivers detect duplicates by it. */
   readonly serverTimestamp: number;
   readonly acknowledgedAt: Date | null;
   readonly acknowledgedBy: number | null;
 }
 
-/** Ways in which a user is told. */
+/** Channels on which a user is notified. */
 export const notifyChannels = ['push', 'sms', 'email'] as const;
 
 /** One of `notifyChannels`. */
 export type NotifyChannel = (typeof notifyChannels)[number];
 
-/** What a user wants to be told of a vehicle. The record is of the user's account. */
+/** Notification types that a user wants for a vehicle. The record belongs to the user's account. */
 export interface VehiclePreferences extends AccountRecord {
   /** `<user id>:<vehicle id>` */
   readonly pair: string;
@@ -59,15 +59,15 @@ export interface VehiclePreferences extends AccountRecord {
 /** Platforms of push tokens. */
 export const pushPlatforms = ['android', 'ios', 'web'] as const;
 
-/** A device of a user that push messages go to. */
+/** Device that gets push messages for a user. */
 export interface PushToken extends AccountRecord {
   readonly userId: number;
   readonly token: string;
-  /** A token is one user's alone: the one who has used it last. */
+  /** A token belongs to one user only: the one who used it last. */
   readonly tokenSha256: string;
   readonly platform: (typeof pushPlatforms)[number] | null;
   readonly deviceId: string | null;
-  /** When the user's device has sent it last. */
+  /** Time at which the user's device sent the token last. */
   readonly seenAt: Date;
 }
 
@@ -102,7 +102,7 @@ export const vehicleListQuery = Type.Object({
   ...filters,
   record_date: Type.Optional(
     text(1, 20, {
-      description: "A day in the vehicle's time zone, D/M/YYYY. Default: today, unless from or to is given.",
+      description: "Day in the vehicle's time zone, D/M/YYYY. Default: today, unless from or to is given.",
     }),
   ),
 });
@@ -118,8 +118,10 @@ export const notificationResponseSchema = Type.Object(
     description: Type.String(),
     notification_type: Type.String(),
     imei: Type.String(),
-    timestamp: Type.Integer({ description: 'Milliseconds since 1970.' }),
-    server_timestamp: Type.Integer({ description: 'Milliseconds since 1970; unique for each imei.' }),
+    timestamp: Type.Integer({ description: 'Time of the event, in milliseconds since 1970.' }),
+    server_timestamp: Type.Integer({
+      description: 'Time of the server, in milliseconds since 1970; unique for each imei.',
+    }),
     location: Type.Object({ latitude: Type.Number(), longitude: Type.Number() }),
     vehicle_id: recordId,
     vehicle_no: Type.String(),
@@ -142,7 +144,7 @@ export const acknowledgeBody = Type.Object({ note: Type.Optional(nullableField(t
 export const preferencesBody = Type.Object({
   notification_types: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: 500,
-    description: 'The complete set; empty mutes the vehicle.',
+    description: 'The complete set; an empty list mutes the vehicle.',
   }),
   channels: Type.Optional(Type.Array(stringEnum(notifyChannels), { maxItems: 10 })),
 });
@@ -153,14 +155,14 @@ export const preferencesResponseSchema = Type.Object(
     vehicle_id: recordId,
     notification_types: Type.Array(Type.String()),
     channels: Type.Array(stringEnum(notifyChannels)),
-    is_default: Type.Boolean({ description: 'True until the caller has set them.' }),
+    is_default: Type.Boolean({ description: 'True until the caller has set preferences.' }),
   },
   { title: 'VehiclePreferences' },
 );
 
 export const pushTokenBody = Type.Object({
   push_token: text(0, 4_096, {
-    description: 'Empty: no push messages any more, to the device that device_id names or to all of the user.',
+    description: 'An empty token ends push messages to the device in `device_id`, or to all devices of the user.',
   }),
   platform: Type.Optional(nullableField(stringEnum(pushPlatforms))),
   device_id: Type.Optional(nullableField(text(1, 200))),

@@ -15,15 +15,21 @@ export const preferencesIn = (records: RecordStore): AccountRepository<VehiclePr
 export const pushTokensIn = (records: RecordStore): AccountRepository<PushToken> =>
   new AccountRepository<PushToken>(records, 'push_tokens', { unique: { tokenSha256: 'system' } });
 
-/** Whose notifications a user may see: those of the own account (or of some vehicles of it alone), and those of single vehicles of other accounts. */
+/**
+ * Notifications that a user may see: those of the own account (or of some of its vehicles), and those of single
+ * vehicles of other accounts.
+ */
 export interface VisibleNotifications {
   readonly accountId: number;
-  /** Null: all of the account. */
+  /** Null for all vehicles of the account. */
   readonly ownVehicleIds: readonly number[] | null;
   readonly sharedVehicleIds: readonly number[];
 }
 
-/** Returns the filters of what a user may see, without a notification in common: a disjunction of them has no index. */
+/**
+ * Returns the filters for what a user may see. They have no notification in common, because a disjunction of them has
+ * no index.
+ */
 function filtersOf({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotifications): Filter[] {
   const shared = { vehicleId: { $in: [...sharedVehicleIds] } };
   if (ownVehicleIds === null)
@@ -40,7 +46,7 @@ const seenBy = ({ accountId, ownVehicleIds, sharedVehicleIds }: VisibleNotificat
   return sharedVehicleIds.length === 0 ? own : { $or: [own, { vehicleId: { $in: [...sharedVehicleIds] } }] };
 };
 
-/** One page of notifications. */
+/** Returns a page of notifications. */
 export async function listNotifications(
   records: RecordStore,
   visible: VisibleNotifications,
@@ -56,11 +62,15 @@ export async function listNotifications(
   return { items, total };
 }
 
-/** Ids are given out in turn, but two that are made at once may be on record the other way round; never more than so many apart. */
+/**
+ * Largest difference of ids that are recorded out of order. Ids are assigned in order, but notifications that are
+ * created concurrently may be written in reverse order.
+ */
 const maxOvertaking = 1_000;
 
 /**
- * What has come on record after a notification, the newest first: with a greater id, or with a smaller one and later. Not what is older than `notBefore`.
+ * Returns what was recorded after a notification, the newest first: records with a greater id, or with a smaller id and
+ * a later time, but not older than `notBefore`.
  */
 export async function findAfter(
   records: RecordStore,
@@ -76,7 +86,7 @@ export async function findAfter(
   return collection.find(filter).sort({ _id: -1 }).limit(after.limit).toArray();
 }
 
-/** What an account's vehicles have on record since a moment, the newest first. */
+/** Returns the notifications of an account that were recorded since a time, the newest first. */
 export const findSince = (
   records: RecordStore,
   { accountId }: Pick<VisibleNotifications, 'accountId'>,
@@ -91,25 +101,25 @@ const laterThan = ({ _id, createdAt }: Notification): Filter => ({
   $or: [{ _id: { $gt: _id } }, { _id: { $lt: _id }, createdAt: { $gt: createdAt } }],
 });
 
-/** A notification by id, of whatever account: whether its vehicle is visible is for the caller of this to see. */
+/** Returns a notification of any account; the caller checks whether its vehicle is visible. */
 export const findNotification = (records: RecordStore, id: number): Promise<Notification | null> =>
   records.collection<Notification>(collectionName).findOne({ _id: id });
 
 export const findPreferences = (records: RecordStore, pair: string): Promise<VehiclePreferences | null> =>
   records.findByUnique<VehiclePreferences>('notification_preferences', 'pair', pair);
 
-/** The token's record, whoever has it. */
+/** Returns the record of a token of any user. */
 export const findPushToken = (records: RecordStore, tokenSha256: string): Promise<PushToken | null> =>
   records.findByUnique<PushToken>('push_tokens', 'tokenSha256', tokenSha256);
 
-/** All of a user, or all of a vehicle; users of other accounts may have some, too. */
+/** Returns all preferences of a user, or all for a vehicle, including those of users of other accounts. */
 export const findPreferencesOf = (
   records: RecordStore,
   of: { readonly userId: number } | { readonly vehicleId: number },
 ): Promise<VehiclePreferences[]> =>
   records.collection<VehiclePreferences>('notification_preferences').find(of).toArray();
 
-/** What all users want of some vehicles. */
+/** Returns the preferences of all users for some vehicles. */
 export const findPreferencesOfVehicles = (
   records: RecordStore,
   vehicleIds: readonly number[],
@@ -119,7 +129,7 @@ export const findPreferencesOfVehicles = (
     .find({ vehicleId: { $in: [...vehicleIds] } })
     .toArray();
 
-/** Changes a notification that nobody has changed since it was read; null where somebody has. */
+/** Changes a notification unless it has changed since it was read; returns null if it has. */
 export async function changeUnchanged(
   records: RecordStore,
   before: Notification,

@@ -7,8 +7,8 @@ const namesOf = (prefix: string, numbers: readonly number[]) =>
   numbers.map((number) => kindOfSource(`${prefix}:${number}`)?.type);
 const upTo = (last: number, first = 0) => Array.from({ length: last - first + 1 }, (_unused, i) => first + i);
 
-describe('the catalogue of notifications (docs/reference/notifications.md)', () => {
-  it('knows every bit of the alarm word', () => {
+describe('notification catalogue (docs/reference/notifications.md)', () => {
+  it('contains every bit of the alarm word', () => {
     expect(namesOf('alarm', upTo(31))).toEqual(
       [
         'sos overspeed fatigue_driving dangerous_driving gnss_fault gnss_antenna_disconnected gnss_antenna_short',
@@ -22,7 +22,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
     );
   });
 
-  it('knows the codes of cameras and of the other items', () => {
+  it('contains the codes of cameras and of the other items', () => {
     expect(namesOf('video', upTo(6))).toEqual([
       'video_signal_loss',
       'video_obstructed',
@@ -46,7 +46,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
     expect(kindOfSource('tpms')?.type).toBe('tyre_pressure');
   });
 
-  it('has each type once, with words and a category of the list', () => {
+  it('contains each type once, with texts and a known category', () => {
     const types = notificationKinds.map(({ type }) => type);
     expect(new Set(types).size).toBe(types.length);
     const sources = notificationKinds.flatMap((kind) => kind.sources).filter((source) => source !== 'platform');
@@ -60,7 +60,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
     }
   });
 
-  it('has on by default what is critical or a warning', () => {
+  it('enables critical notifications and warnings by default', () => {
     const critical = notificationKinds.filter(({ severity }) => severity === 'critical').map(({ type }) => type);
     expect(critical.toSorted()).toEqual(
       'collision fuel_drop illegal_ignition illegal_movement power_cut rollover sos towing vehicle_theft'.split(' '),
@@ -69,7 +69,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
     for (const type of ['ignition_on', 'ignition_off', 'device_online', 'media_captured', 'driver_change'])
       expect(defaultTypes).not.toContain(type);
     const info = notificationKinds.filter(({ severity }) => severity === 'info').map(({ type }) => type);
-    // Ignition, online, upload, capture, driver and snapshot types, and what is not known.
+    // Ignition, online, upload, capture, driver and snapshot types, and unknown alarms.
     expect(info.toSorted()).toEqual(
       'adas_snapshot device_online driver_change dsm_driver_change dsm_snapshot ignition_off ignition_on'
         .concat(' media_captured unknown_alarm video_upload_completed video_upload_failed')
@@ -78,7 +78,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
     expect(defaultTypes).toHaveLength(notificationKinds.length - info.length);
   });
 
-  it.each(Object.entries(translations))('has every text in %s', (language, texts) => {
+  it.each(Object.entries(translations))('contains every text in %s', (language, texts) => {
     expect(Object.keys(texts).toSorted()).toEqual(notificationKinds.map(({ type }) => type).toSorted());
     for (const kind of notificationKinds) {
       const { title, description } = textsOf(kind, language);
@@ -95,7 +95,7 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
       expect(textsOf(kind, language)).toEqual({ title: kind.title, description: kind.description });
   });
 
-  it('says which types of a list are none', () => {
+  it('names the unknown types of a list', () => {
     expect(() => requireKnownTypes(['sos', 'geofence'], '/types')).not.toThrow();
     const at = (path: string): unknown => expect.objectContaining({ path });
     const fault = { code: 'validation_failed', details: [at('/types/1'), at('/types/2')] };
@@ -103,15 +103,15 @@ describe('the catalogue of notifications (docs/reference/notifications.md)', () 
   });
 });
 
-describe('days', () => {
+describe('calendar days', () => {
   it.each([
     ['1/2/2026', { year: 2026, month: 2, day: 1 }],
     ['01/02/2026', { year: 2026, month: 2, day: 1 }],
     ['29/2/2028', { year: 2028, month: 2, day: 29 }],
-  ])('reads %s', (text, day) => expect(readRecordDate(text)).toEqual(day));
+  ])('parses %s', (text, day) => expect(readRecordDate(text)).toEqual(day));
 
   it.each(['', '2026-02-01', '31/2/2026', '29/2/2026', '0/1/2026', '1/13/2026', '1/0/2026', '1/1/26', '1/1/0026'])(
-    'refuses "%s"',
+    'rejects "%s"',
     (text) => expect(() => readRecordDate(text)).toThrow(expect.objectContaining({ code: 'bad_date' })),
   );
 
@@ -120,12 +120,12 @@ describe('days', () => {
     ['UTC', '1/2/2026', '2026-02-01T00:00:00.000Z', 24],
     ['America/New_York', '8/3/2026', '2026-03-08T05:00:00.000Z', 23],
     ['America/New_York', '1/11/2026', '2026-11-01T04:00:00.000Z', 25],
-    // Where the hour after midnight is skipped, and where the one before it comes twice.
+    // Zones that skip the hour after midnight, or repeat the hour before it.
     ['America/Asuncion', '2/10/2022', '2022-10-02T04:00:00.000Z', 23],
     ['America/Asuncion', '26/3/2023', '2023-03-26T04:00:00.000Z', 24],
     ['America/Asuncion', '25/3/2023', '2023-03-25T03:00:00.000Z', 25],
     ['Pacific/Kiritimati', '1/1/2026', '2025-12-31T10:00:00.000Z', 24],
-  ])('in %s %s begins at %s and has %d hours', (zone, date, start, hours) => {
+  ])('returns for %s %s a day that begins at %s and has %d hours', (zone, date, start, hours) => {
     const { fromMs, toMs } = windowOfDay(readRecordDate(date), zone);
     expect(new Date(fromMs).toISOString()).toBe(start);
     expect((toMs - fromMs) / 3_600_000).toBe(hours);

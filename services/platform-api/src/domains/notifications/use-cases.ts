@@ -24,7 +24,7 @@ import {
 
 type Store = Pick<Deps, 'records'>;
 
-/** Puts a notification on record; null when it is there already. */
+/** Records a notification; returns null if it exists already. */
 export async function recordNotification(
   { records }: Store,
   scope: Scope,
@@ -38,7 +38,7 @@ export async function recordNotification(
   }
 }
 
-/** The notifications of one vehicle on a day of its time zone, or between two moments. */
+/** Returns the notifications of one vehicle on a day of its time zone, or between two times. */
 export async function listOfVehicle(
   deps: Store,
   caller: Caller,
@@ -53,7 +53,7 @@ export async function listOfVehicle(
   return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
-/** The notifications of all vehicles that the caller is told of. */
+/** Returns the notifications of all vehicles whose notifications the caller may see. */
 export async function listAll(
   deps: Store,
   caller: Caller,
@@ -70,7 +70,10 @@ export async function listAll(
   return listNotifications(deps.records, visible, { where, sorting: toSorting(query.sort), paging });
 }
 
-/** Notifications as the caller is shown them: without the driver and the geofence where their vehicle is only shared with the caller, and with pictures where the caller may see them. */
+/**
+ * Converts notifications for the caller: without the driver and the geofence if their vehicle is only shared with the
+ * caller, and with pictures if the caller may see them.
+ */
 export async function toNotificationsResponse(
   deps: Store & Pick<Deps, 'config'>,
   caller: Caller,
@@ -92,7 +95,10 @@ export async function toNotificationsResponse(
   });
 }
 
-/** Notes who has seen to a notification; the first one stays. The note goes into its free data. Where the terminal keeps the alarm up until then, it is told. */
+/**
+ * Acknowledges a notification; the first user and time stay. The note is stored in its attributes. If the terminal
+ * keeps the alarm set until then, the alarm is confirmed there.
+ */
 export async function acknowledge(
   deps: AcknowledgeParts,
   caller: Caller,
@@ -108,7 +114,7 @@ export async function acknowledge(
       : notification;
   const { accountId, vehicleId, type } = notification;
   const target = { type: 'notifications', id } as const;
-  // In the log of the vehicle's account: the terminal that may be told is its own.
+  // Recorded in the log of the vehicle's account, which owns the terminal that may get a command.
   await audit(deps, { ...caller, accountId }, 'notifications.acknowledge', target, { vehicle_id: vehicleId, type });
   const told = await confirmAtTerminal(deps, noted, options.requestId);
   if (told.version !== notification.version) await deps.notifications.tell([told]);
@@ -117,7 +123,7 @@ export async function acknowledge(
 
 type AcknowledgeParts = ConfirmParts & { readonly notifications: Pick<Deps['notifications'], 'tell'> };
 
-/** Others change the same record at most now and then. */
+/** Concurrent changes of the same record are rare. */
 const maxAttempts = 10;
 
 async function noteAcknowledgement(
@@ -140,13 +146,15 @@ async function noteAcknowledgement(
     if (now === null) throw notFound(before._id);
     before = now;
   }
-  throw new AppError('state_conflict', 'The notification is changed by others all the time.');
+  throw new AppError('state_conflict', 'The notification is being modified concurrently. Retry.');
 }
 
-/** To acknowledge ends an alarm at the terminal: whoever may send it commands may do so. */
+/**
+ * Throws unless the caller may send commands to the vehicle, because an acknowledgement ends the alarm at the terminal.
+ */
 async function requireAcknowledger(deps: Store, caller: Caller, notification: Notification): Promise<void> {
   const { accountId, vehicleId, _id } = notification;
-  // The history of an own vehicle that is gone stays.
+  // The history of deleted vehicles of the own account stays.
   const isOwn = accountId === caller.accountId && caller.role !== 'driver';
   if (isOwn && !isPermitted(caller.role, 'commands'))
     throw new AppError('permission_denied', `The role ${caller.role} does not allow this.`);
@@ -159,7 +167,7 @@ async function requireAcknowledger(deps: Store, caller: Caller, notification: No
   )
     throw notFound(_id);
   if (!visible.permissions.includes('commands'))
-    throw new AppError('permission_denied', 'To acknowledge needs the permission commands.');
+    throw new AppError('permission_denied', 'Acknowledging a notification requires the permission commands.');
 }
 
 const notFound = (id: number): AppError => new AppError('not_found', `There is no notification ${id}.`);
@@ -194,7 +202,7 @@ function filtersOf({ type, severity }: { type?: string; severity?: string }): Fi
 function timesOf(query: VehicleListQuery, timeZone: string, nowMs: number): Filter {
   const between = betweenOf(query);
   if (between !== undefined && query.record_date !== undefined)
-    throw new AppError('conflicting_parameters', 'The parameter record_date excludes from and to.');
+    throw new AppError('conflicting_parameters', 'The parameter record_date cannot be combined with from and to.');
   if (between !== undefined) return between;
   const day = query.record_date === undefined ? dayAt(nowMs, timeZone) : readRecordDate(query.record_date);
   const { fromMs, toMs } = windowOfDay(day, timeZone);

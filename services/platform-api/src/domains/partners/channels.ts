@@ -21,18 +21,18 @@ interface CommandedDevice {
   readonly shownImei: string;
 }
 
-/** Short: a changed partner counts from then on. */
+/** Cache TTL. It is short so that changes of a partner take effect soon. */
 const keepMs = 3_000;
-/** Whoever asks waits for a device: a database that takes longer says nothing about it. */
+/** Limit of a lookup. The caller waits for a device, so a slower database counts as "not a partner's device". */
 const lookLimitMs = 2_000;
 
-/** A device on record. */
+/** A device that has a record. */
 export interface RecordedDevice {
   readonly accountId: number;
   readonly recordedImei: string;
 }
 
-/** A device of the fleet by its canonical number: a vehicle's terminal, or a mining device. */
+/** Returns the device of the fleet with a canonical number: the terminal of a vehicle, or a mining device. */
 export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: string): Promise<RecordedDevice | null> {
   const vehicle = await vehicleByImei(records, imei);
   if (vehicle !== null) return { accountId: vehicle.accountId, recordedImei: vehicle.recordedImei ?? imei };
@@ -40,7 +40,9 @@ export async function recordedDevice({ records }: Pick<Deps, 'records'>, imei: s
   return device === null ? null : { accountId: device.accountId, recordedImei: device.recordedImei };
 }
 
-/** Commands devices that came in through partners, by their partners' servers (docs/reference/partners.md). */
+/**
+ * Commands devices that were reported by partners, through the servers of their partners (docs/reference/partners.md).
+ */
 export class PartnerChannels {
   readonly #devices: PartnerDevices;
   readonly #parts: Parts;
@@ -53,17 +55,19 @@ export class PartnerChannels {
     this.#hubs = new PartnerHubs(parts.config);
   }
 
-  /** Notes that devices came in for an account, by a partner or (null) with the account's own headers. */
+  /** Records that devices were reported for an account by a partner, or (null) with the account's own headers. */
   async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<void> {
     for (const imei of await this.#devices.note(accountId, partnerId, imeis)) this.#known.delete(imei);
   }
 
-  /** True for a device that a partner's server commands. */
+  /** Returns true for a device that a partner's server commands. */
   async has(imei: string): Promise<boolean> {
     return (await this.#lookInTime(imei)) !== null;
   }
 
-  /** How the command to a partner's device ended; null for a device that no partner's server commands. */
+  /**
+   * Sends a command to a partner's device and returns its outcome; null for a device that no partner's server commands.
+   */
   async ask(
     imei: string,
     ask: Pick<PartnerRequest, 'command' | 'timeoutMs' | 'correlationId'>,
@@ -75,7 +79,7 @@ export class PartnerChannels {
     return this.#hubs.ask({ ...device, ...ask, timeoutMs });
   }
 
-  /** Those of the devices that a partner's server can be asked to command. */
+  /** Returns those of the devices that a partner's server can command. */
   async reachable(imeis: readonly string[]): Promise<Set<string>> {
     if (imeis.length === 0) return new Set();
     const reached = new Set<string>();
@@ -83,7 +87,7 @@ export class PartnerChannels {
     return reached;
   }
 
-  /** Forgets what is remembered, after a change of a partner. */
+  /** Clears the cache. Called after a partner was changed. */
   forget(): void {
     this.#known.clear();
   }
@@ -98,7 +102,7 @@ export class PartnerChannels {
       timer = setTimeout(() => resolve(null), lookLimitMs);
     });
     const looking = this.#look(imei).catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'whether a device is a partner’s could not be looked up');
+      this.#parts.log.warn({ err: error }, 'could not look up the partner of a device');
       return null;
     });
     try {

@@ -18,10 +18,13 @@ import { findUser } from '../users/use-cases.ts';
 import type { Partner } from './schema.ts';
 import { partnersIn } from './store.ts';
 
-/** What a partner may send to terminals. */
+/** Returns what a partner may send to terminals. */
 export const commandLevelOf = ({ commandLevel = defaultCommandLevel }: Pick<Partner, 'commandLevel'>) => commandLevel;
 
-/** Requires an owner for another level, with a code of the authenticator app where the owner has one. */
+/**
+ * Throws unless the caller is an owner when the level changes. An owner with two-factor authentication also needs a
+ * code.
+ */
 export async function authorizeLevelChange(
   deps: Pick<Deps, 'records' | 'database' | 'encryption'>,
   caller: Caller,
@@ -33,13 +36,13 @@ export async function authorizeLevelChange(
     throw new AppError('permission_denied', 'Only an owner of the account may change command_level.');
   const user = await findUser(deps.records, caller, caller.userId);
   if (user === null) throw new AppError('permission_denied', 'Only a user of the account may change command_level.');
-  // Guessing codes is limited as it is at the log-in.
+  // Guesses of the code are throttled as at the log-in.
   const attempts = await LoginThrottle.begin(deps, `two-factor of user ${caller.userId}`);
   await verifySecondFactor(deps, user, code, attempts);
   await attempts.reset();
 }
 
-/** True for a queued command that a partner may send only with the level `critical`. */
+/** Returns true for a queued command that a partner may send only with the level `critical`. */
 export const isCriticalForPartner = (type: CommandType, params: Readonly<Record<string, unknown>>): boolean =>
   isCriticalCommand(classify(type, params));
 
@@ -78,7 +81,7 @@ function classify(type: CommandType, params: Readonly<Record<string, unknown>>):
   }
 }
 
-/** False for a queued command of a partner whose level has been lowered, or that has been deleted, since the command was queued. */
+/** Returns false if the partner of a queued command was deleted, or its level lowered, after the command was queued. */
 export async function mayStillSend(records: RecordStore, command: Command): Promise<boolean> {
   const { partnerId, accountId, type, params } = command;
   if (partnerId === undefined) return true;

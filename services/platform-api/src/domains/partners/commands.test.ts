@@ -84,8 +84,8 @@ const ask = (imei: string) => request(world.bus, sendPartnerCommand, { imei, com
 const has = async (imei: string) => (await request(world.bus, findPartnerChannel, { imei }, options)).hasChannel;
 const formsOf = (imei: string) => forms.filter(({ deviceImei }) => deviceImei === imei);
 
-describe('the server of a partner', () => {
-  it('is on its record; its token is kept sealed and never shown', async () => {
+describe('command server of a partner', () => {
+  it('is stored with the partner; its token is sealed and never returned', async () => {
     const made = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
     expect(made).toMatchObject({ command_url: `${hubUrl}/own`, has_command_token: true });
     const listed = await owner.get('/api/partners');
@@ -104,14 +104,14 @@ describe('the server of a partner', () => {
     [{ command_url: 'https://93.184.216.34/?x=1' }, '/command_url'],
     [{ command_url: 'https://user:password@93.184.216.34' }, '/command_url'],
     [{ command_token: 'alone' }, '/command_token'],
-  ])('is refused as %j', async (body, path) => {
+  ])('is rejected as %j', async (body, path) => {
     expect(await owner.post('/api/partners', { name: 'Hub', ...body })).toMatchObject({
       status: 400,
       body: { code: 'validation_failed', details: [{ path }] },
     });
   });
 
-  it('changes with the record, and one address never gets the token of another', async () => {
+  it('changes with the record, and no address receives the token of another one', async () => {
     const { id, token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
     const imei = newImei();
     await vehicle(imei);
@@ -136,7 +136,7 @@ describe('the server of a partner', () => {
     expect(await stranger.put(`/api/partners/${id}`, { name: 'Mine' })).toMatchObject({ status: 404 });
   });
 
-  it('commands the devices that came in through the partner', async () => {
+  it('receives the commands of devices that the partner reported', async () => {
     const { token } = await partner({ command_url: `${hubUrl}/own`, command_token: 'my-hub-token' });
     const imei = newImei();
     await vehicle(imei);
@@ -153,7 +153,7 @@ describe('the server of a partner', () => {
     hubAnswer = { code: 0 };
   });
 
-  it("is the installation's where the record names none, and for pushes with the account's own headers", async () => {
+  it('defaults to the server of the installation, also for pushes with the account headers', async () => {
     const { token } = await partner({});
     const [first, second] = [newImei(), newImei()];
     await vehicle(first);
@@ -171,7 +171,7 @@ describe('the server of a partner', () => {
     expect(await ask(newImei())).toEqual({ kind: 'noPartner' });
   });
 
-  it("leaves a mining device its account's, whose keys alone open the Device API for it", async () => {
+  it('leaves the Device API of a mining device to the API keys of its account', async () => {
     const imei = newImei();
     expect(await owner.post('/api/mining-devices', { imei })).toMatchObject({ status: 201 });
     const found = await request(world.bus, findDevice, { imei }, options);
@@ -179,7 +179,7 @@ describe('the server of a partner', () => {
     expect(await request(world.bus, findDevice, { imei: newImei() }, options)).toMatchObject({ accountId: null });
   });
 
-  it("is not another account's, though that has the number of a mining device too", async () => {
+  it('commands no device of another account, even if the partner has a mining device with the same number', async () => {
     const stranger = world.as(world.theirs.owner);
     const theirs = await partner({ command_url: `${hubUrl}/theirs` }, stranger);
     const imei = newImei();
@@ -190,7 +190,7 @@ describe('the server of a partner', () => {
     expect(formsOf(imei)).toEqual([]);
   });
 
-  it('is found for its devices among many others, as among few', async () => {
+  it('is found for its devices in short and in long lists of numbers', async () => {
     const made = await partner({ command_url: `${hubUrl}/many`, command_token: 't' });
     const imeis = [newImei(), newImei()];
     for (const imei of imeis) {
@@ -204,7 +204,7 @@ describe('the server of a partner', () => {
     }
   });
 
-  it('gets what waits in the command queue', async () => {
+  it('receives the commands that wait in the queue', async () => {
     const { token } = await partner({ command_url: hubUrl });
     const imei = newImei();
     const { id } = await vehicle(imei);
@@ -218,7 +218,7 @@ describe('the server of a partner', () => {
   });
 });
 
-describe('a partner that commands our terminals', () => {
+describe('partner that commands terminals', () => {
   const verify = (token: string, address = '192.0.2.1') =>
     request(world.bus, verifyPartner, { tokenSha256: hash(token), address }, options);
   const admit = (partnerId: number, imei: string, accountId = world.ours.accountId, isCritical = false) =>
@@ -229,7 +229,7 @@ describe('a partner that commands our terminals', () => {
       options,
     );
 
-  it('is known by its token, from where it may come', async () => {
+  it('is identified by its token, from allowed addresses only', async () => {
     const { id, token } = await partner({ ip_allowlist: ['192.0.2.0/24'] });
     const known = { valid: true, partnerId: id, accountId: world.ours.accountId };
     expect(await verify(String(token))).toEqual(known);
@@ -239,7 +239,7 @@ describe('a partner that commands our terminals', () => {
     expect(await verify(String(token))).toEqual({ valid: false });
   });
 
-  it('may command devices of its account alone, with numbers that begin as its record says', async () => {
+  it('commands only devices of its account whose numbers have an allowed prefix', async () => {
     const any = await partner({});
     const narrow = await partner({ imei_prefixes: ['8601'] });
     const [imei, mining, theirs] = ['860112070347838', newImei(), newImei()];
@@ -263,7 +263,7 @@ describe('a partner that commands our terminals', () => {
     );
   });
 
-  it('leaves commands for devices that are away, in the queue of their vehicle', async () => {
+  it('queues commands for unconnected devices with their vehicle', async () => {
     const { id: partnerId } = await partner({});
     const [imei, mining] = [newImei(), newImei()];
     const { id } = await vehicle(imei);
@@ -276,7 +276,7 @@ describe('a partner that commands our terminals', () => {
       status: 'queued',
       params: { text: 'Hello' },
     });
-    // Commands belong to vehicles.
+    // Only vehicles have a queue.
     expect(await callUseCase(world.bus, queuePartnerCommand, { ...who, imei: mining, ...wanted }, options)).toEqual({
       commandId: null,
     });
@@ -293,7 +293,7 @@ describe('a partner that commands our terminals', () => {
     ['none', refused, refused],
     ['standard', sent, refused],
     ['critical', sent, sent],
-  ])('may command by its level %s, which each decision is recorded with', async (level, standard, critical) => {
+  ])('is admitted according to its level %s, which the audit log records', async (level, standard, critical) => {
     const { id } = await partner({ command_level: level });
     const imei = newImei();
     await vehicle(imei);
@@ -305,11 +305,11 @@ describe('a partner that commands our terminals', () => {
     const recorded = items.filter((entry) => String(entry['action']).startsWith('partners.') && isOfDevice(entry));
     const actionOf = ({ isAdmitted }: { isAdmitted: boolean }) =>
       isAdmitted ? 'partners.command' : 'partners.command_refused';
-    // The last is the first of the list.
+    // The list begins with the newest entry.
     expect(recorded.map(({ action }) => action)).toEqual([actionOf(critical), actionOf(standard)]);
   });
 
-  it('may not send critical commands where device-api does not say what the command is', async () => {
+  it('may not send a critical command if device-api does not classify the command', async () => {
     const { id: partnerId } = await partner({});
     const imei = newImei();
     await vehicle(imei);
@@ -328,7 +328,7 @@ describe('a partner that commands our terminals', () => {
     ['capture', { channel: 1 }, false],
   ];
 
-  it.each(waiting)('queues %s %j by its level', async (type, params, isCritical) => {
+  it.each(waiting)('queues %s %j according to its level', async (type, params, isCritical) => {
     const imei = newImei();
     const { id: vehicleId } = await vehicle(imei);
     const queue = async (level: string): Promise<unknown> => {
@@ -358,15 +358,15 @@ describe('a partner that commands our terminals', () => {
     expect((await owner.get(path)).data).toMatchObject({ status: 'queued' });
     if (change === 'lowered') await owner.put(`/api/partners/${made.id}`, { command_level: 'standard' });
     else await owner.delete(`/api/partners/${made.id}`);
-    // The device is reachable from here on, by the server of a partner.
+    // From here on, the device is reachable through a partner's server.
     await pushed(imei, String((await partner({ command_url: `${hubUrl}/reached` }))['token']));
     await waitFor(async () => (await owner.get(path)).data['status'] === 'canceled');
     expect(formsOf(imei)).toEqual([]);
   });
 });
 
-describe('the command level of a partner', () => {
-  it('is standard without a word, and on records of before there were levels', async () => {
+describe('command level of a partner', () => {
+  it('defaults to standard, also for records stored before levels existed', async () => {
     const made = await partner({});
     expect(made).toMatchObject({ command_level: 'standard' });
     const records = world.deps.database.collection<Partner>('partners');
@@ -374,7 +374,7 @@ describe('the command level of a partner', () => {
     expect((await owner.get(`/api/partners/${made.id}`)).data).toMatchObject({ command_level: 'standard' });
   });
 
-  it('is changed by an owner alone', async () => {
+  it('is changed only by an owner', async () => {
     const admin = world.as(await world.user('admin'));
     const { id } = await partner({});
     const path = `/api/partners/${id}`;
@@ -393,12 +393,12 @@ describe('the command level of a partner', () => {
     );
   });
 
-  it('needs the second factor of an owner who has one', async () => {
+  it('requires the second factor of an owner who has one', async () => {
     const careful = await world.user('owner');
     const client = world.as(careful);
     const prepared = await client.post('/api/auth/totp');
     const secret = String(prepared.data['secret']);
-    // The code of the step before counts until this step ends.
+    // The code of the previous step is valid until this step ends.
     await waitFor(() => Date.now() % 30_000 < 20_000);
     const step = toTotpStep(new Date());
     expect(await client.post('/api/auth/totp', { code: computeTotpCode(secret, step - 1) })).toMatchObject({

@@ -1,16 +1,16 @@
 import { type Collection, type Database, findByIds } from '@fleet/storage';
 
-/** By which partner a device came in: for each account that it was pushed for, the partner, or null where the account's own headers came with the push. */
+/** The partner that reported a device, for each account: null if the push had the account's own headers. */
 interface PartnerDevice {
   /** Canonical number. */
   readonly _id: string;
-  /** By account id. */
+  /** Keys are account ids. */
   readonly accounts: Readonly<Record<string, number | null>>;
 }
 
 const fewDevices = 64;
 
-/** Devices that partners have pushed data of. */
+/** Devices that partners have reported. */
 export class PartnerDevices {
   readonly #devices: Collection<PartnerDevice>;
 
@@ -18,7 +18,7 @@ export class PartnerDevices {
     this.#devices = database.collection<PartnerDevice>('partner_devices');
   }
 
-  /** Notes by whom devices came in, and answers those of which it was not noted: the others cost one read. */
+  /** Records who reported devices and returns those whose record changed. Devices without a change cost one read. */
   async note(accountId: number, partnerId: number | null, imeis: readonly string[]): Promise<string[]> {
     if (imeis.length === 0) return [];
     const known = new Map((await this.#find(imeis)).map(({ _id, accounts }) => [_id, accounts[accountId]]));
@@ -30,25 +30,29 @@ export class PartnerDevices {
     return changed;
   }
 
-  /** The partner by which a device came in for an account: null for the account's own headers, undefined where it did not come in so. */
+  /**
+   * Returns the partner that reported a device for an account: null for the account's own headers, undefined if it was
+   * never reported.
+   */
   async partnerOf(accountId: number, imei: string): Promise<number | null | undefined> {
     return (await this.#devices.findOne({ _id: imei }))?.accounts[accountId];
   }
 
-  /** Forgets an account. */
+  /** Deletes the entries of an account. */
   async forget(accountId: number): Promise<void> {
     const field = `accounts.${accountId}`;
     await this.#devices.updateMany({ [field]: { $exists: true } }, { $unset: { [field]: '' } } as object);
   }
 
-  /** Those of the numbers that came in by partners. */
+  /** Returns those of the numbers that partners have reported. */
   async among(imeis: readonly string[]): Promise<string[]> {
     return (await this.#find(imeis)).map(({ _id }) => _id);
   }
 
   /**
-   * Few are looked up one by one, as FerretDB reads the whole collection for a list. The command queue asks for up to 10,000 numbers every two seconds, nearly none of them
-   * a partner's: one reading of a collection that is mostly empty is less than all those questions.
+   * Reads few numbers one by one, because FerretDB scans the whole collection for a list. The command queue looks up to
+   * 10,000 numbers every two seconds, nearly none of them a partner's. One scan of a nearly empty collection is cheaper
+   * than that many reads.
    */
   async #find(imeis: readonly string[]): Promise<PartnerDevice[]> {
     if (imeis.length <= fewDevices) return await findByIds(this.#devices, imeis);

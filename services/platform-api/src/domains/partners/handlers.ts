@@ -23,7 +23,7 @@ import { partnerOfHash } from './use-cases.ts';
 
 type Parts = Pick<Deps, 'bus' | 'config' | 'database' | 'log' | 'partnerChannels' | 'records'>;
 
-/** The answer has to reach its caller before the caller gives up. */
+/** Reserve for the response, which must reach the caller before its timeout. */
 const returnTripMs = 250;
 const longestWaitMs = 90_000;
 
@@ -34,7 +34,10 @@ interface PartnerCommand {
   readonly address: string;
 }
 
-/** Serves the partner command channel of device-api: whose a token is, what it may command, and the way to partners' own devices. */
+/**
+ * Serves the partner command channel of device-api: verifies tokens, authorizes commands, and sends commands to
+ * partners' own devices.
+ */
 export function servePartners(deps: Parts, onError: (error: unknown) => void): Running[] {
   const options = { queue: 'platform-api', onError };
   return [
@@ -82,7 +85,7 @@ export function servePartners(deps: Parts, onError: (error: unknown) => void): R
   ];
 }
 
-/** Decides on a command of a partner, and records the decision in the audit log. */
+/** Decides on a partner's command and records the decision in the audit log. */
 async function admit(
   deps: Parts,
   command: PartnerCommand,
@@ -99,7 +102,10 @@ async function admit(
   return { isAdmitted: false, isAboveLevel: true };
 }
 
-/** Returns what a partner may send to a device: null for one of another account, or whose number does not begin as its record says. */
+/**
+ * Returns what a partner may send to a device: null if the device is of another account or its number has no allowed
+ * prefix.
+ */
 async function levelFor(
   { records }: Parts,
   { partnerId, accountId, imei }: PartnerCommand,

@@ -2,7 +2,7 @@ import type { DeviceCommand, Outcome } from '@fleet/bus';
 import { partnerCodes } from '@fleet/bus';
 import { encodeBody, resourceList } from '@fleet/jt808';
 
-/** A hub's answer that can be read. */
+/** A response of a hub. */
 export interface HubResponse {
   readonly code: number;
   readonly msg: string;
@@ -11,13 +11,13 @@ export interface HubResponse {
 
 const toLengthResponse = 200;
 
-/** Reads `{ code, msg, data }`; null for anything else. Hubs write the code as a number or in digits. */
+/** Parses `{ code, msg, data }`; returns null for anything else. Hubs write the code as a number or in digits. */
 export function readHubAnswer(text: string): HubResponse | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // An answer that is no JSON is none of a hub.
+    // Not JSON, so not a hub's response.
     return null;
   }
   if (typeof value !== 'object' || value === null) return null;
@@ -32,10 +32,10 @@ function numberOf(code: unknown): number | null {
   return typeof code === 'string' && /^-?\d{1,9}$/.test(code) ? Number(code) : null;
 }
 
-/** Codes that stand within `data` of the vendor's hub: it may answer 0 for a command that has not reached its device. */
+/** Codes within `data` of the vendor's hub, which may return 0 for a command that has not reached its device. */
 const innerCodes = { success: 100, offline: 300, notRegistered: 301, timedOut: 600 } as const;
 
-/** How a hub's answer ends a command. */
+/** Maps a hub's response to the outcome of a command. */
 export function outcomeOfAnswer(response: HubResponse, command: DeviceCommand, messageId: number): Outcome {
   const { code, data } = response;
   if (code === partnerCodes.offline) return { kind: 'notConnected' };
@@ -50,10 +50,10 @@ export function outcomeOfAnswer(response: HubResponse, command: DeviceCommand, m
 
 const failed = ({ msg }: HubResponse, code: number): Outcome => ({
   kind: 'unreadable',
-  detail: `the partner's server answered code ${code}${msg === '' ? '' : ` (${msg.slice(0, toLengthResponse)})`}`,
+  detail: `the partner's server returned code ${code}${msg === '' ? '' : ` (${msg.slice(0, toLengthResponse)})`}`,
 });
 
-/** A device behind a hub has no serial numbers of ours. */
+/** A device behind a hub has no serial numbers of this platform. */
 const noSerialNo = 0;
 
 function answered({ data }: HubResponse, command: DeviceCommand, commandMessageId: number): Outcome {
@@ -61,12 +61,12 @@ function answered({ data }: HubResponse, command: DeviceCommand, commandMessageI
   if (command.kind !== 'listRecordings') return { kind: 'answered', answer: response };
   const body = recordingsIn(data);
   // The vendor's hub sends the list later, to an address of its own customers.
-  if (body === null) return { kind: 'unreadable', detail: "the partner's server has answered without the list" };
+  if (body === null) return { kind: 'unreadable', detail: "the partner's server returned no list" };
   const message = { id: resourceList.id, edition: '2019', bodyBase64: body.toString('base64') } as const;
   return { kind: 'answered', answer: { ...response, result: null, message } };
 }
 
-/** Recordings as the Device API shows them, `data.resources`, as the 0x1205 that a terminal would send. */
+/** Converts recordings in the format of the Device API (`data.resources`) to the 0x1205 that a terminal would send. */
 function recordingsIn(data: unknown): Buffer | null {
   const resources = (data as { resources?: unknown } | null | undefined)?.resources;
   if (!Array.isArray(resources)) return null;
@@ -74,7 +74,7 @@ function recordingsIn(data: unknown): Buffer | null {
     const items = resources.map((each: unknown) => itemOf(each as Record<string, unknown>));
     return encodeBody(resourceList, { replySerial: noSerialNo, total: items.length, items }, '2019');
   } catch {
-    // A list with an entry that no terminal could send is no list.
+    // An entry that no terminal could send makes the list invalid.
     return null;
   }
 }
@@ -84,7 +84,7 @@ function itemOf(resource: Record<string, unknown>) {
   const { alarm = 0 } = resource;
   return {
     channel: number('logical_channel_no'),
-    // Times stand on the camera's clock, whatever its offset.
+    // Times are in the camera's local time, whatever the offset.
     startTime: String(resource['playback_start_time']).slice(0, 19),
     endTime: String(resource['playback_end_time']).slice(0, 19),
     alarmFlags: BigInt(typeof alarm === 'string' ? alarm : Number(alarm)),

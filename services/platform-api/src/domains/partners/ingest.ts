@@ -18,9 +18,9 @@ import { partnerOf } from './use-cases.ts';
 
 type Parts = Pick<Deps, 'records' | 'database' | 'limits' | 'telemetry' | 'config' | 'log' | 'partnerChannels'>;
 
-/** Who pushes. */
+/** The sender of a push. */
 interface Sender extends Scope {
-  /** Null for the account's own headers. */
+  /** Null if the push had the account's own headers. */
   readonly partnerId: number | null;
   readonly imeiPrefixes: readonly string[];
 }
@@ -50,7 +50,10 @@ export const pushPositions = (deps: Parts, body: PushBody, context: RequestConte
 export const pushHeartbeats = (deps: Parts, body: PushBody, context: RequestContext) =>
   push(deps, heartbeats, body, context);
 
-/** Takes in a push: each item is accepted, known already, or rejected by itself; what is accepted is in JetStream before this answers. */
+/**
+ * Processes a push. Each item is accepted, a duplicate or rejected on its own. Accepted items are in JetStream before
+ * the response is sent.
+ */
 async function push<T extends { readonly timestamp: number }>(
   deps: Parts,
   kind: Kind<T>,
@@ -87,7 +90,10 @@ async function push<T extends { readonly timestamp: number }>(
   };
 }
 
-/** Into the stream first: what is kept before that and lost then would count as a duplicate when it is sent again. */
+/**
+ * Publishes to the stream first: an item that is stored before and then lost would count as a duplicate when it is sent
+ * again.
+ */
 async function store<T extends { readonly timestamp: number }>(
   deps: Parts,
   kind: Kind<T>,
@@ -112,7 +118,7 @@ async function store<T extends { readonly timestamp: number }>(
   await keepIngested(deps, { accountId }, kind.name, kept as never);
 }
 
-/** The two platform headers, which the guard has checked, or the token of the body. */
+/** Returns the sender: by the two platform headers, which the guard has checked, or by the token of the body. */
 async function senderOf({ records, limits }: Parts, body: PushBody, context: RequestContext): Promise<Sender> {
   const caller = findCaller(context);
   if (caller !== undefined) {
@@ -122,13 +128,16 @@ async function senderOf({ records, limits }: Parts, body: PushBody, context: Req
   const address = context.request.ip ?? '';
   if (body.token === undefined) {
     await limits.consume('platform', `ip:${address}`, context);
-    throw new AppError('token_missing', 'A partner token is required: token in the body, or both platform headers.');
+    throw new AppError(
+      'token_missing',
+      'A partner token is required: send `token` in the body, or both platform headers.',
+    );
   }
   const partner = await partnerOf(records, body.token, address);
   if (partner === null) {
-    // Guessing costs the guesser's address.
+    // Guesses count against the address of the caller.
     await limits.consume('platform', `ip:${address}`, context);
-    throw new AppError('token_invalid', 'The partner token is not valid.');
+    throw new AppError('token_invalid', 'The partner token is invalid.');
   }
   await limits.consume('partner', `partner:${partner._id}`, context);
   return { accountId: partner.accountId, partnerId: partner._id, imeiPrefixes: partner.imeiPrefixes };
@@ -144,7 +153,9 @@ function itemsOf(body: PushBody): readonly unknown[] {
   return items as readonly unknown[];
 }
 
-/** Which devices a sender may report: vehicles and mining devices of its account. Each is looked up once for a push. */
+/**
+ * The devices that a sender may report: vehicles and mining devices of its account. Each is looked up once per push.
+ */
 class KnownDevices {
   readonly #deps: Pick<Deps, 'records' | 'config'>;
   readonly #sender: Sender;
@@ -155,7 +166,10 @@ class KnownDevices {
     this.#sender = sender;
   }
 
-  /** Why a device is refused, or null. A device of another account is unknown, so that numbers cannot be probed. */
+  /**
+   * Returns why a device is rejected, or null. A device of another account is unknown, so that numbers cannot be
+   * probed.
+   */
   async refusalOf(imei: string, recordedImei: string): Promise<string | null> {
     const known = this.#refusals.get(imei);
     if (known !== undefined) return known;

@@ -1,20 +1,23 @@
 import { type DeviceCommand, partnerCommandNumbers as proNos } from '@fleet/bus';
 import { readParameterValue } from '@fleet/jt808';
 
-/** A command as the vendor hub takes it. */
+/** A command in the format of the vendor hub. */
 export interface PartnerInstruction {
-  /** Message id of the command, in decimal on the wire. */
+  /** Message id of the command; decimal on the wire. */
   readonly proNo: number;
-  /** Text, or JSON with the hub's names. */
+  /** Text, or JSON with the hub's field names. */
   readonly cmdContent: string;
 }
 
-/** The hub's harmless query for whether a device is there. */
+/** The hub's harmless query of whether a device is connected. */
 const statusQuery = 'STATUS#';
 
 type Content = readonly [proNo: number, content: object | string];
 
-/** A command to a partner's device in the hub's words; null for what its channel has no command for. Times are those of the camera's clock, as the hub has them. */
+/**
+ * Converts a command to the hub's format; null if the command channel does not support it. As in the hub, times are in
+ * the camera's local time.
+ */
 export function partnerInstructionOf(command: DeviceCommand): PartnerInstruction | null {
   const found = contentOf(command);
   if (found === null) return null;
@@ -98,10 +101,13 @@ const clipOf = ({ channel, mediaType, streamType, storageType, startTime, endTim
   endTime: endTime ?? '',
 });
 
-/** A number as long as JSON readers keep it exact. */
+/** Returns a number if JSON readers can represent it exactly, else the text. */
 const alarmOf = (flags: string): number | string => (Number.isSafeInteger(Number(flags)) ? Number(flags) : flags);
 
-/** Keyed by decimal id, as the hub shows parameters; what is neither a number nor text in the standard's table goes as hex. */
+/**
+ * Keys are decimal ids, as in the hub. Values that are neither numbers nor text in the table of the standard are
+ * hexadecimal.
+ */
 function parameterOf({ id, valueHex }: { id: number; valueHex: string }): [string, string] {
   const value = readParameterValue({ id, bytes: Buffer.from(valueHex, 'hex') });
   return [String(id), value === undefined ? valueHex : String(value)];

@@ -6,7 +6,7 @@ import { SsrfGuard } from '@fleet/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { PartnerHubs } from './partner-hub.ts';
 
-// Real sockets on a machine that may be busy.
+// Uses real sockets on a machine that may be busy.
 jest.setTimeout(60_000);
 
 type Answerer = (form: Record<string, string>, response: ServerResponse, request: IncomingMessage) => void;
@@ -69,7 +69,7 @@ const clip = {
   storageType: 1,
 };
 
-describe('the form that a hub gets', () => {
+describe('form sent to a hub', () => {
   it('has every field of section 18', async () => {
     let path: string | undefined;
     let headers: IncomingMessage['headers'] = {};
@@ -166,7 +166,7 @@ describe('the form that a hub gets', () => {
       37_382,
       expect.objectContaining({ serverAddress: 'ftp.example', port: 21, userName: 'u', alarmFlag: 3, resourceType: 0 }),
     ],
-  ])('says %j in the words of the hub', async (command, proNo, content) => {
+  ])('encodes %j in the format of the hub', async (command, proNo, content) => {
     expect(await ask(command)).toMatchObject({ kind: 'answered', answer: { commandMessageId: proNo, result: 0 } });
     const [form] = forms;
     expect(form?.['proNo']).toBe(String(proNo));
@@ -175,7 +175,7 @@ describe('the form that a hub gets', () => {
   });
 
   it.each<DeviceCommand>([{ kind: 'queryAttributes' }, { kind: 'controlUpload', uploadSerialNo: 1, control: 0 }])(
-    'is not made of %j, which the channel does not have',
+    'is not sent for %j, which the channel does not support',
     async (command) => {
       expect(await ask(command)).toMatchObject({ kind: 'refused' });
       expect(forms).toEqual([]);
@@ -183,45 +183,45 @@ describe('the form that a hub gets', () => {
   );
 });
 
-describe("a hub's answer", () => {
+describe('response of a hub', () => {
   it.each<[string, unknown, object]>([
     ['success', { code: 0, msg: 'success', data: null }, { kind: 'answered' }],
     ['a code in digits', { code: '0' }, { kind: 'answered' }],
     ['offline', { code: 300, msg: 'Device not online', data: null }, { kind: 'notConnected' }],
-    ['no answer in time', { code: 301 }, { kind: 'timedOut' }],
+    ['no response in time', { code: 301 }, { kind: 'timedOut' }],
     ['refused', { code: 302, msg: 'Device busy' }, unreadable('code 302 (Device busy)')],
-    ['a bad token', { code: 1004, msg: 'Token' }, unreadable('code 1004')],
+    ['an invalid token', { code: 1004, msg: 'Token' }, unreadable('code 1004')],
     ['another code', { code: -1 }, unreadable('code -1')],
     [
-      'success that waits for the device',
+      'success, queued until the device connects',
       { code: 0, data: { _code: '300', _msg: 'Device not online' } },
       { kind: 'notConnected' },
     ],
     ['success without a route to the device', { code: 0, data: { _code: '301' } }, { kind: 'notConnected' }],
-    ['success that was silent', { code: 0, data: { _code: '600' } }, { kind: 'timedOut' }],
-    ['success that was busy', { code: 0, data: { _code: '302' } }, unreadable('code 302')],
-    ['no object', '[]', unreadable('no answer of a hub')],
-    ['no code', {}, unreadable('no answer of a hub')],
-    ['a code that is none', { code: 'zero' }, unreadable('no answer of a hub')],
-    ['garbage', '<html>', unreadable('no answer of a hub')],
-    ['nothing', '', unreadable('no answer of a hub')],
-  ])('of %s ends the command', async (_case, body, outcome) => {
+    ['success, device timed out', { code: 0, data: { _code: '600' } }, { kind: 'timedOut' }],
+    ['success, device busy', { code: 0, data: { _code: '302' } }, unreadable('code 302')],
+    ['no object', '[]', unreadable('an invalid response')],
+    ['no code', {}, unreadable('an invalid response')],
+    ['a code that is not a number', { code: 'zero' }, unreadable('an invalid response')],
+    ['garbage', '<html>', unreadable('an invalid response')],
+    ['nothing', '', unreadable('an invalid response')],
+  ])('ends the command for %s', async (_case, body, outcome) => {
     answer = says(body);
     expect(await ask()).toEqual(expect.objectContaining(outcome));
   });
 
   it.each<[number, unknown, object]>([
     [401, { code: 1004, msg: 'token' }, unreadable('code 1004')],
-    [404, 'nothing here', unreadable('answered 404')],
-    [500, { code: 0 }, unreadable('answered 500')],
+    [404, 'nothing here', unreadable('returned status 404')],
+    [500, { code: 0 }, unreadable('returned status 500')],
     [504, 'late', { kind: 'timedOut' }],
-    [302, '', unreadable('answered 302')],
-  ])('with status %i %j ends the command', async (status, body, outcome) => {
+    [302, '', unreadable('returned status 302')],
+  ])('ends the command for status %i %j', async (status, body, outcome) => {
     answer = says(body, status);
     expect(await ask()).toEqual(expect.objectContaining(outcome));
   });
 
-  it('has the recordings where it gives them as we do', async () => {
+  it('returns the recordings if the hub sends them in the format of the Device API', async () => {
     const command: DeviceCommand = { kind: 'listRecordings', alarmFlags: '0', ...clip };
     const resource = {
       logical_channel_no: 1,
@@ -249,11 +249,11 @@ describe("a hub's answer", () => {
       { resources: [1] },
     ]) {
       answer = says({ code: 0, data });
-      expect([data, await ask(command)]).toEqual([data, unreadable('without the list')]);
+      expect([data, await ask(command)]).toEqual([data, unreadable('returned no list')]);
     }
   });
 
-  it('is read to a limit', async () => {
+  it('is read up to a size limit', async () => {
     let onCut: (() => void) | undefined;
     const cut = new Promise<void>((resolve) => {
       onCut = resolve;
@@ -267,11 +267,11 @@ describe("a hub's answer", () => {
       more();
     };
     expect(await ask()).toEqual(unreadable('more than'));
-    // It would write forever.
+    // Otherwise the server would write forever.
     await cut;
   });
 
-  it('that does not come is waited for as long as the caller waits', async () => {
+  it('times out after the wait of the caller', async () => {
     answer = () => undefined;
     expect(await ask(text, { timeoutMs: 200 })).toEqual({ kind: 'timedOut' });
     answer = (_form, response) => void response.write('{"code":');
@@ -279,18 +279,18 @@ describe("a hub's answer", () => {
   });
 });
 
-describe('the way to a hub', () => {
-  it('is left alone for a while where it fails', async () => {
+describe('PartnerHubs', () => {
+  it('stops sending to a failing hub for a while', async () => {
     answer = says('', 500);
-    for (let no = 0; no < 5; no += 1) expect(await ask()).toEqual(unreadable('answered 500'));
-    expect(await ask()).toEqual(unreadable('left alone'));
+    for (let no = 0; no < 5; no += 1) expect(await ask()).toEqual(unreadable('returned status 500'));
+    expect(await ask()).toEqual(unreadable('suspended'));
     expect(forms).toHaveLength(5);
-    // Another server has a breaker of its own.
+    // Each server has its own circuit breaker.
     expect(await ask(text, { url: 'http://127.0.0.1:9' })).toEqual(unreadable('must have the port'));
-    expect(await ask(text, { url: `${url}/other` })).toEqual(unreadable('answered 500'));
+    expect(await ask(text, { url: `${url}/other` })).toEqual(unreadable('returned status 500'));
   });
 
-  it('is not left alone for what devices do', async () => {
+  it('does not open the circuit breaker for errors of devices', async () => {
     for (const body of [{ code: 300 }, { code: 301 }, { code: 302 }, { code: 1001 }]) {
       answer = says(body);
       for (let no = 0; no < 3; no += 1) await ask();
@@ -300,13 +300,13 @@ describe('the way to a hub', () => {
     expect(forms).toHaveLength(13);
   });
 
-  it('ends in 502 where nobody listens', async () => {
+  it('returns an unreadable outcome if the connection is refused', async () => {
     const closed = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await new Promise((resolve) => server.close(resolve));
-    expect(await ask(text, { url: closed })).toEqual(unreadable('could not be reached'));
+    expect(await ask(text, { url: closed })).toEqual(unreadable('could not reach'));
   });
 
-  it('leads to public addresses alone, whatever a name stands for when it is dialled', async () => {
+  it('connects only to public addresses, whatever the name resolves to when it is dialled', async () => {
     const strict = new PartnerHubs({ PARTNER_COMMAND_ALLOW_HTTP: true, PARTNER_COMMAND_ALLOWED_CIDRS: '' });
     hubs = strict;
     expect(await ask()).toEqual(unreadable('public addresses'));
@@ -323,7 +323,7 @@ describe('the way to a hub', () => {
     expect(forms).toEqual([]);
   });
 
-  it('goes to the address that was checked', async () => {
+  it('connects to the address that was checked', async () => {
     let looks = 0;
     const resolve = async () => {
       looks += 1;

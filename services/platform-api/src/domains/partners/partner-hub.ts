@@ -8,9 +8,9 @@ import type { Config } from '../../assembly/config.ts';
 import { type HubResponse, outcomeOfAnswer, readHubAnswer } from './hub-answer.ts';
 import { partnerInstructionOf } from './instruction.ts';
 
-/** Where a partner's devices are commanded. */
+/** The server that commands a partner's devices. */
 export interface PartnerChannel {
-  /** Base URL: `/api/device/sendInstruct` follows. */
+  /** Base URL, to which `/api/device/sendInstruct` is appended. */
   readonly url: string;
   readonly token: string;
 }
@@ -18,23 +18,23 @@ export interface PartnerChannel {
 /** One command to one device of a partner. */
 export interface PartnerRequest {
   readonly channel: PartnerChannel;
-  /** As it is on record. */
+  /** The number as recorded. */
   readonly shownImei: string;
   readonly command: DeviceCommand;
   readonly timeoutMs: number;
   readonly correlationId: string;
 }
 
-/** The wait for a partner's server, whatever the caller would wait (docs/reference/partners.md). */
+/** Longest wait for a partner's server, whatever the timeout of the caller (docs/reference/partners.md). */
 const longestWaitMs = 90_000;
-/** What a hub is told to wait for the device, in seconds. */
+/** Wait for the device that is requested of a hub, in seconds. */
 const deviceWaitS = 30;
 const answerLimitBytes = 256 * 1024;
 const volumeThreshold = 5;
 const resetTimeoutMs = 30_000;
 const maxBreakers = 1_000;
 
-/** A partner's server did not answer, or not as a hub does. */
+/** Thrown if a partner's server does not respond, or not as a hub does. */
 class HubError extends Error {
   override readonly name = 'HubError';
   readonly isLate: boolean;
@@ -55,7 +55,7 @@ interface Sent {
 
 export type HubSettings = Pick<Config, 'PARTNER_COMMAND_ALLOW_HTTP' | 'PARTNER_COMMAND_ALLOWED_CIDRS'>;
 
-/** The guard of partners' servers, as the settings want it. */
+/** Creates the guard of partners' servers from the settings. */
 export const partnerGuard = (config: HubSettings): SsrfGuard =>
   new SsrfGuard({
     allowHttp: config.PARTNER_COMMAND_ALLOW_HTTP,
@@ -64,10 +64,12 @@ export const partnerGuard = (config: HubSettings): SsrfGuard =>
       .filter((network) => network !== ''),
   });
 
-/** Address of the command channel below a base URL. */
+/** Returns the address of the command channel below a base URL. */
 export const commandAddress = (url: string): string => `${url.replace(/\/+$/, '')}/api/device/sendInstruct`;
 
-/** Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker. */
+/**
+ * Sends commands to partners' devices over the vendor hub's command channel. Each server has its own circuit breaker.
+ */
 export class PartnerHubs {
   readonly #guard: SsrfGuard;
   readonly #breakers = new Map<string, CircuitBreaker<[Sent], HubResponse>>();
@@ -76,11 +78,11 @@ export class PartnerHubs {
     this.#guard = guard;
   }
 
-  /** Sends a command and answers how it ended; never throws for what a partner's server may do. */
+  /** Sends a command and returns its outcome. Never throws for errors of a partner's server. */
   async ask(ask: PartnerRequest): Promise<Outcome> {
     const instruction = partnerInstructionOf(ask.command);
     if (instruction === null)
-      return { kind: 'refused', detail: 'the command channel of its partner has no such command' };
+      return { kind: 'refused', detail: 'the command channel of the partner does not support this command' };
     const address = commandAddress(ask.channel.url);
     const verdict = await this.#guard.check(address);
     if (verdict.kind !== 'allowed')
@@ -94,7 +96,7 @@ export class PartnerHubs {
       if (error instanceof HubError && error.isLate) return { kind: 'timedOut' };
       if (error instanceof HubError) return { kind: 'unreadable', detail: error.message };
       if (CircuitBreaker.isOurError(error as Error))
-        return { kind: 'unreadable', detail: "the partner's server fails, and is left alone for a while" };
+        return { kind: 'unreadable', detail: "the partner's server is failing; requests are suspended for a while" };
       throw error;
     }
   }
@@ -117,7 +119,7 @@ export class PartnerHubs {
   }
 }
 
-/** The fields of section 18, in its order. */
+/** Returns the fields of section 18, in the order of that section. */
 function formOf(
   { channel, shownImei }: PartnerRequest,
   { proNo, cmdContent }: { proNo: number; cmdContent: string },
@@ -128,13 +130,13 @@ function formOf(
     cmdContent,
     proNo: String(proNo),
     cmdType: 'normallns',
-    // The gateway of JT/T devices.
+    // Gateway for JT/T devices.
     serverFlagId: '0',
     requestId: String(randomInt(1, 2 ** 47)),
     platform: 'web',
     language: 'en',
     token: channel.token,
-    // Who wants it to wait uses the command queue.
+    // Callers that want a command to wait for its device use the command queue.
     offlineFlag: 'false',
     timeOut: String(Math.max(1, Math.min(deviceWaitS, Math.floor(timeoutMs / 1000)))),
     sync: 'true',
@@ -157,19 +159,20 @@ async function post({ verdict, form, timeoutMs, correlationId }: Sent): Promise<
     });
   } catch (cause) {
     if (cause instanceof HubError) throw cause;
-    if (signal.aborted) throw new HubError("the partner's server did not answer in time", { isLate: true, cause });
-    throw new HubError("the partner's server could not be reached", { cause });
+    if (signal.aborted) throw new HubError("the partner's server did not respond in time", { isLate: true, cause });
+    throw new HubError("could not reach the partner's server", { cause });
   }
   const { status, text } = response;
   const answer = readHubAnswer(text);
-  // A hub that tells faults by statuses too says in its body what is wrong.
+  // A hub that also reports errors by status describes the error in its body.
   if (answer !== null && (status === 200 || (status >= 400 && status < 500))) return answer;
-  if (status === 504 || status === 408) throw new HubError(`the partner's server answered ${status}`, { isLate: true });
-  if (status !== 200) throw new HubError(`the partner's server answered ${status}`);
-  throw new HubError("the partner's server answered what is no answer of a hub");
+  if (status === 504 || status === 408)
+    throw new HubError(`the partner's server returned status ${status}`, { isLate: true });
+  if (status !== 200) throw new HubError(`the partner's server returned status ${status}`);
+  throw new HubError("the partner's server returned an invalid response");
 }
 
-/** Redirects are not followed: they would lead past the guard, and the token is for this address alone. */
+/** Does not follow redirects: they would bypass the guard, and the token is for this address only. */
 function exchange(
   { url, lookup }: Allowed,
   form: string,
@@ -190,9 +193,9 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (size > answerLimitBytes)
-      throw new HubError(`the partner's server answered more than ${answerLimitBytes} bytes`);
+      throw new HubError(`the partner's server returned more than ${answerLimitBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

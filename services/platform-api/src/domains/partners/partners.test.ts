@@ -41,7 +41,7 @@ const point = (deviceImei: string, more: object = {}) => {
   return { deviceImei, lat: 22.577, lng: 113.916, gpsTime, ...more };
 };
 
-/** Everything in the telemetry stream. */
+/** Returns all reports in the telemetry stream. */
 async function stored(): Promise<TelemetryReport[]> {
   const manager = await world.bus.jetstreamManager();
   const { state } = await manager.streams.info('TELEMETRY');
@@ -59,7 +59,7 @@ const counts = (accepted: number, duplicates = 0, rejected: unknown[] = []) => (
 });
 
 describe('pushgps', () => {
-  it('has what it accepted in the telemetry stream and at the device when it answers', async () => {
+  it('stores accepted points in the telemetry stream and at the device before it responds', async () => {
     const imei = await newDevice();
     const item = point(imei, { gpsSpeed: 42, direction: 90, acc: 1, mileage: 1500 });
     expect(await anyone.post(gps, { token, msgType: 'gps', data_list: [item] })).toEqual(
@@ -76,7 +76,7 @@ describe('pushgps', () => {
     expect(device).toMatchObject({ data_count: 1, last_location: { latitude: 22.577, speed: 42, source: 'partner' } });
   });
 
-  it('takes forms, urlencoded and multipart, and the plain shape', async () => {
+  it('accepts urlencoded and multipart forms, and the plain format', async () => {
     const imei = await newDevice();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const fields = (item: object) => ({ token, msgType: 'gps', data_list: JSON.stringify([item]) });
@@ -91,7 +91,7 @@ describe('pushgps', () => {
     expect(await anyone.post(gps, { token, data: [plain] })).toMatchObject(counts(1));
   });
 
-  it('counts a point of the same device and time once, in a push and across pushes', async () => {
+  it('counts points of the same device and time once, within a push and across pushes', async () => {
     const imei = await newDevice();
     const [one, other] = [point(imei), point(imei)];
     expect(await anyone.post(gps, { token, data_list: [one, one, other] })).toMatchObject(counts(2, 1));
@@ -100,20 +100,20 @@ describe('pushgps', () => {
     expect(device).toMatchObject({ data_count: 3 });
   });
 
-  it('rejects single items and keeps the others', async () => {
+  it('rejects invalid items and stores the others', async () => {
     const imei = await newDevice();
     const list = ['x', point(newImei()), point(imei), point(imei, { lat: 0, lng: 0 }), point(imei, { lat: 'north' })];
     expect(await anyone.post(gps, { token, data_list: list })).toMatchObject(
       counts(1, 0, [
-        { index: 0, reason: 'the item is no object' },
+        { index: 0, reason: 'the item must be an object' },
         { index: 1, reason: 'unknown device' },
         { index: 3, reason: expect.stringContaining('no position') },
-        { index: 4, reason: 'lat is no number' },
+        { index: 4, reason: 'lat must be a number' },
       ]),
     );
   });
 
-  it("knows vehicles and mining devices of the partner's account alone", async () => {
+  it("accepts only vehicles and mining devices of the partner's account", async () => {
     const { accountId, owner: user } = world.ours;
     const imei = newImei();
     await recordVehicle(world.records, { accountId, ownerUserId: user.id, vehicleNo: `V${imei.slice(-6)}`, imei });
@@ -130,19 +130,19 @@ describe('pushgps', () => {
   it.each([
     ['nothing', undefined],
     ['no items', {}],
-    ['items that are no list', { data_list: 'hello' }],
-    ['an object of items', { data_list: {} }],
+    ['items that are not a list', { data_list: 'hello' }],
+    ['an object instead of items', { data_list: {} }],
     ['501 items', { data_list: Array.from({ length: 501 }, () => ({})) }],
     ['broken JSON', '{"data_list": ['],
-    ['a token that is no text', { token: 7, data_list: [] }],
-  ])('answers 400 with the code 1001 for %s', async (_case, body) => {
+    ['a token that is not a string', { token: 7, data_list: [] }],
+  ])('returns 400 with the code 1001 for %s', async (_case, body) => {
     const sent = typeof body === 'object' && !('token' in body) ? { token, ...body } : body;
     const response = await anyone.post(gps, sent);
     const status = body === undefined ? 401 : 400;
     expect(response).toMatchObject({ status, body: { code: status === 400 ? 1001 : 1004, status } });
   });
 
-  it('takes 500 items, and no body above 2 MiB', async () => {
+  it('accepts 500 items, and rejects bodies above 2 MiB', async () => {
     const list = Array.from({ length: 500 }, () => ({}));
     const response = await anyone.post(gps, { token, data_list: list });
     expect((response.body as { data: { rejected: unknown[] } }).data.rejected).toHaveLength(500);
@@ -150,14 +150,14 @@ describe('pushgps', () => {
     expect(large).toMatchObject({ status: 413, body: { code: 1001 } });
   });
 
-  it('answers 401 with the code 1004 without a valid token', async () => {
+  it('returns 401 with the code 1004 without a valid token', async () => {
     for (const body of [{ data_list: [] }, { token: 'pt_wrong', data_list: [] }, { token: '', data_list: [] }])
       expect(await anyone.post(gps, body)).toMatchObject({ status: 401, body: { code: 1004, status: 401 } });
     const elsewhere = await newToken({ name: 'Elsewhere', ip_allowlist: ['203.0.113.0/24'] });
     expect(await anyone.post(gps, { token: elsewhere, data_list: [] })).toMatchObject({ status: 401 });
   });
 
-  it('takes the two platform headers, whose key needs the scope ingest', async () => {
+  it('accepts the two platform headers if the key has the scope ingest', async () => {
     expect(await owner.post(gps, { data_list: [] })).toMatchObject({ status: 403, body: { code: 1004 } });
     const wrong = world.with({ 'x-api-key': 'fk_wrong', authorization: 'Bearer x' });
     expect(await wrong.post(gps, { token, data_list: [] })).toMatchObject({ status: 401, body: { code: 1004 } });
@@ -165,7 +165,7 @@ describe('pushgps', () => {
 });
 
 describe('pushhb', () => {
-  it('takes heartbeats into the stream, each once, and notes when a device was seen', async () => {
+  it('stores each heartbeat in the stream once, and updates when the device was last seen', async () => {
     const imei = await newDevice();
     const item = { deviceImei: imei, gateTime: '2026-01-31 08:15:30', powerLevel: 80, acc: 1 };
     expect(await anyone.post(heartbeat, { token, data_list: [item, item] })).toMatchObject(counts(1, 1));
@@ -183,7 +183,7 @@ describe('pushhb', () => {
 });
 
 describe('partners', () => {
-  it('are made, listed without their token, and deleted with it', async () => {
+  it('are created, listed without their token, and deleted together with it', async () => {
     const made = await owner.post('/api/partners', { name: 'Gone soon' });
     const secret = String(made.data['token']);
     expect(secret).toMatch(/^pt_[\w-]{43}$/);
@@ -200,7 +200,7 @@ describe('partners', () => {
     expect(await owner.delete(`/api/partners/${made.data.id}`)).toMatchObject({ status: 404 });
   });
 
-  it('are for owners and admins of the account, and refuse bad input', async () => {
+  it('are managed by owners and admins of the account, and reject invalid input', async () => {
     const { data } = await owner.post('/api/partners', { name: 'Ours' });
     const stranger = world.as(world.theirs.owner);
     expect(await stranger.delete(`/api/partners/${data.id}`)).toMatchObject({ status: 404 });
@@ -213,7 +213,7 @@ describe('partners', () => {
 });
 
 describe('PARTNER_AUTO_REGISTER', () => {
-  it('records devices that nobody knows as mining devices, and never those of another account', async () => {
+  it('records unknown devices as mining devices, but never those of another account', async () => {
     const open = await PlatformWorld.open({ PARTNER_AUTO_REGISTER: 'true' });
     try {
       const [client, stranger] = [open.as(open.ours.owner), open.as(open.theirs.owner)];

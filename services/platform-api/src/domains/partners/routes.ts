@@ -45,14 +45,15 @@ const toPartnerResponse = (partner: Partner) => ({
 });
 
 const unauthorized =
-  'No valid credentials; `two_factor_required` where `command_level` changes without a right `code`.';
+  'The credentials are invalid. `two_factor_required`: changing `command_level` needs a valid `code`.';
 
 const managePartners = (deps: Deps): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/partners',
     operationId: 'listPartners',
-    summary: 'Partners whose servers may push data',
+    summary: 'List partners',
+    description: 'Partners are companies whose servers push data of devices.',
     tags,
     access: administration,
     query: listPartnersQuery,
@@ -70,7 +71,8 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/partners',
     operationId: 'createPartner',
-    summary: 'Create a partner; its token is shown once',
+    summary: 'Create a partner',
+    description: 'The token is returned only once.',
     tags,
     access: administration,
     isIdempotent: true,
@@ -79,7 +81,7 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 201: 'Created; `Location` is the path of the partner.' },
     errors: {
       401: unauthorized,
-      409: 'The account has as many partners as it may have.',
+      409: 'Partner limit reached.',
     },
     handle: async ({ body, context }) => {
       const { partner, token } = await createPartner(deps, getCaller(context), body);
@@ -94,7 +96,8 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/partners/:id',
     operationId: 'getPartner',
-    summary: 'One partner, without its token',
+    summary: 'Get a partner',
+    description: 'The token is not returned.',
     tags,
     access: administration,
     params: idParams,
@@ -107,8 +110,9 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     method: 'put',
     path: '/partners/:id',
     operationId: 'updatePartner',
-    summary: 'Change a partner; its token stays',
-    description: 'Another `command_url` has no `command_token` until one is given.',
+    summary: 'Update a partner',
+    description:
+      "The partner's own token does not change. Changing `command_url` clears `command_token` unless a new one is given.",
     tags,
     access: administration,
     params: idParams,
@@ -123,7 +127,8 @@ const managePartners = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/partners/:id',
     operationId: 'deletePartner',
-    summary: 'Delete a partner, whose token is not valid any more',
+    summary: 'Delete a partner',
+    description: 'The token of the partner becomes invalid.',
     tags,
     access: administration,
     params: idParams,
@@ -141,7 +146,7 @@ const ingest = {
   method: 'post',
   tags,
   description:
-    'JSON or a form. Asks for the token of a partner in the body, or for both platform headers with a key of the scope `ingest`. An item that is refused costs only itself.',
+    'Accepts JSON or a form. Requires the token of a partner in the body, or both platform headers with a key of the scope `ingest`. Items are accepted or rejected individually.',
   access: { credentials: 'either', permission: 'fleet', scope: 'ingest' },
   bucket: 'partner',
   body: pushBody,
@@ -151,14 +156,14 @@ const ingest = {
   renderError: vendorError,
   response: pushAnswer,
   errors: {
-    400: failure('The push is not valid: code 1001.'),
-    401: failure('The token or the headers are missing or not valid: code 1004.'),
+    400: failure('The push is invalid: code 1001.'),
+    401: failure('The token or the headers are missing or invalid: code 1004.'),
     403: failure('The key or the role does not allow this: code 1004.'),
     413: failure('The body is larger than 2 MiB: code 1001.'),
     415: failure('The body is compressed: code 1001.'),
     429: failure('Too many requests: code 1006.'),
     500: failure('Unexpected server error.'),
-    503: failure('What was sent cannot be stored at the moment: send it again.'),
+    503: failure('The data cannot be stored at the moment. Send it again.'),
   },
 } as const satisfies Partial<Route> & { access: unknown };
 
@@ -168,14 +173,14 @@ export const partnerRoutes = (deps: Deps): PlatformRoute[] => [
     ...ingest,
     path: '/devices/partner/pushhb',
     operationId: 'pushPartnerHeartbeats',
-    summary: "Heartbeats of a partner's devices",
+    summary: 'Push heartbeats of partner devices',
     handle: ({ body, context }) => pushHeartbeats(deps, body, context),
   }),
   platformRoute({
     ...ingest,
     path: '/devices/partner/pushgps',
     operationId: 'pushPartnerPositions',
-    summary: "Positions of a partner's devices, into the stream that terminals' reports go to",
+    summary: 'Push positions of partner devices',
     handle: ({ body, context }) => pushPositions(deps, body, context),
   }),
 ];

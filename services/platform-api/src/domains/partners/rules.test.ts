@@ -5,7 +5,7 @@ import { readHeartbeat, readPosition, readTime, vendorError } from './rules.ts';
 const nowMs = Date.UTC(2026, 0, 31, 8, 15, 30);
 const item = { deviceImei: '868120303960832', lat: 22.577, lng: 113.916, gpsTime: '2026-01-31 08:15:00' };
 
-describe('a time of a partner', () => {
+describe('readTime', () => {
   it.each([
     ['2026-01-31 08:15:30', nowMs],
     ['2026-01-31T08:15:30Z', nowMs],
@@ -18,13 +18,13 @@ describe('a time of a partner', () => {
     [1.5, null],
     [true, null],
     ['', null],
-  ])('%j', (value, ms) => {
+  ])('parses %j', (value, ms) => {
     expect(readTime(value)).toBe(ms);
   });
 });
 
-describe('an item of pushgps', () => {
-  it('is read under either names, in our units', () => {
+describe('readPosition', () => {
+  it('reads vendor and plain field names, and converts units', () => {
     const vendor = { ...item, gpsSpeed: 42, direction: 359.8, acc: 1, mileage: 12_500, satelliteNum: 9, gpsMode: 1 };
     expect(readPosition(vendor, nowMs)).toMatchObject({
       imei: '868120303960832',
@@ -42,40 +42,40 @@ describe('an item of pushgps', () => {
     ['no object', 5],
     ['a list', []],
     ['no device', { ...item, deviceImei: undefined }],
-    ['a device that is no number', { ...item, deviceImei: 'tracker' }],
-    ['a device of zeros', { ...item, deviceImei: '000000000000' }],
+    ['a device that is not a number', { ...item, deviceImei: 'tracker' }],
+    ['a device number of zeros', { ...item, deviceImei: '000000000000' }],
     ['no latitude', { ...item, lat: undefined }],
     ['a latitude as text', { ...item, lat: '22.5' }],
     ['0,0', { ...item, lat: 0, lng: 0 }],
     ['a latitude of 91', { ...item, lat: 91 }],
     ['a longitude of -181', { ...item, lng: -181 }],
     ['no time', { ...item, gpsTime: undefined }],
-    ['no real time', { ...item, gpsTime: 'now' }],
-    ['a time ten minutes ahead', { ...item, gpsTime: nowMs + 600_001 }],
+    ['an invalid time', { ...item, gpsTime: 'now' }],
+    ['a time more than ten minutes ahead', { ...item, gpsTime: nowMs + 600_001 }],
     ['acc 2', { ...item, acc: 2 }],
     ['a speed as text', { ...item, gpsSpeed: 'fast' }],
-  ])('with %s is refused with a reason', (_case, bad) => {
+  ])('returns a reason for %s', (_case, bad) => {
     expect(typeof readPosition(bad, nowMs)).toBe('string');
   });
 
-  it('may be up to ten minutes ahead', () => {
+  it('accepts a time up to ten minutes ahead', () => {
     expect(readPosition({ ...item, gpsTime: nowMs + 600_000 }, nowMs)).toMatchObject({ value: { latitude: 22.577 } });
   });
 });
 
-describe('an item of pushhb', () => {
-  it('keeps the vendor values, and is of now without a time', () => {
+describe('readHeartbeat', () => {
+  it('returns the vendor values, with the current time as default', () => {
     expect(readHeartbeat({ deviceImei: '868120303960832', powerLevel: 80, voltage: 12.1, other: 1 }, nowMs)).toEqual({
       imei: '868120303960832',
       recordedImei: '868120303960832',
       value: { timestamp: nowMs, values: { powerLevel: 80, voltage: 12.1 } },
     });
     expect(readHeartbeat({ deviceImei: '868120303960832', powerLevel: 101 }, nowMs)).toBe('powerLevel is out of range');
-    expect(readHeartbeat({ deviceImei: '868120303960832', gateTime: 'x' }, nowMs)).toBe('gateTime is no time');
+    expect(readHeartbeat({ deviceImei: '868120303960832', gateTime: 'x' }, nowMs)).toBe('gateTime is not a valid time');
   });
 });
 
-describe('an error for a partner', () => {
+describe('vendorError', () => {
   it.each([
     ['token_missing', 1004],
     ['permission_denied', 1004],
@@ -83,7 +83,7 @@ describe('an error for a partner', () => {
     ['body_too_large', 1001],
     ['rate_limited', 1006],
     ['unavailable', 503],
-  ] as const)('%s has the code %i', (code, vendorCode) => {
+  ] as const)('maps %s to the code %i', (code, vendorCode) => {
     const error = new AppError(code, 'No.');
     expect(vendorError(error, 'r1')).toEqual({
       code: vendorCode,

@@ -3,19 +3,24 @@ import type { PartnerHeartbeat, PartnerPosition } from '@fleet/bus';
 import { terminalKey } from '@fleet/jt808';
 import type { AppError } from '@fleet/service-kit';
 
-/** `pt_` and 43 base64url characters: 256 random bits, so that a plain SHA-256 is enough at rest. */
+/**
+ * Creates a token: `pt_` and 43 base64url characters. These are 256 random bits, so a plain SHA-256 is enough at rest.
+ */
 export const newToken = (): string => `pt_${randomBytes(32).toString('base64url')}`;
 
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** What is sealed is bound to whose it is. */
+/** Returns the purpose that binds the sealed token to its account. */
 export const commandTokenPurpose = (accountId: number): string => `partner command token of account ${accountId}`;
 
-/** Whether a partner may command a device: by its numbers on record, never by how the partner writes them. */
+/**
+ * Returns true if a partner may command a device. The recorded number is checked, not the number as the partner writes
+ * it.
+ */
 export const mayCommand = (prefixes: readonly string[], imei: string, recordedImei: string): boolean =>
   prefixes.length === 0 || prefixes.some((prefix) => recordedImei.startsWith(prefix) || imei.startsWith(prefix));
 
-/** Codes of the vendor hub. */
+/** Error codes of the vendor hub. */
 export const vendorCodes = { success: 0, parameters: 1001, token: 1004, tooOften: 1006 } as const;
 
 function vendorCodeOf({ status }: AppError): number {
@@ -24,7 +29,7 @@ function vendorCodeOf({ status }: AppError): number {
   return status < 500 ? vendorCodes.parameters : status;
 }
 
-/** An error as the vendor hub's clients read it, with our fields beside. */
+/** Formats an error for clients of the vendor hub, with the fields of this API beside theirs. */
 export const vendorError = (error: AppError, requestId: string) => ({
   code: vendorCodeOf(error),
   message: error.message,
@@ -34,26 +39,27 @@ export const vendorError = (error: AppError, requestId: string) => ({
   ...(error.details.length === 0 ? {} : { details: error.details }),
 });
 
-/** Items of a push at most (docs/reference/conventions.md). */
+/** Largest number of items in a push (docs/reference/conventions.md). */
 export const maxItems = 500;
 const aheadLimitMs = 600_000;
-/** Before the first satellites of 1980 no receiver has a time of its own. */
+/** Earliest valid time: there were no satellites, and so no receiver times, before 1980. */
 const firstTimeMs = Date.UTC(1980, 0, 6);
 
-/** An item as it was read, or why it was not. */
+/** A parsed item, or the reason of its rejection. */
 export type Read<T> = { readonly imei: string; readonly recordedImei: string; readonly value: T } | string;
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Thrown for a value of a wrong kind: it costs the item, not the push. */
+/** Thrown for an invalid value. It rejects the item, not the push. */
 class Unreadable extends Error {}
 
 function read<T>(item: unknown, valueOf: (item: Item) => T): Read<T> {
   try {
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Unreadable('the item is no object');
+    if (typeof item !== 'object' || item === null || Array.isArray(item))
+      throw new Unreadable('the item must be an object');
     const recordedImei = numberOf(item as Item);
     const imei = terminalKey(recordedImei);
-    if (imei === null) throw new Unreadable('deviceImei is no device number');
+    if (imei === null) throw new Unreadable('deviceImei is not a device number');
     return { imei, recordedImei, value: valueOf(item as Item) };
   } catch (error) {
     if (error instanceof Unreadable) return error.message;
@@ -65,7 +71,7 @@ function numberOf(item: Item): string {
   const value = item['deviceImei'] ?? item['imei'];
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text === 'string' && /^\d{1,20}$/.test(text)) return text;
-  throw new Unreadable(value === undefined ? 'deviceImei is missing' : 'deviceImei is no device number');
+  throw new Unreadable(value === undefined ? 'deviceImei is missing' : 'deviceImei is not a device number');
 }
 
 interface Range {
@@ -73,12 +79,12 @@ interface Range {
   readonly max?: number;
 }
 
-/** A number under the first of the names that is there; null without one. */
+/** Returns the number in the first of the fields that is present; null if none is. */
 function optional(item: Item, names: readonly string[], { min = -1e12, max = 1e12 }: Range = {}): number | null {
   const name = names.find((each) => item[each] !== undefined && item[each] !== null);
   if (name === undefined) return null;
   const value = item[name];
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Unreadable(`${name} is no number`);
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Unreadable(`${name} must be a number`);
   if (value < min || value > max) throw new Unreadable(`${name} is out of range`);
   return value;
 }
@@ -89,7 +95,7 @@ function required(item: Item, names: readonly string[], range: Range): number {
   return value;
 }
 
-/** `YYYY-MM-DD HH:mm:ss` in UTC, RFC 3339, or milliseconds; null for what is no time. */
+/** Parses `YYYY-MM-DD HH:mm:ss` in UTC, RFC 3339, or milliseconds; returns null for an invalid time. */
 export function readTime(value: unknown): number | null {
   if (typeof value === 'number') return Number.isInteger(value) ? value : null;
   if (typeof value !== 'string') return null;
@@ -99,7 +105,7 @@ export function readTime(value: unknown): number | null {
   const [, day = '', clock = '', zone = 'Z'] = parts;
   const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
   if (Number.isNaN(ms)) return null;
-  // JavaScript takes 30 February for 2 March.
+  // JavaScript parses 30 February as 2 March.
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? ms : null;
 }
 
@@ -107,24 +113,24 @@ function timeOf(item: Item, names: readonly string[], nowMs: number): number | n
   const name = names.find((each) => item[each] !== undefined && item[each] !== null);
   if (name === undefined) return null;
   const ms = readTime(item[name]);
-  if (ms === null || ms < firstTimeMs) throw new Unreadable(`${name} is no time`);
+  if (ms === null || ms < firstTimeMs) throw new Unreadable(`${name} is not a valid time`);
   if (ms > nowMs + aheadLimitMs) throw new Unreadable(`${name} is in the future`);
   return ms;
 }
 
 function flag(item: Item, name: string): boolean | null {
   const value = optional(item, [name], { min: 0, max: 1 });
-  if (value !== null && !Number.isInteger(value)) throw new Unreadable(`${name} is neither 0 nor 1`);
+  if (value !== null && !Number.isInteger(value)) throw new Unreadable(`${name} must be 0 or 1`);
   return value === null ? null : value === 1;
 }
 
 function driverOf({ driverId }: Item): string | null {
   if (driverId === undefined || driverId === null) return null;
   if ((typeof driverId === 'string' && driverId.length <= 100) || typeof driverId === 'number') return String(driverId);
-  throw new Unreadable('driverId is no id');
+  throw new Unreadable('driverId is not a valid id');
 }
 
-/** Reads an item of pushgps. */
+/** Parses an item of pushgps. */
 export const readPosition = (item: unknown, nowMs: number): Read<PartnerPosition> =>
   read(item, (fields) => {
     const latitude = required(fields, ['lat', 'latitude'], { min: -90, max: 90 });
@@ -152,7 +158,7 @@ export const readPosition = (item: unknown, nowMs: number): Read<PartnerPosition
 
 const whole = (value: number | null): number | null => (value === null ? null : Math.round(value));
 
-/** Told by the device; the time at which the vendor got it is only checked. */
+/** Returns the device's own flag. The time at which the vendor received the position is only validated. */
 function isBackfilled(item: Item, nowMs: number): boolean {
   timeOf(item, ['gateTime'], nowMs);
   return optional(item, ['gpsMode'], { min: 0, max: 255 }) === 1;
@@ -171,7 +177,7 @@ const heartbeatValues = [
   'temperature',
 ] as const;
 
-/** Reads an item of pushhb; without a time it is of now. */
+/** Parses an item of pushhb. Without a time it gets the current one. */
 export const readHeartbeat = (item: unknown, nowMs: number): Read<PartnerHeartbeat> =>
   read(item, (fields) => {
     const values: Record<string, number> = {};

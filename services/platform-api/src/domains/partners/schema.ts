@@ -5,21 +5,21 @@ import { nullableField, stringEnum, text, trimmedText } from '../../platform/fie
 import { nullable, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** A server of another company that sends what its devices report, and the token by which it is known. */
+/** A server of another company that sends the reports of its devices, and the token that identifies it. */
 export interface Partner extends AccountRecord {
   readonly name: string;
   readonly tokenSha256: string;
   /** Last 4 characters of the token. */
   readonly hint: string;
-  /** Numbers that it may report begin with one of these; empty: any. */
+  /** Prefixes of the numbers that it may report; empty for any number. */
   readonly imeiPrefixes: readonly string[];
-  /** Addresses or CIDRs; empty: every address. */
+  /** Allowed addresses or CIDRs; empty for every address. */
   readonly ipAllowlist: readonly string[];
-  /** Base URL of the server that commands its devices; absent on records of before there were any. */
+  /** Base URL of the server that commands its devices; absent on records stored before this field existed. */
   readonly commandUrl?: string | null;
-  /** Token for that server, sealed. */
+  /** Token for that server; sealed. */
   readonly sealedCommandToken?: string | null;
-  /** What it may send to the account's terminals; absent on earlier records: `standard`. */
+  /** What it may send to the account's terminals; absent on older records, which means `standard`. */
   readonly commandLevel?: PartnerCommandLevel;
 }
 
@@ -28,26 +28,26 @@ const numberPrefixes = Type.Array(Type.String({ pattern: '^\\d{1,20}$', errorMes
 });
 const networks = Type.Array(trimmedText(1, 64), {
   maxItems: 100,
-  description: 'Addresses or networks; every address without it.',
+  description: 'Allowed addresses or networks. Default: every address.',
 });
 const commandUrl = Type.String({
   minLength: 1,
   maxLength: 2000,
-  description: 'Base URL of the server whose /api/device/sendInstruct commands the devices; https.',
+  description: 'Base URL of the server that commands the devices through /api/device/sendInstruct; https only.',
   examples: ['https://hub.example.com'],
 });
-const commandToken = text(1, 256, { description: 'Token for that server; never shown.' });
+const commandToken = text(1, 256, { description: 'Token for that server; never returned.' });
 
 const commandLevel = stringEnum(partnerCommandLevels, {
   description:
-    'What the partner may send to terminals. `standard`: all but firmware, server changes, factory resets, the parameters and texts that amount to them. Default: `standard`. Only an owner may change it.',
+    'What the partner may send to terminals. `standard`: everything except firmware updates, server changes, factory resets, and parameters and texts with the same effect. Default: `standard`. Only an owner can change it.',
 });
 const levelChange = {
   command_level: Type.Optional(commandLevel),
   code: Type.Optional(
     Type.String({
       maxLength: 20,
-      description: 'Of the authenticator app, to change `command_level`, where the owner has one.',
+      description: 'Code of the authenticator app. Required to change `command_level` if the owner uses one.',
     }),
   ),
 };
@@ -62,7 +62,7 @@ export const createPartnerBody = Type.Object({
 });
 export type CreatePartnerBody = Static<typeof createPartnerBody>;
 
-/** Another `command_url` has no token until one is given; the partner's own token stays. */
+/** Changing `command_url` clears its token unless a new one is given. The partner's own token does not change. */
 export const updatePartnerBody = Type.Object({
   name: Type.Optional(trimmedText(1, 100)),
   imei_prefixes: Type.Optional(numberPrefixes),
@@ -87,16 +87,18 @@ const shownFields = {
 };
 export const partnerResponseSchema = Type.Object(shownFields, { title: 'Partner' });
 export const partnerWithToken = Type.Object(
-  { ...shownFields, token: Type.String({ description: 'Shown here alone.' }) },
+  { ...shownFields, token: Type.String({ description: 'Returned only in this response.' }) },
   { title: 'PartnerWithToken' },
 );
 
-const items = Type.Unknown({ description: 'The items, 500 at most; in a form they are JSON text.' });
+const items = Type.Unknown({ description: 'The items, at most 500; JSON text in a form.' });
 
-/** Both shapes of a push: the vendor hub's `data_list`, and plain `data`. Items are checked one by one. */
+/** Both formats of a push: the vendor hub's `data_list`, and plain `data`. Items are validated one by one. */
 export const pushBody = Type.Object(
   {
-    token: Type.Optional(Type.String({ maxLength: 256, description: 'In the place of the two headers.' })),
+    token: Type.Optional(
+      Type.String({ maxLength: 256, description: 'Token of the partner, instead of the two headers.' }),
+    ),
     msgType: Type.Optional(Type.Unknown()),
     data_list: Type.Optional(items),
     data: Type.Optional(items),
@@ -122,7 +124,9 @@ export const pushAnswer = Type.Object(
 
 export const pushError = Type.Object(
   {
-    code: Type.Integer({ description: 'Of the vendor hub: 1001 parameters, 1004 token, 1006 too often.' }),
+    code: Type.Integer({
+      description: 'Code of the vendor hub: 1001 invalid parameters, 1004 invalid token, 1006 too many requests.',
+    }),
     message: Type.String(),
     status: Type.Integer(),
     error: Type.String(),

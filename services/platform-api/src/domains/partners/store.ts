@@ -5,7 +5,7 @@ import type { Partner } from './schema.ts';
 export const partnersIn = (records: RecordStore): AccountRepository<Partner> =>
   new AccountRepository<Partner>(records, 'partners', { unique: { tokenSha256: 'system' } });
 
-/** Of whatever account: the token alone says which. */
+/** Finds a partner of any account: the token alone identifies it. */
 export async function findPartnerByToken(records: RecordStore, tokenSha256: string): Promise<Partner | null> {
   const partner = await records.findByUnique<Partner>('partners', 'tokenSha256', tokenSha256);
   return partner?.tokenSha256 === tokenSha256 ? partner : null;

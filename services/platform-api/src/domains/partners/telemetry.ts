@@ -12,18 +12,18 @@ import {
 import { AppError, type Logger } from '@fleet/service-kit';
 import type { Config } from '../../assembly/config.ts';
 
-/** A report of a device by its canonical number. */
+/** A report of a device, by its canonical number. */
 export interface DeviceReport {
   readonly imei: string;
   readonly receivedAtMs: number;
   readonly report: PartnerReport;
 }
 
-/** A broker that has not stored something by then is away. */
+/** Timeout after which the broker counts as unavailable. */
 const giveUpAfterMs = 10_000;
 const largestReportBytes = 8 * 1024;
 
-/** What partners send on its way into the stream that terminals' reports go to. */
+/** Publishes reports of partners to the stream of terminals' reports. */
 export class PartnerTelemetry {
   readonly #bus: Bus;
   readonly #config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>;
@@ -33,11 +33,11 @@ export class PartnerTelemetry {
   constructor(bus: Bus, config: Pick<Config, 'TELEMETRY_PARTITIONS' | 'JETSTREAM_REPLICAS'>, log: Logger) {
     this.#bus = bus;
     this.#config = config;
-    const onRefused = (detail: string): void => log.warn({ detail }, "a partner's reports are not stored yet");
+    const onRefused = (detail: string): void => log.warn({ detail }, "could not store a partner's reports yet");
     this.#publisher = new JetStreamPublisher(bus, { timeoutMs: giveUpAfterMs, onRejected: onRefused });
   }
 
-  /** Resolves once JetStream has all of the reports; 503 when it does not take them. */
+  /** Resolves once JetStream has stored all reports; throws 503 if it does not. */
   async store(reports: readonly DeviceReport[]): Promise<void> {
     await this.#ensureStreams();
     const batches = new Map<number, TelemetryBatch>();
@@ -61,7 +61,7 @@ export class PartnerTelemetry {
     return new Promise((resolve, reject) => {
       const done = (stored: boolean): void => {
         if (stored) resolve();
-        else reject(new AppError('unavailable', 'The reports cannot be stored at the moment.'));
+        else reject(new AppError('unavailable', 'The reports cannot be stored at the moment. Retry.'));
       };
       if (!this.#publisher.publish(telemetrySubject(partition), batch.take(), done)) done(false);
     });
@@ -72,9 +72,9 @@ export class PartnerTelemetry {
     try {
       await this.#streams;
     } catch (cause) {
-      // The next request tries again.
+      // The next request retries.
       this.#streams = undefined;
-      throw new AppError('unavailable', 'The reports cannot be stored at the moment.', { cause });
+      throw new AppError('unavailable', 'The reports cannot be stored at the moment. Retry.', { cause });
     }
   }
 

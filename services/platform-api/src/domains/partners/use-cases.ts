@@ -28,7 +28,7 @@ type MakeParts = Parts & Pick<Deps, 'config' | 'database' | 'encryption'>;
 
 const maxPartners = 100;
 
-/** Makes a partner; its token is seen here alone. */
+/** Creates a partner and returns its token, which is not returned again. */
 export async function createPartner(
   deps: MakeParts,
   caller: Caller,
@@ -47,7 +47,7 @@ export async function createPartner(
     {
       name: `partners of account ${caller.accountId}`,
       limit: maxPartners,
-      message: `An account has ${maxPartners} partners at most.`,
+      message: `Partner limit reached: an account may have ${maxPartners} partners.`,
     },
     () => partnersIn(deps.records).count(caller),
     () => partnersIn(deps.records).insert(caller, fields),
@@ -62,7 +62,7 @@ export async function readPartner({ records }: Pick<Deps, 'records'>, caller: Ca
   return partner;
 }
 
-/** Changes a partner; its own token stays as it is. */
+/** Updates a partner. Its own token does not change. */
 export async function updatePartner(
   deps: MakeParts & Pick<Deps, 'partnerChannels'>,
   caller: Caller,
@@ -95,7 +95,10 @@ function checkNetworks(networks: readonly string[]): void {
 
 type Channel = Pick<Partner, 'commandUrl' | 'sealedCommandToken'>;
 
-/** Where the devices are commanded: an address that the platform may connect to, and a token that is kept sealed. One address's token is never sent to another. */
+/**
+ * Returns the server that commands the devices: an address that the platform may connect to, and a sealed token. The
+ * token of one address is never sent to another.
+ */
 async function channelOf(
   deps: MakeParts,
   { accountId }: Scope,
@@ -126,7 +129,7 @@ export const listPartners = (
   part: { readonly sorting: Sort; readonly paging: Pagination },
 ): Promise<Page<Partner>> => partnersIn(records).list(scope, part);
 
-/** Ends a partner's token; the partner as it was. */
+/** Deletes a partner, which invalidates its token. Returns the deleted partner. */
 export async function deletePartner(
   deps: Parts & Pick<Deps, 'partnerChannels'>,
   caller: Caller,
@@ -140,13 +143,16 @@ export async function deletePartner(
   return partner;
 }
 
-/** The partner that a token stands for, or null; with an address only where it may come from there. */
+/** Returns the partner with a token, or null. With `address`, also null if the partner does not allow that address. */
 export async function partnerOf(records: RecordStore, token: string, address?: string): Promise<Partner | null> {
   if (token === '' || token.length > 256) return null;
   return partnerOfHash(records, tokenHash(token), address);
 }
 
-/** The same by the SHA-256 of the token, which is all that leaves device-api. Guessing at hashes is hopeless, so their comparison tells nothing by its time. */
+/**
+ * Same as `partnerOf`, by the SHA-256 of the token, which is all that leaves device-api. Hashes cannot be guessed, so
+ * the time of their comparison reveals nothing.
+ */
 export async function partnerOfHash(
   records: RecordStore,
   tokenSha256: string,
@@ -157,6 +163,6 @@ export async function partnerOfHash(
   return address === undefined || isIpAllowed(partner.ipAllowlist, address) ? partner : null;
 }
 
-/** Forgets which devices came in by partners for an account whose personal fields are removed. */
+/** Deletes which devices partners reported for an account whose personal fields are erased. */
 export const forgetDevices = ({ database }: Pick<Deps, 'database'>, { accountId }: Scope): Promise<void> =>
   new PartnerDevices(database).forget(accountId);

@@ -23,7 +23,7 @@ interface Links {
   readonly route_ids: number[];
 }
 
-/** Links routes to a vehicle; 404 for an unknown one, and then nothing changes. */
+/** Links routes to a vehicle. Throws 404 for an unknown route and changes nothing. */
 export async function linkRoutes(
   deps: Parts,
   caller: Caller,
@@ -34,7 +34,7 @@ export async function linkRoutes(
   const where = { _id: { $in: [...ids] }, vehicleIds: { $ne: vehicleId } };
   await routesIn(deps.records).updateMany(caller, where, { $addToSet: { vehicleIds: vehicleId } });
   await audit(deps, caller, 'routes.link', { type: 'vehicles', id: vehicleId }, { route_ids: ids });
-  // Deleted meanwhile: what unlinks it has not seen these links.
+  // The vehicle was deleted concurrently, and the deletion has not seen these links.
   if ((await ownVehicleIds(deps, caller, [vehicleId])).length === 0) {
     await dropVehicleFromRoutes(deps, caller, vehicleId);
     throw vehicleNotFound(vehicleId);
@@ -42,7 +42,7 @@ export async function linkRoutes(
   return linksOf(deps, caller, vehicleId);
 }
 
-/** Takes links away; one that is not there is no error. */
+/** Removes links; ignores those that do not exist. */
 export async function unlinkRoutes(
   deps: Parts,
   caller: Caller,
@@ -71,7 +71,7 @@ async function linksOf({ records }: Parts, { accountId }: Scope, vehicleId: numb
   return { vehicle_id: vehicleId, route_ids: linked.map(({ _id }) => _id).sort((a, b) => a - b) };
 }
 
-/** A page of a vehicle's routes, with how far it has come on each. */
+/** Returns a page of a vehicle's routes, with its progress on each. */
 export async function listLinkedRoutes(
   deps: Parts,
   caller: Caller,
@@ -81,7 +81,7 @@ export async function listLinkedRoutes(
   nowMs = Date.now(),
 ): Promise<Page<RouteResponse & { progress: ProgressResponse }>> {
   const { vehicle } = await visibleVehicle(deps, caller, vehicleId);
-  // Of a shared vehicle's routes the other account tells nothing.
+  // A caller with a shared vehicle sees no routes of the owning account.
   const { items, total } = await routesIn(deps.records).list(caller, {
     where: { vehicleIds: vehicleId },
     sorting: toSorting(sort, sortFields),
@@ -93,7 +93,7 @@ export async function listLinkedRoutes(
   const isNamed = await namedTo(deps, caller);
   const response = items.map((route) => {
     const here = location?.gpsValid === true ? progressAt(route, [location.latitude, location.longitude]) : null;
-    // Where a path passes a place twice only the rule knows which time it is.
+    // Where a path passes a position twice, only the rule knows which pass it is.
     return {
       ...toRouteResponse(route, isNamed),
       progress: toProgressResponse(progressOf(route, state) ?? here, nowMs),
@@ -111,7 +111,7 @@ async function routeStateIfKnown(
     const state = (await readStatesOfRedis(redis, [imei])).get(imei);
     return state?.vehicleId === vehicleId ? (state.rules[routeRuleName] as RouteState | undefined) : undefined;
   } catch (error) {
-    log.warn({ err: error }, 'the progress on routes could not be read');
+    log.warn({ err: error }, 'could not read the progress on routes');
     return undefined;
   }
 }

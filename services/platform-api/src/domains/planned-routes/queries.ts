@@ -8,11 +8,11 @@ import type { StoredRoute } from './schema.ts';
 import { routesIn } from './store.ts';
 import { visiblePart } from './visibility.ts';
 
-/** What other domains ask of routes, and tell them. */
+/** Queries and updates of routes for other domains. */
 
 type Store = { readonly records: RecordStore };
 
-/** A name on a route: its own, or a waypoint's. */
+/** A named position of a route: the route itself, or a waypoint. */
 export interface RoutePlace {
   readonly id: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface RoutePlace {
   readonly position: Position;
 }
 
-/** The names of the routes that the caller may see, and of their waypoints. */
+/** Returns the names of the routes that the caller may see, and of their waypoints. */
 export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePlace[]> {
   const where = await visiblePart(deps, caller);
   const routes = await routesIn(deps.records).project(caller, ['name', 'waypoints', 'points'], where);
@@ -42,7 +42,7 @@ export async function routePlaces(deps: Store, caller: Caller): Promise<RoutePla
   });
 }
 
-/** Paths of the account's routes near some positions; straight lines are no roads and are left out. */
+/** Returns the paths of the account's routes near some positions. Straight lines are not roads and are left out. */
 export async function pathsNear(
   { records }: Store,
   { accountId }: Scope,
@@ -58,14 +58,14 @@ export async function pathsNear(
   return routes.filter(({ bounds }) => boundsOverlap(bounds, around)).map(({ points }) => toPairs(points));
 }
 
-/** The path of a route that the caller may see, or null. */
+/** Returns the path of a route that the caller may see, or null. */
 export async function pathOfRoute(deps: Store, caller: Caller, id: number): Promise<Position[] | null> {
   const where = { $and: [{ _id: id }, await visiblePart(deps, caller)] };
   const route = await routesIn(deps.records).findOne(caller, where);
   return route === null ? null : toPairs(route.points);
 }
 
-/** The active routes of an account by the vehicles that they are linked to. */
+/** Returns the active routes of an account, by the vehicles that they are linked to. */
 export async function activeRoutesByVehicle(
   { records }: Store,
   { accountId }: Scope,
@@ -76,7 +76,7 @@ export async function activeRoutesByVehicle(
   return byVehicle;
 }
 
-/** A vehicle is deleted: no route is linked to it any more. */
+/** Unlinks all routes from a deleted vehicle. */
 export async function dropVehicleFromRoutes({ records }: Store, scope: Scope, id: number): Promise<void> {
   await routesIn(records).updateMany(scope, { vehicleIds: id }, { $pull: { vehicleIds: id } });
 }

@@ -5,7 +5,7 @@ import { toRecordResponse } from '../../platform/schemas.ts';
 import type { Progress } from './rules.ts';
 import type { ProgressResponse, RouteResponse, StoredRoute } from './schema.ts';
 
-/** A route with those of its vehicles that may be named. */
+/** Returns a route with those of its vehicles that the caller may see. */
 export function toRouteResponse(
   route: StoredRoute,
   isNamed: (vehicleId: number) => boolean = () => true,

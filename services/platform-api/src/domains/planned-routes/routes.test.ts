@@ -29,7 +29,7 @@ const line = [
   [10, 20.01],
   [10.01, 20.01],
 ];
-/** On the sample roads: from Shennan Road to Binhe Avenue. */
+/** A trip on the sample roads, from Shennan Road to Binhe Avenue. */
 const onRoads = [
   { lat: 22.5411, lng: 114.0506, name: 'Depot' },
   { lat: 22.5279, lng: 114.0668, name: 'Customer', radius_m: 80, stop_seconds: 600 },
@@ -55,7 +55,7 @@ async function route(body: object = {}, client = owner): Promise<number> {
 const ids = (response: Answer): number[] => response.items.map(({ id }) => id).sort((a, b) => a - b);
 
 describe('routes', () => {
-  it('are created with a path, read, listed, changed and deleted', async () => {
+  it('are created with a path, read, listed, updated and deleted', async () => {
     const made = await owner.post(path, { name: 'North', path: line, color: '#00ff00' });
     expect(made).toMatchObject({
       status: 201,
@@ -89,7 +89,7 @@ describe('routes', () => {
     expect(await owner.delete(one)).toMatchObject({ status: 404 });
   });
 
-  it('take a polyline', async () => {
+  it('accept a polyline', async () => {
     const polyline = encodePolyline(line.map(([lat = 0, lng = 0]) => [lat, lng] as const));
     expect(await owner.post(path, { name: 'P', polyline })).toMatchObject({
       status: 201,
@@ -97,7 +97,7 @@ describe('routes', () => {
     });
   });
 
-  it('are drawn over roads, and again when the waypoints change', async () => {
+  it('are drawn along roads, and redrawn when the waypoints change', async () => {
     const made = await owner.post(path, { name: 'Drawn', waypoints: onRoads });
     expect(made).toMatchObject({
       status: 201,
@@ -123,7 +123,7 @@ describe('routes', () => {
     expect(await owner.put(one, { path: null })).toMatchObject({ data: { path_source: 'provider' } });
   });
 
-  it('are straight lines where nobody knows roads, and say so', async () => {
+  it('are straight lines without known roads, and report that as their source', async () => {
     const made = await owner.post(path, { name: 'Straight', waypoints: awayFromRoads });
     expect(made).toMatchObject({
       status: 201,
@@ -146,7 +146,7 @@ describe('routes', () => {
     ['one waypoint', { name: 'X', waypoints: onRoads.slice(1) }, '/waypoints'],
     ['too many waypoints', { name: 'X', waypoints: Array.from({ length: 51 }, () => onRoads[0]) }, '/waypoints'],
     [
-      'a waypoint off the earth',
+      'a waypoint with an invalid latitude',
       {
         name: 'X',
         waypoints: [
@@ -158,7 +158,7 @@ describe('routes', () => {
     ],
     ['a waypoint without longitude', { name: 'X', waypoints: [{ lat: 1 }, { lat: 0, lng: 0 }] }, '/waypoints/0/lng'],
     [
-      'a path off the earth',
+      'a path with an invalid latitude',
       {
         name: 'X',
         path: [
@@ -169,23 +169,23 @@ describe('routes', () => {
       '/path/0',
     ],
     ['a path of one point', { name: 'X', path: [[0, 0]] }, '/path'],
-    ['a polyline that is none', { name: 'X', polyline: '!!' }, '/polyline'],
+    ['an invalid polyline', { name: 'X', polyline: '!!' }, '/polyline'],
     ['an unknown profile', { name: 'X', path: line, profile: 'boat' }, '/profile'],
-    ['too small a deviation', { name: 'X', path: line, deviation_m: 19 }, '/deviation_m'],
-    ['part of a metre', { name: 'X', path: line, deviation_m: 20.5 }, '/deviation_m'],
+    ['a deviation below the minimum', { name: 'X', path: line, deviation_m: 19 }, '/deviation_m'],
+    ['a fraction of a metre', { name: 'X', path: line, deviation_m: 20.5 }, '/deviation_m'],
     ['an unknown event', { name: 'X', path: line, notify_on: ['arrival'] }, '/notify_on/0'],
     [
-      'an unknown zone',
+      'an unknown time zone',
       { name: 'X', path: line, schedule: { timezone: 'X/Y', days: [1], from: '01:00', to: '02:00' } },
       '/schedule/timezone',
     ],
-  ])('are refused with %s', async (_name, body, at) => {
+  ])('are rejected with %s', async (_name, body, at) => {
     const response = await owner.post(path, body);
     expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     expect((response.body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(at);
   });
 
-  it('can be sent back as they were read', async () => {
+  it('do not change when they are sent back as read', async () => {
     const drawn = await owner.post(path, { name: 'Drawn', waypoints: onRoads });
     const given = await owner.post(path, { name: 'Given', path: line });
     for (const { data } of [drawn, given]) {
@@ -193,12 +193,12 @@ describe('routes', () => {
       expect(back).toMatchObject({ status: 200 });
       expect(back.data).toEqual({ ...data, name: 'Back', version: 2, updated_at: expect.any(String) });
     }
-    // Another line is the client's.
+    // A different line has the client as its source.
     const changed = await owner.put(`${path}/${drawn.data.id}`, { path: line });
     expect(changed.data).toMatchObject({ path: line, path_source: 'client', waypoints: drawn.data['waypoints'] });
   });
 
-  it('may lose their waypoints, and keep the path then', async () => {
+  it('retain their path when their waypoints are removed', async () => {
     const made = await owner.post(path, { name: 'Bare', waypoints: onRoads });
     const bare = await owner.put(`${path}/${made.data.id}`, { waypoints: [] });
     expect(bare.data).toMatchObject({ waypoints: [], path: made.data['path'], path_source: 'provider' });
@@ -212,24 +212,24 @@ describe('routes', () => {
     expect(await owner.post(path, { name: 'X', waypoints: [], path: line })).toMatchObject({ status: 201 });
   });
 
-  it('take many changes at once, and have the path of their waypoints after it', async () => {
+  it('have the path of their waypoints after concurrent updates', async () => {
     const one = `${path}/${(await owner.post(path, { name: 'Race', waypoints: onRoads })).data.id}`;
     const ends = Array.from({ length: 8 }, (_unused, at) => ({ lat: 22.5262 + at / 10_000, lng: 114.0447 }));
     const responses = await Promise.all(ends.map((end) => owner.put(one, { waypoints: [onRoads[0], end] })));
     expect(responses.map(({ status }) => status)).toEqual(ends.map(() => 200));
     const { data } = await owner.get(one);
-    // Whichever came last: the path is the one that its waypoints get by themselves.
+    // Whichever update was last, the path must be the one of its waypoints.
     const alone = await owner.post(path, { name: 'Alone', waypoints: data['waypoints'] });
     expect(data['path']).toEqual(alone.data['path']);
   });
 
-  it('have a path or a polyline, not both of different lines; and clear no path without waypoints', async () => {
+  it('reject a path and a polyline of different lines, and clearing the path without waypoints', async () => {
     const both = await owner.post(path, { name: 'X', path: line, polyline: '_p~iF~ps|U_ulLnnqC' });
     expect(both).toMatchObject({ status: 400, body: { code: 'conflicting_parameters' } });
     expect(await owner.put(`${path}/${await route()}`, { path: null })).toMatchObject({ status: 400 });
   });
 
-  it('belong to their account, and are changed by those who may', async () => {
+  it('are visible to their account only, and updated only by permitted roles', async () => {
     const one = `${path}/${await route()}`;
     expect(await stranger.get(one)).toMatchObject({ status: 404 });
     expect(await stranger.put(one, { name: 'X' })).toMatchObject({ status: 404 });
@@ -242,7 +242,7 @@ describe('routes', () => {
 });
 
 describe('routes of vehicles', () => {
-  it('are linked and unlinked, twice is no error', async () => {
+  it('are linked and unlinked idempotently', async () => {
     const [car, first, second] = [await vehicle(), await route(), await route()];
     const link = (what: string, route_ids: unknown) =>
       owner.post(`/api/vehicles/${car.id}/${what}-route`, { route_ids });
@@ -259,7 +259,7 @@ describe('routes of vehicles', () => {
     expect((await owner.get(`/api/vehicles/${car.id}/list-linked-routes`)).items).toEqual([]);
   });
 
-  it('change nothing with an unknown or foreign one among them', async () => {
+  it('do not change if one of the routes is unknown or of another account', async () => {
     const [car, own] = [await vehicle(), await route()];
     const theirs = await route({}, stranger);
     const link = (vehicleId: number, route_ids: unknown) =>
@@ -274,7 +274,7 @@ describe('routes of vehicles', () => {
       expect(await link(car.id, bad)).toMatchObject({ status: 400 });
   });
 
-  it('tell how far the vehicle has come, and nothing without a position', async () => {
+  it('report the progress of the vehicle, and nulls without a position', async () => {
     const car = await vehicle();
     const made = await owner.post(path, {
       name: 'Trip',
@@ -305,7 +305,7 @@ describe('routes of vehicles', () => {
     expect(await progress()).toMatchObject({ waypoint_index: 2, distance_remaining_m: 0, off_route: false });
   });
 
-  it('tell the way there from the way back on the same road, by what the rule remembers', async () => {
+  it('distinguish the way there from the way back on the same road by the state of the rule', async () => {
     const car = await vehicle();
     const there: Position[] = [
       [10, 20],
@@ -331,7 +331,7 @@ describe('routes of vehicles', () => {
     expect(Math.round((await left()) / 100)).toBe(5);
   });
 
-  it('go with the vehicle; drivers see those of their own', async () => {
+  it('are unlinked from a deleted vehicle, and visible to drivers of linked vehicles only', async () => {
     const tenant = await world.tenant('Linked');
     const client = world.as(tenant.owner);
     const [own, other] = [await vehicle(client), await vehicle(client)];
@@ -342,7 +342,7 @@ describe('routes of vehicles', () => {
     await client.put(`/api/vehicles/${own.id}/owner`, { owner_user_id: user.id });
     expect(ids(await world.as(user).get(path))).toEqual([seen]);
     expect(await world.as(user).get(`${path}/${hidden}`)).toMatchObject({ status: 404 });
-    // Whose else the route is, is not told.
+    // The response omits vehicles that the driver cannot see.
     await client.post(`/api/vehicles/${other.id}/link-route`, { route_ids: [seen] });
     expect((await client.get(`${path}/${seen}`)).data).toMatchObject({ vehicle_ids: [own.id, other.id] });
     const told = { vehicle_ids: [own.id] };
@@ -359,7 +359,7 @@ describe('snap-to-road', () => {
   const snap = (coordinates: unknown, more: object = {}, client = owner) =>
     client.post(`${path}/snap-to-road`, { coordinates, ...more });
 
-  it('puts positions on the roads of the file', async () => {
+  it('matches positions to the roads of the file', async () => {
     const response = await snap([
       { lat: 22.54115, lng: 114.052, timestamp: 1_700_000_000_000, accuracy_m: 8 },
       { lat: 22.54075, lng: 114.058 },
@@ -383,7 +383,7 @@ describe('snap-to-road', () => {
     expect(confidence).toBeGreaterThan(0.5);
   });
 
-  it("uses the account's own routes where there is no road, and no other account's", async () => {
+  it('uses the routes of the account only, if there is no road', async () => {
     const trace = [
       { lat: 50.0001, lng: 30.001 },
       { lat: 49.9999, lng: 30.009 },
@@ -410,7 +410,7 @@ describe('snap-to-road', () => {
     });
   });
 
-  it('takes a thousand positions, and refuses what is none', async () => {
+  it('accepts a thousand positions and rejects invalid ones', async () => {
     const long = Array.from({ length: 1_000 }, (_unused, at) => ({
       lat: 22.5409 + (at % 2) * 1e-5,
       lng: 114.045 + at * 2e-5,

@@ -29,7 +29,7 @@ import { snapToRoad } from './snap.ts';
 import { createRoute, deleteRoute, listRoutes, readRoute, updateRoute } from './use-cases.ts';
 
 const tags = ['Routes'];
-const notLinkable = 'There is no such vehicle or route, or it is not visible; nothing has changed.';
+const notLinkable = 'The vehicle or one of the routes does not exist or is not visible. Nothing has changed.';
 const snapLimitMs = 60_000;
 
 function orNotFound<T>(route: T | null, id: number): { data: T } {
@@ -44,7 +44,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/routes',
     operationId: 'listRoutes',
-    summary: 'Routes of the account',
+    summary: 'List routes',
     tags,
     query: listRoutesQuery,
     response: pageSchema(routeResponseSchema),
@@ -58,7 +58,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     path: '/routes',
     operationId: 'createRoute',
     summary: 'Create a route',
-    description: 'With `path` or `polyline`, or drawn through `waypoints` by the routing provider.',
+    description: 'Requires `path` or `polyline`, or `waypoints` through which the routing provider draws the path.',
     tags,
     isIdempotent: true,
     body: createRouteBody,
@@ -73,7 +73,7 @@ const records = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/routes/:id',
     operationId: 'getRoute',
-    summary: 'One route',
+    summary: 'Get a route',
     tags,
     params: idParams,
     response: singleSchema(routeResponseSchema),
@@ -83,8 +83,9 @@ const records = (deps: Deps): PlatformRoute[] => [
     method: 'put',
     path: '/routes/:id',
     operationId: 'updateRoute',
-    summary: 'Change a route',
-    description: 'Absent fields stay; null clears a field. Other waypoints without a path draw the path again.',
+    summary: 'Update a route',
+    description:
+      'Absent fields do not change; null clears a field. Changing the waypoints without a path redraws the path.',
     tags,
     params: idParams,
     body: updateRouteBody,
@@ -99,7 +100,8 @@ const records = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/routes/:id',
     operationId: 'deleteRoute',
-    summary: 'Delete a route and its links to vehicles',
+    summary: 'Delete a route',
+    description: 'Also removes its links to vehicles.',
     tags,
     params: idParams,
     response: singleSchema(routeResponseSchema),
@@ -116,7 +118,8 @@ const links = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicles/:vehicleId/list-linked-routes',
     operationId: 'listLinkedRoutes',
-    summary: 'Routes of a vehicle, with how far it has come on each',
+    summary: 'List routes of a vehicle',
+    description: 'Each route has the progress of the vehicle on it.',
     tags,
     params: vehicleIdParams,
     query: linkedRoutesQuery,
@@ -131,7 +134,7 @@ const links = (deps: Deps): PlatformRoute[] => [
     path: '/vehicles/:vehicleId/link-route',
     operationId: 'linkRoutes',
     summary: 'Link routes to a vehicle',
-    description: 'A route that is linked already stays so.',
+    description: 'Routes that are already linked are ignored.',
     tags,
     params: vehicleIdParams,
     body: linkBody,
@@ -145,8 +148,8 @@ const links = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/vehicles/:vehicleId/unlink-route',
     operationId: 'unlinkRoutes',
-    summary: 'Take routes from a vehicle',
-    description: 'A route that is not linked is no error.',
+    summary: 'Unlink routes from a vehicle',
+    description: 'Routes that are not linked are ignored.',
     tags,
     params: vehicleIdParams,
     body: linkBody,
@@ -163,9 +166,9 @@ const snap = (deps: Deps): PlatformRoute =>
     method: 'post',
     path: '/routes/snap-to-road',
     operationId: 'snapToRoad',
-    summary: 'Put recorded positions on the road',
+    summary: 'Match positions to roads',
     description:
-      'A point with no road within reach comes back unchanged, `matched: false`. Where no roads are known the own routes count as roads.',
+      "A point without a road within reach is returned unchanged with `matched: false`. Where no roads are known, the account's own routes count as roads.",
     tags,
     access: { permission: 'read', scope: 'read' },
     bucket: 'geocode',

@@ -9,11 +9,11 @@ import { validateSchedule } from '../../platform/schedule.ts';
 import type { Change } from '../../store/account-repository.ts';
 import { type PathSource, type RouteBody, routeEvents, type StoredRoute, type Waypoint } from './schema.ts';
 
-/** How fast one drives where nobody knows better. */
+/** Assumed speed if no provider knows a better one. */
 const assumedKmh = 40;
 const defaultRadiusM = 50;
 
-/** The fields of a new route that its maker does not give. */
+/** Defaults of the fields of a new route. */
 export const routeDefaults = {
   description: null,
   color: null,
@@ -27,7 +27,7 @@ export const routeDefaults = {
   vehicleIds: [],
 } as const satisfies Partial<StoredRoute>;
 
-/** What a body changes, beside the path. */
+/** Returns the changes of a body, except for the path. */
 export const detailsOf = (body: RouteBody): Change<StoredRoute> =>
   omitUndefined({
     name: body.name,
@@ -50,10 +50,10 @@ const waypointOf = (waypoint: NonNullable<RouteBody['waypoints']>[number]): Wayp
   stopSeconds: waypoint.stop_seconds ?? null,
 });
 
-/** The path of a route as it is stored. */
+/** The path of a stored route. */
 export type Path = Pick<StoredRoute, 'points' | 'bounds' | 'pathSource' | 'distanceM' | 'durationSeconds'>;
 
-/** A path with what is worked out of it. */
+/** Returns a path with its derived fields. */
 export const pathOf = (
   line: readonly Position[],
   source: PathSource,
@@ -69,13 +69,16 @@ export const pathOf = (
   durationSeconds: Math.round(known.durationS),
 });
 
-/** The line that a body brings, or null when it brings none. Both forms are no fault where they say the same, as a record that was read does. */
+/**
+ * Returns the line of a body, or null if it has none. Both `path` and `polyline` are accepted if they are the same
+ * line, as in a record that was read.
+ */
 export function givenLine({ path, polyline }: RouteBody): Position[] | null {
   if (path !== undefined && path !== null) {
     const line = parsePositions(path, 'latlng', '/path');
     if (polyline !== undefined && polyline !== null && polyline !== encodePolyline(line))
-      throw new AppError('conflicting_parameters', 'The fields path and polyline are different lines.', {
-        details: [{ path: '/polyline', message: 'is another line than path' }],
+      throw new AppError('conflicting_parameters', 'The fields path and polyline describe different lines.', {
+        details: [{ path: '/polyline', message: 'differs from path' }],
       });
     return line;
   }
@@ -83,37 +86,37 @@ export function givenLine({ path, polyline }: RouteBody): Position[] | null {
   const line = decodePolyline(polyline);
   if (line === null || line.length < 2)
     throw validationError([
-      { path: '/polyline', message: 'must be a polyline of precision 5 with two points or more' },
+      { path: '/polyline', message: 'must be a polyline of precision 5 with at least two points' },
     ]);
   return line;
 }
 
-/** True for the line that a route has: sent back as it was read it stays what it is, with who drew it. */
+/** Returns true for the current line of a route. Sending it back as read preserves its source. */
 export const isLineOf = ({ points }: StoredRoute, line: readonly Position[]): boolean =>
   points.length === line.length * 2 && flattenPositions(line).every((coordinate, at) => coordinate === points[at]);
 
-/** True when a change without a line needs the path to be drawn again. */
+/** Returns true if a change without a line requires the path to be redrawn. */
 export function isDrawnAgain(body: RouteBody, known: StoredRoute): boolean {
   if (body.path === null || body.polyline === null) return true;
-  // No waypoints: there is nothing to draw through, and the path stays.
+  // Without waypoints there is nothing to draw through, and the path does not change.
   if (body.waypoints !== undefined) return body.waypoints.length > 0;
   return body.profile !== undefined && body.profile !== known.profile && known.pathSource !== 'client';
 }
 
-/** A route leads from one waypoint to another, or has none. */
+/** Throws for a single waypoint: a route has none, or at least two. */
 export function checkWaypoints({ waypoints }: RouteBody): void {
   if (waypoints?.length === 1)
     throw validationError([{ path: '/waypoints', message: 'must have no items, or at least 2' }]);
 }
 
-/** The waypoints to draw a path through; 400 when there are none. */
+/** Returns the waypoints to draw a path through; throws 400 if there are none. */
 export function drawnThrough(waypoints: readonly Waypoint[]): Position[] {
   if (waypoints.length < 2)
-    throw validationError([{ path: '/waypoints', message: 'is missing: a route has a path or waypoints' }]);
+    throw validationError([{ path: '/waypoints', message: 'is missing: a route needs a path or waypoints' }]);
   return waypoints.map(({ lat, lng }) => [lat, lng]);
 }
 
-/** How far a vehicle has come. */
+/** The progress of a vehicle on a route. */
 export interface Progress {
   readonly waypointIndex: number | null;
   readonly distanceRemainingM: number;
@@ -121,13 +124,14 @@ export interface Progress {
   readonly isOffRoute: boolean;
 }
 
-/** How far a vehicle at a position has come on a route. */
+/** Computes the progress of a vehicle at a position on a route. */
 export function progressAt(route: StoredRoute, position: Position): Progress | null {
   const path = toPairs(route.points);
   const here = nearestOnLine(position, path);
   if (here === null) return null;
   const totalM = lineLengthM(path);
-  // What is left is the same part of the route's own distance, which may be an estimate longer than the line.
+  // The remaining distance is the same fraction of the route's own distance, which may be an estimate longer than the
+  // line.
   const left = totalM === 0 ? 0 : Math.max(0, 1 - here.alongM / totalM);
   const next = alongs(route.waypoints, path).findIndex((alongM) => alongM > here.alongM);
   const last = route.waypoints.length - 1;
@@ -139,7 +143,10 @@ export function progressAt(route: StoredRoute, position: Position): Progress | n
   };
 }
 
-/** Where along the path the waypoints lie: each behind the one before, so that a round trip ends at its end. */
+/**
+ * Returns the distances of the waypoints along the path. Each is searched after the previous one, so that a round trip
+ * ends at its end.
+ */
 function alongs(waypoints: readonly Waypoint[], path: readonly Position[]): number[] {
   let rest = [...path];
   let startM = 0;

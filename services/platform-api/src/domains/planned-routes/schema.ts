@@ -10,27 +10,27 @@ import type { AccountRecord } from '../../store/account-repository.ts';
 export const routeEvents = ['deviation', 'return', 'waypoint_arrival', 'completed'] as const;
 export type RouteEvent = (typeof routeEvents)[number];
 
-/** Who drew a path. */
+/** The source of a path. */
 export const pathSources = ['client', 'provider', 'straight_line'] as const;
 export type PathSource = (typeof pathSources)[number];
 
-/** A place that the route leads to. */
+/** A stop or via point of a route. */
 export interface Waypoint {
   readonly lat: number;
   readonly lng: number;
   readonly name: string | null;
-  /** Within this distance the vehicle has arrived. */
+  /** Distance within which the vehicle has arrived. */
   readonly radiusM: number;
   readonly stopSeconds: number | null;
 }
 
-/** A route as it is stored. */
+/** A stored route. */
 export interface StoredRoute extends AccountRecord {
   readonly name: string;
   readonly description: string | null;
   readonly color: string | null;
   readonly waypoints: readonly Waypoint[];
-  /** The path, latitude and longitude in turn. */
+  /** The path, as alternating latitudes and longitudes. */
   readonly points: readonly number[];
   readonly bounds: Bounds;
   readonly pathSource: PathSource;
@@ -42,7 +42,7 @@ export interface StoredRoute extends AccountRecord {
   readonly schedule: Schedule | null;
   readonly speedLimitKmh: number | null;
   readonly active: boolean;
-  /** Vehicles that it is linked to. */
+  /** Ids of the linked vehicles. */
   readonly vehicleIds: readonly number[];
 }
 
@@ -64,7 +64,7 @@ const details = {
   waypoints: Type.Optional(
     Type.Array(waypoint, {
       maxItems: 50,
-      description: '2 to 50, or none. Required without a path, which is then drawn.',
+      description: '2 to 50 waypoints, or none. Required without a path, which is then drawn through them.',
     }),
   ),
   path: Type.Optional(
@@ -73,19 +73,24 @@ const details = {
       items: pair,
       minItems: 2,
       maxItems: 10_000,
-      description: '`[latitude, longitude]` pairs. Null: drawn through the waypoints again.',
+      description: '`[latitude, longitude]` pairs. Null redraws the path through the waypoints.',
     }),
   ),
   polyline: Type.Optional(
     nullableField(
       text(1, 200_000, {
-        description: 'The path as a polyline of precision 5, instead of `path`; with it the same line.',
+        description:
+          'The path as a polyline of precision 5, instead of `path`. If both are given, they must be the same line.',
       }),
     ),
   ),
   profile: Type.Optional(stringEnum(profiles, { description: 'Default: car.' })),
   deviation_m: Type.Optional(
-    Type.Integer({ minimum: 20, maximum: 5_000, description: 'Further from the path is off the route. Default: 100.' }),
+    Type.Integer({
+      minimum: 20,
+      maximum: 5_000,
+      description: 'Distance from the path in metres beyond which a vehicle is off the route. Default: 100.',
+    }),
   ),
   notify_on: Type.Optional(Type.Array(stringEnum(routeEvents), { maxItems: 20, description: 'Default: all.' })),
   schedule: nullableSchedule,
@@ -99,7 +104,7 @@ export const updateRouteBody = Type.Object({ name: Type.Optional(name), ...detai
 export type RouteBody = Static<typeof updateRouteBody>;
 
 export const sortable = ['id', 'name', 'created_at', 'updated_at'] as const;
-/** Stored names of `sortable`, where they are other ones. */
+/** Stored names of the fields in `sortable` that differ. */
 export const sortFields = { created_at: 'createdAt', updated_at: 'updatedAt' } as const;
 
 export const linkedRoutesQuery = Type.Object({ ...paginationQuery, sort: sortParameter(sortable) });
@@ -110,7 +115,7 @@ export const listRoutesQuery = Type.Object({
   sort: sortParameter(sortable),
   query: searchText('name or description'),
   vehicle_id: Type.Optional(recordId),
-  active: Type.Optional(Type.Boolean({ description: 'Only routes that are, or are not, active.' })),
+  active: Type.Optional(Type.Boolean({ description: 'Only active (true) or inactive (false) routes.' })),
 });
 export type ListRoutesQuery = Static<typeof listRoutesQuery>;
 
@@ -129,7 +134,7 @@ const routeFields = {
     }),
   ),
   path: Type.Array(pair),
-  polyline: Type.String({ description: 'The path, precision 5.' }),
+  polyline: Type.String({ description: 'The path as a polyline of precision 5.' }),
   profile: stringEnum(profiles),
   deviation_m: Type.Integer(),
   notify_on: Type.Array(stringEnum(routeEvents)),
@@ -139,7 +144,7 @@ const routeFields = {
   distance_m: Type.Number(),
   duration_seconds: Type.Integer(),
   path_source: stringEnum(pathSources, {
-    description: 'straight_line: no roads were known, so distance and time are estimates.',
+    description: 'straight_line: no roads were known, so distance and duration are estimates.',
   }),
   vehicle_ids: Type.Array(recordId),
   bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
@@ -150,12 +155,12 @@ export type RouteResponse = Static<typeof routeResponseSchema>;
 
 export const progressResponseSchema = Type.Object(
   {
-    waypoint_index: nullable(Type.Integer({ minimum: 0, description: 'The waypoint that is next.' })),
+    waypoint_index: nullable(Type.Integer({ minimum: 0, description: 'Index of the next waypoint.' })),
     distance_remaining_m: nullable(Type.Number()),
     eta: nullable(time),
     off_route: nullable(Type.Boolean()),
   },
-  { title: 'RouteProgress', description: 'All null while the vehicle has no position.' },
+  { title: 'RouteProgress', description: 'All fields are null while the vehicle has no position.' },
 );
 export type ProgressResponse = Static<typeof progressResponseSchema>;
 
@@ -168,7 +173,7 @@ export const linkBody = Type.Object({ route_ids: Type.Array(recordId, { minItems
 
 export const linksResponseSchema = Type.Object(
   { vehicle_id: recordId, route_ids: idList() },
-  { title: 'RouteLinks', description: 'All routes of the vehicle, after the change.' },
+  { title: 'RouteLinks', description: 'All routes of the vehicle after the change.' },
 );
 
 export const snapBody = Type.Object({
@@ -197,17 +202,17 @@ export const snapResponseSchema = Type.Object(
         index: Type.Integer({ minimum: 0 }),
         lat: latitude,
         lng: longitude,
-        matched: Type.Boolean({ description: 'False: no road within reach, the point is as it was sent.' }),
+        matched: Type.Boolean({ description: 'False: no road is within reach; the point is returned as it was sent.' }),
         distance_m: nullable(Type.Number()),
         road_name: nullable(Type.String()),
         speed_limit_kmh: nullable(Type.Integer()),
       }),
-      { description: 'One item for each coordinate, in their order.' },
+      { description: 'One item for each coordinate, in the same order.' },
     ),
     distance_m: Type.Number(),
     confidence: Type.Number({ minimum: 0, maximum: 1 }),
     provider: Type.String(),
-    fallback: Type.Boolean({ description: 'True: the configured provider could not answer.' }),
+    fallback: Type.Boolean({ description: 'True: the configured provider was unavailable.' }),
   },
   { title: 'SnapResult' },
 );

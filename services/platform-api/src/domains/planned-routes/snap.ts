@@ -7,10 +7,10 @@ import type { Scope } from '../../store/account-repository.ts';
 import { pathsNear } from './queries.ts';
 import type { SnapBody, SnapResponse } from './schema.ts';
 
-/** Own paths further than this from a trace have no part in it. */
+/** Distance beyond which own paths are ignored for a trace. */
 const nearM = 100;
 
-/** Puts a trace on the road, or on the account's own routes where no road is known. */
+/** Matches a trace to roads, or to the account's own routes where no road is known. */
 export async function snapToRoad(
   deps: Pick<Deps, 'records' | 'maps'>,
   scope: Scope,

@@ -26,7 +26,7 @@ import { ofOwnVehicles, visiblePart } from './visibility.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'maps'>;
 
-/** A page of the routes that the caller may see. */
+/** Returns a page of the routes that the caller may see. */
 export async function listRoutes(
   deps: Parts,
   caller: Caller,
@@ -54,7 +54,7 @@ async function findRoute(deps: Parts, caller: Caller, id: number): Promise<Store
   return routesIn(deps.records).findOne(caller, where);
 }
 
-/** One route that the caller may see, or null. */
+/** Returns a route that the caller may see, or null. */
 export async function readRoute(deps: Parts, caller: Caller, id: number): Promise<RouteResponse | null> {
   const route = await findRoute(deps, caller, id);
   return route === null ? null : toRouteResponse(route, await namedTo(deps, caller));
@@ -78,11 +78,11 @@ export async function createRoute(
 async function drawn({ maps }: Parts, waypoints: readonly Position[], profile: Profile): Promise<Path> {
   const { value } = await maps.route({ waypoints, profile, alternatives: 0 });
   const [route] = value;
-  if (route === undefined) throw new Error('the router of last resort drew nothing');
+  if (route === undefined) throw new Error('the fallback router returned no route');
   return pathOf(route.path, route.source, route);
 }
 
-/** Null when there is no such route. */
+/** Updates a route; returns null if it does not exist. */
 export const updateRoute = (
   deps: Parts,
   caller: Caller,
@@ -95,7 +95,8 @@ export const updateRoute = (
     const known = await routes.find(caller, id);
     if (known === null) return null;
     const { change, isOfPath } = await checkedChange(deps, body, known);
-    // A path is of the waypoints and the profile with which it was drawn: it is written to the version that was read.
+    // A path belongs to the waypoints and the profile with which it was drawn. It is therefore written to the version
+    // that was read.
     const route = await routes.update(caller, id, change, expectedVersion ?? (isOfPath ? known.version : undefined));
     if (route === null) return null;
     await audit(deps, caller, 'routes.update', { type: 'routes', id }, { fields: Object.keys(body) });
@@ -119,7 +120,7 @@ async function checkedChange(
   return { change: { ...details, ...(await drawn(deps, drawnThrough(waypoints), profile)) }, isOfPath: true };
 }
 
-/** Removes a route with its links; the route as it was, or null. */
+/** Deletes a route with its links; returns the deleted route, or null. */
 export async function deleteRoute(
   deps: Parts,
   caller: Caller,

@@ -5,11 +5,14 @@ import { visibleVehicles } from '../vehicles/visibility.ts';
 
 type Store = { readonly records: RecordStore };
 
-/** A user with the role driver sees the routes of the own vehicles; the others see all of the account. */
+/**
+ * Returns the filter of visible routes: users with the role driver see the routes of their own vehicles, others all
+ * routes of the account.
+ */
 export const visiblePart = async (deps: Store, caller: Caller): Promise<Filter> =>
   caller.role === 'driver' ? ofOwnVehicles(deps, caller) : {};
 
-/** Routes of vehicles of the caller's account that the caller may see. */
+/** Returns the filter of routes of the account's vehicles that the caller may see. */
 export async function ofOwnVehicles(deps: Store, caller: Caller, among?: readonly number[]): Promise<Filter> {
   const found = await visibleVehicles(deps, caller, among);
   return { vehicleIds: { $in: found.flatMap(({ vehicle, access }) => (access === 'owner' ? [vehicle._id] : [])) } };

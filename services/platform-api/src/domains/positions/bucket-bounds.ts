@@ -1,30 +1,33 @@
 import type { Database } from '@fleet/storage';
 
-/** What a bucket of the history gets. */
+/** The fields to write to a bucket of the history. */
 export interface BucketFields {
   readonly head: Readonly<Record<string, unknown>>;
-  /** By the name of the field. */
+  /** Keys are field names. */
   readonly points: Record<string, string>;
 }
 
-/** A bucket of ten minutes has room for three in each second: more come only from a clock that stands still, and each would make the next one slower to write. */
+/**
+ * Limit of points in a bucket of ten minutes, enough for three per second. Only a terminal with a stopped clock sends
+ * more, and each of those would slow down the next write.
+ */
 export const maxBucketPoints = 2_000;
 
 const maxKnown = 100_000;
 
-/** How many points buckets have, as far as this process has written them: a bound, not a count. */
+/** Number of points that this process has written to each bucket: a lower bound, not the exact count. */
 export class BucketBounds {
   static readonly #known = new WeakMap<Database, BucketBounds>();
   readonly #counts = new Map<string, number>();
 
-  /** Of a database; all that write to it in this process share them. */
+  /** Returns the bounds of a database, shared by all writers of this process. */
   static of(database: Database): BucketBounds {
     const bounds = BucketBounds.#known.get(database) ?? new BucketBounds();
     BucketBounds.#known.set(database, bounds);
     return bounds;
   }
 
-  /** Without the points for which there is no room. */
+  /** Leaves out the points that exceed the limit. */
   fitting(
     given: ReadonlyMap<string, BucketFields>,
     maxPoints: number,
@@ -41,7 +44,7 @@ export class BucketBounds {
     return { buckets, leftOut };
   }
 
-  /** Only what was written counts: what failed is tried again. Answers the buckets that are full by it. */
+  /** Counts written points; failed writes are retried and not counted. Returns the buckets that are now full. */
   written(buckets: ReadonlyMap<string, BucketFields>, maxPoints: number): string[] {
     const full: string[] = [];
     for (const [id, { points }] of buckets) {
@@ -52,12 +55,12 @@ export class BucketBounds {
     return full;
   }
 
-  /** The database takes no more. */
+  /** Marks a bucket that the database no longer extends. */
   fill(id: string): void {
     this.#keep(id, Number.POSITIVE_INFINITY);
   }
 
-  /** Those that were written last stay known. */
+  /** Retains the most recently written buckets. */
   #keep(id: string, count: number): void {
     this.#counts.delete(id);
     this.#counts.set(id, count);

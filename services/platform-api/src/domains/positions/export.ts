@@ -1,13 +1,13 @@
 import type { LocationResponse } from '../last-positions/responses.ts';
 
-/** A history as a file: its parts in order, so that it is written as it is made. */
+/** A history as a file, generated in parts so that it can be streamed. */
 export interface HistoryFile {
   readonly contentType: string;
   readonly fileName: string;
   readonly parts: Iterable<string>;
 }
 
-/** What a file says of its vehicle and time. */
+/** Vehicle and time window of a file. */
 export interface FileFrame {
   readonly vehicleNo: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface FileFrame {
   readonly toMs: number;
 }
 
-/** Points in one part of a file. */
+/** Number of points in one part of a file. */
 const pointsAtOnce = 500;
 
 export const gpxFile = (points: readonly LocationResponse[], frame: FileFrame): HistoryFile => ({
@@ -30,14 +30,14 @@ export const csvFile = (points: readonly LocationResponse[], frame: FileFrame): 
   parts: csvParts(points),
 });
 
-/** Of letters, digits and a few signs alone: vehicle and days. */
+/** Returns a file name of the vehicle and the days, with letters, digits and a few other characters only. */
 function fileNameOf({ vehicleNo, fromMs, toMs }: FileFrame, ending: string): string {
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().slice(0, 10));
   const vehicle = vehicleNo.replaceAll(/[^A-Za-z0-9-]+/g, '_');
   return `${vehicle}_${from}_${to}.${ending}`;
 }
 
-/** Without a report for so long a track is in two parts. */
+/** Gap between reports that starts a new track segment. */
 const segmentGapMs = 600_000;
 
 /** GPX 1.1 (topografix.com/GPX/1/1): one track of valid fixes. */
@@ -83,7 +83,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-/** Text of a user in XML 1.0, which does not take most control characters in any form. */
+/** Escapes user text for XML 1.0, which allows most control characters in no form. */
 const xml = (text: string): string =>
   text.replaceAll(/[\p{Cc}\p{Cs}\ufffe\uffff]/gu, ' ').replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
 
@@ -113,7 +113,7 @@ const columns = [
   'alarms',
 ] as const;
 
-/** RFC 4180: a header, lines that end in CR LF. */
+/** RFC 4180: a header, and lines that end in CR LF. */
 function* csvParts(points: readonly LocationResponse[]): Generator<string> {
   yield `${columns.join(',')}\r\n`;
   for (const part of slices(points)) yield part.map(csvLine).join('');
@@ -127,7 +127,7 @@ function csvLine(point: LocationResponse): string {
   return `${values.map(csvCell).join(',')}\r\n`;
 }
 
-/** A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/** Formats a CSV cell. Text that a spreadsheet would take for a formula gets a leading apostrophe. */
 export function csvCell(value: string | number | boolean | null): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;

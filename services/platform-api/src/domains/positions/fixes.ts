@@ -1,12 +1,12 @@
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 
-/** What a position says of where a vehicle was. */
+/** The fields of a position that locate a vehicle. */
 export type Fix = Pick<LastLocation, 'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp'>;
 
-/** Faster than any vehicle on a road: a jump of the receiver. */
+/** Faster than any road vehicle. A fix that implies a higher speed is a jump of the receiver. */
 const maxSpeedKmh = 250;
-/** A receiver that has jumped and stays there was wrong before. */
+/** Consecutive jumps after which the new position is accepted: the receiver was wrong before. */
 const jumpsToBelieve = 3;
 
 export const placeOf = ({ latitude, longitude }: Pick<Fix, 'latitude' | 'longitude'>): Position => [
@@ -14,25 +14,28 @@ export const placeOf = ({ latitude, longitude }: Pick<Fix, 'latitude' | 'longitu
   longitude,
 ];
 
-/** False without a fix, and for 0, 0, which terminals send before they have had one. */
+/** Returns false without a fix, and for 0, 0, which terminals send before their first fix. */
 export const isFix = ({ gpsValid, latitude, longitude }: Fix): boolean =>
   gpsValid && (latitude !== 0 || longitude !== 0);
 
-/** The place that a vehicle was last believed to be at. */
+/** The last accepted position of a vehicle. */
 export interface Believed {
   readonly latitude: number;
   readonly longitude: number;
   readonly atMs: number;
-  /** Fixes since then that were too far away to be true. */
+  /** Number of fixes since then that were too far away to be plausible. */
   readonly jumps: number;
 }
 
-/** What a fix is next to the one before. */
+/** A fix relative to the previous one. */
 export type Step =
   | { readonly kind: 'first' | 'moved' | 'relocated'; readonly believed: Believed; readonly distanceM: number }
   | { readonly kind: 'jump'; readonly believed: Believed; readonly distanceM: 0 };
 
-/** Follows the fixes of a vehicle: one that it cannot have reached is a jump, and believed only when the receiver stays there. */
+/**
+ * Follows the fixes of a vehicle. A fix that the vehicle cannot have reached is a jump, and is accepted only if the
+ * receiver stays there.
+ */
 export function follow(before: Believed | null, fix: Fix): Step {
   const here = { latitude: fix.latitude, longitude: fix.longitude, atMs: fix.timestamp, jumps: 0 };
   if (before === null) return { kind: 'first', believed: here, distanceM: 0 };

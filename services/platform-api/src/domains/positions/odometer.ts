@@ -1,24 +1,24 @@
 import type { LastLocation } from '../last-positions/schema.ts';
 import { type Believed, follow, isFix } from './fixes.ts';
 
-/** What the odometer keeps of a vehicle's terminal between reports; JSON. */
+/** State of the odometer of a vehicle's terminal between reports; JSON. */
 export interface OdometerState {
-  /** Device time of the newest report that counted. */
+  /** Device time of the newest counted report. */
   readonly atMs: number;
-  /** The last fix that was believed. */
+  /** The last accepted fix. */
   readonly believed: Believed | null;
-  /** Mileage of the terminal itself (item 0x01) at the newest report that had it. */
+  /** Mileage of the terminal itself (item 0x01) in the newest report that had it. */
   readonly mileageKm: number | null;
-  /** Device time of that report; states of before this was kept lack it. */
+  /** Device time of that report; absent in states stored before this field existed. */
   readonly mileageAtMs?: number;
-  /** How far the vehicle has come with this terminal. */
+  /** Distance that the vehicle has travelled with this terminal. */
   readonly travelledKm: number;
-  /** Way between fixes since that mileage has changed, and how much of it was counted already. */
+  /** Distance between fixes since that mileage changed, and the part of it that was counted already. */
   readonly wayKm: number;
   readonly countedKm: number;
 }
 
-/** What it reads of a report. */
+/** The fields of a report that the odometer reads. */
 export type OdometerReport = Pick<
   LastLocation,
   'latitude' | 'longitude' | 'gpsValid' | 'speed' | 'timestamp' | 'odometerKm'
@@ -27,21 +27,25 @@ export type OdometerReport = Pick<
 const maxSpeedKmh = 250;
 /** The terminal's unit is 0.1 km. */
 const unitKm = 0.1;
-/** A mileage that stands still for so long a way is not counted by the terminal. */
+/** A mileage that does not change over this distance is not counted by the terminal. */
 const deadAfterKm = 2;
-/** A standing receiver wanders: less than this is no way, where the speed says that the vehicle stands. */
+/**
+ * The position of a standing receiver drifts. A shorter distance does not count if the speed says that the vehicle
+ * stands.
+ */
 const driftM = 30;
 const movingFromKmh = 5;
 
-/** A step of the count: what to keep, and how far the vehicle has come by now. */
+/** Result of one report: the new state, and the distance travelled so far. */
 export interface OdometerStep {
   readonly state: OdometerState;
   readonly travelledKm: number;
 }
 
 /**
- * Advances by one report. The terminal's own mileage counts while it is plausible; after a reset, and where a terminal has none (or one that stands still), the way
- * between valid fixes counts. Reports that are not newer change nothing.
+ * Advances the odometer by one report. The terminal's own mileage counts while it is plausible. After a reset, and if
+ * the terminal has no mileage or a constant one, the distance between valid fixes counts. Reports that are not newer
+ * change nothing.
  */
 export function advanceOdometer(before: OdometerState | undefined, report: OdometerReport): OdometerStep {
   if (before !== undefined && report.timestamp <= before.atMs) return stepTo(before);
@@ -72,13 +76,13 @@ function count(before: OdometerState, report: OdometerReport, stepKm: number): C
   if (mileageKm === null) return { ...fromHere, addedKm: stepKm };
   const beforeAtMs = before.mileageAtMs ?? before.atMs;
   const wayKm = before.wayKm + stepKm;
-  // A mileage that comes later has this way in it.
+  // A later mileage includes this distance.
   if (report.odometerKm === null) {
     const countedKm = before.countedKm + stepKm;
     return { mileageKm, mileageAtMs: beforeAtMs, wayKm, countedKm, addedKm: stepKm };
   }
   const deltaKm = report.odometerKm - mileageKm;
-  // Set back, or another count: what it says now is where it goes on from.
+  // The mileage was reset or replaced: continue from the new value.
   if (!isPlausible(deltaKm, mileageAtMs - beforeAtMs))
     return { ...fromHere, addedKm: Math.max(0, wayKm - before.countedKm) };
   if (deltaKm > 0) return { ...fromHere, addedKm: Math.max(0, deltaKm - before.countedKm) };
@@ -93,18 +97,21 @@ function wayOf(believed: Believed | null, report: OdometerReport): { believed: B
   if (!isFix(report)) return { believed, wayKm: 0 };
   const step = follow(believed, report);
   const isDrift = step.kind === 'moved' && report.speed < movingFromKmh && step.distanceM < driftM;
-  // A wandering receiver is measured against where the vehicle has stopped, so that no way adds up.
+  // A drifting receiver is compared with the position where the vehicle stopped, so that drift does not add up.
   if (isDrift && believed !== null) return { believed: { ...believed, atMs: report.timestamp, jumps: 0 }, wayKm: 0 };
   return { believed: step.believed, wayKm: step.distanceM / 1_000 };
 }
 
-/** What a vehicle's `odometer_km` is kept as: what the user has set, and how far its terminal had come then. */
+/**
+ * The stored form of a vehicle's `odometer_km`: the value that the user set, and the distance of the terminal at that
+ * time.
+ */
 export interface OdometerOffset {
   readonly odometerKm: number;
-  /** Absent in records of before there was a count. */
+  /** Absent in records stored before distances were counted. */
   readonly odometerTravelledKm?: number;
 }
 
-/** The vehicle's own count, with how far its terminal has come by now; to a tenth of a kilometre. */
+/** Returns the vehicle's odometer for the distance of its terminal, to a tenth of a kilometre. */
 export const odometerOf = ({ odometerKm, odometerTravelledKm = 0 }: OdometerOffset, travelledKm: number): number =>
   Math.round((odometerKm + Math.max(0, travelledKm - odometerTravelledKm)) * 10) / 10;

@@ -1,6 +1,9 @@
 import type { Point } from './schema.ts';
 
-/** How a point is packed: numbers with commas, in the order of `pack`; nothing stands for null, and what is empty at the end is left out. */
+/**
+ * Format of a packed point: numbers separated by commas, in the order of `pack`. An empty field is null; trailing empty
+ * fields are omitted.
+ */
 
 const degree = 1e6;
 const flag = { gpsValid: 1, ignitionOff: 2, ignitionOn: 4, partner: 8, backfilled: 16, idle: 32 } as const;
@@ -14,7 +17,7 @@ const flagsOf = ({ gpsValid, ignition, source, backfilled, slowSinceMs, serverTi
   (backfilled ? flag.backfilled : 0) |
   (slowSinceMs !== null && serverTimestamp - slowSinceMs >= idleAfterMs ? flag.idle : 0);
 
-/** A point in a few dozen characters; positions are kept to a tenth of a metre. */
+/** Packs a point into a few dozen characters. Coordinates are stored to a tenth of a metre. */
 export function pack({ position, driverId }: Point): string {
   const fields = [
     Math.round(position.latitude * degree),
@@ -39,7 +42,7 @@ export function pack({ position, driverId }: Point): string {
     .replace(/,+$/, '');
 }
 
-/** The point of a text that `pack` has made. */
+/** Unpacks a point that `pack` created. */
 export function unpack(packed: string, imei: string, timestamp: number): Point {
   const fields = packed.split(',');
   const at = (i: number): number => Number(fields[i] ?? 0);

@@ -6,10 +6,13 @@ type LatestReadings = Pick<NewPoint['position'], 'imei' | 'timestamp'>;
 const keyOf = ({ imei, timestamp }: LatestReadings, hash: string): string =>
   `${terminalKey(imei)}:${timestamp}:${hash}`;
 
-/** Finds reports among points that are on their way into the history; those that are added to the lists meanwhile, too. Costs nothing until it is asked. */
+/**
+ * Finds reports among points that are about to be stored, including those added to the lists later. The index is built
+ * on the first call of `has`.
+ */
 export class PointIndex {
   readonly #lists: readonly (readonly NewPoint[])[];
-  /** How many of each list are known. */
+  /** Number of indexed points of each list. */
   readonly #counts: number[];
   readonly #known = new Set<string>();
 

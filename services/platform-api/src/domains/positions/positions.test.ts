@@ -31,7 +31,7 @@ async function newVehicle(vehicleNo: string, more: object = {}): Promise<Own> {
   return { id: data.id, imei };
 }
 
-/** A point so many seconds after the morning and so many metres to the east. */
+/** Returns a point with offsets from the morning in seconds and to the east in metres. */
 const at = ({ id, imei }: Own, seconds: number, eastM: number, more: Partial<LastLocation> = {}) => {
   const [latitude, longitude] = destination([48.1, 11.5], 90, eastM);
   const timestamp = morning + seconds * 1_000;
@@ -49,7 +49,7 @@ const day = 'from=2026-01-31T00:00:00Z&to=2026-01-31T23:59:59Z';
 describe('GET /api/vehicles/:vehicleId/locations', () => {
   const path = (id: number, query = day) => `/api/vehicles/${id}/locations?${query}`;
 
-  it('is where the vehicle has been, with each of its terminals, oldest first', async () => {
+  it('lists the positions of a vehicle with all of its terminals, oldest first', async () => {
     const own = await newVehicle('LOC 1');
     const before = { ...own, imei: newImei() };
     await store([at(own, 60, 500, { alarms: ['sos'] }), at(before, 0, 0), at(own, 30, 100, { backfilled: true })]);
@@ -90,7 +90,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     expect((await owner.get(`/api/vehicles/${own.id}/locations`)).items).toEqual([]);
   });
 
-  it('goes on where the limit has ended it, and leaves out what lies on the line', async () => {
+  it('continues after the limit, and omits points on a straight line', async () => {
     const own = await newVehicle('LOC 2');
     await store(drive(own, 0, 100));
     const first = await owner.get(path(own.id, `${day}&limit=5`));
@@ -104,7 +104,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     expect((await owner.get(path(own.id, `${day}&limit=99999999`))).items).toHaveLength(12);
   });
 
-  it.each(['', '&simplify_m=0.1'])('comes to its end where several reports are of one moment%s', async (more) => {
+  it.each(['', '&simplify_m=0.1'])('reaches the end if several reports have the same time%s', async (more) => {
     const own = await newVehicle(`ONE ${randomInt(1e9)}`);
     const bends = [0, 100, 100, 100, 200].map((eastM, i) => ({
       ...at(own, eastM, eastM, { latitude: 48.1 + (i % 2) / 100 }),
@@ -127,12 +127,12 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     [`${day}&limit=0`, 'validation_failed'],
     [`${day}&simplify_m=501`, 'validation_failed'],
     [`${day}&format=kml`, 'validation_failed'],
-  ])('refuses %s', async (query, code) => {
+  ])('rejects %s', async (query, code) => {
     const { id } = await newVehicle(`R${randomInt(1e9)}`);
     expect((await owner.get(path(id, query))).body).toMatchObject({ status: 400, code });
   });
 
-  it('is open to who sees the vehicle alone, and tells the driver to the own account alone', async () => {
+  it('is limited to users who see the vehicle, and omits the driver for other accounts', async () => {
     const own = await newVehicle('LOC 3');
     await store([at(own, 0, 0)]);
     const guest = await world.user('viewer', world.theirs);
@@ -145,7 +145,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     expect((await owner.get(path(own.id))).status).toBe(404);
   });
 
-  it('is a GPX file of valid fixes, in parts where there was a gap', async () => {
+  it('returns a GPX file of valid fixes, with a new segment after a gap', async () => {
     const own = await newVehicle('KA 01 & 2', { name: '<Tom> & "co"' });
     await store([
       at(own, 0, 0, { latitude: -1.25, longitude: 2.5 }),
@@ -172,7 +172,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     expect(String(empty.body)).not.toContain('trkseg');
   });
 
-  it('is a CSV file', async () => {
+  it('returns a CSV file', async () => {
     const own = await newVehicle('LOC 5');
     await store([at(own, 0, 0, { alarms: ['sos', 'overspeed'], fuelL: 12.5 })]);
     const { headers, body } = await owner.get(path(own.id, `${day}&format=csv`));
@@ -192,7 +192,7 @@ describe('GET /api/vehicles/:vehicleId/locations', () => {
     ['a,"b"', '"a,""b"""'],
     [-5, '-5'],
     [null, ''],
-  ])('a cell of %j is %s', (value, cell) => expect(csvCell(value)).toBe(cell));
+  ])('formats the CSV cell %j as %s', (value, cell) => expect(csvCell(value)).toBe(cell));
 });
 
 describe('GET /api/vehicles/:vehicleId/trips', () => {
@@ -221,7 +221,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
       acknowledgedBy: null,
     });
 
-  it('has each drive with what has happened in it', async () => {
+  it('returns each trip with the notifications during it', async () => {
     const own = await newVehicle('TRIP 1');
     await store([...drive(own, 0, 100), ...drive(own, 3_600, 200)]);
     for (const seconds of [0, 50, 3_700]) await tell(own, 'overspeed', morning + seconds * 1_000);
@@ -248,7 +248,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     expect(later).toHaveLength(1);
   });
 
-  it('names who drove, also when the driver has been removed, and to the own account alone', async () => {
+  it('names the driver, also after the driver was removed, but not to other accounts', async () => {
     const own = await newVehicle('TRIP 9');
     const driver = await owner.post('/api/drivers', { name: 'Ann Driver' });
     await store(drive(own, 0, 100).map((point) => ({ ...point, driverId: driver.data.id })));
@@ -261,7 +261,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     expect((await world.as(guest).get(path(own.id))).items).toMatchObject([{ driver_id: null, driver_name: null }]);
   });
 
-  it('is whole over midnight, on the day on which it began, and knows late points', async () => {
+  it('assigns a trip over midnight to the day on which it began, and includes late points', async () => {
     const own = await newVehicle('TRIP 2');
     const midnight = 16 * 3_600;
     const points = drive(own, midnight - 600, 1_200);
@@ -274,7 +274,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     expect((await owner.get(path(own.id, 'from=2026-02-01T00:00:00Z&to=2026-02-01T23:00:00Z'))).items).toEqual([]);
   });
 
-  it('has no end while it goes on', async () => {
+  it('returns no end for a trip in progress', async () => {
     const own = await newVehicle('TRIP 3');
     const startS = Math.floor((Date.now() - morning) / 1_000) - 120;
     await store(drive(own, startS, 100).slice(0, -1));
@@ -282,7 +282,7 @@ describe('GET /api/vehicles/:vehicleId/trips', () => {
     expect(items).toMatchObject([{ ended_at: null, end: null, distance_km: 1, duration_seconds: 100 }]);
   });
 
-  it('refuses more than 31 days', async () => {
+  it('rejects windows of more than 31 days, and unknown vehicles', async () => {
     const { id } = await newVehicle('TRIP 4');
     expect((await owner.get(path(id, 'from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z'))).status).toBe(400);
     expect((await owner.get(path(999_999))).status).toBe(404);

@@ -5,13 +5,13 @@ import { placeOf } from './fixes.ts';
 import type { Point, TripResponse } from './schema.ts';
 import type { Trip } from './trips.ts';
 
-/** Whose history it is, and whether the caller may know who drove. */
+/** The vehicle of a history, and whether the caller may see its drivers. */
 export interface HistoryFrame {
   readonly vehicleId: number;
   readonly seesDrivers: boolean;
 }
 
-/** A point of the history; its state is that of its own time. */
+/** Converts a point of the history; the vehicle's state is that at the time of the point. */
 export const toPointResponse = (
   { position, driverId }: Point,
   { vehicleId, seesDrivers }: HistoryFrame,
@@ -22,7 +22,7 @@ export const toPointResponse = (
     nowMs: position.serverTimestamp,
   });
 
-/** A drive with what has happened in it. */
+/** Converts a trip with the notifications during it. */
 export function toTripResponse(
   trip: Trip,
   frame: HistoryFrame,

@@ -12,7 +12,7 @@ import { sweepPositions, thinned } from './retention.ts';
 import type { NewPoint, Point } from './schema.ts';
 import { appendPositions, daysOf, readPositions } from './store.ts';
 
-// A real server on a machine that may be busy.
+// Uses a real server on a machine that may be busy.
 jest.setTimeout(120_000);
 
 let database: Database;
@@ -57,8 +57,8 @@ async function read(from = noon - dayMs, to = noon + dayMs): Promise<Point[]> {
 }
 const buckets = () => database.collection('position_buckets').countDocuments({ vehicleId });
 
-describe('the history of a vehicle', () => {
-  it('is whole for 180 days, then one point in five minutes for two years, and gone after them', async () => {
+describe('history of a vehicle', () => {
+  it('is complete for 180 days, has one point per five minutes for two years, and is then removed', async () => {
     await appendPositions(database, minutes(30));
     await sweep(180);
     expect(await read()).toHaveLength(60);
@@ -77,7 +77,7 @@ describe('the history of a vehicle', () => {
     expect((await daysOf(database, vehicleId))?.days).toEqual({});
   });
 
-  it('is thinned for each terminal and day by itself, and takes late points afterwards', async () => {
+  it('is thinned per terminal and day, and accepts late points afterwards', async () => {
     await appendPositions(database, [...minutes(10), ...minutes(10, '222'), point(86_400 * 5)]);
     await sweep(183);
     expect(await read()).toHaveLength(4);
@@ -88,7 +88,7 @@ describe('the history of a vehicle', () => {
     expect(await read()).toHaveLength(4);
   });
 
-  it('takes late points of a day that was thinned since this process has written to it', async () => {
+  it('accepts late points of a day that was thinned after this process wrote to it', async () => {
     await appendPositions(database, minutes(10), { nowMs: noon + 3_600_000 });
     await sweep(183);
     expect(await read()).toHaveLength(2);
@@ -96,7 +96,7 @@ describe('the history of a vehicle', () => {
     expect((await read()).map(({ position }) => (position.timestamp - noon) / 1_000)).toEqual([0, 31, 300]);
   });
 
-  it('is thinned a part at a time where there is much, from where the turn before has left off', async () => {
+  it('is thinned in slices, each continuing where the previous one stopped', async () => {
     const isWhole = async (imei: string): Promise<boolean> =>
       Object.entries((await daysOf(database, vehicleId))?.days ?? {}).some(
         ([key, kind]) => key.endsWith(imei) && kind === 'full',
@@ -105,7 +105,7 @@ describe('the history of a vehicle', () => {
     const turn = (from: number) => sweep(183, { from, isOver: () => true });
     expect(await turn(vehicleId)).toBe(vehicleId);
     expect([await isWhole('111'), await isWhole('222')]).toEqual([false, true]);
-    // The time was over with the last change: whether that was all is seen by the next turn.
+    // The slice ended with the last change; the next one finds out whether anything is left.
     expect(await turn(vehicleId)).toBe(vehicleId);
     expect(await isWhole('222')).toBe(false);
     expect(await turn(vehicleId)).toBeNull();
@@ -114,7 +114,7 @@ describe('the history of a vehicle', () => {
     expect(await isWhole('111')).toBe(true);
   });
 
-  it('is kept whole for as long as the account says', async () => {
+  it('is complete for as long as the account configures', async () => {
     const scope = { accountId: 77 };
     const { _id } = await configOf(records, scope);
     const json = JSON.stringify({ retention: { locations_days: 300 } });
@@ -130,7 +130,7 @@ describe('the history of a vehicle', () => {
   });
 });
 
-it('of five minutes the first point with a fix is kept, or the first', () => {
+it('thinning retains the first point with a fix of each five minutes, or the first point', () => {
   const points = [
     point(0, { gpsValid: false }),
     point(10),

@@ -12,13 +12,13 @@ export type WholeDays = (accountId: number) => Promise<number>;
 const dayMs = 86_400_000;
 const slotMs = 300_000;
 
-/** Vehicles that one turn looks at, at most. */
+/** Largest number of vehicles in one slice. */
 const maxVehicles = 1_000;
 const readAtOnce = 100;
 
 /**
- * Thins the history that is older than the account keeps it whole, and removes what is older than any is kept; answers the vehicle to go on with, or null where all
- * is done. It goes by ids, so that vehicles that are deleted are among them.
+ * Thins the history that is past the account's days of complete history, and removes what is past retention. Returns
+ * the vehicle to continue with, or null if all is done. It goes by ids, so that deleted vehicles are included.
  */
 export async function sweepPositions(
   deps: Parts,
@@ -39,7 +39,7 @@ export async function sweepPositions(
   return next;
 }
 
-/** False where the time is over: some of it may be left. */
+/** Returns false if the time is over and some history may be left. */
 async function sweepVehicle(
   deps: Parts,
   known: VehicleDays,
@@ -55,13 +55,13 @@ async function sweepVehicle(
     else if (kind === 'full' && ageDays > wholeDays)
       await thinDay(deps.database, known, day, imei, thinned(await readDay(deps.database, known.vehicleId, day, imei)));
     else continue;
-    // Behind a change, so that each turn comes further.
+    // Checked after a change, so that each slice makes progress.
     if (isOver()) return false;
   }
   return true;
 }
 
-/** For how many days an account keeps all points; each is looked up once. */
+/** Returns for how many days an account retains all points; looks up each account once. */
 function daysByAccount(read: WholeDays): WholeDays {
   const known = new Map<number, number>();
   return async (accountId) => {
@@ -71,7 +71,7 @@ function daysByAccount(read: WholeDays): WholeDays {
   };
 }
 
-/** One point of each five minutes: the first that has a fix, or the first. */
+/** Returns one point of each five minutes: the first that has a fix, or the first. */
 export function thinned(points: readonly Point[]): Point[] {
   const slots = new Map<number, Point>();
   for (const point of points) {

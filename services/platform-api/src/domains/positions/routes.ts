@@ -17,9 +17,9 @@ export const positionRoutes = (deps: Deps, findEvents: FindVehicleEvents): Platf
     method: 'get',
     path: '/vehicles/:vehicleId/locations',
     operationId: 'listVehicleLocations',
-    summary: 'Where a vehicle has been, oldest first',
+    summary: 'List positions of a vehicle',
     description:
-      'Whatever terminal it had; reports that came late stand at their own time. With format gpx or csv the answer is a file, and the header X-Next-From says where the rest begins.',
+      'Positions are sorted by device time, oldest first, and include all terminals of the vehicle. Reports that arrived late are listed at their own time. With format gpx or csv the response is a file, and the header X-Next-From contains where to continue.',
     tags,
     params: vehicleIdParams,
     query: locationsQuery,
@@ -36,9 +36,9 @@ export const positionRoutes = (deps: Deps, findEvents: FindVehicleEvents): Platf
     method: 'get',
     path: '/vehicles/:vehicleId/trips',
     operationId: 'listVehicleTrips',
-    summary: 'The trips of a vehicle that began in a window of time, oldest first',
+    summary: 'List trips of a vehicle',
     description:
-      'A trip ends after 5 minutes of standstill, or with the ignition; under 300 m or 60 seconds it is left out. One that goes on has no end.',
+      'Lists the trips that began in the window, oldest first. A trip ends after 5 minutes of standstill, or when the ignition is switched off. Trips under 300 m or 60 seconds are left out. A trip in progress has no end.',
     tags,
     params: vehicleIdParams,
     query: tripsQuery,
@@ -74,7 +74,7 @@ async function sendFile(
   try {
     await pipeline(Readable.from(file.parts), response);
   } catch (error) {
-    // A reader who goes away has what was read.
+    // A client that disconnects needs no error.
     if (!response.destroyed) throw error;
   }
 }

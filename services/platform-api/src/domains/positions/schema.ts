@@ -4,25 +4,28 @@ import { timeParameter } from '../../platform/timestamps.ts';
 import { locationResponseSchema } from '../last-positions/responses.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 
-/** A position of a vehicle that was reported. */
+/** A reported position of a vehicle. */
 export interface Point {
   readonly position: LastLocation;
-  /** Who drove. */
+  /** Id of the driver at that time. */
   readonly driverId: number | null;
 }
 
-/** What is added to the history of a vehicle. */
+/** A point to be added to the history of a vehicle. */
 export interface NewPoint extends Point {
   readonly vehicleId: number;
   readonly accountId: number;
-  /** With the device's time what a report of a terminal is the same by. */
+  /** Identifies a report of a terminal together with the device time. */
   readonly hash: string;
 }
 
 /**
- * Points of ten minutes of device time, of one terminal in one vehicle: `position_buckets`, `_id` is `<canonical number>:<vehicle id>:<2026-11-21T23:10>`. So a
- * terminal that goes to another vehicle never shows there where it was before. Ten minutes, as the embedded database reads and writes a whole document
- * for each report that is added: at one a second an hour would be 100 ms, this is 8 ms.
+ * Points of one terminal in one vehicle within ten minutes of device time: collection `position_buckets`, `_id` is
+ * `<canonical number>:<vehicle id>:<2026-11-21T23:10>`. The vehicle id prevents a terminal that moves to another
+ * vehicle from showing its earlier positions there.
+ *
+ * A bucket covers ten minutes because the embedded database reads and writes a whole document for each added report. At
+ * one report per second, an hour would take 100 ms; ten minutes take 8 ms.
  */
 export interface Bucket {
   readonly _id: string;
@@ -30,45 +33,58 @@ export interface Bucket {
   readonly accountId: number;
   /** The number as the terminal sends it. */
   readonly imei: string;
-  /** By `<ms since the bucket's start>-<hash>`, so that the same report adds nothing; the value is a packed point (`packing.ts`). */
+  /**
+   * Keys are `<ms since the bucket's start>-<hash>`, so that a repeated report adds nothing. Values are packed points
+   * (`packing.ts`).
+   */
   readonly points: Readonly<Record<string, string>>;
 }
 
 /**
- * Of which days and terminals a vehicle has history: `position_days`, `_id` is the vehicle's id as text. Reads and sweeps go from here to buckets by their
- * `_id` alone, as the embedded database has no other index, and a server with many shards asks one of them.
+ * The days and terminals for which a vehicle has history: collection `position_days`, `_id` is the vehicle's id as
+ * text. Reads and retention jobs start here and address buckets only by `_id`: the embedded database has no other
+ * index, and a sharded server needs to query only one shard.
  */
 export interface VehicleDays {
   readonly _id: string;
   readonly vehicleId: number;
   readonly accountId: number;
-  /** Keys are `<2026-11-21>:<canonical number>`; the value says how the day is kept. */
+  /** Keys are `<2026-11-21>:<canonical number>`; the value is how the day is stored. */
   readonly days: Readonly<Record<string, DayKind>>;
 }
 
-/** `full`: in buckets of ten minutes; `thin`: one point in five minutes, in one bucket for the day, `<canonical number>:<vehicle id>:<2026-11-21>`. */
+/**
+ * `full`: in buckets of ten minutes. `thin`: one point per five minutes, in one bucket for the day, `<canonical
+ * number>:<vehicle id>:<2026-11-21>`.
+ */
 export type DayKind = 'full' | 'thin';
 
-/** From one moment to another, ms of device time; both are part of it. */
+/** A time window in ms of device time; both ends are included. */
 export interface Window {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Days that one answer looks back over, at most, and points in it. */
+/** Longest window in days, and largest number of points, of one response. */
 export const maxDays = 31;
 export const maxPoints = 10_000;
 export const maxSimplifyM = 500;
 
-/** The forms in which a history can be had. */
+/** Formats of a history. */
 export const historyFormats = ['json', 'gpx', 'csv'] as const;
 
 const windowQuery = {
   from: Type.Optional(
-    Type.String({ ...timeParameter, description: 'RFC 3339, or milliseconds since 1970. Default: a day before `to`.' }),
+    Type.String({
+      ...timeParameter,
+      description: 'RFC 3339, or milliseconds since 1970. Default: one day before `to`.',
+    }),
   ),
   to: Type.Optional(
-    Type.String({ ...timeParameter, description: 'The same; 31 days after `from` at most. Default: now.' }),
+    Type.String({
+      ...timeParameter,
+      description: 'RFC 3339, or milliseconds since 1970; at most 31 days after `from`. Default: now.',
+    }),
   ),
 };
 
@@ -77,17 +93,18 @@ export const locationsQuery = Type.Object({
   limit: Type.Integer({
     minimum: 1,
     default: maxPoints,
-    description: 'Points in the answer; above 10,000 it is 10,000. What is left begins at `next_from`.',
+    description:
+      'Largest number of points in the response; values above 10,000 count as 10,000. The remaining points begin at `next_from`.',
   }),
   simplify_m: Type.Number({
     minimum: 0,
     maximum: maxSimplifyM,
     default: 0,
-    description: 'Leave out points that are no further than this from the line of the others (Douglas-Peucker).',
+    description: 'Omits points closer than this distance in metres to the line of the others (Douglas-Peucker).',
   }),
   format: Type.Union(
     historyFormats.map((format) => Type.Literal(format)),
-    { default: 'json', description: 'gpx and csv are files.' },
+    { default: 'json', description: 'gpx and csv return a file.' },
   ),
 });
 export type LocationsQuery = Static<typeof locationsQuery>;
@@ -98,8 +115,10 @@ export type TripsQuery = Static<typeof tripsQuery>;
 export const historyResponseSchema = Type.Object({
   data: Type.Array(locationResponseSchema),
   meta: Type.Object({
-    truncated: Type.Boolean({ description: 'True where there is more in the window than the answer has.' }),
-    next_from: nullable(Type.Integer({ description: 'Where to go on, as `from`; milliseconds since 1970.' })),
+    truncated: Type.Boolean({ description: 'True if the window has more points than the response.' }),
+    next_from: nullable(
+      Type.Integer({ description: 'Value of `from` for the next request; milliseconds since 1970.' }),
+    ),
   }),
 });
 
@@ -111,13 +130,13 @@ export const tripResponseSchema = Type.Object(
     end: nullable(locationResponseSchema),
     distance_km: Type.Number(),
     duration_seconds: Type.Integer(),
-    idle_seconds: Type.Integer({ description: 'Standstill within the trip.' }),
+    idle_seconds: Type.Integer({ description: 'Standstill within the trip, in seconds.' }),
     max_speed: Type.Number({ description: 'km/h' }),
-    average_speed: Type.Number({ description: 'km/h, standstill included.' }),
+    average_speed: Type.Number({ description: 'km/h, including standstill.' }),
     driver_id: nullable(recordId),
-    driver_name: nullable(Type.String({ description: 'Also of a driver who was removed since.' })),
-    polyline: Type.String({ description: 'Precision 5.' }),
-    event_counts: Type.Record(Type.String(), Type.Integer(), { description: 'Notifications by type.' }),
+    driver_name: nullable(Type.String({ description: 'Also returned for a driver who has been removed.' })),
+    polyline: Type.String({ description: 'Polyline of precision 5.' }),
+    event_counts: Type.Record(Type.String(), Type.Integer(), { description: 'Number of notifications by type.' }),
   },
   { title: 'Trip' },
 );

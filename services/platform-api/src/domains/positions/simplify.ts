@@ -1,16 +1,25 @@
 import { degreeM, type Position, toRadians, unwrapLongitude } from '../../geometry/positions.ts';
 
-/** Points that are looked at together: the time grows with their square in the worst case, a zigzag. */
+/**
+ * Number of points that are simplified together. In the worst case, a zigzag, the time grows with the square of this
+ * number.
+ */
 const atOnce = 1_000;
 
-/** Places as plain numbers, as each is looked at many times: degrees, longitudes without a jump at the date line, and the cosine of each latitude. */
+/**
+ * Positions as plain numbers, because each is read many times: degrees, longitudes without a jump at the date line, and
+ * the cosine of each latitude.
+ */
 interface Places {
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
   readonly scales: Float64Array;
 }
 
-/** Douglas-Peucker: the points that are left of a line so that none that goes was further than the tolerance from it. First and last stay, and one in a thousand. */
+/**
+ * Simplifies a line by Douglas-Peucker: no removed point is further from the line than the tolerance. The first and the
+ * last point are retained, and one in a thousand.
+ */
 export function simplified<T>(points: readonly T[], toleranceM: number, placeOf: (point: T) => Position): T[] {
   if (toleranceM <= 0 || points.length <= 2) return [...points];
   const places = placesOf(points.map(placeOf));
@@ -33,7 +42,7 @@ function placesOf(positions: readonly Position[]): Places {
 
 function markBends(places: Places, stays: Uint8Array, from: number, to: number, toleranceM: number): void {
   const limit = (toleranceM / degreeM) ** 2;
-  // Not by recursion: a zigzag would go down a thousand times.
+  // Iterative, because a zigzag would recurse a thousand levels deep.
   const open: [number, number][] = [[from, to]];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const [first, last] = part;
@@ -48,7 +57,10 @@ function markBends(places: Places, stays: Uint8Array, from: number, to: number, 
   }
 }
 
-/** Square of the distance of a place from the segment between two others, in degrees of latitude; flat geometry around the place. */
+/**
+ * Returns the squared distance of a position from the segment between two others, in degrees of latitude. The geometry
+ * is flat around the position.
+ */
 function squareFrom({ latitudes, longitudes, scales }: Places, at: number, from: number, to: number): number {
   const scale = scales[at] ?? 1;
   const ax = ((longitudes[from] ?? 0) - (longitudes[at] ?? 0)) * scale;

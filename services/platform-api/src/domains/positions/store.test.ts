@@ -36,7 +36,7 @@ async function read(vehicleId: number, fromMs: number, toMs: number): Promise<Po
 const times = async (vehicleId: number, fromMs = noon - 86_400_000, toMs = noon + 86_400_000) =>
   (await read(vehicleId, fromMs, toMs)).map(({ position }) => position.timestamp - noon);
 
-describe('a packed point', () => {
+describe('packed point', () => {
   const full = testPosition('013800138000', {
     latitude: -22.543211,
     longitude: -114.057865,
@@ -71,19 +71,19 @@ describe('a packed point', () => {
   });
   it.each([
     ['everything', full, 17],
-    ['nothing but the position', empty, null],
-  ])('keeps %s', (_case, position, driverId) => {
+    ['only the position', empty, null],
+  ])('retains %s', (_case, position, driverId) => {
     const packed = pack({ position, driverId });
     expect(unpack(packed, position.imei, noon)).toEqual({ position, driverId });
     expect(packed.length).toBeLessThan(100);
   });
-  it('is short where there is little to say', () => {
+  it('is short if most fields are empty', () => {
     expect(pack({ position: empty, driverId: null })).toBe('48100000,11500000,0,90,1,0');
   });
 });
 
-describe('the history of a vehicle', () => {
-  it('has each report once, by device time, however often and in whatever order they come', async () => {
+describe('history of a vehicle', () => {
+  it('has each report once, sorted by device time, in whatever order and how often reports arrive', async () => {
     const batch = [point(1, noon + 30_000), point(1, noon), point(1, noon + 3_600_000), point(1, noon - 1)];
     await appendPositions(database, batch);
     await appendPositions(database, batch);
@@ -92,7 +92,7 @@ describe('the history of a vehicle', () => {
     await appendPositions(database, []);
   });
 
-  it('is nowhere at 0, 0 where it was somewhere before: a report without a fix is at the place before it', async () => {
+  it('replaces 0, 0 without a fix by the position before it', async () => {
     const blind = { gpsValid: false, latitude: 0, longitude: 0 };
     const own = { gpsValid: false, latitude: 10, longitude: 20 };
     await appendPositions(database, [
@@ -116,7 +116,7 @@ describe('the history of a vehicle', () => {
     ]);
   });
 
-  it('has so many points of ten minutes and no more, however they come; the others are written', async () => {
+  it('limits the points of ten minutes, and stores the others', async () => {
     const many = Array.from({ length: 7 }, (_unused, at) => point(40, noon, {}, `a${at}`));
     expect(await appendPositions(database, many.slice(0, 3), { maxPoints: 5 })).toEqual({ points: 0, buckets: [] });
     const full = ['13800138000:40:2026-01-31T12:00'];
@@ -128,7 +128,7 @@ describe('the history of a vehicle', () => {
     expect([await times(40), await times(41)]).toEqual([[0, 0, 0, 0, 0], [0]]);
   });
 
-  it('goes on without a bucket that the database finds too large', async () => {
+  it('skips a bucket that the database rejects as too large', async () => {
     const collection = database.collection('position_buckets');
     const bulkWrite = collection.bulkWrite.bind(collection);
     const stubborn = Object.create(database, {
@@ -157,7 +157,7 @@ describe('the history of a vehicle', () => {
     expect(await times(43)).toEqual([0, 1]);
   });
 
-  it('gives what is within the window, both ends included', async () => {
+  it('returns the points within the window, both ends included', async () => {
     await appendPositions(
       database,
       [-1, 0, 1, 599_999, 600_000, 600_001].map((ms) => point(2, noon + ms)),
@@ -168,7 +168,7 @@ describe('the history of a vehicle', () => {
     expect(await times(99)).toEqual([]);
   });
 
-  it('goes over midnight', async () => {
+  it('continues over midnight', async () => {
     const midnight = Date.parse('2026-02-01T00:00:00Z') - noon;
     const given = [midnight - 2_000, midnight - 1, midnight, midnight + 5_000];
     await appendPositions(
@@ -178,7 +178,7 @@ describe('the history of a vehicle', () => {
     expect(await times(3)).toEqual(given);
   });
 
-  it('is that of all terminals that it has had, and of no other vehicle that had them', async () => {
+  it('includes all terminals of the vehicle, but not their time in other vehicles', async () => {
     await appendPositions(database, [
       point(4, noon, { imei: '111' }),
       point(4, noon + 20_000, { imei: '00222' }),
@@ -190,13 +190,13 @@ describe('the history of a vehicle', () => {
     expect(await times(5)).toEqual([10_000]);
   });
 
-  it('is whole where many replicas write at the same time', async () => {
+  it('is complete if many replicas write concurrently', async () => {
     const others = Array.from({ length: 8 }, (_u, i) => point(6, noon + i * 1_000));
     await Promise.all(others.map((each) => appendPositions(database, [each])));
     expect(await times(6)).toHaveLength(8);
   });
 
-  it('takes the reports of hundreds of vehicles at once', async () => {
+  it('stores the reports of hundreds of vehicles in one batch', async () => {
     const ids = Array.from({ length: 300 }, (_u, i) => 1_000 + i);
     await appendPositions(
       database,
@@ -205,7 +205,7 @@ describe('the history of a vehicle', () => {
     expect(await times(1_299)).toEqual([0]);
   });
 
-  it('refuses what is no terminal', async () => {
+  it('rejects an invalid terminal number', async () => {
     await expect(appendPositions(database, [point(7, noon, { imei: '000' })])).rejects.toThrow(/terminal number/);
   });
 });

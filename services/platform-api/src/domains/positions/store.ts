@@ -15,23 +15,24 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const bucketIdOf = (imei: string, vehicleId: number, startMs: number): string =>
   `${imei}:${vehicleId}:${new Date(startMs).toISOString().slice(0, 16)}`;
 
-/** Days that this process has seen in the database, so that it writes each once. */
+/** Limit of the cache of days that this process has recorded in the database. The cache avoids writing a day again. */
 const maxKnownDays = 200_000;
 const knownForMs = dayMs;
 const knownDays = new WeakMap<Database, Set<string>>();
 
-/** How points are written. */
+/** Options of `appendPositions`. */
 export interface Appending {
   readonly maxPoints?: number;
-  /** While it is not, others that write are let before. */
+  /** While it returns false, other writers have priority. */
   readonly isUrgent?: () => boolean;
-  /** Tests have times of their own. */
+  /** Current time, for tests. */
   readonly nowMs?: number;
 }
 
 /**
- * Adds to the history of vehicles: one write for each bucket, and one more for a vehicle whose first point of a day is among them. The same points again add
- * nothing, so what has failed half-way is done again as a whole. What a bucket has no room for is left out.
+ * Adds points to the history of vehicles: one write for each bucket, and one more for each vehicle with the first point
+ * of a day. Adding the same points again changes nothing, so that a failed call can be repeated as a whole. Points that
+ * exceed the limit of a bucket are left out.
  */
 export async function appendPositions(
   database: Database,
@@ -53,13 +54,13 @@ export async function appendPositions(
   return { points, buckets: [...refused.keys(), ...bounds.written(buckets, maxPoints)] };
 }
 
-/** How many points had no room, and the buckets that have no more from now on. */
+/** Number of points that were left out, and the buckets that are now full. */
 export interface LeftOut {
   readonly points: number;
   readonly buckets: readonly string[];
 }
 
-/** Takes buckets out that the database finds too large, so that the others are written; those that were taken out. */
+/** Removes buckets that the database rejects as too large, so that the others are written. Returns the removed ones. */
 async function untilFits(
   buckets: Map<string, BucketFields>,
   write: () => Promise<unknown>,
@@ -80,11 +81,11 @@ async function untilFits(
   }
 }
 
-/** Of which days and terminals there is history of a vehicle. */
+/** Returns the days and terminals for which a vehicle has history. */
 export const daysOf = (database: Database, vehicleId: number): Promise<VehicleDays | null> =>
   daysIn(database).findOne({ _id: String(vehicleId) });
 
-/** Returns the days of some vehicles, deleted ones too, in the order of the vehicles' ids. */
+/** Returns the days of some vehicles, including deleted ones, in the order of the vehicles' ids. */
 export const daysFrom = (database: Database, vehicleId: number, limit: number): Promise<VehicleDays[]> =>
   daysIn(database)
     .find({ vehicleId: { $gte: vehicleId } })
@@ -92,7 +93,7 @@ export const daysFrom = (database: Database, vehicleId: number, limit: number): 
     .limit(limit)
     .toArray();
 
-/** All points of a day of one terminal in one vehicle, in order. */
+/** Returns all points of a day of one terminal in one vehicle, in order. */
 export async function readDay(database: Database, vehicleId: number, day: string, imei: string): Promise<Point[]> {
   const startMs = Date.parse(day);
   const window = { fromMs: startMs, toMs: startMs + dayMs - 1 };
@@ -105,8 +106,8 @@ export async function readDay(database: Database, vehicleId: number, day: string
 }
 
 /**
- * Puts fewer points instead of a day, in one bucket, the day's own. First that, then the others go: where it stops half-way some points stand twice,
- * which who reads them does not see, and the next time it is done again.
+ * Replaces the points of a day by fewer ones in a single bucket. That bucket is written first, then the others are
+ * removed. After an interruption some points exist twice, which reads hide, and the next run completes the work.
  */
 export async function thinDay(
   database: Database,
@@ -125,13 +126,13 @@ export async function thinDay(
   await removeBuckets(database, idsOfDay(vehicleId, day, imei).slice(1));
 }
 
-/** Removes a day; what has named it goes last. */
+/** Removes a day. Its entry in the list of days is removed last, so that an interrupted removal is repeated. */
 export async function removeDay(database: Database, known: VehicleDays, day: string, imei: string): Promise<void> {
   await removeBuckets(database, idsOfDay(known.vehicleId, day, imei));
   await daysIn(database).updateOne({ _id: known._id }, { $unset: { [`days.${day}:${imei}`]: '' } });
 }
 
-/** One by one for the same reason. */
+/** Removes buckets at low priority, so that other writes do not wait. */
 async function removeBuckets(database: Database, ids: readonly string[]): Promise<void> {
   const operations = ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
   await writeThrottled(database, bucketsIn(database), operations, () => false);
@@ -139,14 +140,14 @@ async function removeBuckets(database: Database, ids: readonly string[]): Promis
 
 const dayIdOf = (imei: string, vehicleId: number, day: string): string => `${imei}:${vehicleId}:${day}`;
 
-/** The buckets that a day may have: that of a thinned day, then those of ten minutes. */
+/** Returns the ids of all buckets that a day may have: that of the thinned day, then those of ten minutes. */
 function idsOfDay(vehicleId: number, day: string, imei: string): string[] {
   const startMs = Date.parse(day);
   const starts = Array.from({ length: dayMs / bucketMs }, (_unused, at) => startMs + at * bucketMs);
   return [dayIdOf(imei, vehicleId, day), ...starts.map((atMs) => bucketIdOf(imei, vehicleId, atMs))];
 }
 
-/** The fields that each bucket gets. */
+/** Returns the fields to write, by bucket. */
 function byBucket(items: readonly NewPoint[]): Map<string, BucketFields> {
   const buckets = new Map<string, BucketFields>();
   for (const item of items) {
@@ -160,7 +161,7 @@ function byBucket(items: readonly NewPoint[]): Map<string, BucketFields> {
   return buckets;
 }
 
-/** Before the points themselves, so that none is stored that nobody would find. */
+/** Records the days before the points are written: reads find only points of recorded days. */
 async function recordDays(
   database: Database,
   items: readonly NewPoint[],
@@ -175,7 +176,7 @@ async function recordDays(
   for (const { position, vehicleId, accountId } of items) {
     const day = `${dayOf(position.timestamp)}:${numberOf(position.imei)}`;
     const key = `${vehicleId}:${day}`;
-    // A day of long ago may be thinned by now, and is full again.
+    // A day of long ago may have been thinned since, and becomes full again.
     if (day >= oldest && known.has(key)) continue;
     const fields = vehicles.get(String(vehicleId)) ?? { vehicleId, accountId };
     fields[`days.${day}`] = 'full';
@@ -192,11 +193,11 @@ async function recordDays(
 
 function numberOf(imei: string): string {
   const key = terminalKey(imei);
-  if (key === null) throw new Error(`${imei} is no terminal number`);
+  if (key === null) throw new Error(`${imei} is not a valid terminal number`);
   return key;
 }
 
-/** Two that make the same document at the same time: the second finds it there. */
+/** Retries if another writer creates the same document concurrently; the retry finds it. */
 async function untilMade(write: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -208,12 +209,12 @@ async function untilMade(write: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** What one query reads of a terminal: half a day. */
+/** Time span of a terminal that one query reads: half a day. */
 const readAtOnceMs = dayMs / 2;
 
 /**
- * The history of a vehicle within a window, of all terminals that it has had: by device time, each report once. It is read as it is asked for, a few
- * buckets ahead.
+ * Yields the history of a vehicle within a window, of all its terminals, sorted by device time, each report once. Reads
+ * lazily, a few buckets ahead.
  */
 export async function* readPositions(database: Database, vehicleId: number, window: Window): AsyncGenerator<Point> {
   let before: Point | undefined;
@@ -221,7 +222,7 @@ export async function* readPositions(database: Database, vehicleId: number, wind
     for (const point of points) {
       const isNowhere = isPlaceless(point);
       if (!isNowhere) before = point;
-      // A report without a fix that came late: the vehicle was where it had been before.
+      // A late report without a fix: the vehicle was at its previous position.
       yield isNowhere && before !== undefined ? atPlaceOf(before, point) : point;
     }
 }
@@ -234,14 +235,14 @@ const atPlaceOf = ({ position: { latitude, longitude } }: Point, point: Point): 
   position: { ...point.position, latitude, longitude },
 });
 
-/** Yields the points of a window in order, some at a time. */
+/** Yields the points of a window in order, in batches. */
 async function* storedPositions(
   database: Database,
   vehicleId: number,
   window: Window,
 ): AsyncGenerator<readonly Point[]> {
   const days = daysWithin(await daysOf(database, vehicleId), window);
-  // Of a day that was thinned, and then points came late, there are both.
+  // A day that received late points after thinning has both kinds of buckets.
   const ids = days.flatMap((day) => idsIn(day, vehicleId));
   const thinned = new Map((await bucketsOf(database, ids)).map((bucket) => [bucket._id, bucket]));
   for (const day of days) {
@@ -259,13 +260,16 @@ const bucketsOf = (database: Database, ids: readonly string[]): Promise<Bucket[]
 interface Day {
   readonly day: string;
   readonly imeis: readonly string[];
-  /** False where all of it is thinned. */
+  /** False if all of it is thinned. */
   readonly isFull: boolean;
 }
 
 const idsIn = ({ day, imeis }: Day, vehicleId: number): string[] => imeis.map((imei) => dayIdOf(imei, vehicleId, day));
 
-/** Yields the points of a day that are in buckets of ten minutes: half a day at a time, each terminal's buckets in one range of ids. */
+/**
+ * Yields the points of a day from its buckets of ten minutes, half a day at a time. The buckets of each terminal are
+ * one range of ids.
+ */
 async function* fullPoints(
   database: Database,
   { day, imeis }: Day,
@@ -287,7 +291,7 @@ async function* fullPoints(
   }
 }
 
-/** Merges a series of points into another one that comes some at a time, in the order of their times. */
+/** Merges points into batches of others, sorted by time. */
 async function* merged(
   some: readonly Point[],
   others: AsyncIterable<readonly Point[]>,
@@ -299,7 +303,7 @@ async function* merged(
       for (let each = some[next]; each !== undefined; each = some[next]) {
         if (each.position.timestamp > point.position.timestamp) break;
         next += 1;
-        // The point itself, from before it was thinned.
+        // Skips a thinned point if the original point still exists.
         if (each.position.timestamp < point.position.timestamp || each.position.imei !== point.position.imei)
           both.push(each);
       }
@@ -310,7 +314,7 @@ async function* merged(
   yield some.slice(next);
 }
 
-/** The days of a vehicle's history that a window touches, in order. */
+/** Returns the days of a vehicle's history that overlap a window, in order. */
 function daysWithin(known: VehicleDays | null, { fromMs, toMs }: Window): Day[] {
   const days = new Map<string, { day: string; imeis: string[]; isFull: boolean }>();
   for (const [key, kind] of Object.entries(known?.days ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -325,19 +329,19 @@ function daysWithin(known: VehicleDays | null, { fromMs, toMs }: Window): Day[] 
   return [...days.values()];
 }
 
-/** A key of `VehicleDays.days`. */
+/** Parses a key of `VehicleDays.days`. */
 export function dayKey(key: string): { readonly day: string; readonly imei: string } {
   const [day = '', imei = ''] = key.split(':');
   return { day, imei };
 }
 
-/** When the bucket of an `_id` begins. */
+/** Returns the start of the bucket with an `_id`. */
 function startOf(id: string): number {
   const start = id.split(':').slice(2).join(':');
   return Date.parse(start.length === 'YYYY-MM-DD'.length ? start : `${start}Z`);
 }
 
-/** The points of some buckets within a window, in order; a report that a terminal has sent twice counts once. */
+/** Returns the points of some buckets within a window, in order. A report that a terminal sent twice counts once. */
 function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[] {
   const found: Point[] = [];
   for (const { _id, imei, points } of buckets) {
@@ -350,7 +354,7 @@ function pointsOf(buckets: readonly Bucket[], { fromMs, toMs }: Window): Point[]
   return found.toSorted((a, b) => a.position.timestamp - b.position.timestamp);
 }
 
-/** Which of some reports are in the history already, as a function of a position and its hash. */
+/** Returns a function that says whether a report, by position and hash, is already in the history. */
 export async function knownPoints(
   database: Database,
   requested: readonly {

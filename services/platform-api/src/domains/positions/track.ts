@@ -4,24 +4,24 @@ import type { Point, Window } from './schema.ts';
 import { simplified } from './simplify.ts';
 import { readPositions } from './store.ts';
 
-/** Where a vehicle came from, for a map. */
+/** The recent track of a vehicle, for a map. */
 export interface Track {
   /** Latitude, longitude and ms since 1970, oldest first. */
   readonly points: readonly (readonly [number, number, number])[];
-  /** How fast it has come along lately, without its stops; null where it has not. */
+  /** Recent speed without stops; null if the vehicle has hardly moved. */
   readonly paceKmh: number | null;
 }
 
-/** Points of a track: so many are read, and so many shown. */
+/** Largest number of points of a track that are read, and that are returned. */
 const maxRead = 90_000;
 const maxResponseSchema = 1_000;
 const toleranceM = 5;
-/** What counts as lately, and how little of a way tells nothing. */
+/** The time span that counts as recent, and the shortest distance from which a pace is computed. */
 const lateMs = 15 * 60_000;
 const leastWayM = 300;
 const movingFromKmh = 5;
 
-/** The valid fixes of a window, without jumps, and without those that lie on the line of the others. */
+/** Returns the valid fixes of a window without jumps, simplified. */
 export async function trackOf({ database }: Pick<Deps, 'database'>, vehicleId: number, window: Window): Promise<Track> {
   const fixes: Point[] = [];
   const [pace, sinceMs] = [{ wayM: 0, ms: 0 }, window.toMs - lateMs];

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Since the terminal was last put into the vehicle that it is in. */
+/** Sets the distance since the terminal was last assigned to its vehicle. */
 const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Promise<unknown> => {
   const terminalSinceMs = (await findVehicleByImei(world.deps.records, imei))?.terminalSinceMs;
   const location = testPosition(imei);
@@ -22,7 +22,7 @@ const hasCome = async (imei: string, vehicleId: number, travelledKm: number): Pr
 };
 const response = async (id: number): Promise<unknown> => (await owner.get(`/api/vehicles/${id}`)).data['odometer_km'];
 
-it("a vehicle's odometer is what the user has set, and what it has come since", async () => {
+it("a vehicle's odometer is the value set by the user plus the distance since then", async () => {
   const [first, second] = [newImei(), newImei()];
   const { id } = (await owner.post('/api/vehicles', { vehicle_no: 'ODO 1', imei: first, odometer_km: 1_000 })).data;
   expect(await response(id)).toBe(1_000);
@@ -36,19 +36,19 @@ it("a vehicle's odometer is what the user has set, and what it has come since", 
   expect(await response(id)).toBe(510);
   expect((await owner.put(`/api/vehicles/${id}`, { name: 'Odo' })).data).toMatchObject({ odometer_km: 510 });
 
-  // Another terminal begins its own count; what it has come in another vehicle is none of this one's.
+  // Another terminal starts its own count. Its distance in another vehicle does not count.
   await hasCome(second, id + 1_000, 99);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: second })).data).toMatchObject({ odometer_km: 510 });
   expect(await response(id)).toBe(510);
   await hasCome(second, id, 3);
   expect(await response(id)).toBe(513);
-  // Back again: what was known of the first one was forgotten when it went, and its count begins again.
+  // The state of the first terminal was deleted when it was removed, so its count starts again.
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 513 });
   await hasCome(first, id, 1);
   expect(await response(id)).toBe(514);
   const kept = (await world.deps.redis.get(`rule-state:${first}`)) ?? '';
   expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).data).toMatchObject({ odometer_km: 514 });
-  // What a report that was under way has written behind that is of before.
+  // A report in flight may write the previous state again after the removal.
   await world.deps.redis.set(`rule-state:${first}`, kept);
   expect((await owner.put(`/api/vehicles/${id}`, { imei: first })).data).toMatchObject({ odometer_km: 514 });
   expect(await response(id)).toBe(514);

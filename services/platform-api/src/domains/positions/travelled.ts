@@ -5,7 +5,10 @@ import type { Vehicle } from '../vehicles/schema.ts';
 
 type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
-/** How far vehicles have come with the terminals that they have, by vehicle id; nothing of those that have not reported, and while neither Redis nor the database say so. */
+/**
+ * Returns the distance that vehicles have travelled with their current terminals, by vehicle id. Vehicles that have not
+ * reported are absent, and all are while neither Redis nor the database is available.
+ */
 export async function travelledKm(
   { redis, records, log }: Parts,
   vehicles: readonly Pick<Vehicle, '_id' | 'imei' | 'terminalSinceMs'>[],
@@ -13,11 +16,11 @@ export async function travelledKm(
   const byImei = new Map(vehicles.flatMap((vehicle) => (vehicle.imei === null ? [] : [[vehicle.imei, vehicle]])));
   try {
     const states = await readStates(redis, records.database, [...byImei.keys()]);
-    // A terminal that was in another vehicle begins again with its first report in this one.
+    // The count of a terminal that was in another vehicle starts again with its first report in this one.
     const own = [...states].filter(([imei, state]) => isStateOf(state, byImei.get(imei)));
     return new Map(own.map(([, { vehicleId, travelledKm: km }]) => [vehicleId, km]));
   } catch (error) {
-    log.warn({ err: error }, 'how far vehicles have come could not be read');
+    log.warn({ err: error }, 'could not read the distances of vehicles');
     return new Map();
   }
 }

@@ -3,14 +3,14 @@ import { type Believed, follow, isFix, placeOf } from './fixes.ts';
 import type { Point } from './schema.ts';
 import { simplified } from './simplify.ts';
 
-/** A drive from where the vehicle began to move to where it came to rest. */
+/** A drive from the start of movement to standstill. */
 export interface Trip {
   readonly startedAtMs: number;
-  /** Null while it goes on. */
+  /** Null while the trip is in progress. */
   readonly endedAtMs: number | null;
   readonly start: Point;
   readonly end: Point | null;
-  /** Up to where it has come by now. */
+  /** Time of the last report of the trip. */
   readonly lastAtMs: number;
   readonly distanceM: number;
   readonly idleMs: number;
@@ -21,20 +21,20 @@ export interface Trip {
 
 const movingFromKmh = 5;
 const standstillMs = 300_000;
-/** Without any report for so long a drive is over, wherever the vehicle is found after it. */
+/** A gap between reports of this length ends a trip, wherever the vehicle is afterwards. */
 const longestGapMs = 3_600_000;
-/** The report before the first that moves is where the drive began, unless it is older. */
+/** A trip begins at the report before the first that moves, unless that is older than this. */
 const startWithinMs = 120_000;
 const shortestM = 300;
 const shortestMs = 60_000;
-/** Points of the line stand at least so far apart. */
+/** Minimum distance between points of the line. */
 const lineStepM = 10;
 const lineToleranceM = 5;
 
 interface Open {
   readonly start: Point;
   last: Point;
-  /** The first point of the standstill at the end, so far. */
+  /** First point of the current standstill. */
   standing: Point | null;
   idleMs: number;
   distanceM: number;
@@ -44,8 +44,9 @@ interface Open {
 }
 
 /**
- * Finds the drives in a vehicle's reports, given in the order of device time. A drive begins with movement, and ends with 5 minutes of standstill, with the ignition
- * (where the vehicle has shown that it has an ignition signal), or with a gap in which the vehicle cannot have driven on.
+ * Finds the trips in a vehicle's reports, which must be in the order of device time. A trip begins with movement. It
+ * ends with 5 minutes of standstill, with the ignition (if the vehicle has shown that it has an ignition signal), or
+ * with a gap during which the vehicle cannot have moved on.
  */
 export class TripFinder {
   readonly #done: Trip[] = [];
@@ -54,12 +55,12 @@ export class TripFinder {
   #open: Open | null = null;
   #hasIgnition = false;
 
-  /** Whether a drive is going on. */
+  /** Returns true while a trip is in progress. */
   get isDriving(): boolean {
     return this.#open !== null;
   }
 
-  /** The drives that have ended since this was last asked. */
+  /** Returns the trips that have ended since the last call. */
   take(): Trip[] {
     return this.#done.splice(0);
   }
@@ -72,7 +73,7 @@ export class TripFinder {
     if (isOff) this.#endByIgnition(point.position.timestamp);
   }
 
-  /** The drive that goes on at the end of the reports is over where the last of them is older than a standstill. */
+  /** Ends the search. A trip in progress is over if its last report is older than a standstill. */
   end(nowMs: number): Trip[] {
     const open = this.#open;
     if (open !== null && nowMs - open.last.position.timestamp > standstillMs) this.#finish(open.standing ?? open.last);
@@ -99,7 +100,7 @@ export class TripFinder {
       this.#finish(standing);
   }
 
-  /** Ends the drive where nothing was heard for longer than a standstill, and the vehicle is not much further. */
+  /** Ends the trip after a gap longer than a standstill if the vehicle has hardly moved. */
   #closeAtGap(point: Point): void {
     const open = this.#open;
     if (open === null) return;
@@ -125,7 +126,7 @@ export class TripFinder {
     };
   }
 
-  /** What stood before the ignition went off was a part of the drive. */
+  /** The standstill before the ignition was switched off is a part of the trip. */
   #endByIgnition(offAtMs: number): void {
     const open = this.#open;
     if (open === null) return;
@@ -147,7 +148,7 @@ export class TripFinder {
   }
 }
 
-/** By its speed, or, where a terminal sends none, by its way. */
+/** Decides by speed or, if a terminal sends none, by distance. */
 function isInMotion(before: Point | null, { position }: Point, wayM: number): boolean {
   if (position.speed >= movingFromKmh) return true;
   if (before === null || position.speed > 0 || wayM < 50) return false;
@@ -156,7 +157,7 @@ function isInMotion(before: Point | null, { position }: Point, wayM: number): bo
 
 function advance(open: Open, point: Point, isMoving: boolean, wayM: number): void {
   const wasStanding = open.standing !== null;
-  // Where both ends stand the receiver wanders.
+  // If the vehicle stands at both ends, the distance is drift of the receiver.
   if (isMoving || !wasStanding) open.distanceM += wayM;
   if (isMoving && open.standing !== null) {
     open.idleMs += point.position.timestamp - open.standing.position.timestamp;

@@ -43,14 +43,14 @@ export interface History {
   readonly vehicle: Vehicle;
   readonly window: Window;
   readonly points: readonly LocationResponse[];
-  /** Null where this is all. */
+  /** Null if there are no more points. */
   readonly nextFromMs: number | null;
 }
 
-/** Points that are looked at for one answer, at most. */
+/** Largest number of points that are read for one response. */
 const maxRead = 200_000;
 
-/** Where a vehicle has been, oldest first, whatever terminal it had. */
+/** Returns the positions of a vehicle with all of its terminals, oldest first. */
 export async function locationsOf(
   deps: Parts,
   caller: Caller,
@@ -61,7 +61,7 @@ export async function locationsOf(
   const visible = await visibleVehicle(deps, caller, vehicleId);
   const window = windowOf(query, nowMs);
   const limit = Math.min(query.limit, maxPoints);
-  // What is thinned is read whole first; otherwise one point more than is asked for tells that there are more.
+  // To simplify, all points are read first. Otherwise one point beyond the limit shows that there are more.
   const read = await readSome(deps, vehicleId, window, query.simplify_m > 0 ? maxRead : limit);
   const response = pageOf(
     simplified(read.points, query.simplify_m, ({ position }) => placeOf(position)),
@@ -76,13 +76,13 @@ export async function locationsOf(
   };
 }
 
-/** Points up to a moment, and that of the next one; null where these are all. */
+/** Points, and the time of the next one; null if there are no more. */
 interface Page {
   readonly points: readonly Point[];
   readonly nextMs: number | null;
 }
 
-/** So many points of a window. */
+/** Reads a limited number of points of a window. */
 async function readSome({ database }: Parts, vehicleId: number, window: Window, limit: number): Promise<Page> {
   const points: Point[] = [];
   for await (const point of readPositions(database, vehicleId, window)) {
@@ -93,8 +93,9 @@ async function readSome({ database }: Parts, vehicleId: number, window: Window, 
 }
 
 /**
- * So many of some points, and the rest of a moment with the next ones: who goes on from a moment gets all of it. Only of a moment that has more than that it is all of them, as
- * nobody would ever come past it.
+ * Returns a limited number of points. Points with the same time are never split between two pages, so that a client
+ * that continues from a time gets all of them. If more than `limit` points have the same time, all of them are
+ * returned; otherwise paging would never get past that time.
  */
 function pageOf(points: readonly Point[], limit: number): Page {
   const next = points[limit];
@@ -107,10 +108,13 @@ function pageOf(points: readonly Point[], limit: number): Page {
 
 const atMs = (point: Point | undefined): number | null => point?.position.timestamp ?? null;
 
-/** What is looked at before a window, to know a drive that goes on into it, and behind it, to see its end. */
+/** Time that is read before a window, to find trips in progress at its start, and after it, to find their ends. */
 const marginMs = 12 * 3_600_000;
 
-/** The drives of a vehicle that began in a window, each as a whole, oldest first. They follow from the points, late ones included, whenever they are asked for. */
+/**
+ * Returns the trips of a vehicle that began in a window, each complete, oldest first. They are computed from the points
+ * on each call, and so include late points.
+ */
 export async function tripsOf(
   deps: Parts,
   caller: Caller,
@@ -157,11 +161,11 @@ async function findTrips(
 
 const frameOf = ({ vehicle, access }: VisibleVehicle): HistoryFrame => ({
   vehicleId: vehicle._id,
-  // Of a shared vehicle the driver is not told.
+  // The driver of a shared vehicle is not returned.
   seesDrivers: access === 'owner',
 });
 
-/** The window that a query asks for: a day up to now, unless it says so. */
+/** Returns the requested window; the default is one day up to now. */
 function windowOf(query: { readonly from?: string; readonly to?: string }, nowMs: number): Window {
   const toMs = parseTimestamp(query.to, 'to')?.getTime() ?? nowMs;
   const fromMs = parseTimestamp(query.from, 'from')?.getTime() ?? toMs - dayMs;

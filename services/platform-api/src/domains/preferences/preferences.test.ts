@@ -15,7 +15,7 @@ const me = '/api/user-preferences/me';
 const config = '/api/global-config';
 
 describe('merged', () => {
-  it('goes one level deep: fields of parts are merged, what is inside of them is replaced', () => {
+  it('merges one level deep: fields of nested objects are merged, deeper values are replaced', () => {
     const old = { a: 1, part: { x: 1, y: { z: 1 } }, list: [1, 2] };
     expect(merged(old, { part: { y: { w: 2 } }, list: [3] })).toEqual({ a: 1, part: { x: 1, y: { w: 2 } }, list: [3] });
     expect(merged({ part: { x: 1 } }, { part: null })).toEqual({ part: null });
@@ -38,7 +38,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
     expect(headers.get('etag')).toBe('"1"');
   });
 
-  it('merges one level deep, keeps what others do not see, and clears with null', async () => {
+  it('merges one level deep for the caller only, accepts any field name in the dashboard, and clears with null', async () => {
     const client = world.as(await world.user('viewer'));
     await client.put(me, {
       map: { zoom: 3 },
@@ -60,7 +60,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
     expect((await world.as(world.ours.owner).get(me)).data).toMatchObject({ theme: 'system' });
   });
 
-  it('counts both of two changes at once, and refuses one to an old version', async () => {
+  it('applies concurrent changes, and rejects a change to an old version', async () => {
     const client = world.as(await world.user('manager'));
     const results = await Promise.all([
       client.put(me, { theme: 'dark' }),
@@ -91,14 +91,14 @@ describe('GET and PUT /api/user-preferences/me', () => {
     ['/video/grid', { video: { grid: 0 } }],
     ['/default_group_id', { default_group_id: -1 }],
     ['', []],
-  ])('refuses a fault at %s', async (path, body) => {
+  ])('rejects an invalid value at %s', async (path, body) => {
     const response = await world.as(world.ours.owner).put(me, body);
     expect(response.body).toMatchObject({ status: 400, code: 'validation_failed' });
     const { details } = response.body as { details: { path: string }[] };
     expect(details.map((detail) => detail.path)).toContain(path);
   });
 
-  it('knows the groups of the account alone', async () => {
+  it('accepts only groups of the account', async () => {
     const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
     const { data: group } = await ours.post('/api/vehicle-groups', { name: 'Default' });
     expect((await ours.put(me, { default_group_id: group.id })).data).toMatchObject({ default_group_id: group.id });
@@ -112,7 +112,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
     expect((await ours.get(me)).data).toMatchObject({ default_group_id: null });
   });
 
-  it('names fields that it does not know, or refuses them', async () => {
+  it('reports unknown fields as ignored, or rejects them in strict mode', async () => {
     const client = world.as(await world.user('owner'));
     const ignored = await client.put(me, { colour: 'blue', map: { pitch: 3 } });
     expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/map/pitch', '/colour'] } });
@@ -123,7 +123,7 @@ describe('GET and PUT /api/user-preferences/me', () => {
 });
 
 describe('GET and PUT /api/global-config', () => {
-  it('is for owners and admins', async () => {
+  it('is limited to owners and admins', async () => {
     for (const role of ['manager', 'viewer', 'driver'] as const) {
       const client = world.as(await world.user(role));
       expect((await client.get(config)).body).toMatchObject({ status: 403, code: 'permission_denied' });
@@ -132,7 +132,7 @@ describe('GET and PUT /api/global-config', () => {
     expect((await world.as(await world.user('admin')).get(config)).status).toBe(200);
   });
 
-  it('is the account’s own and merges one level deep', async () => {
+  it('is separate for each account and merges one level deep', async () => {
     const [ours, theirs] = [world.as(world.ours.owner), world.as(world.theirs.owner)];
     await ours.put(config, { sms: { enabled: true, sender_id: 'FLEET' }, retention: { media_days: 30 } });
     const changed = await ours.put(config, { sms: { daily_limit: 5 } });
@@ -146,7 +146,7 @@ describe('GET and PUT /api/global-config', () => {
     expect(entries.items[0]).toMatchObject({ detail: { parts: ['sms'] } });
   });
 
-  it('names the provider of the installation where that of the account is gone', async () => {
+  it('falls back to the provider of the installation if that of the account is no longer configured', async () => {
     const client = world.as(world.theirs.owner);
     const { data } = await client.put(config, { sms: { sender_id: 'THEIRS' } });
     const stored = JSON.stringify({ sms: { provider: 'twilio', sender_id: 'THEIRS' }, push: { provider: 'fcm' } });
@@ -157,7 +157,7 @@ describe('GET and PUT /api/global-config', () => {
     expect(await accountConfig(world.deps, world.theirs)).toMatchObject(response);
   });
 
-  it('refuses providers without settings, unknown types and values out of range', async () => {
+  it('rejects providers without settings, unknown types and values out of range', async () => {
     const client = world.as(world.ours.owner);
     expect((await client.put(config, { sms: { provider: 'twilio' } })).body).toMatchObject({
       status: 503,

@@ -2,7 +2,7 @@ import { AppError, validationError } from '@fleet/service-kit';
 import { defaultTypes } from '../notifications/rules.ts';
 import type { ConfigBody, GlobalConfig, Preferences, PreferencesBody } from './schema.ts';
 
-/** Preferences of who has set none; language and time zone are the user's. */
+/** Returns the default preferences; language and time zone are those of the user. */
 export const defaultPreferences = (user: { language: string; timezone: string }): Preferences => ({
   language: user.language,
   timezone: user.timezone,
@@ -19,7 +19,7 @@ export const defaultPreferences = (user: { language: string; timezone: string })
   dashboard: {},
 });
 
-/** The configuration of an account that has set none. */
+/** Returns the default configuration of an account. */
 export const defaultConfig = (): GlobalConfig => ({
   sms: {
     enabled: false,
@@ -40,7 +40,7 @@ export const defaultConfig = (): GlobalConfig => ({
   retention: { locations_days: 180, notifications_days: 365, media_days: 90 },
 });
 
-/** The old values with the new ones over them, one level deep: fields of parts are merged too. */
+/** Merges new values over old ones, one level deep: fields of nested objects are merged too. */
 export function merged<T extends object>(old: T, change: object): T {
   const result = { ...old } as Record<string, unknown>;
   for (const [name, value] of Object.entries(change)) {
@@ -55,7 +55,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 
 const dashboardLimitBytes = 16 * 1024;
 
-/** 400 for what the schema cannot see. */
+/** Throws 400 for values that the schema cannot check. */
 export function checkPreferences(body: PreferencesBody, result: Preferences): void {
   if (body.timezone !== undefined && !isTimeZone(body.timezone))
     throw validationError([{ path: '/timezone', message: 'must be an IANA time zone, such as Asia/Kolkata' }]);
@@ -65,25 +65,28 @@ export function checkPreferences(body: PreferencesBody, result: Preferences): vo
 
 function isTimeZone(name: string): boolean {
   try {
-    // An offset is no zone.
+    // An offset is not a time zone name.
     return /^[A-Za-z]/.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== '';
   } catch {
-    // Not known is the answer.
+    // Intl throws for an unknown time zone.
     return false;
   }
 }
 
-/** Who may be named as sender: those that the environment has configured. */
+/** The providers that the environment configures. */
 export interface Providers {
   readonly sms: readonly string[];
   readonly push: readonly string[];
 }
 
-/** 503 for a provider without its settings: they come from the environment alone. */
+/** Throws 503 for a provider without settings, which come only from the environment. */
 export function requireProviders(body: ConfigBody, providers: Providers): void {
   for (const kind of ['sms', 'push'] as const) {
     const named = body[kind]?.provider;
     if (named !== undefined && !providers[kind].includes(named))
-      throw new AppError('provider_not_configured', `The ${kind} provider ${named} is not configured here.`);
+      throw new AppError(
+        'provider_not_configured',
+        `The ${kind} provider ${named} is not configured on this installation.`,
+      );
   }
 }

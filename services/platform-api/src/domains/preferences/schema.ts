@@ -3,13 +3,16 @@ import { nullableField, stringEnum, trimmedText } from '../../platform/fields.ts
 import { nullable, recordId, recordProperties } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** What a user has set; the rest is default. Each part is JSON, since parts may hold names that databases do not take. */
+/**
+ * The values that a user has set; others have defaults. They are stored as JSON because they may contain names that
+ * databases do not allow.
+ */
 export interface StoredPreferences extends AccountRecord {
   readonly userId: number;
   readonly json: string;
 }
 
-/** What an account has set; the rest is default. */
+/** The values that an account has set; others have defaults. */
 export interface StoredConfig extends AccountRecord {
   readonly json: string;
 }
@@ -21,7 +24,7 @@ const clock = Type.String({
 });
 const quietHours = Type.Object({ from: clock, to: clock });
 
-/** Objects are written as alternatives, so that null is taken and unknown fields inside are found. */
+/** Makes an object nullable as a union, so that unknown fields inside it are still found. */
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const center = Type.Object({
@@ -65,7 +68,7 @@ const plainFields = {
 const dashboard = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
-  description: 'Free data of pages, 16 KiB of JSON at most.',
+  description: 'Free-form data of web pages, at most 16 KiB of JSON.',
 });
 
 const partial = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
@@ -96,13 +99,13 @@ export const preferencesResponseSchema = Type.Object(
 );
 
 const preferencesValues = Type.Object(preferencesFields);
-/** All of a user's preferences. */
+/** The complete preferences of a user. */
 export type Preferences = Static<typeof preferencesValues>;
 
 const provider = Type.String({
   pattern: '^[a-z0-9_-]{1,40}$',
   errorMessage: 'must be 1 to 40 lower-case letters, digits, hyphens or underscores',
-  description: 'One that the installation has configured.',
+  description: 'A provider that the installation has configured.',
 });
 const types = Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 });
 const smsFields = {
@@ -147,5 +150,5 @@ const configFields = {
 export const configResponseSchema = Type.Object({ ...recordProperties, ...configFields }, { title: 'GlobalConfig' });
 
 const configValues = Type.Object(configFields);
-/** All of an account's configuration. */
+/** The complete configuration of an account. */
 export type GlobalConfig = Static<typeof configValues>;

@@ -8,13 +8,13 @@ const preferencesIn = (records: RecordStore): AccountRepository<StoredPreference
 const configIn = (records: RecordStore): AccountRepository<StoredConfig> =>
   new AccountRepository<StoredConfig>(records, 'global_config');
 
-/** A user's record, made when absent: every user has one. */
+/** Returns a user's record; creates it if it does not exist. */
 export async function preferencesOf(records: RecordStore, scope: Scope, userId: number): Promise<StoredPreferences> {
   const fields = { accountId: scope.accountId, userId, json: '{}' };
   return (await records.insertUnique<StoredPreferences>('user_preferences', 'user', String(userId), fields)).record;
 }
 
-/** A user's record, null where nothing was ever asked of it. */
+/** Returns a user's record, or null if it does not exist yet. */
 export const findPreferences = (records: RecordStore, userId: number): Promise<StoredPreferences | null> =>
   records.findByUnique<StoredPreferences>('user_preferences', 'user', String(userId));
 
@@ -25,11 +25,11 @@ export const updatePreferences = (
   expectedVersion: number | undefined,
 ): Promise<StoredPreferences | null> => preferencesIn(records).update(before, before._id, { json }, expectedVersion);
 
-/** An account's record, null where nothing was ever asked of it. */
+/** Returns an account's record, or null if it does not exist yet. */
 export const findConfig = (records: RecordStore, { accountId }: Scope): Promise<StoredConfig | null> =>
   records.findByUnique<StoredConfig>('global_config', 'account', String(accountId));
 
-/** An account's record, made when absent: every account has one. */
+/** Returns an account's record; creates it if it does not exist. */
 export async function configOf(records: RecordStore, { accountId }: Scope): Promise<StoredConfig> {
   const fields = { accountId, json: '{}' };
   return (await records.insertUnique<StoredConfig>('global_config', 'account', String(accountId), fields)).record;
@@ -42,7 +42,7 @@ export const updateConfig = (
   expectedVersion: number | undefined,
 ): Promise<StoredConfig | null> => configIn(records).update(before, before._id, { json }, expectedVersion);
 
-/** Removes a user's record; should the user ask again, another one is made. */
+/** Removes a user's record. A later request of the user would create another one. */
 export async function removePreferences(records: RecordStore, scope: Scope, userId: number): Promise<void> {
   const preferences = preferencesIn(records);
   const record = await findPreferences(records, userId);

@@ -36,13 +36,13 @@ import {
 type Store = Pick<Deps, 'records'>;
 type UserOf = Pick<Caller, 'accountId' | 'userId'>;
 
-/** What a user prefers, with the record that holds it. */
+/** The preferences of a user, with their record. */
 export interface UserPreferences {
   readonly record: StoredPreferences;
   readonly values: Preferences;
 }
 
-/** How an account is configured, with the record that holds it. */
+/** The configuration of an account, with its record. */
 export interface AccountConfig {
   readonly record: StoredConfig;
   readonly values: GlobalConfig;
@@ -52,12 +52,12 @@ export async function readPreferences({ records }: Store, user: UserOf): Promise
   const record = await preferencesOf(records, user, user.userId);
   const values = merged(await defaultsOf({ records }, user), parsed(record));
   const { default_group_id: group } = values;
-  // A group that is deleted later is the default of nobody.
+  // A deleted group is no longer a default.
   const isGone = group !== null && (await ownGroupIds({ records }, user, [group])).length === 0;
   return { record, values: isGone ? { ...values, default_group_id: null } : values };
 }
 
-/** The language that a user reads; one who is gone reads English. */
+/** Returns the language of a user; English for a deleted one. */
 export async function languageOf({ records }: Store, user: UserOf): Promise<string> {
   const [stored, found] = await Promise.all([
     findPreferences(records, user.userId),
@@ -67,7 +67,9 @@ export async function languageOf({ records }: Store, user: UserOf): Promise<stri
   return language ?? found?.language ?? 'en';
 }
 
-/** What a user prefers, and what of the notifications' part the user has said, without making a record. */
+/**
+ * Returns the preferences of a user, and the notification preferences that the user has set. Does not create a record.
+ */
 export async function knownPreferences(
   { records }: Store,
   user: { readonly _id: number; readonly language: string; readonly timezone: string },
@@ -77,7 +79,7 @@ export async function knownPreferences(
   return { values: merged(defaultPreferences(user), given), said: given.notifications ?? {} };
 }
 
-/** Sets some of a user's preferences; what is not named stays, also inside of a part. */
+/** Updates a user's preferences. Absent fields do not change, also within nested objects. */
 export async function writePreferences(
   deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
@@ -105,13 +107,16 @@ export async function readConfig(deps: Pick<Deps, 'records' | 'config'>, scope: 
   return { record, values: configValues(deps, parsed(record)) };
 }
 
-/** How an account is configured, without making a record. */
+/** Returns the configuration of an account without creating a record. */
 export async function accountConfig(deps: Pick<Deps, 'records' | 'config'>, scope: Scope): Promise<GlobalConfig> {
   const stored = await findConfig(deps.records, scope);
   return configValues(deps, stored === null ? {} : parsed(stored));
 }
 
-/** A provider that the installation no longer has gives way to the one that it has: what was to be sent is sent. */
+/**
+ * Returns the configuration. A provider that the installation no longer configures is replaced by the current one, so
+ * that messages are still sent.
+ */
 function configValues(deps: Pick<Deps, 'config'>, stored: object): GlobalConfig {
   const [defaults, providers] = [configDefaults(deps), configuredProviders(deps)];
   const values = merged(defaults, stored);
@@ -120,7 +125,7 @@ function configValues(deps: Pick<Deps, 'config'>, stored: object): GlobalConfig 
   return merged(values, { sms: { provider: known('sms') }, push: { provider: known('push') } });
 }
 
-/** Who has named no provider sends with those of the installation, and keeps files for as long as that does. */
+/** Returns the defaults: the providers of the installation, and its retention of files. */
 const configDefaults = ({ config }: Pick<Deps, 'config'>): GlobalConfig =>
   merged(defaultConfig(), {
     sms: { provider: config.SMS_PROVIDER },
@@ -128,7 +133,7 @@ const configDefaults = ({ config }: Pick<Deps, 'config'>): GlobalConfig =>
     retention: { media_days: config.MEDIA_TTL_DAYS },
   });
 
-/** Configures an account; what is not named stays, also inside of a part. */
+/** Updates the configuration of an account. Absent fields do not change, also within nested objects. */
 export async function writeConfig(
   deps: Pick<Deps, 'records' | 'log' | 'config'>,
   caller: Caller,
@@ -149,7 +154,7 @@ export async function writeConfig(
   return written;
 }
 
-/** The environment decides: `log` needs no settings, another one is configured when it is named there. */
+/** Returns the available providers: `log` needs no settings, others are those that the environment configures. */
 const configuredProviders = ({ config }: Pick<Deps, 'config'>): Providers => ({
   sms: ['log', config.SMS_PROVIDER],
   push: ['log', config.PUSH_PROVIDER],
@@ -157,7 +162,10 @@ const configuredProviders = ({ config }: Pick<Deps, 'config'>): Providers => ({
 
 const maxAttempts = 10;
 
-/** Merges into what is there now: two that change different fields at once both count. With `If-Match` the version has to be that one. */
+/**
+ * Merges into the current record, so that concurrent changes of different fields are all applied. With `If-Match` the
+ * version must match.
+ */
 async function withLatest<T extends { readonly record: { readonly version: number } }>(
   read: () => Promise<T>,
   write: (before: T, version: number | undefined) => Promise<T | null>,
@@ -174,7 +182,8 @@ async function withLatest<T extends { readonly record: { readonly version: numbe
       const isLate = error instanceof AppError && error.code === 'version_mismatch';
       if (!isLate || expectedVersion !== undefined || attempt === maxAttempts) throw error;
     }
-    if (attempt === maxAttempts) throw new AppError('state_conflict', 'The record is changed by others all the time.');
+    if (attempt === maxAttempts)
+      throw new AppError('state_conflict', 'The record is being modified concurrently. Retry.');
   }
 }
 
@@ -185,7 +194,7 @@ async function defaultsOf({ records }: Store, user: UserOf): Promise<Preferences
 
 const parsed = ({ json }: { readonly json: string }): object => JSON.parse(json) as object;
 
-/** Forgets the preferences of a user who is removed. */
+/** Deletes the preferences of a removed user. */
 export const deletePreferences = async ({ records }: Store, user: UserOf): Promise<void> => {
   await removePreferences(records, user, user.userId);
 };

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Session } from './schema.ts';
 
-/** How long a refresh token is valid (services/platform-api/openapi.json: `refresh_expires_in`). */
+/** Validity of a refresh token in seconds (services/platform-api/openapi.json: `refresh_expires_in`). */
 export const refreshSeconds = 2_592_000;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -23,7 +23,7 @@ export const hashesOf = ({ family, current }: RefreshParts) => ({
 export const writeRefreshToken = (sessionId: number, { family, current }: RefreshParts): string =>
   `rt_${sessionId}.${family}.${current}`;
 
-/** The parts of a refresh token, or null for what is none. */
+/** Parses a refresh token; returns null for an invalid one. */
 export function readRefreshToken(token: string): ({ sessionId: number } & RefreshParts) | null {
   const match = /^rt_([1-9]\d{0,14})\.([\w-]{32})\.([\w-]{32})$/.exec(token);
   if (match === null) return null;
@@ -33,7 +33,10 @@ export function readRefreshToken(token: string): ({ sessionId: number } & Refres
 
 const isSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** `valid`: not spent yet; `reused`: of this session, but spent; `unknown`: made up. */
+/**
+ * Classifies a refresh token. `valid`: not spent yet; `reused`: of this session, but spent; `unknown`: not of this
+ * session.
+ */
 export function judgeRefresh(session: Session, parts: RefreshParts): 'valid' | 'reused' | 'unknown' {
   const { familySha256, currentSha256 } = hashesOf(parts);
   if (!isSame(session.familySha256, familySha256)) return 'unknown';

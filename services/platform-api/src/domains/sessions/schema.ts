@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** A log-in of a user, on one device; access tokens name it, and end with it. */
+/** A log-in of a user on one device. Access tokens name the session and end with it. */
 export interface Session extends AccountRecord {
   readonly userId: number;
   readonly ip: string;
@@ -8,8 +8,11 @@ export interface Session extends AccountRecord {
   readonly lastUsedAt: Date;
   readonly expiresAt: Date;
   readonly revokedAt: Date | null;
-  /** Every refresh token of the session has this part in common: who shows a spent one gives itself away, and nobody else can. */
+  /**
+   * Hash of the part that all refresh tokens of the session share. It reveals a spent token of the session, and cannot
+   * be guessed.
+   */
   readonly familySha256: string;
-  /** The part that only the refresh token has that is not yet spent. */
+  /** Hash of the part that only the unspent refresh token has. */
   readonly currentSha256: string;
 }

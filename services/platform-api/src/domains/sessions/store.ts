@@ -5,16 +5,16 @@ import type { Session } from './schema.ts';
 export const sessionsIn = (records: RecordStore): AccountRepository<Session> =>
   new AccountRepository<Session>(records, 'sessions');
 
-/** Of all accounts: a refresh token knows its session alone. */
+/** Finds a session of any account: a refresh token names only its session. */
 export const findSessionById = (records: RecordStore, id: number): Promise<Session | null> =>
   records.collection<Session>('sessions').findOne({ _id: id });
 
-/** Notes a use, without counting it as a change of the record. */
+/** Records a use without changing the version of the record. */
 export async function markUsed(records: RecordStore, id: number, now: Date): Promise<void> {
   await records.collection<Session>('sessions').updateOne({ _id: id }, { $set: { lastUsedAt: now } });
 }
 
-/** Spends the refresh token in force for the next one; false when it was spent before. */
+/** Replaces the current refresh token by the next one; returns false if it was spent before. */
 export async function replaceRefresh(
   records: RecordStore,
   id: number,
@@ -27,7 +27,7 @@ export async function replaceRefresh(
   return result.modifiedCount === 1;
 }
 
-/** Removes sessions that ended before a moment; the number of removed ones. */
+/** Removes sessions that ended before a time; returns their number. */
 export async function removeSessionsBefore(records: RecordStore, moment: Date): Promise<number> {
   const ended = { $or: [{ expiresAt: { $lt: moment } }, { revokedAt: { $lt: moment } }] };
   return (await records.collection<Session>('sessions').deleteMany(ended)).deletedCount;

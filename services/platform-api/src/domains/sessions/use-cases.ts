@@ -15,16 +15,16 @@ import {
 import type { Session } from './schema.ts';
 import { findSessionById, markUsed, removeSessionsBefore, replaceRefresh, sessionsIn } from './store.ts';
 
-/** Where a log-in comes from. */
+/** Origin of a log-in. */
 export interface Origin {
   readonly ip: string;
   readonly userAgent: string | null;
 }
 
-/** A use within this time of the last one is not written. */
+/** Minimum interval between two writes of the last use. */
 const usedEveryMs = 60_000;
 
-/** Opens a session; the refresh token is seen here alone. */
+/** Opens a session and returns its refresh token, which is not returned again. */
 export async function openSession(
   records: RecordStore,
   user: { accountId: number; _id: number },
@@ -43,7 +43,7 @@ export async function openSession(
   return { session, refreshToken: writeRefreshToken(session._id, parts) };
 }
 
-/** The session of an access token while it is open; notes its use, to the minute. */
+/** Returns the session of an access token if it is open. Records its use, to the minute. */
 export async function useSession(
   records: RecordStore,
   id: number,
@@ -56,15 +56,15 @@ export async function useSession(
   return session;
 }
 
-/** How a refresh ended. */
+/** Result of a refresh. */
 export type Refreshed<R> =
   | { readonly kind: 'refreshed'; readonly refreshToken: string; readonly result: R }
   | { readonly kind: 'reused'; readonly session: Session }
   | { readonly kind: 'expired' | 'unknown' };
 
 /**
- * Spends a refresh token for the next one. One that was spent before ends the session: it is in two hands. What `prepare` refuses, or fails at, has spent nothing: who is
- * refused now may come again with the same token.
+ * Exchanges a refresh token for the next one. A token that was spent before has been copied, and ends the session. If
+ * `prepare` throws, the token is not spent, and the client can retry with it.
  */
 export async function refreshSession<R>(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
@@ -92,7 +92,7 @@ export async function refreshSession<R>(
   return { kind: 'reused', session };
 }
 
-/** Ends a session of an account, its access tokens with it; null where there is none that is open. */
+/** Revokes a session of an account and its access tokens; returns null if there is no such open session. */
 export async function revokeSession(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   scope: Scope & { readonly userId: number },
@@ -107,7 +107,7 @@ export async function revokeSession(
   return session;
 }
 
-/** Ends all sessions of a user but one. */
+/** Revokes all sessions of a user except one. */
 export async function revokeSessionsOf(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   user: { readonly accountId: number; readonly _id: number },
@@ -119,7 +119,7 @@ export async function revokeSessionsOf(
   tellAccessChanged({ bus }, { userId: user._id });
 }
 
-/** Ends all sessions of an account that is deleted. */
+/** Revokes all sessions of a deleted account. */
 export async function revokeSessionsOfAccount(
   { records, bus }: Pick<Deps, 'records' | 'bus'>,
   scope: Scope,
@@ -129,13 +129,13 @@ export async function revokeSessionsOfAccount(
   tellAccessChanged({ bus }, { accountId: scope.accountId });
 }
 
-/** Makes every replica look again at a user or an account. */
+/** Publishes that the access of a user or an account changed, so that every replica reads it again. */
 export const tellAccessChanged = (
   { bus }: Pick<Deps, 'bus'>,
   whose: { readonly userId: number } | { readonly accountId: number },
 ): void => publish(bus, accessChanged, whose);
 
-/** The open sessions of a user. */
+/** Returns a page of the open sessions of a user. */
 export const listSessions = (
   records: RecordStore,
   scope: Scope & { readonly userId: number },
@@ -147,6 +147,6 @@ export const listSessions = (
     ...part,
   });
 
-/** Removes what ended more than a day ago. */
+/** Removes sessions that ended more than a day ago. */
 export const sweepSessions = (records: RecordStore, now = new Date()): Promise<number> =>
   removeSessionsBefore(records, new Date(now.getTime() - 24 * 3600 * 1000));

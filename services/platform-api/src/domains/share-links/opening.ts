@@ -14,24 +14,26 @@ import { countView, findLinkBySlug, findLiveIds } from './store.ts';
 
 type Parts = Pick<Deps, 'records' | 'log' | 'redis' | 'limits' | 'encryption'>;
 
-/** The time of an arrival goes by the last minutes, also where no track is shown. */
+/** The pace for the estimated arrival is computed from the last minutes, even if no track is returned. */
 const paceMinutes = 15;
 
-/** A link that has been opened, with what it leads to. */
+/** An opened link with its vehicle. */
 export interface OpenedLink {
   readonly link: ShareLink;
   readonly vehicle: Vehicle;
   readonly present: VehicleNow;
 }
 
-/** What whoever opens a link shows. */
+/** The client that opens a link. */
 interface Reader {
   readonly password: string | undefined;
   readonly ip: string | undefined;
   readonly context?: RequestContext;
 }
 
-/** What a link shows, counted as a view; 401 without its password, 404 for no link, 410 for one that has ended. */
+/**
+ * Opens a link and counts a view. Throws 401 without its password, 404 for an unknown link, 410 for one that has ended.
+ */
 export async function openLink(
   deps: Parts & Pick<Deps, 'config' | 'database'>,
   slug: string,
@@ -48,7 +50,8 @@ export async function openLink(
 }
 
 /**
- * The same for the websocket. Whoever has opened the link by HTTP comes with the ticket from there: the view has been counted, and the password been shown.
+ * Opens a link for the websocket. With the ticket of an HTTP response, the view was counted and the password checked
+ * already.
  */
 export async function openLinkSocket(
   deps: Parts,
@@ -63,7 +66,10 @@ export async function openLinkSocket(
   return withVehicle(deps, link, now);
 }
 
-/** What the link shows of the way up to now. While the history cannot be read it shows where the vehicle is. */
+/**
+ * Returns the track that the link may show; an empty one while the history is unavailable, so that the position is
+ * still returned.
+ */
 async function trackBefore(
   deps: Parts & Pick<Deps, 'database'>,
   { historyMinutes, destination, permissions }: ShareLink,
@@ -76,12 +82,12 @@ async function trackBefore(
   try {
     return await trackOf(deps, vehicleId, { fromMs, toMs });
   } catch (error) {
-    deps.log.warn({ err: error, vehicleId }, 'the track of a shared vehicle could not be read');
+    deps.log.warn({ err: error, vehicleId }, 'could not read the track of a shared vehicle');
     return { points: [], paceKmh: null };
   }
 }
 
-/** Those of opened links that have not ended. */
+/** Returns those of the opened links that have not ended. */
 export const stillLive = ({ records }: Pick<Deps, 'records'>, ids: readonly number[]): Promise<Set<number>> =>
   findLiveIds(records, ids, new Date());
 
@@ -92,7 +98,7 @@ async function open(deps: Parts, slug: string, reader: Reader, now: Date): Promi
   const opened = await withVehicle(deps, link, now);
   if ((await countView(deps.records, link, now)) === null) {
     requireLive({ ...link, ...(await findLinkBySlug(deps.records, slug)) }, now);
-    throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
+    throw new AppError('share_link_used_up', 'The view limit of the link has been reached.');
   }
   const doer = { accountId: link.accountId, ...(reader.ip === undefined ? {} : { ip: reader.ip }) };
   await audit(deps, doer, 'share_links.open', { type: 'share_links', id: link._id }, { vehicle_id: link.vehicleId });
@@ -113,18 +119,20 @@ async function withVehicle(deps: Parts, link: ShareLink, now: Date): Promise<Ope
   return { link, vehicle, present: states.get(imei ?? '') ?? neverConnected };
 }
 
-/** Every try counts, from wherever it comes: a short password does not last long against many addresses. */
+/**
+ * Every attempt counts, from any address: a short password would not withstand guesses from many addresses for long.
+ */
 async function requirePassword({ limits }: Pick<Deps, 'limits'>, link: ShareLink, reader: Reader): Promise<void> {
   if (link.passwordHash === null) return;
   const { password, context } = reader;
   if (password === undefined || password === '')
-    throw new AppError('share_password', 'The link has a password: send it in the header X-Share-Password.');
+    throw new AppError('share_password', 'The link requires a password. Send it in the header X-Share-Password.');
   await limits.consume('shareLink', `link:${createHash('sha256').update(link.slug).digest('hex')}`, context);
   for (const each of passwordsIn(password)) if (await isPassword(link.passwordHash, each)) return;
-  throw new AppError('share_password', 'The password of the link is another one.');
+  throw new AppError('share_password', 'The password of the link is wrong.');
 }
 
-/** A page that stays open comes back with its ticket when its connection was lost. */
+/** A page that stays open reconnects with its ticket. */
 const ticketMs = 12 * 3_600_000;
 const purpose = 'share link ticket';
 

@@ -31,7 +31,8 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: base,
     operationId: 'listShareLinks',
-    summary: "The caller's share links: live ones, or with active=false those that have ended",
+    summary: "List the caller's share links",
+    description: 'Lists live links or, with `active=false`, those that have ended.',
     tags,
     query: listQuery,
     response: pageSchema(linkResponseSchema),
@@ -52,17 +53,18 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: base,
     operationId: 'createShareLink',
-    summary: 'Show a vehicle for a while to everybody who has the link',
+    summary: 'Create a share link',
+    description: 'Shows a vehicle to everyone who has the link, for a limited time. A vehicle can have 50 live links.',
     tags,
     access,
     isIdempotent: true,
     body: createBody,
     response: singleSchema(linkResponseSchema),
-    extraSuccesses: { 201: 'The link has been made.' },
+    extraSuccesses: { 201: 'Created; `Location` is the path of the link.' },
     errors: {
       402: noSubscription,
-      404: 'There is no such vehicle, or it is not visible to the caller.',
-      409: 'The vehicle has fifty live links already.',
+      404: 'The vehicle does not exist or is not visible to the caller.',
+      409: 'Share link limit of the vehicle reached.',
     },
     handle: async ({ body, context }) => {
       const link = toLinkResponse(await createLink(deps, getCaller(context), body), deps.config.PUBLIC_BASE_URL);
@@ -73,8 +75,9 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: `${base}/:slug`,
     operationId: 'deleteShareLink',
-    summary: 'Revoke a share link, named by its id',
-    description: "The caller's own; owner and admin may revoke any of the account, whose ids the audit log has.",
+    summary: 'Revoke a share link',
+    description:
+      'Revokes a link of the caller by its id. Owners and admins can revoke any link of the account; the audit log has the ids.',
     tags,
     access,
     params: Type.Object({ slug: Type.Integer({ ...recordId, description: 'Id of the link.', examples: [7] }) }),
@@ -89,10 +92,10 @@ const ownRoutes = (deps: Deps): PlatformRoute[] => [
 
 const params = Type.Object({ slug: Type.String({ pattern: slugPattern }) });
 const description =
-  'A link with a password asks for it in the header X-Share-Password; signs beyond ASCII, and blanks at its ends, are written as percent-encoded UTF-8.';
+  'A link with a password requires the header X-Share-Password. Characters beyond ASCII and leading or trailing spaces must be percent-encoded UTF-8.';
 const errors = {
-  404: 'There is no such link.',
-  410: 'The link has expired, has been revoked, or was opened as often as it may be.',
+  404: 'The link does not exist.',
+  410: 'The link has expired or was revoked, or its view limit has been reached.',
 } as const;
 
 const openRoutes = (deps: Deps): PlatformRoute[] => [
@@ -100,7 +103,7 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: `${base}/:slug`,
     operationId: 'openShareLink',
-    summary: 'What a share link shows, to users of any account',
+    summary: 'Open a share link as user',
     description,
     tags,
     access: { permission: 'self' },
@@ -113,16 +116,16 @@ const openRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: `/public${base}/:slug`,
     operationId: 'openPublicShareLink',
-    summary: 'What a share link shows, to everybody who has it',
+    summary: 'Open a public share link',
     description,
     tags,
     access: { credentials: 'none' },
     bucket: 'shareLink',
     params,
     response: singleSchema(sharedViewResponseSchema),
-    errors: { ...errors, 401: 'The link has a password, and X-Share-Password is missing or another one.' },
+    errors: { ...errors, 401: 'The link requires a password, and X-Share-Password is missing or wrong.' },
     handle: async ({ params: { slug }, context }) => {
-      // Also with errors: neither pages of search engines nor caches nor other sites learn the link.
+      // Also set on errors, so that search engines, caches and other sites do not learn the link.
       context.response.set({
         'Cache-Control': 'no-store',
         'Referrer-Policy': 'no-referrer',

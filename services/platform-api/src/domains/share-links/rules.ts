@@ -10,16 +10,16 @@ import { type LinkPermission, linkPermissions, type SharedViewResponse, type Sha
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const slugLength = 22;
 
-/** 22 characters of base62: 130 random bits, each character as likely as any other. */
+/** Creates a slug of 22 base62 characters: 130 random bits, with an equal probability of each character. */
 export const newSlug = (): string =>
   Array.from({ length: slugLength }, () => base62.charAt(randomInt(base62.length))).join('');
 
-/** The form of a slug. */
+/** Pattern of a slug. */
 export const slugPattern = `^[0-9A-Za-z]{${slugLength}}$`;
 
 /**
- * The passwords that what was sent may mean. Headers have bytes, which are read as Latin-1, and no blanks at their ends: whoever sends other signs writes them as
- * UTF-8, as it is (curl) or percent-encoded (what browsers can do).
+ * Returns the passwords that a header value may stand for. Header bytes are read as Latin-1, without leading and
+ * trailing spaces. Clients therefore send other characters as UTF-8, either raw (curl) or percent-encoded (browsers).
  */
 export function passwordsIn(sent: string): string[] {
   const utf8 = Buffer.from(sent, 'latin1').toString('utf8');
@@ -34,18 +34,18 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** Permissions as they are stored: each once, in one order; the position where nothing is said. */
+/** Normalizes permissions for storage: no duplicates, fixed order. The default is the location. */
 export const storedPermissions = (given: readonly LinkPermission[] = ['location']): LinkPermission[] =>
   linkPermissions.filter((permission) => given.includes(permission));
 
-/** 410 for a link that has ended. */
+/** Throws 410 for a link that has ended. */
 export function requireLive(link: Pick<ShareLink, 'revokedAt' | 'expiresAt' | 'isUsedUp'>, now: Date): void {
   if (link.revokedAt !== null) throw new AppError('share_link_revoked', 'The link has been revoked.');
   if (link.expiresAt <= now) throw new AppError('share_link_expired', 'The link has expired.');
-  if (link.isUsedUp) throw new AppError('share_link_used_up', 'The link has been opened as often as it may be.');
+  if (link.isUsedUp) throw new AppError('share_link_used_up', 'The view limit of the link has been reached.');
 }
 
-/** What a link shows: the fields that are named here, and nothing else of vehicle or position. */
+/** Returns the view of a link. It contains only the fields listed here, and nothing else of the vehicle or position. */
 export function sharedView(
   link: ShareLink,
   vehicle: Pick<Vehicle, 'name' | 'vehicleNo' | 'vehicleType'>,
@@ -76,28 +76,34 @@ export function sharedView(
   };
 }
 
-/** A share page shows no validity: a terminal that never had a fix is nowhere yet, and not at 0, 0. */
+/**
+ * Returns null for a position that is 0, 0 without a fix. A share page has no validity flag and would show such a
+ * vehicle at 0, 0.
+ */
 export const somewhere = (location: LastLocation | null): LastLocation | null =>
   location !== null && isNowhere(location, location.gpsValid) ? null : location;
 
-/** True for 0, 0 without a fix. */
+/** Returns true for 0, 0 without a fix. */
 export const isNowhere = (
   { latitude, longitude }: { readonly latitude?: unknown; readonly longitude?: unknown },
   gpsValid: unknown,
 ): boolean => latitude === 0 && longitude === 0 && gpsValid === false;
 
-/** The way since a moment, up to the newest position, which the history may not have yet. */
+/** Returns the track since a time, up to the newest position, which may not be in the history yet. */
 function trackResponseSchema({ points }: Track, seen: LastLocation, sinceMs: number): [number, number, number][] {
   const response = points.filter(([, , atMs]) => atMs >= sinceMs && atMs < seen.timestamp);
   const newest = [seen.latitude, seen.longitude, seen.timestamp] as const;
   return [...response, ...(seen.timestamp >= sinceMs ? [newest] : [])].map(([lat, lng, atMs]) => [lat, lng, atMs]);
 }
 
-/** Roads are so much longer than the straight line. */
+/** Ratio of road distance to the straight line. */
 const detour = 1.3;
 const usualSpeedKmh = 40;
 
-/** An estimate for who waits: the straight line with a detour, as fast as the vehicle has come along lately; without that, at the present speed or what is usual in towns, whichever is faster. */
+/**
+ * Estimates the arrival: the straight line times the detour factor, at the recent pace of the vehicle. Without a pace,
+ * it assumes the current speed or the usual speed in towns, whichever is higher.
+ */
 export function etaMs(
   from: Pick<LastLocation, 'latitude' | 'longitude' | 'speed'>,
   to: { readonly latitude: number; readonly longitude: number },

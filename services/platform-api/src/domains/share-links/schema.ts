@@ -5,23 +5,23 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { vehicleStates } from '../last-positions/schema.ts';
 
-/** What a share link shows. */
+/** Permissions of a share link. */
 export const linkPermissions = ['location', 'live_video'] as const;
 
 /** One of `linkPermissions`. */
 export type LinkPermission = (typeof linkPermissions)[number];
 
-/** Where a shared drive goes. */
+/** Destination of a shared trip. */
 export interface Destination {
   readonly latitude: number;
   readonly longitude: number;
   readonly name: string | null;
 }
 
-/** A link under which anyone who has it sees one vehicle for a while. */
+/** A link that shows one vehicle to everyone who has it, for a limited time. */
 export interface ShareLink extends AccountRecord {
   readonly slug: string;
-  /** Who has made it. */
+  /** Id of the user who created it. */
   readonly userId: number;
   readonly vehicleId: number;
   readonly label: string | null;
@@ -34,12 +34,12 @@ export interface ShareLink extends AccountRecord {
   readonly expiresAt: Date;
   readonly revokedAt: Date | null;
   readonly viewCount: number;
-  /** True once the views are used up. */
+  /** True once the view limit has been reached. */
   readonly isUsedUp: boolean;
   readonly lastViewedAt: Date | null;
 }
 
-/** Live links of a vehicle, at most. */
+/** Largest number of live links of a vehicle. */
 export const maxLiveLinks = 50;
 
 const destination = Type.Object({
@@ -57,9 +57,11 @@ export const createBody = Type.Object({
     minimum: 0,
     maximum: 1_440,
     default: 30,
-    description: 'How far back the track goes.',
+    description: 'Length of the track in minutes.',
   }),
-  password: Type.Optional(nullableField(text(4, 64, { description: 'Asked for in X-Share-Password.' }))),
+  password: Type.Optional(
+    nullableField(text(4, 64, { description: 'Required in X-Share-Password to open the link.' })),
+  ),
   max_views: Type.Optional(nullableField(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
   destination: Type.Optional(Type.Union([destination, Type.Null()])),
 });
@@ -69,7 +71,7 @@ export const listQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id', 'created_at', 'expires_at']),
   vehicle_id: Type.Optional(recordId),
-  active: Type.Boolean({ default: true, description: 'false: those that have ended.' }),
+  active: Type.Boolean({ default: true, description: 'false: only links that have ended.' }),
 });
 
 const destinationResponseSchema = Type.Object({
@@ -99,7 +101,7 @@ export const linkResponseSchema = Type.Object(
 );
 export type LinkResponse = Static<typeof linkResponseSchema>;
 
-/** What who has the link may see: no number of a terminal, no driver, no account, no id. */
+/** The fields that a link shows. They include no terminal number, driver, account or id. */
 export const sharedViewResponseSchema = Type.Object(
   {
     label: nullable(Type.String()),

@@ -49,8 +49,8 @@ async function makeLink(more: object = {}): Promise<Data> {
 const open = (slug: unknown, headers?: Record<string, string>) =>
   world.anonymous.get(`/api/public/share-links/${String(slug)}`, headers);
 
-describe('slugs', () => {
-  it('are 22 characters of base62, never the same, each character about as often', () => {
+describe('newSlug', () => {
+  it('creates unique slugs of 22 base62 characters, all about equally frequent', () => {
     const slugs = Array.from({ length: 20_000 }, newSlug);
     expect(new Set(slugs).size).toBe(slugs.length);
     expect(slugs.every((slug) => new RegExp(slugPattern).test(slug))).toBe(true);
@@ -63,7 +63,7 @@ describe('slugs', () => {
 });
 
 describe('rules', () => {
-  it('tell why a link has ended', () => {
+  it('requireLive throws the reason why a link has ended', () => {
     const now = new Date();
     const link = { revokedAt: null, expiresAt: new Date(now.getTime() + 1), isUsedUp: false };
     expect(() => requireLive(link, now)).not.toThrow();
@@ -73,10 +73,10 @@ describe('rules', () => {
     expect(() => requireLive({ ...link, isUsedUp: true }, now)).toThrow(code('share_link_used_up'));
   });
 
-  it('estimate the arrival from distance and speed', () => {
+  it('etaMs estimates the arrival from distance and speed', () => {
     const from = { latitude: 0, longitude: 0, speed: 0 };
     const to = { latitude: 0, longitude: 1 };
-    // 111.2 km and the detour of roads, at 40 km/h.
+    // 111.2 km times the detour factor, at 40 km/h.
     expect(etaMs(from, to, 0) / hourMs).toBeCloseTo(3.61, 1);
     expect(etaMs({ ...from, speed: 120 }, to, 0) / hourMs).toBeCloseTo(1.2, 1);
     expect(etaMs(from, from, 5)).toBe(5);
@@ -85,7 +85,7 @@ describe('rules', () => {
 });
 
 describe('POST /api/share-links', () => {
-  it('makes a link with defaults', async () => {
+  it('creates a link with defaults', async () => {
     const { status, data: link, headers } = await owner.post(links, { vehicle_id: vehicleId });
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`${links}/${String(link['slug'])}`);
@@ -106,7 +106,7 @@ describe('POST /api/share-links', () => {
     expect(hours).toBeCloseTo(24, 1);
   });
 
-  it('stores no password, and shows none', async () => {
+  it('stores only a hash of the password and never returns it', async () => {
     const link = await makeLink({ password: 'open sesame' });
     expect(link['has_password']).toBe(true);
     expect(JSON.stringify(link)).not.toContain('sesame');
@@ -128,13 +128,13 @@ describe('POST /api/share-links', () => {
     ['/max_views', { max_views: 0 }],
     ['/destination/latitude', { destination: { latitude: 91, longitude: 0 } }],
     ['/label', { label: 'a'.repeat(101) }],
-  ])('refuses a fault at %s', async (path, more) => {
+  ])('rejects an invalid value at %s', async (path, more) => {
     const { body } = await owner.post(links, { vehicle_id: vehicleId, ...more });
     expect(body).toMatchObject({ status: 400, code: 'validation_failed' });
     expect((body as { details: { path: string }[] }).details.map((detail) => detail.path)).toContain(path);
   });
 
-  it('is for the own vehicles of managers and above', async () => {
+  it("is limited to the account's own vehicles, and to managers and above", async () => {
     expect((await theirs.post(links, { vehicle_id: vehicleId })).body).toMatchObject({ code: 'vehicle_not_found' });
     for (const role of ['viewer', 'driver'] as const)
       expect((await world.as(await world.user(role)).post(links, { vehicle_id: vehicleId })).status).toBe(403);
@@ -147,8 +147,9 @@ describe('POST /api/share-links', () => {
     expect((await theirs.post(links, { vehicle_id: vehicleId })).body).toMatchObject({ code: 'permission_denied' });
   });
 
-  it('has fifty live links of a vehicle at most', async () => {
-    // They are made one after the other, however many are asked for: fifty at once would wait for long on a busy machine.
+  it('limits a vehicle to fifty live links', async () => {
+    // Links are created one after another, however many are requested. Fifty concurrent requests would wait for too
+    // long on a busy machine.
     for (let made = 0; made < 50; made += 5) await Promise.all(Array.from({ length: 5 }, () => makeLink()));
     const refused = await owner.post(links, { vehicle_id: vehicleId });
     expect(refused.body).toMatchObject({ status: 409, code: 'limit_reached' });
@@ -158,7 +159,7 @@ describe('POST /api/share-links', () => {
     await makeLink();
   });
 
-  it('makes one link of a repeated request', async () => {
+  it('creates one link for a repeated request', async () => {
     const key = { 'idempotency-key': `link-${vehicleId}` };
     const [first, second] = [
       await owner.post(links, { vehicle_id: vehicleId }, key),
@@ -170,7 +171,7 @@ describe('POST /api/share-links', () => {
 });
 
 describe('GET and DELETE /api/share-links', () => {
-  it('lists live links of the caller, or those that have ended', async () => {
+  it("lists the caller's live links, or those that have ended", async () => {
     const [kept, revoked] = [await makeLink({ label: 'kept' }), await makeLink({ label: 'revoked' })];
     const response = await owner.delete(`${links}/${revoked.id}`);
     expect(response.data).toMatchObject({ id: revoked['id'], revoked_at: null });
@@ -189,7 +190,7 @@ describe('GET and DELETE /api/share-links', () => {
 });
 
 describe('DELETE /api/share-links/:id', () => {
-  it('is for who has made the link, and for owner and admin of the account', async () => {
+  it('is limited to the creator of the link and to owners and admins of the account', async () => {
     const [maker, colleague] = [world.as(await world.user('manager')), world.as(await world.user('manager'))];
     for (const role of ['owner', 'admin'] as const) {
       const { data } = await maker.post(links, { vehicle_id: vehicleId });
@@ -207,7 +208,7 @@ describe('DELETE /api/share-links/:id', () => {
 });
 
 describe('GET /api/public/share-links/:slug', () => {
-  it('shows nothing but what it should, with or without credentials', async () => {
+  it('returns only the documented fields, with or without credentials', async () => {
     await writeLastLocation(world.deps.redis, position());
     const link = await makeLink({
       label: 'On the way',
@@ -246,7 +247,7 @@ describe('GET /api/public/share-links/:slug', () => {
     expect((await world.anonymous.get(`${links}/${String(link['slug'])}`)).status).toBe(401);
   });
 
-  it('shows no position without that permission, none that never was, and no old track', async () => {
+  it('returns no position without permission or before the first report, and no track older than the history', async () => {
     const video = await makeLink({ permissions: ['live_video'], destination: { latitude: 1, longitude: 1 } });
     const never = await open(video['slug']);
     expect(never.data).toMatchObject({ state: 'never_connected', location: null, track: [], eta: null });
@@ -257,7 +258,7 @@ describe('GET /api/public/share-links/:slug', () => {
     expect((await open(long['slug'])).data['track']).toHaveLength(1);
   });
 
-  it('shows the track of the last minutes, without jumps, and an arrival at the pace of them', async () => {
+  it('returns the track of the last minutes without jumps, and an arrival at their pace', async () => {
     const now = Date.now();
     const { accountId } = world.ours;
     const points = Array.from({ length: 20 }, (_u, i) => ({
@@ -287,11 +288,11 @@ describe('GET /api/public/share-links/:slug', () => {
     expect((await open(short['slug'])).data['track']).toHaveLength(5);
     const arrival = (await open(none['slug'])).data as unknown as { track: number[][]; eta: string };
     expect(arrival.track).toEqual([]);
-    // 33 km with detours at 34 km/h, and so 76 minutes.
+    // 33 km with the detour factor at 34 km/h: 76 minutes.
     for (const each of [eta, arrival.eta]) expect((Date.parse(each) - now) / 60_000).toBeCloseTo(76, -1);
   });
 
-  it('asks for the password, and does not count a wrong one as a view', async () => {
+  it('requires the password, and counts no view for a wrong one', async () => {
     const link = await makeLink({ password: 'open sesame', max_views: 1 });
     const password = (value: string) => open(link['slug'], { 'x-share-password': value });
     expect((await open(link['slug'])).body).toMatchObject({ status: 401, code: 'share_password' });
@@ -301,17 +302,17 @@ describe('GET /api/public/share-links/:slug', () => {
   });
 
   it.each([
-    ['percent-encoded, as browsers have to', ' пароль 😀 ', encodeURIComponent],
-    ['as UTF-8, as curl sends it', 'Schlüssel', (text: string) => Buffer.from(text).toString('latin1')],
+    ['percent-encoded, as by browsers', ' пароль 😀 ', encodeURIComponent],
+    ['as UTF-8, as by curl', 'Schlüssel', (text: string) => Buffer.from(text).toString('latin1')],
     ['as Latin-1', 'Schlüssel', (text: string) => text],
-    ['as it is, with a percent sign', '100%25', (text: string) => text],
-  ])('takes a password of any signs, %s', async (_name, password, written) => {
+    ['raw, with a percent sign', '100%25', (text: string) => text],
+  ])('accepts a password of any characters, %s', async (_name, password, written) => {
     const link = await makeLink({ password });
     expect((await open(link['slug'], { 'x-share-password': written(password) })).status).toBe(200);
     expect((await open(link['slug'], { 'x-share-password': written(`${password}x`) })).status).toBe(401);
   });
 
-  it('counts views so that many at once are not more than may be', async () => {
+  it('counts concurrent views without exceeding the limit', async () => {
     const link = await makeLink({ max_views: 3 });
     const responses = await Promise.all(Array.from({ length: 12 }, () => open(link['slug'])));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
@@ -322,7 +323,7 @@ describe('GET /api/public/share-links/:slug', () => {
     expect(past.items[0]?.['last_viewed_at']).not.toBeNull();
   });
 
-  it('is 404 for what never was, 410 for what has ended', async () => {
+  it('returns 404 for unknown links, and 410 for links that have ended', async () => {
     for (const slug of [newSlug(), 'x', `${newSlug()}0`, '..%2F..', '%00'])
       expect((await open(slug)).body).toMatchObject({ status: 404 });
     const [revoked, expired] = [await makeLink(), await makeLink()];
@@ -340,7 +341,7 @@ describe('GET /api/public/share-links/:slug', () => {
     await waitFor(async () => (await open(link['slug'])).status === 410);
   });
 
-  it('is noted', async () => {
+  it('is recorded in the audit log', async () => {
     const link = await makeLink();
     await open(link['slug']);
     const entries = await owner.get('/api/audit-log?action=share_links.open');
@@ -351,7 +352,7 @@ describe('GET /api/public/share-links/:slug', () => {
     });
   });
 
-  it('has its limit for an address, and for passwords of a link', async () => {
+  it('is rate-limited by address, and by link for passwords', async () => {
     const limited = await PlatformWorld.open({ RATE_LIMIT_SHARE_LINK_PER_MINUTE: '3' });
     try {
       const client = limited.as(limited.ours.owner);
@@ -360,7 +361,7 @@ describe('GET /api/public/share-links/:slug', () => {
       const slug = String(link.data['slug']);
       const guess = async () => (await client.get(`${links}/${slug}`, { 'x-share-password': 'wrong' })).status;
       expect([await guess(), await guess(), await guess(), await guess()]).toEqual([401, 401, 401, 429]);
-      // An address of its own: all tests share a Redis.
+      // Uses an address of its own, because all tests share a Redis.
       const from = {
         'x-forwarded-for': `2001:db8::${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}`,
       };

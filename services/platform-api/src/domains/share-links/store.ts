@@ -13,11 +13,14 @@ export const ended = (now: Date): Filter => ({
   $or: [{ revokedAt: { $ne: null } }, { isUsedUp: true }, { expiresAt: { $lte: now } }],
 });
 
-/** The link of a slug, of whatever account: the slug gives the access. */
+/** Finds the link with a slug, in any account: the slug grants the access. */
 export const findLinkBySlug = (records: RecordStore, slug: string): Promise<ShareLink | null> =>
   records.findByUnique<ShareLink>(collectionName, 'slug', slug);
 
-/** Those of some links, of whatever account, that have not ended; one whose views are used up can still be looked at by those who look. */
+/**
+ * Returns those of the links, of any account, that have not ended. Clients that have already opened a link can still
+ * use it after its view limit is reached.
+ */
 export const findLiveIds = async (records: RecordStore, ids: readonly number[], now: Date): Promise<Set<number>> => {
   const filter: object = { _id: { $in: [...ids] }, revokedAt: null, expiresAt: { $gt: now } };
   const found = await records
@@ -27,7 +30,10 @@ export const findLiveIds = async (records: RecordStore, ids: readonly number[], 
   return new Set(found.map(({ _id }) => _id));
 };
 
-/** Counts a view; null when the link has ended meanwhile, be it by the views of others. Counting is no change of the record: its version stays. */
+/**
+ * Counts a view. Returns null if the link has ended concurrently, for example by other views. The version of the record
+ * does not change.
+ */
 export async function countView(records: RecordStore, link: ShareLink, now: Date): Promise<ShareLink | null> {
   const collection = records.collection<ShareLink>(collectionName);
   const filter: object = {
@@ -42,7 +48,7 @@ export async function countView(records: RecordStore, link: ShareLink, now: Date
   return counted;
 }
 
-/** Ends all live links of a vehicle, of a user, or of the account. */
+/** Revokes all live links of a vehicle, of a user, or of the account. */
 export const revokeLinks = (
   records: RecordStore,
   scope: Scope,

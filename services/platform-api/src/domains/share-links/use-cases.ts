@@ -16,7 +16,7 @@ type Parts = Pick<Deps, 'records' | 'log'>;
 
 const hourMs = 3_600_000;
 
-/** Makes a link to a vehicle of the caller's account. */
+/** Creates a link to a vehicle of the caller's account. */
 export async function createLink(
   deps: Parts & Pick<Deps, 'config' | 'database'>,
   caller: Caller,
@@ -53,7 +53,7 @@ export async function createLink(
     {
       name: `links to vehicle ${vehicleId}`,
       limit: maxLiveLinks,
-      message: `A vehicle may have ${maxLiveLinks} live share links.`,
+      message: `Share link limit reached: a vehicle may have ${maxLiveLinks} live links.`,
     },
     () => links.count(caller, { vehicleId, ...live(now) }),
     () => links.insert(caller, fields),
@@ -63,7 +63,7 @@ export async function createLink(
   return link;
 }
 
-/** The caller's links: the live ones, or those that have ended. */
+/** Returns a page of the caller's links: the live ones, or those that have ended. */
 export const listLinks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
@@ -76,7 +76,8 @@ export const listLinks = (
 };
 
 /**
- * Revokes a link of the caller, or of anybody in the account where the caller administers it; the link as it was. Who has it opens it to be told so.
+ * Revokes a link of the caller, or of any user if the caller administers the account. Returns the link as it was.
+ * Clients that open it afterwards get 410.
  */
 export async function revokeLink(
   deps: Parts,
@@ -88,7 +89,7 @@ export async function revokeLink(
   const links = linksIn(deps.records);
   const own = isPermitted(caller.role, 'administration') ? {} : { userId: caller.userId };
   const link = await links.findOne(caller, { _id: id, ...own, revokedAt: null });
-  // Nothing but its end changes a link.
+  // Revocation is the only change of a link.
   if (link !== null) assertVersion(link, expectedVersion);
   const revoked = link && (await links.updateMany(caller, { _id: id, revokedAt: null }, { $set: { revokedAt: now } }));
   if (link === null || revoked === 0) throw new AppError('not_found', 'There is no such share link.');
@@ -96,7 +97,7 @@ export async function revokeLink(
   return link;
 }
 
-/** Ends the links of a vehicle that is deleted. */
+/** Revokes the links of a deleted vehicle. */
 export async function endLinksOfVehicle(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
@@ -105,12 +106,12 @@ export async function endLinksOfVehicle(
   await revokeLinks(records, scope, { vehicleId }, new Date());
 }
 
-/** Ends the links of a user who is removed. */
+/** Revokes the links of a removed user. */
 export async function endLinksOfUser({ records }: Pick<Deps, 'records'>, scope: Scope, userId: number): Promise<void> {
   await revokeLinks(records, scope, { userId }, new Date());
 }
 
-/** Ends the links of an account that is deleted. */
+/** Revokes the links of a deleted account. */
 export async function endLinksOfAccount({ records }: Pick<Deps, 'records'>, scope: Scope): Promise<void> {
   await revokeLinks(records, scope, {}, new Date());
 }

@@ -7,7 +7,10 @@ import type { SigningKey } from './store.ts';
 const log = createLogger('signing-keys-test', 'silent');
 const encryption = new Encryption('a key that is long enough for a test');
 
-/** A database that answers two readings at once, and those behind them when a first key is there: as one does that has much to do. */
+/**
+ * Creates a fake of a slow database: it returns two reads immediately, and all later ones only after a first key was
+ * inserted.
+ */
 function busyDatabase(): { readonly database: Database; readonly keys: SigningKey[] } {
   const keys: SigningKey[] = [];
   let isThere = (): void => undefined;
@@ -29,7 +32,7 @@ function busyDatabase(): { readonly database: Database; readonly keys: SigningKe
   return { database: { collection } as unknown as Database, keys };
 }
 
-it('many that need the first key at the same time make one: with each one more, what the first has signed would be worth less', async () => {
+it('concurrent requests for the first key create only one, because each further key would invalidate older tokens', async () => {
   const { database, keys } = busyDatabase();
   const signing = new SigningKeys({ database, encryption, log });
   const kids = await Promise.all(Array.from({ length: 20 }, async () => (await signing.signingKey()).kid));

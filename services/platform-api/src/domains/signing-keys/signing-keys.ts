@@ -18,15 +18,18 @@ interface Loaded {
   readonly newest: SigningKey | null;
 }
 
-/** Other replicas sign with a new key at the latest after this time; they take its tokens at once, as an unknown `kid` makes them look. */
+/**
+ * Cache TTL, after which other replicas sign with a new key. They accept its tokens immediately, because an unknown
+ * `kid` reloads the keys.
+ */
 const keepMs = 60_000;
-/** Tokens with made-up key ids cause no more looks than this. */
+/** Minimum interval between reloads, so that tokens with invented key ids cause no more reads than this. */
 const reloadEveryMs = 1_000;
 const dayMs = 24 * 3600 * 1000;
 
 const purposeOf = (kid: string): string => `signing key ${kid}`;
 
-/** The Ed25519 keys behind access tokens: two are valid at a time, so that a rotation signs nobody out. */
+/** The Ed25519 keys of access tokens. Two are valid at a time, so that a rotation does not log any user out. */
 export class SigningKeys {
   readonly #deps: { readonly database: Database; readonly encryption: Encryption; readonly log: Logger };
   #loaded: Promise<Loaded> | undefined;
@@ -37,41 +40,41 @@ export class SigningKeys {
     this.#deps = deps;
   }
 
-  /** The key that signs; the first one is made here, as is one instead of a key that ENCRYPTION_KEY no longer opens. */
+  /** Returns the signing key. Creates one if there is none, or if ENCRYPTION_KEY no longer opens the current one. */
   async signingKey(): Promise<Signing> {
     const { signing } = await this.#load(keepMs);
     if (signing !== null) return signing;
-    // Many log in at the same time: two keys more, and what was signed with the first would be worth nothing.
+    // Concurrent log-ins share one creation. Two more keys would invalidate the tokens that were signed with the first.
     this.#making ??= this.#make().finally(() => {
       this.#making = undefined;
     });
     return this.#making;
   }
 
-  /** The public key of a token, or null when there is none of this id. */
+  /** Returns the public key with an id, or null if it does not exist. */
   async verifyingKey(kid: string): Promise<PublicKey | null> {
     const known = (await this.#load(keepMs)).verifying.get(kid);
     return known ?? (await this.#load(reloadEveryMs)).verifying.get(kid) ?? null;
   }
 
-  /** The public keys as `/.well-known/jwks.json` shows them. */
+  /** Returns the public keys for `/.well-known/jwks.json`. */
   async jwks(): Promise<readonly JWK[]> {
     await this.signingKey();
     return (await this.#load(keepMs)).jwks;
   }
 
-  /** Makes the next key; where replicas do so at the same time, one of them does it for all. */
+  /** Creates the next key. If several replicas do so concurrently, only one key is created. */
   async rotate(): Promise<void> {
     await this.#makeAfter((await this.#load(0)).newest);
   }
 
-  /** The key that signs, where there was none a moment ago. */
+  /** Creates and returns the signing key, unless another replica has created it since. */
   async #make(): Promise<Signing> {
     const { signing, newest } = await this.#load(0);
     if (signing !== null) return signing;
     await this.#makeAfter(newest);
     const made = (await this.#load(0)).signing;
-    if (made === null) throw new Error('the key that signs access tokens cannot be opened with ENCRYPTION_KEY');
+    if (made === null) throw new Error('ENCRYPTION_KEY cannot open the signing key of access tokens');
     return made;
   }
 
@@ -89,7 +92,7 @@ export class SigningKeys {
     this.#loaded = undefined;
   }
 
-  /** Rotates when the newest key is older than so many days; true when it did. */
+  /** Rotates if the newest key is older than `days`; returns true if it did. */
   async rotateWhenDue(days: number, now = new Date()): Promise<boolean> {
     const { newest } = await this.#load(0);
     if (newest !== null && now.getTime() - newest.createdAt.getTime() < days * dayMs) return false;
@@ -103,7 +106,7 @@ export class SigningKeys {
     this.#loaded = loading;
     this.#loadedAtMs = performance.now();
     loading.catch(() => {
-      // That the database was away is not remembered.
+      // A failed read is not cached.
       if (this.#loaded === loading) this.#loaded = undefined;
     });
     return loading;
@@ -126,7 +129,7 @@ export class SigningKeys {
     try {
       return { kid, privateKey: createPrivateKey(this.#deps.encryption.open(sealedPrivateKey, purposeOf(kid))) };
     } catch (error) {
-      this.#deps.log.warn({ err: error, kid }, 'the key that signs access tokens cannot be opened: a new one is made');
+      this.#deps.log.warn({ err: error, kid }, 'could not open the signing key of access tokens; creating a new one');
       return null;
     }
   }

@@ -1,7 +1,7 @@
 import { type Collection, type Database, isDuplicateKey } from '@fleet/storage';
 import type { JWK } from 'jose';
 
-/** A pair of keys that signs access tokens. `_id` counts up: the newest signs, it and the one before verify. */
+/** A key pair for access tokens. `_id` increases: the newest key signs, and it and the previous one verify. */
 export interface SigningKey {
   readonly _id: number;
   /** `kid` of tokens and of the key set. */
@@ -14,11 +14,11 @@ export interface SigningKey {
 
 const collectionOf = (database: Database): Collection<SigningKey> => database.collection<SigningKey>('signing_keys');
 
-/** The newest keys, at most two. */
+/** Returns the newest keys, at most two. */
 export const newestKeys = (database: Database): Promise<SigningKey[]> =>
   collectionOf(database).find().sort({ _id: -1 }).limit(2).toArray();
 
-/** False when another replica has made this key first. */
+/** Inserts a key; returns false if another replica has inserted it first. */
 export async function insertSigningKey(database: Database, key: SigningKey): Promise<boolean> {
   try {
     await collectionOf(database).insertOne(key);

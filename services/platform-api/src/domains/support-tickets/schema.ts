@@ -4,7 +4,7 @@ import { nullableField, searchText, stringEnum, trimmedText } from '../../platfo
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 import type { AccountRecord } from '../../store/account-repository.ts';
 
-/** Where a ticket stands (docs/reference/billing.md). */
+/** States of a ticket (docs/reference/billing.md). */
 export const ticketStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
 export const ticketPriorities = ['low', 'normal', 'high', 'urgent'] as const;
 
@@ -14,7 +14,7 @@ interface Reply {
   readonly createdAt: Date;
 }
 
-/** A question or complaint of a user, and what was said to it. */
+/** A question or complaint of a user, with the replies to it. */
 export interface SupportTicket extends AccountRecord {
   readonly subject: string;
   readonly message: string;

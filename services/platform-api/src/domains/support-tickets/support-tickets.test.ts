@@ -19,7 +19,7 @@ const path = '/api/support-tickets';
 const ticket = { subject: 'No video', message: 'Camera 2 is black.' };
 
 describe('support tickets', () => {
-  it('are opened, listed, changed, answered and deleted', async () => {
+  it('are created, listed, updated, replied to and deleted', async () => {
     const made = await owner.post(path, { ...ticket, priority: 'high' });
     expect(made).toMatchObject({
       status: 201,
@@ -37,7 +37,7 @@ describe('support tickets', () => {
     expect(await owner.delete(one)).toMatchObject({ status: 404 });
   });
 
-  it('have so much of replies that a page of tickets can be sent', async () => {
+  it('limit the size of their replies, so that a page of tickets can be sent', async () => {
     const { data } = await owner.post(path, ticket);
     const one = `${path}/${data.id}`;
     const reply = { userId: world.ours.owner.id, message: 'x'.repeat(10_000), createdAt: new Date() };
@@ -52,7 +52,7 @@ describe('support tickets', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached' } });
   });
 
-  it('keep replies that come at the same time; a reply opens a resolved ticket, a closed one takes none', async () => {
+  it('store concurrent replies; a reply reopens a resolved ticket, and a closed one accepts none', async () => {
     const { data } = await owner.post(path, ticket);
     const one = `${path}/${data.id}`;
     await Promise.all(['a', 'b', 'c'].map((message) => owner.post(`${one}/replies`, { message })));
@@ -63,7 +63,7 @@ describe('support tickets', () => {
     expect(await owner.post(`${one}/replies`, { message: 'x' })).toMatchObject({ status: 409 });
   });
 
-  it("shows users below manager their own tickets alone, and nobody another account's", async () => {
+  it("are limited to the user's own below manager, and to the account for all roles", async () => {
     const ofOwner = (await owner.post(path, { ...ticket, subject: 'Of the owner' })).data.id;
     const ofViewer = (await viewer.post(path, { ...ticket, subject: 'Of the viewer' })).data.id;
     expect((await viewer.get(path)).items.map(({ id }) => id)).toEqual([ofViewer]);
@@ -79,7 +79,7 @@ describe('support tickets', () => {
     expect((await stranger.get(path)).items).toEqual([]);
   });
 
-  it('refuses bad input', async () => {
+  it('reject invalid input', async () => {
     for (const body of [
       {},
       { subject: 'x' },

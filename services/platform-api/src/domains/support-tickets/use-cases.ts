@@ -14,13 +14,15 @@ type Parts = Pick<Deps, 'records' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 const maxReplies = 500;
-/** Of all replies together: a page of tickets has them all. */
+/** Size limit of all replies together, because a page of tickets contains them all. */
 const repliesLimitBytes = 256 * 1024;
 
-/** Who may change the fleet sees all tickets of the account; the others see their own. */
+/**
+ * Returns the filter of visible tickets: all of the account for roles that may change the fleet, own ones for others.
+ */
 const visiblePart = (caller: Caller): Filter => (isPermitted(caller.role, 'fleet') ? {} : { createdBy: caller.userId });
 
-/** A page of the tickets that the caller may see. */
+/** Returns a page of the tickets that the caller may see. */
 export function listTickets(
   { records }: Parts,
   caller: Caller,
@@ -42,7 +44,7 @@ export function listTickets(
   });
 }
 
-/** A ticket that the caller may see, or 404. */
+/** Returns a ticket that the caller may see; throws 404 otherwise. */
 export async function readTicket({ records }: Parts, caller: Caller, id: number): Promise<SupportTicket> {
   const ticket = await ticketsIn(records).findOne(caller, { $and: [{ _id: id }, visiblePart(caller)] });
   if (ticket === null) throw notFound(id);
@@ -77,15 +79,19 @@ export async function updateTicket(
   return ticket;
 }
 
-/** Adds a reply. One to a resolved ticket opens it again; a closed one takes none. */
+/** Adds a reply. It reopens a resolved ticket; a closed one accepts none. */
 export async function replyToTicket(deps: Parts, caller: Caller, id: number, message: string): Promise<SupportTicket> {
   const { status, replies } = await readTicket(deps, caller, id);
   if (status === 'closed') throw new AppError('state_conflict', `The ticket ${id} is closed.`);
-  if (replies.length >= maxReplies) throw new AppError('limit_reached', `A ticket has ${maxReplies} replies at most.`);
+  if (replies.length >= maxReplies)
+    throw new AppError('limit_reached', `Reply limit reached: a ticket may have ${maxReplies} replies.`);
   const bytes = [...replies, { message }].reduce((sum, each) => sum + Buffer.byteLength(each.message), 0);
   if (bytes > repliesLimitBytes)
-    throw new AppError('limit_reached', `The replies of a ticket have ${repliesLimitBytes} bytes at most.`);
-  // Two replies at the same time both stay.
+    throw new AppError(
+      'limit_reached',
+      `Reply limit reached: the replies of a ticket may have ${repliesLimitBytes} bytes.`,
+    );
+  // Atomic, so that concurrent replies are all stored.
   await ticketsIn(deps.records).updateMany(
     caller,
     { _id: id },
@@ -97,7 +103,7 @@ export async function replyToTicket(deps: Parts, caller: Caller, id: number, mes
   return readTicket(deps, caller, id);
 }
 
-/** Removes a ticket; the ticket as it was. */
+/** Deletes a ticket; returns the deleted ticket. */
 export async function deleteTicket(
   deps: Parts,
   caller: Caller,

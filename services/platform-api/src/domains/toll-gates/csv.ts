@@ -11,7 +11,7 @@ export function readCsv(text: string): string[][] {
       skip_records_with_empty_values: true,
     });
   } catch (error) {
-    if (error instanceof CsvError) throw new Error(`the CSV file cannot be read: ${error.message}`, { cause: error });
+    if (error instanceof CsvError) throw new Error(`could not read the CSV file: ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -18,8 +18,8 @@ interface Parts {
 }
 
 /**
- * Makes the toll gates those of a file, when it is another one than the last time; one replica does it. A file that cannot be read changes nothing and is
- * no reason not to start.
+ * Replaces the toll gates by those of a file if it has changed since the last time. One replica does it. A file that
+ * cannot be read changes nothing and does not prevent the start.
  */
 export async function loadTollGates(
   { database, records, log }: Parts,
@@ -32,7 +32,8 @@ export async function loadTollGates(
   const sha256 = createHash('sha256').update(text).digest('hex');
   const files = database.collection<LoadedFile>('loaded_files');
   const isLoaded = async (): Promise<boolean> => (await files.findOne({ _id: 'toll_gates' }))?.sha256 === sha256;
-  // Without the lease: a replica that was killed while it held the lease would delay the next start until the lease expires.
+  // Checked without the lease. A replica that was killed with the lease would otherwise delay the next start until the
+  // lease expires.
   if (await isLoaded()) return;
   const read = readGates(text, file, log);
   if (read === null) return;
@@ -41,7 +42,7 @@ export async function loadTollGates(
     if (await isLoaded()) return;
     const result = await replaceGates(records, read, () => lease.assertHeld());
     await files.updateOne({ _id: 'toll_gates' }, { $set: { sha256 } }, { upsert: true });
-    log.info({ file, ...result }, 'toll gates are loaded');
+    log.info({ file, ...result }, 'toll gates loaded');
   } finally {
     await lease.release();
   }
@@ -59,7 +60,7 @@ function readGates(text: string, file: string, log: Logger): ReturnType<typeof r
   try {
     const { gates, badRows } = readTollGates(text);
     if (badRows.length > 0)
-      log.warn({ file, count: badRows.length, rows: badRows.slice(0, 20) }, 'rows that are no toll gates are left out');
+      log.warn({ file, count: badRows.length, rows: badRows.slice(0, 20) }, 'skipped invalid rows of toll gates');
     return gates;
   } catch (error) {
     return unreadable(error, file, log);
@@ -67,6 +68,6 @@ function readGates(text: string, file: string, log: Logger): ReturnType<typeof r
 }
 
 function unreadable(error: unknown, file: string, log: Logger): null {
-  log.error({ err: error, file }, 'the file of toll gates could not be read');
+  log.error({ err: error, file }, 'could not read the file of toll gates');
   return null;
 }

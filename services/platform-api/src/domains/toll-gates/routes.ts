@@ -10,13 +10,13 @@ export const tollGateRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/toll-gates',
     operationId: 'listTollGates',
-    summary: 'Toll gates near a position, on a route or in a rectangle',
+    summary: 'List toll gates',
     description:
-      'Near a position the nearest come first; with `route_id` they are in driving order, with `distance_from_start_m`. The data are those of the operator (`TOLL_GATES_FILE`), the same for all accounts.',
+      'Near a position, the nearest come first. With `route_id` they are in driving order and have `distance_from_start_m`. The operator supplies the data (`TOLL_GATES_FILE`), which are the same for all accounts.',
     tags: ['Toll gates'],
     query: listTollGatesQuery,
     response: pageSchema(tollGateResponseSchema),
-    errors: { 404: 'There is no such route, or it is not visible to the caller.' },
+    errors: { 404: 'The route does not exist or is not visible to the caller.' },
     handle: async ({ query, context }) => {
       const paging = parsePagination(query);
       return pageResponse(await listTollGates(deps, getCaller(context), query, paging), paging);

@@ -5,13 +5,16 @@ import { isObject, type Loose, looseNumberOf, objectsOf, positionOf } from '../.
 import { readCsv } from './csv.ts';
 import type { TollGateFields, TollRate } from './schema.ts';
 
-/** What a file holds, and which of its rows are no toll gates (from 1, without the header). */
+/** The gates of a file, and the numbers of its invalid rows (from 1, without the header). */
 export interface ReadFile {
   readonly gates: readonly TollGateFields[];
   readonly badRows: readonly number[];
 }
 
-/** Reads a file of toll gates: JSON (a list, or `{"toll_gates": []}`, of records as the API shows them), else CSV with a header. */
+/**
+ * Parses a file of toll gates: JSON (a list, or `{"toll_gates": []}`, of records as in the API), or else CSV with a
+ * header.
+ */
 export function readTollGates(text: string): ReadFile {
   const rows = /^\s*[[{]/.test(text) ? jsonRows(text) : csvRows(text);
   const gates: TollGateFields[] = [];
@@ -29,7 +32,7 @@ function jsonRows(text: string): Loose[] {
   return objectsOf(isObject(document) ? document['toll_gates'] : document);
 }
 
-/** Prices stand in columns `rate_<class>_single`, `_return` and `_monthly`, with one `currency`. */
+/** Prices are in the columns `rate_<class>_single`, `_return` and `_monthly`, with one `currency`. */
 function csvRows(text: string): Loose[] {
   const [header = [], ...rows] = readCsv(text);
   return rows.map((row) => {
@@ -82,14 +85,14 @@ function rateOf(rate: Loose): TollRate | null {
   return { vehicleClass, single, return: amount('return'), monthly: amount('monthly'), currency };
 }
 
-/** By this a gate of the file is known again: another price is the same gate. */
+/** Returns the key that identifies a gate of the file. A gate with another price has the same key. */
 export const keyOf = ({ name, latitude, longitude, direction }: TollGateFields): string =>
   [name, latitude.toFixed(5), longitude.toFixed(5), direction ?? ''].join('|').toLowerCase();
 
-/** Points of a path that are looked at together. */
+/** Number of points of a path that are searched together. */
 const chunkPoints = 64;
 
-/** Where along a path some places lie, those within a distance of it, in driving order. */
+/** Returns the items within a distance of a path, with their offset along it, in driving order. */
 export function alongPath<T>(
   path: readonly Position[],
   places: readonly T[],

@@ -5,7 +5,7 @@ import { searchText, text } from '../../platform/fields.ts';
 import { date, nullable, recordProperties } from '../../platform/schemas.ts';
 import type { RecordFields } from '../../store/record-store.ts';
 
-/** What a class of vehicles pays, in minor units of the currency. */
+/** Prices of a vehicle class, in minor units of the currency. */
 export interface TollRate {
   readonly vehicleClass: string;
   readonly single: number;
@@ -14,7 +14,7 @@ export interface TollRate {
   readonly currency: string;
 }
 
-/** A toll gate as a file has it. */
+/** A toll gate of a file. */
 export interface TollGateFields {
   readonly name: string;
   readonly latitude: number;
@@ -31,9 +31,9 @@ export interface TollGateFields {
   readonly source: string;
 }
 
-/** A toll gate as it is stored: of no account, all see the same. */
+/** A stored toll gate. It belongs to no account; all accounts see the same gates. */
 export interface TollGate extends RecordFields, TollGateFields {
-  /** Name, place and direction: by it a gate of the file is known again. */
+  /** Name, position and direction, which identify a gate of the file. */
   readonly key: string;
 }
 
@@ -41,19 +41,35 @@ export const listTollGatesQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id', 'name', 'highway', 'city', 'state'], {
     default: null,
-    otherwise: 'near a position the nearest first, on a route in driving order, else -id',
+    otherwise: 'nearest first near a position, driving order on a route, else -id',
   }),
-  latitude: Type.Optional(Type.Number({ minimum: -90, maximum: 90, description: 'Near here; with longitude.' })),
-  longitude: Type.Optional(Type.Number({ minimum: -180, maximum: 180, description: 'Near here; with latitude.' })),
+  latitude: Type.Optional(
+    Type.Number({
+      minimum: -90,
+      maximum: 90,
+      description: 'Latitude of the position to search near; requires longitude.',
+    }),
+  ),
+  longitude: Type.Optional(
+    Type.Number({
+      minimum: -180,
+      maximum: 180,
+      description: 'Longitude of the position to search near; requires latitude.',
+    }),
+  ),
   radius_km: Type.Optional(
-    Type.Number({ minimum: 0.1, maximum: 1_000, description: 'How near; with latitude and longitude. Default: 50.' }),
+    Type.Number({
+      minimum: 0.1,
+      maximum: 1_000,
+      description: 'Search radius in km around latitude and longitude. Default: 50.',
+    }),
   ),
   route_id: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Within 200 m of the path of this route, in driving order.' }),
+    Type.Integer({ minimum: 1, description: 'Only gates within 200 m of the path of this route, in driving order.' }),
   ),
   bbox: Type.Optional(bboxParameter),
   query: searchText('name, highway, city or operator'),
-  state: Type.Optional(text(1, 100, { description: 'Only in this state, whole name, case ignored.' })),
+  state: Type.Optional(text(1, 100, { description: 'Only gates in this state; full name, case-insensitive.' })),
 });
 export type ListTollGatesQuery = Static<typeof listTollGatesQuery>;
 
@@ -74,7 +90,7 @@ export const tollGateResponseSchema = Type.Object(
     rates: Type.Array(
       Type.Object({
         vehicle_class: Type.String(),
-        single: Type.Integer({ description: 'In minor units, as the other prices.' }),
+        single: Type.Integer({ description: 'In minor units of the currency, like the other prices.' }),
         return: nullable(Type.Integer()),
         monthly: nullable(Type.Integer()),
         currency: Type.String({ description: 'ISO 4217.' }),
@@ -82,7 +98,7 @@ export const tollGateResponseSchema = Type.Object(
     ),
     effective_from: nullable(date),
     source: Type.String(),
-    distance_from_start_m: Type.Optional(Type.Number({ description: 'Along the route of `route_id`.' })),
+    distance_from_start_m: Type.Optional(Type.Number({ description: 'Distance along the route of `route_id`.' })),
   },
   { title: 'TollGate' },
 );

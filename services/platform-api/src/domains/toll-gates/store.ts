@@ -11,31 +11,34 @@ const writtenAtOnce = 500;
 
 const gatesIn = (records: RecordStore): Collection<TollGate> => records.collection<TollGate>(collectionName);
 
-/** A page of gates. */
+/** Returns a page of gates. */
 export async function pageOfGates(
   records: RecordStore,
   { where, sorting, paging }: { readonly where: Filter; readonly sorting: Sort; readonly paging: Pagination },
 ): Promise<Page<TollGate>> {
-  // All ids are positive: without another condition the gates are counted from the keys of this index.
+  // Matches all ids. Without other conditions the gates are then counted from the keys of the index.
   const filter: object = { $and: [{ _id: { $gt: 0 } }, where] };
   const found = gatesIn(records).find(filter).sort(toSortOrder(sorting)).skip(paging.offset).limit(paging.limit);
   const [items, total] = await Promise.all([found.toArray(), gatesIn(records).countDocuments(filter)]);
   return { items, total };
 }
 
-/** All gates that meet a condition. */
+/** Returns all gates that match a condition. */
 export const allGates = (records: RecordStore, where: Filter): Promise<TollGate[]> =>
   gatesIn(records)
     .find(where as object)
     .toArray();
 
-/** Gates within a rectangle, as a condition. */
+/** Returns the condition for gates within a rectangle. */
 export const within = ({ minLat, minLng, maxLat, maxLng }: Bounds): Filter => ({
   latitude: { $gte: minLat, $lte: maxLat },
   $or: [-360, 0, 360].map((turn) => ({ longitude: { $gte: minLng + turn, $lte: maxLng + turn } })),
 });
 
-/** Makes the stored gates those of a file: the same gate keeps its id. What is written when it breaks off is right, and the rest follows the next time. */
+/**
+ * Replaces the stored gates by those of a file; an unchanged key preserves the id. After an interruption the written
+ * part is valid, and the next run completes the rest.
+ */
 export async function replaceGates(
   records: RecordStore,
   gates: readonly TollGateFields[],

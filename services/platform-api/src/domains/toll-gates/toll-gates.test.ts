@@ -18,16 +18,16 @@ fc.configureGlobal(propertySettings);
 jest.setTimeout(60_000);
 
 describe('files of toll gates', () => {
-  it('are read as RFC 4180 has them', () => {
+  it('are parsed according to RFC 4180', () => {
     expect(readCsv('\uFEFFa,b\r\n"x, ""y""\nz", 2 \r\n\r\n,\nlast,')).toEqual([
       ['a', 'b'],
       ['x, "y"\nz', '2'],
       ['last', ''],
     ]);
-    expect(() => readCsv('a\n"b"c')).toThrow('cannot be read');
+    expect(() => readCsv('a\n"b"c')).toThrow('could not read');
   });
 
-  it('have prices in columns, and rows that are none are told', () => {
+  it('have prices in columns, and invalid rows are reported', () => {
     const header = 'name,latitude,longitude,country,currency,rate_car_single,rate_car_return,rate_bus_single';
     const { gates, badRows } = readTollGates(
       [
@@ -50,7 +50,7 @@ describe('files of toll gates', () => {
     ]);
   });
 
-  it('may be JSON, a list or an object with one', () => {
+  it('may be JSON, either a list or an object with one', () => {
     const gate = {
       name: 'A',
       latitude: 1,
@@ -66,7 +66,7 @@ describe('files of toll gates', () => {
     expect(() => readTollGates('[1,')).toThrow(SyntaxError);
   });
 
-  it('are on a path where a plain look at all of it says so, in driving order', () => {
+  it('are matched to a path in driving order, as by an exhaustive search', () => {
     const near = fc
       .tuple(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 300 }))
       .map(([a, b]): Position => [a / 1e4, b / 1e4]);
@@ -124,7 +124,7 @@ describe('toll gates', () => {
     expect(await world.anonymous.get(path)).toMatchObject({ status: 401 });
   });
 
-  it('are found by text, state, place and rectangle', async () => {
+  it('are found by text, state, position and rectangle', async () => {
     expect(await names('query=century')).toEqual(['Pudong']);
     expect(await names('query=.*')).toEqual([]);
     expect(await names('state=guangDONG')).toHaveLength(3);
@@ -138,7 +138,7 @@ describe('toll gates', () => {
     expect(await names('bbox=-10,170,10,-170')).toEqual([]);
   });
 
-  it('are on a route in driving order, with the way to each', async () => {
+  it('are found on a route in driving order, with the distance to each', async () => {
     const along = [
       [22.5411, 114.0506],
       [22.541, 114.0662],
@@ -174,11 +174,11 @@ describe('toll gates', () => {
     'route_id=0',
     'limit=0',
     'page=1&offset=0',
-  ])('refuse %s', async (query) => {
+  ])('reject %s', async (query) => {
     expect(await owner.get(`${path}?${query}`)).toMatchObject({ status: 400 });
   });
 
-  it('follow another file: the same gate keeps its id, a bad file changes nothing', async () => {
+  it('follow a changed file: known gates preserve their ids, and an invalid file changes nothing', async () => {
     const file = join(tmpdir(), `toll-gates-${randomUUID()}.json`);
     const before = (await owner.get(`${path}?query=pudong`)).items[0];
     const gate = (name: string, more: object = {}) => ({

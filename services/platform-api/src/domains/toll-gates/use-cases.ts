@@ -15,10 +15,13 @@ import { allGates, pageOfGates, within } from './store.ts';
 type Parts = Pick<Deps, 'records'>;
 
 const defaultRadiusKm = 50;
-/** A gate this near to a path is on it. */
+/** Distance within which a gate is on a path. */
 const onPathM = 200;
 
-/** A page of toll gates; unless the caller says how, near a position the nearest first, on a route in driving order, in a rectangle or of all the newest first. */
+/**
+ * Returns a page of toll gates. The default order is nearest first near a position, driving order on a route, and
+ * newest first in a rectangle or without a filter.
+ */
 export async function listTollGates(
   deps: Parts,
   caller: Caller,
@@ -35,18 +38,18 @@ export async function listTollGates(
   return { items: items.map((gate) => toGateResponse(gate)), total };
 }
 
-/** There is one way to say where: 400 for two of them, or half of one. */
+/** Throws 400 if more than one kind of location is given, or only half of a position. */
 function checkWays({ latitude, longitude, radius_km: radiusKm, route_id: routeId, bbox }: ListTollGatesQuery): void {
   const isNear = latitude !== undefined || longitude !== undefined || radiusKm !== undefined;
   if ([isNear, routeId !== undefined, bbox !== undefined].filter(Boolean).length > 1)
     throw new AppError(
       'conflicting_parameters',
-      'Of latitude and longitude, route_id, and bbox only one may be given.',
+      'Only one of latitude and longitude, route_id, and bbox may be given.',
     );
   if (!isNear) return;
   const missing = latitude === undefined ? 'latitude' : longitude === undefined ? 'longitude' : null;
   if (missing === null) return;
-  throw new AppError('validation_failed', `The query parameter ${missing} is missing: a position has both.`, {
+  throw new AppError('validation_failed', `The query parameter ${missing} is missing: a position needs both.`, {
     details: [{ path: `/${missing}`, message: 'is missing' }],
   });
 }

@@ -7,7 +7,7 @@ import { locationResponseSchema } from '../last-positions/responses.ts';
 /** A terminal that connects and belongs to no vehicle; `_id` is the canonical number. */
 export interface UnassignedDevice {
   readonly _id: string;
-  /** Integer id, which lists are sorted by. */
+  /** Integer id by which lists are sorted. */
   readonly number: number;
   readonly edition: '2011' | '2013' | '2019' | null;
   readonly manufacturer: string | null;
@@ -18,12 +18,12 @@ export interface UnassignedDevice {
   readonly lastSeen: Date;
 }
 
-/** What is learnt of such a terminal; undefined fields keep their value. */
+/** Details of such a terminal; undefined fields do not change. */
 export type UnassignedDetails = Partial<
   Pick<UnassignedDevice, 'edition' | 'manufacturer' | 'model' | 'terminalId' | 'plate'>
 >;
 
-/** Fields of `sort` by their stored names. */
+/** Stored names of the fields of `sort`. */
 export const sortFields: Readonly<Record<string, string>> = {
   id: 'number',
   first_seen: 'firstSeen',
@@ -36,18 +36,18 @@ export const listUnassignedQuery = Type.Object({
 });
 
 export const lookupBody = Type.Object({
-  imei: text(1, 20, { description: 'The exact number; zeros in front do not count.' }),
+  imei: text(1, 20, { description: 'The exact number; leading zeros are ignored.' }),
 });
 
 export const unassignedDeviceResponse = Type.Object(
   {
     id: recordId,
-    imei: Type.String({ description: 'As the terminal sends it, if that is known.' }),
+    imei: Type.String({ description: 'The number as the terminal sends it, if known.' }),
     protocol: nullable(Type.String({ examples: ['jt808-2019'] })),
     manufacturer: nullable(Type.String()),
     model: nullable(Type.String()),
     terminal_id: nullable(Type.String()),
-    plate: nullable(Type.String({ description: 'Plate of its registration, as the terminal sends it.' })),
+    plate: nullable(Type.String({ description: "Plate of the terminal's registration, as sent." })),
     first_seen: time,
     last_seen: time,
     connected: Type.Boolean(),

@@ -4,23 +4,26 @@ import { toSortOrder } from '../../store/account-repository.ts';
 import type { RecordStore } from '../../store/record-store.ts';
 import type { UnassignedDetails, UnassignedDevice } from './schema.ts';
 
-/** Anybody can connect under any number: this is how many of them are stored. */
+/** Largest number of stored terminals. It is limited because anyone can connect under any number. */
 export const maxUnassigned = 10_000;
-/** The sweep frees this part of the places, so that a flood of numbers keeps nobody out for long. */
+/**
+ * Number of terminals that the cleanup job retains. It makes room so that a flood of numbers does not block others for
+ * long.
+ */
 const keptBySweep = Math.floor(maxUnassigned * 0.9);
-/** A terminal that is not heard for this long is deleted. */
+/** A terminal that has not been seen for this long is deleted. */
 export const retentionMs = 30 * 86_400_000;
 const batchSize = 500;
 
 const devices = (database: Database): Collection<UnassignedDevice> =>
   database.collection<UnassignedDevice>('unassigned_devices');
 
-/** Matches all terminals. Unlike an empty filter it counts the keys of an index. */
+/** Matches all terminals. Unlike an empty filter, it counts the keys of an index. */
 const all = { lastSeen: { $gt: new Date(0) } };
 
 const unknown = { edition: null, manufacturer: null, model: null, terminalId: null, plate: null } as const;
 
-/** Saves a sign of life of a terminal. Returns false for a new one while all places are taken. */
+/** Records that a terminal was seen. Returns false for a new terminal while the limit is reached. */
 export async function saveUnassigned(
   records: RecordStore,
   imei: string,
@@ -36,7 +39,7 @@ export async function saveUnassigned(
     await devices(database).insertOne({ _id: imei, number, ...unknown, ...details, ...times });
     return true;
   } catch (error) {
-    // Another replica was first.
+    // Another replica inserted it first.
     if (!isDuplicateKey(error)) throw error;
     return updateUnassigned(database, imei, seenAt, details);
   }
@@ -69,7 +72,7 @@ export async function removeUnassigned(database: Database, imeis: readonly strin
   if (imeis.length > 0) await devices(database).deleteMany({ _id: { $in: [...imeis] } });
 }
 
-/** Passes all terminals to `keep` in batches and removes those that it does not return. */
+/** Passes all terminals to `keep` in batches, and removes those that it does not return. */
 export async function retainUnassigned(
   database: Database,
   keep: (batch: readonly UnassignedDevice[]) => Promise<ReadonlySet<string>>,
@@ -89,7 +92,7 @@ export async function retainUnassigned(
   }
 }
 
-/** Removes the terminals that were last heard longest ago, as far as too many places are taken. */
+/** Removes the terminals that were last seen longest ago, until `keptCount` are left. */
 export async function trimUnassigned(database: Database, keptCount = keptBySweep): Promise<void> {
   for (;;) {
     const surplus = (await devices(database).countDocuments(all)) - keptCount;

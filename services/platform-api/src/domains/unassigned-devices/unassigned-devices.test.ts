@@ -12,7 +12,7 @@ import type { UnassignedDevice } from './schema.ts';
 import { findUnassigned, maxUnassigned, retentionMs, saveUnassigned, trimUnassigned } from './store.ts';
 import { recordUnassigned, sweepUnassigned } from './use-cases.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -58,8 +58,8 @@ const registers = (imei: string, plateNo: string): Promise<void> =>
     receivedAtMs: Date.now(),
   });
 
-describe('a terminal that belongs to no vehicle', () => {
-  it('is listed with what it has sent once it connects and registers', async () => {
+describe('unassigned terminal', () => {
+  it('is listed with the details that it sent once it connects and registers', async () => {
     const imei = newImei();
     await connects(imei);
     await waitFor(async () => (await stored(imei)) !== null);
@@ -80,7 +80,7 @@ describe('a terminal that belongs to no vehicle', () => {
     });
   });
 
-  it('leaves the list when a vehicle is given its number, and is not recorded again', async () => {
+  it('leaves the list when its number is assigned to a vehicle, and is not recorded again', async () => {
     const [created, changed] = [await seen(newImei()), await seen(newImei())];
     expect((await claim(owner, created)).status).toBe(201);
     const { id } = (await owner.post('/api/vehicles', { vehicle_no: `L${changed}` })).data;
@@ -116,8 +116,8 @@ describe('a terminal that belongs to no vehicle', () => {
   });
 });
 
-describe('who sees terminals that belong to no vehicle', () => {
-  it('is the operator where there are several accounts, and owner and admin where there is one', async () => {
+describe('access to unassigned terminals', () => {
+  it('is limited to the operator if there are several accounts, and includes owners and admins if there is one', async () => {
     const imei = await seen(newImei());
     const admin = world.as(await world.user('admin'));
     for (const client of [owner, admin]) expect(await client.get(path)).toMatchObject({ status: 403 });
@@ -136,14 +136,14 @@ describe('who sees terminals that belong to no vehicle', () => {
     expect(await owner.get(path)).toMatchObject({ status: 403 });
   });
 
-  it('is anybody of the fleet who knows the exact number, but for terminals of vehicles of any account', async () => {
+  it('by exact number is open to fleet users, except for terminals of vehicles of any account', async () => {
     const imei = await seen(newImei());
     expect((await lookUp(owner, `00${imei}`)).data).toMatchObject({ imei, protocol: 'jt808-2019' });
     for (const other of [imei.slice(0, -1), `${imei}0`, 'x', '.*'])
       expect([other, (await lookUp(owner, other)).status]).toEqual([other, 404]);
     const theirs = newImei();
     expect((await claim(world.as(world.theirs.owner), theirs)).status).toBe(201);
-    // As a race of its claim could leave it.
+    // A race with the assignment could leave such a record.
     await saveUnassigned(world.records, theirs, new Date(), {});
     expect((await lookUp(owner, theirs)).status).toBe(404);
     await sweepUnassigned(world.deps);
@@ -152,8 +152,8 @@ describe('who sees terminals that belong to no vehicle', () => {
   });
 });
 
-describe('what strangers can store', () => {
-  it('ends 30 days after the terminal was last heard, unless it is connected', async () => {
+describe('stored unassigned terminals', () => {
+  it('are removed 30 days after they were last seen, unless they are connected', async () => {
     const [silent, connected] = [newImei(), newImei()];
     const longAgo = new Date(Date.now() - retentionMs - 1_000);
     for (const imei of [silent, connected]) await saveUnassigned(world.records, imei, longAgo, {});
@@ -162,13 +162,13 @@ describe('what strangers can store', () => {
     expect([await stored(silent), (await stored(connected))?._id]).toEqual([null, connected]);
   });
 
-  it('is cut to 64 characters a text', async () => {
+  it('have texts cut to 64 characters', async () => {
     const imei = newImei();
     await registers(imei, 'P'.repeat(500));
     expect((await stored(imei))?.plate).toBe('P'.repeat(64));
   });
 
-  it('is a fixed number of terminals, of which a sweep removes the longest silent', async () => {
+  it('are limited in number; the cleanup job removes those that were last seen longest ago', async () => {
     const { database } = world.deps;
     const collection = database.collection<UnassignedDevice>('unassigned_devices');
     const blank = { edition: null, manufacturer: null, model: null, terminalId: null, plate: null };

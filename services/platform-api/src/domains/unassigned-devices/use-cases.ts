@@ -25,10 +25,10 @@ export { removeUnassigned } from './store.ts';
 type Store = Pick<Deps, 'records' | 'database' | 'redis'>;
 type UnassignedDeviceResponse = Static<typeof unassignedDeviceResponse>;
 
-/** A plate is of any length: more than this is none. */
+/** Texts are cut to this length, because a plate can be of any length. */
 const maxTextLength = 64;
 
-/** Records a sign of life of a terminal, unless it belongs to a vehicle of any account. */
+/** Records that a terminal was seen, unless it belongs to a vehicle of any account. */
 export async function recordUnassigned(
   { records, log }: Pick<Deps, 'records' | 'log'>,
   imei: string,
@@ -39,10 +39,13 @@ export async function recordUnassigned(
   const bounded = Object.entries(details).map(([name, value]) => [name, value?.slice(0, maxTextLength) ?? null]);
   const seenAt = new Date(Math.min(seenMs, Date.now()));
   const isSaved = await saveUnassigned(records, imei, seenAt, Object.fromEntries(bounded) as UnassignedDetails);
-  if (!isSaved) log.warn({ imei, maxUnassigned }, 'too many terminals without a vehicle: one is not recorded');
+  if (!isSaved) log.warn({ imei, maxUnassigned }, 'too many unassigned terminals, not recording another one');
 }
 
-/** Returns a page of the terminals that belong to no vehicle: to the operator, or within the only account there is. */
+/**
+ * Returns a page of the unassigned terminals. Throws 403 unless the caller is the operator or there is only one
+ * account.
+ */
 export async function listUnassignedDevices(
   deps: Store,
   caller: Caller,
@@ -50,19 +53,21 @@ export async function listUnassignedDevices(
   paging: Pagination,
 ): Promise<Page<UnassignedDeviceResponse>> {
   if (caller.role !== 'superadmin' && !(await isSingleAccount(deps.records)))
-    throw new AppError('permission_denied', 'Only the operator sees the terminals that belong to nobody.');
+    throw new AppError('permission_denied', 'Only the operator can list unassigned terminals.');
   const { items, total } = await listUnassigned(deps.database, sorting, paging);
   return { items: await toResponses(deps, items), total };
 }
 
-/** Returns the terminal with exactly this number, or 404; one that belongs to a vehicle of any account is 404, too. */
+/**
+ * Returns the terminal with exactly this number. Throws 404 if it is unknown or belongs to a vehicle of any account.
+ */
 export async function lookUpUnassigned(deps: Store, number: string): Promise<UnassignedDeviceResponse> {
   const imei = terminalKey(number);
   const device = imei === null ? null : await findUnassigned(deps.database, imei);
   const isFree = device !== null && (await findVehicleByImei(deps.records, device._id)) === null;
   const [response] = isFree ? await toResponses(deps, [device]) : [];
   if (response === undefined)
-    throw new AppError('not_found', 'No terminal with this number has connected without belonging to a vehicle.');
+    throw new AppError('not_found', 'No terminal with this number has connected, or it belongs to a vehicle.');
   return response;
 }
 
@@ -79,7 +84,7 @@ async function toResponses(
   const nowMs = Date.now();
   return items.map((item) => {
     const [session, location, known] = [sessions.get(item._id), locations.get(item._id), details.get(item._id)];
-    // An earlier position is of the vehicle that the terminal has left.
+    // An earlier position belongs to the vehicle from which the terminal was removed.
     const own = location !== undefined && location.serverTimestamp >= item.firstSeen.getTime() ? location : null;
     const edition = session?.edition ?? item.edition;
     const lastSeenMs = Math.max(item.lastSeen.getTime(), session?.lastSeenMs ?? 0, own?.serverTimestamp ?? 0);
@@ -99,7 +104,9 @@ async function toResponses(
   });
 }
 
-/** Removes terminals that belong to a vehicle by now, or were not heard for 30 days, and the oldest where there are too many. */
+/**
+ * Removes terminals that now belong to a vehicle or were not seen for 30 days, and the oldest if there are too many.
+ */
 export async function sweepUnassigned(deps: Store, nowMs = Date.now()): Promise<void> {
   await retainUnassigned(deps.database, async (batch) => {
     const imeis = batch.map(({ _id }) => _id);

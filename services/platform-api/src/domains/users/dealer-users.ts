@@ -1,7 +1,7 @@
 import type { RecordStore } from '../../store/record-store.ts';
 import type { User } from './schema.ts';
 
-/** The first dealer among the users of each of some accounts; accounts without one are those of customers. */
+/** Returns the first user with the role dealer of each account. Accounts without one are customer accounts. */
 export async function dealersOf(records: RecordStore, accountIds: readonly number[]): Promise<Map<number, User>> {
   const found = await records
     .collection<User>('users')

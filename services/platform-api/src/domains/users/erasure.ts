@@ -3,9 +3,9 @@ import type { Deps } from '../../platform/deps.ts';
 import type { UserEraser } from './hooks.ts';
 import type { User } from './schema.ts';
 
-/** A user who was removed, and of whom other records still tell. */
+/** A removed user who is still mentioned in other records. */
 interface Erasure {
-  /** The id of the user. */
+  /** Id of the user. */
   readonly _id: number;
   readonly accountId: number;
   readonly removedAt: Date;
@@ -13,13 +13,19 @@ interface Erasure {
 
 const erasuresIn = (database: Database) => database.collection<Erasure>('erasures');
 
-/** Notes that a user is removed: the record itself goes at once, with name, e-mail and phone number. */
+/**
+ * Schedules the erasure of a removed user. The user's record itself, with name, e-mail and phone number, is deleted
+ * immediately.
+ */
 export async function planErasure({ database }: Pick<Deps, 'database'>, { _id, accountId }: User): Promise<void> {
   const fields = { accountId, removedAt: new Date() };
   await erasuresIn(database).updateOne({ _id }, { $setOnInsert: fields }, { upsert: true });
 }
 
-/** Removes personal fields of users removed long enough ago: what they wrote and from where, and the addresses that they came from. */
+/**
+ * Erases personal fields of users who were removed long enough ago: numbers and texts of their messages, and their IP
+ * addresses.
+ */
 export async function eraseUsers(
   { database, config }: Pick<Deps, 'database' | 'config'>,
   erasers: readonly UserEraser[],

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { trimmedText } from '../../platform/fields.ts';
 import { maxPasswordLength, minPasswordLength } from './passwords.ts';
 
-/** Fields of bodies that say who somebody is. */
+/** Body fields that describe a person. */
 export const personName = trimmedText(1, 100);
 export const email = Type.String({
   maxLength: 254,
@@ -12,7 +12,7 @@ export const email = Type.String({
 });
 export const phoneNumber = Type.String({
   maxLength: 40,
-  description: 'International, E.164; spaces, dashes and brackets do not count.',
+  description: 'International format (E.164). Spaces, dashes and brackets are ignored.',
   examples: ['+919876543210'],
 });
 export const password = Type.String({ minLength: minPasswordLength, maxLength: maxPasswordLength });

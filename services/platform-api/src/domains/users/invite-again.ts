@@ -7,7 +7,10 @@ import { checkMayGive } from './manage.ts';
 import type { User } from './schema.ts';
 import { findUser } from './use-cases.ts';
 
-/** Sends another invitation. Never to a user who has been in: the link that a response may have would open somebody's account. */
+/**
+ * Sends another invitation. Never invites a user who has logged in: the link, which the response may contain, would
+ * open that user's account.
+ */
 export async function inviteAgain(
   deps: Deps,
   caller: Caller,
@@ -18,7 +21,7 @@ export async function inviteAgain(
   if (user === null) throw new AppError('not_found', 'There is no such user.');
   checkMayGive(caller, user.role);
   if (user.passwordHash !== null || user.lastLoginAt !== null || user.disabled)
-    throw new AppError('state_conflict', 'The user has accepted an invitation, or is disabled.');
+    throw new AppError('state_conflict', 'The user has accepted an invitation or is disabled.');
   await deps.limits.consume('codes', `invitation:${id}`, context);
   await revokeResetTokens(deps, user);
   const invitation = await sendInvitation(deps, user);

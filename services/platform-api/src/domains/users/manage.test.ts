@@ -5,7 +5,7 @@ import { type Client, PlatformWorld, testPassword } from '../../testing/platform
 import { withMethod } from '../../testing/with-method.ts';
 import { webhooksOf } from '../webhooks/store.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A manager with a webhook and a share link, and how these are now. */
+/** Creates a manager with a webhook and a share link, and returns a function that reads their state. */
 async function managerWithBoth() {
   const user = await world.user('manager');
   const client = world.as(user);
@@ -34,7 +34,7 @@ async function managerWithBoth() {
 
 describe('webhooks and share links of a user', () => {
   it.each([[{ disabled: true }], [{ role: 'viewer' }], [{ role: 'driver' }]])(
-    'end with the change %j',
+    'are disabled by the change %j',
     async (change) => {
       const { path, standing } = await managerWithBoth();
       const others = await managerWithBoth();
@@ -45,7 +45,7 @@ describe('webhooks and share links of a user', () => {
     },
   );
 
-  it('stay with what takes no right to them away, and come back by nobody’s hand but the user’s', async () => {
+  it('are not affected by changes that preserve the permissions, and are re-enabled only by the user', async () => {
     const { path, standing } = await managerWithBoth();
     for (const change of [{ name: 'Other' }, { role: 'admin' }]) await owner.put(path, change);
     expect(await standing()).toEqual({ webhook: true, link: 200 });
@@ -54,7 +54,7 @@ describe('webhooks and share links of a user', () => {
   });
 });
 
-describe('what was sent to set a password with', () => {
+describe('token for setting a password', () => {
   const newEmail = (): string => `person-${randomInt(1e12)}@fleet.example`;
   const tokenTo = async (address: string): Promise<string> => {
     const find = () => /token=(\S+)/.exec(world.sent.findLast(({ to }) => to === address)?.text ?? '')?.[1];
@@ -66,7 +66,7 @@ describe('what was sent to set a password with', () => {
   const invite = async (email: string): Promise<string> =>
     `/api/users/${(await owner.post('/api/users/invite', { email, role: 'admin' })).data.id}`;
 
-  it('is worth nothing when it went to an address that was corrected', async () => {
+  it('is invalid after the address to which it was sent was corrected', async () => {
     const wrong = newEmail();
     const path = await invite(wrong);
     const token = await tokenTo(wrong);
@@ -74,7 +74,7 @@ describe('what was sent to set a password with', () => {
     expect((await reset(token)).body).toMatchObject({ status: 401, code: 'token_invalid' });
   });
 
-  it('is worth nothing once the user has another password', async () => {
+  it('is invalid after the user has set another password', async () => {
     const user = await world.user('manager');
     await world.anonymous.post('/api/auth/password/forgot', { identifier: user.email });
     const token = await tokenTo(user.email);
@@ -83,7 +83,10 @@ describe('what was sent to set a password with', () => {
     expect((await reset(token)).status).toBe(401);
   });
 
-  /** Has a method of the collection of tokens do something else first, and tells whether it was called. */
+  /**
+   * Runs a function before a method of the token collection. Returns a function that says whether the method was
+   * called.
+   */
   function beforeTokens(method: 'insertOne' | 'deleteMany', first: () => Promise<unknown>): () => boolean {
     const collection = world.deps.database.collection.bind(world.deps.database);
     let isDone = false;
@@ -101,7 +104,7 @@ describe('what was sent to set a password with', () => {
     return () => isDone;
   }
 
-  it('is not sent to an address, nor with a password, that is changed as it is made', async () => {
+  it('is not sent if the address or the password changes while it is created', async () => {
     for (const change of [{ email: newEmail() }, { password: 'a third battery horse' }]) {
       const user = await world.user('manager');
       const isMade = beforeTokens('insertOne', () => owner.put(`/api/users/${user.id}`, change));
@@ -117,7 +120,7 @@ describe('what was sent to set a password with', () => {
     }
   });
 
-  it('outlives no session: where it cannot be ended, the sessions of the old password are gone', async () => {
+  it('revokes the sessions of the old password even if it cannot be deleted itself', async () => {
     const user = await world.user('manager');
     const away = () => Promise.reject(new Error('the database is unavailable'));
     beforeTokens('deleteMany', away);
@@ -130,7 +133,7 @@ describe('what was sent to set a password with', () => {
     await waitFor(async () => (await world.as(user).get('/api/auth/me')).status === 401);
   });
 
-  it('is good while nothing of that has changed', async () => {
+  it('remains valid while neither address nor password changes', async () => {
     const email = newEmail();
     const path = await invite(email);
     const token = await tokenTo(email);
@@ -140,7 +143,7 @@ describe('what was sent to set a password with', () => {
   });
 });
 
-/** Has each of the next writes to a user wait until something else is done. */
+/** Delays each of the next writes to a user until another function has finished. */
 function beforeWrites(...others: (() => Promise<unknown>)[]): void {
   const collection = world.records.collection.bind(world.records);
   jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
@@ -154,14 +157,14 @@ function beforeWrites(...others: (() => Promise<unknown>)[]): void {
   });
 }
 
-describe('a user who becomes an owner while an admin is about to', () => {
+describe('concurrent promotion of a user to owner', () => {
   const password = 'chosen by an admin';
   const login = (identifier: string) => world.anonymous.post('/api/auth/login', { identifier, password });
 
   it.each([
     ['set the password', (admin: Client, path: string) => admin.put(path, { password })],
     ['remove the user', (admin: Client, path: string) => admin.delete(path)],
-  ])('%s is out of the admin’s reach', async (_what, change) => {
+  ])('%s is refused to an admin', async (_what, change) => {
     const [admin, user] = [world.as(await world.user('admin')), await world.user('manager')];
     const path = `/api/users/${user.id}`;
     beforeWrites(() => owner.put(path, { role: 'owner' }));
@@ -175,10 +178,10 @@ describe('a user who becomes an owner while an admin is about to', () => {
   });
 });
 
-describe('the last owner of an account', () => {
+describe('last owner of an account', () => {
   const inUse = { status: 409, code: 'in_use' };
 
-  it('is not written to by what is refused', async () => {
+  it('is not modified by a refused change', async () => {
     const { owner: only, ...tenant } = await world.tenant('One owner');
     const [client, path] = [world.as(only), `/api/users/${only.id}`];
     const { version } = (await client.get(path)).data;
@@ -189,7 +192,7 @@ describe('the last owner of an account', () => {
     expect((await client.put(path, { role: 'admin' })).status).toBe(200);
   });
 
-  it('is an owner again although the old e-mail is somebody else’s by then', async () => {
+  it('remains owner even if another user has taken the previous e-mail', async () => {
     const tenant = await world.tenant('Two owners');
     const second = await world.user('owner', tenant);
     const users = world.deps.database.collection<{ _id: number }>('users');

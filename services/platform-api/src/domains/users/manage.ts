@@ -17,7 +17,7 @@ import { changeUser, findUser, firstOwner, hasOtherOwner, recordUser } from './u
 
 type Parts = Pick<Deps, 'records' | 'bus' | 'log'>;
 
-/** What a body says of a user. */
+/** The fields of a user in a body. */
 export interface GivenUser {
   readonly name?: string | undefined;
   readonly email?: string | null | undefined;
@@ -29,21 +29,21 @@ export interface GivenUser {
   readonly timezone?: string | undefined;
 }
 
-/** What a body changes of a user. */
+/** The changes of a user in a body. */
 export interface GivenChange extends GivenUser {
   readonly disabled?: boolean | undefined;
-  /** Asked for where users change their own password. */
+  /** Required if users change their own password. */
   readonly current_password?: string | undefined;
 }
 
 const refuse = (message: string): AppError => new AppError('permission_denied', message);
 
-/** Throws unless the caller's role may give a role, and so manage users who have it. */
+/** Throws unless the caller's role may assign a role, and so manage users who have it. */
 export function checkMayGive(caller: Caller, role: Role): void {
   if (!givenBy[caller.role].includes(role)) throw refuse(`The role ${caller.role} cannot give the role ${role}.`);
 }
 
-/** Makes a user of the caller's account; without a password there is an invitation to be sent. */
+/** Creates a user of the caller's account. Without a password, an invitation must be sent. */
 export async function makeUser(
   deps: Parts,
   caller: Caller,
@@ -69,12 +69,13 @@ const settingsOf = ({ can_view_video: canViewVideo, language, timezone }: GivenU
   ...(timezone === undefined ? {} : { timezone }),
 });
 
-/** Fields that users may change of themselves, whatever their role. */
+/** Fields that users may change themselves, whatever their role. */
 const ownFields = new Set(['name', 'language', 'timezone', 'password', 'current_password']);
 
 /**
- * Changes a user; null where there is none. Users change themselves in part, administrators all that are not above them: whom the check was of, and not who has become an
- * owner since.
+ * Updates a user; returns null if the user does not exist. Users may change some of their own fields, administrators
+ * all users that are not above them. The change applies to the version that was checked, not to a user who has become
+ * an owner since.
  */
 export const editUser = (
   deps: Parts & Pick<Deps, 'database' | 'mails'>,
@@ -103,7 +104,7 @@ async function editUserOnce(
   const change = await changeOf(user, given, isSelf);
   const changed = await changeKeepingAnOwner(deps, caller, user, change, expectedVersion ?? user.version);
   if (changed === null) return null;
-  // First: whatever fails behind it, the old sessions are gone.
+  // Done first: if a later step fails, the old sessions are revoked already.
   if (endsSessions(change)) await revokeSessionsOf(deps, changed, isSelf ? caller.sessionId : null);
   else tellAccessChanged(deps, { userId: id });
   if (change.passwordHash !== undefined || reachedAt(changed) !== reachedAt(user)) await revokeResetTokens(deps, user);
@@ -112,10 +113,10 @@ async function editUserOnce(
   return changed;
 }
 
-/** Where invitations and links to a new password go. */
+/** Returns the address to which invitations and password reset links are sent. */
 const reachedAt = ({ email, phoneNumber }: User): string | null => email ?? phoneNumber;
 
-/** What takes access away ends sessions; another role is only looked up again. */
+/** Returns true for changes that remove access and so end sessions. A change of the role only reloads the user. */
 const endsSessions = (change: Change<User>): boolean => change.disabled === true || change.passwordHash !== undefined;
 
 function checkMayEdit(caller: Caller, user: User, given: GivenChange): void {
@@ -132,7 +133,7 @@ async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promis
     phone_number: given.phone_number === undefined ? user.phoneNumber : given.phone_number,
   };
   if (password !== undefined && isSelf && !(await isPassword(user.passwordHash, given.current_password ?? '')))
-    throw refuse('The current password is required, and was not right.');
+    throw refuse('The current password is missing or wrong.');
   return {
     ...(name === undefined ? {} : { name }),
     ...(role === undefined ? {} : { role }),
@@ -143,7 +144,7 @@ async function changeOf(user: User, given: GivenChange, isSelf: boolean): Promis
   };
 }
 
-/** Another number is one that nobody has shown to have. */
+/** A new phone number is not verified. */
 function changedContact(user: User, given: Parameters<typeof readContact>[0]): Change<User> {
   const contact = readContact(given);
   return { ...contact, ...(contact.phoneNumber === user.phoneNumber ? {} : { phoneVerifiedAt: null }) };
@@ -155,8 +156,9 @@ const lastOwner = (): AppError =>
   new AppError('in_use', 'The last owner of an account cannot be removed, demoted or disabled.');
 
 /**
- * 409 `in_use` for what would leave an account without an owner. Looked at before, so that nothing is written, and again after the change, which is taken back then:
- * of two owners who demote each other at the same time, one at least sees the other's change.
+ * Updates a user. Throws 409 `in_use` if the account would have no owner left. This is checked before the change, so
+ * that nothing is written, and after it, which then reverts the change. If two owners demote each other concurrently,
+ * at least one sees the other's change.
  */
 async function changeKeepingAnOwner(
   deps: Parts,
@@ -176,10 +178,13 @@ async function changeKeepingAnOwner(
   throw lastOwner();
 }
 
-/** What somebody else may have taken meanwhile, and what hangs on it. */
+/** Fields that another user may have taken concurrently, and those that depend on them. */
 const contactFields = new Set(['email', 'phoneNumber', 'phoneVerifiedAt']);
 
-/** The old e-mail and number come last: they may be somebody else's by now, and the account must have its owner again. */
+/**
+ * Reverts a change. E-mail and phone number are reverted last: another user may have taken them, and the account must
+ * get its owner back.
+ */
 async function takeBack(deps: Parts, caller: Caller, user: User, change: Change<User>): Promise<void> {
   const before = Object.keys(change).map((field) => [field, user[field as keyof User]] as const);
   const contact = before.filter(([field]) => contactFields.has(field));
@@ -188,7 +193,7 @@ async function takeBack(deps: Parts, caller: Caller, user: User, change: Change<
   if (contact.length > 0) await changeUser(deps.records, caller, user._id, Object.fromEntries(contact));
 }
 
-/** Removes a user; what the user owned passes to the account's first owner. The user as it was, or null. */
+/** Removes a user, whose property passes to the account's first owner. Returns the removed user, or null. */
 export async function removeUser(
   deps: Deps,
   caller: Caller,
@@ -196,7 +201,7 @@ export async function removeUser(
   hooks: Pick<UserHooks, 'deleted'>,
   expectedVersion?: number,
 ): Promise<User | null> {
-  // First without access, so that the check of the last owner holds and nothing new is made meanwhile.
+  // Disabled first, so that the check of the last owner holds and the user creates nothing new in the process.
   const user = await updateWithVersion(expectedVersion, async () => {
     const known = await findUser(deps.records, caller, id);
     if (known === null) return null;
@@ -216,7 +221,7 @@ export async function removeUser(
   return user;
 }
 
-/** Users of an account, as the list shows them. */
+/** Returns a page of the users of an account. */
 export const listUsers = (
   deps: Pick<Deps, 'records'>,
   caller: Caller,

@@ -12,7 +12,7 @@ import {
 import { invitationSchema } from '../auth/invitation-schema.ts';
 import type { User } from './schema.ts';
 
-/** A user as answers show it (services/platform-api/openapi.json). */
+/** Fields of a user in responses (services/platform-api/openapi.json). */
 export const userFields = {
   ...recordProperties,
   account_id: recordId,
@@ -30,7 +30,7 @@ export const userFields = {
 
 export const userSchema = Type.Object(userFields, { title: 'User' });
 
-/** A user who was created, with the invitation where one was sent. */
+/** A created user, with the invitation if one was sent. */
 export const createdUserSchema = Type.Object(
   { ...userFields, invitation: Type.Optional(invitationSchema) },
   { title: 'CreatedUser' },

@@ -9,7 +9,7 @@ export const normalEmail = (email: string): string => email.trim().toLowerCase()
 
 export const isEmail = (text: string): boolean => /^[^@\s]+@[^@\s]+$/.test(text);
 
-/** A new user as it is stored. */
+/** Returns the stored form of a new user. */
 export const newUser = (
   fields: Partial<NewAccountRecord<User>> & Pick<User, 'name' | 'role'>,
 ): NewAccountRecord<User> => ({
@@ -26,7 +26,7 @@ export const newUser = (
   ...fields,
 });
 
-/** What a user can be reached by: an e-mail, a phone number, or both. */
+/** Returns the contact of a user: an e-mail, a phone number, or both. */
 export function readContact(given: { email?: string | null | undefined; phone_number?: string | null | undefined }): {
   email: string | null;
   phoneNumber: string | null;
@@ -37,17 +37,17 @@ export function readContact(given: { email?: string | null | undefined; phone_nu
     throw validationError([{ path: '/email', message: 'or phone_number is required' }]);
   const phoneNumber = phone === null ? null : normalizePhone(phone);
   if (phone !== null && phoneNumber === null)
-    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international form' }]);
+    throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
   return { email: email === null ? null : normalEmail(email), phoneNumber };
 }
 
-/** 400 for a time zone that there is not. */
+/** Throws 400 for an unknown time zone. */
 export function checkTimezone(name: string | undefined): void {
   if (name !== undefined && !isTimezone(name))
     throw validationError([{ path: '/timezone', message: 'must be an IANA name such as Asia/Kolkata' }]);
 }
 
-/** The roles that users of a role may give, and whose users they may change. */
+/** The roles that users of a role may assign, and whose users they may manage. */
 export const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   superadmin: roles,
   dealer: [],

@@ -5,7 +5,7 @@ import type { User } from './schema.ts';
 export const usersIn = (records: RecordStore): AccountRepository<User> =>
   new AccountRepository<User>(records, 'users', { unique: { email: 'system', phoneNumber: 'system' } });
 
-/** Of all accounts: for log-ins, which know no account yet. */
+/** Finds a user of any account: log-ins do not know the account yet. */
 export async function findUserByEmail(records: RecordStore, email: string): Promise<User | null> {
   const user = await records.findByUnique<User>('users', 'email', email);
   return user?.email === email ? user : null;
@@ -16,16 +16,19 @@ export async function findUserByPhone(records: RecordStore, phoneNumber: string)
   return user?.phoneNumber === phoneNumber ? user : null;
 }
 
-/** The first of several makers makes the user; the others get the same one. */
+/** Inserts a first owner. Concurrent callers get the user that was inserted first. */
 export const insertFirstOwner = (records: RecordStore, user: NewRecord<User> & { email: string }) =>
   records.insertUnique<User>('users', 'email', user.email, user);
 
-/** Notes a log-in, without counting it as a change of the record. */
+/** Records a log-in without changing the version of the record. */
 export async function markLoggedIn(records: RecordStore, id: number, now: Date): Promise<void> {
   await records.collection<User>('users').updateOne({ _id: id }, { $set: { lastLoginAt: now } });
 }
 
-/** Notes that a user has shown to have a phone number, without counting it as a change of the record; the number may be another one by now. */
+/**
+ * Records that a user has verified a phone number, without changing the version of the record. Does nothing if the
+ * number has changed since.
+ */
 export async function markPhoneVerified(
   records: RecordStore,
   id: number,
@@ -36,7 +39,7 @@ export async function markPhoneVerified(
   await records.collection<User>('users').updateOne({ _id: id, phoneNumber }, phoneVerifiedAt);
 }
 
-/** Spends a step of the user's time-based codes; false where it was spent before. */
+/** Spends a time step of the user's one-time codes; returns false if it was spent before. */
 export async function spendTotpStep(records: RecordStore, id: number, step: number): Promise<boolean> {
   const result = await records
     .collection<User>('users')
@@ -44,7 +47,7 @@ export async function spendTotpStep(records: RecordStore, id: number, step: numb
   return result.modifiedCount === 1;
 }
 
-/** Of all accounts: for what users do with one another, such as sharing. */
+/** Finds a user of any account, for interactions between accounts such as sharing. */
 export const findUserAnywhere = (records: RecordStore, id: number): Promise<User | null> =>
   records.collection<User>('users').findOne({ _id: id });
 

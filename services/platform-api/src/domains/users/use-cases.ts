@@ -12,30 +12,30 @@ import {
   usersIn,
 } from './store.ts';
 
-/** The user of an account by id, or null. */
+/** Returns the user of an account by id, or null. */
 export const findUser = (records: RecordStore, scope: Scope, id: number): Promise<User | null> =>
   usersIn(records).find(scope, id);
 
-/** Those of the ids that are users of an account. */
+/** Returns those of the ids that are users of an account. */
 export const findUsers = (records: RecordStore, scope: Scope, ids: readonly number[]): Promise<User[]> =>
   usersIn(records).findMany(scope, ids);
 
-/** All users of an account. */
+/** Returns all users of an account. */
 export const usersOfAccount = (records: RecordStore, scope: Scope): Promise<User[]> => usersIn(records).all(scope);
 
-/** The user with an e-mail in its normal form, in whatever account. */
+/** Returns the user with an e-mail in its normal form, in any account. */
 export const findByEmail = (records: RecordStore, email: string): Promise<User | null> =>
   findUserByEmail(records, email);
 
-/** The user with a phone number in E.164, in whatever account. */
+/** Returns the user with a phone number in E.164, in any account. */
 export const findByPhone = (records: RecordStore, phoneNumber: string): Promise<User | null> =>
   findUserByPhone(records, phoneNumber);
 
-/** Puts a user on record; 409 `duplicate` for a taken e-mail or phone number. */
+/** Inserts a user; throws 409 `duplicate` if the e-mail or phone number is taken. */
 export const recordUser = (records: RecordStore, scope: Scope, user: NewAccountRecord<User>): Promise<User> =>
   usersIn(records).insert(scope, user);
 
-/** Puts the first owner of an account on record, or finds the one that another replica has just made. */
+/** Inserts the first owner of an account, or returns the one that another replica has just inserted. */
 export const recordFirstOwner = (
   records: RecordStore,
   accountId: number,
@@ -43,7 +43,7 @@ export const recordFirstOwner = (
 ): Promise<{ record: User; created: boolean }> =>
   insertFirstOwner(records, { ...user, accountId, email: user.email ?? '' });
 
-/** The account's owner of longest standing. */
+/** Returns the account's oldest active owner. */
 export async function firstOwner(records: RecordStore, scope: Scope): Promise<User | null> {
   const { items } = await usersIn(records).list(scope, {
     where: { role: 'owner', disabled: false },
@@ -53,17 +53,17 @@ export async function firstOwner(records: RecordStore, scope: Scope): Promise<Us
   return items[0] ?? null;
 }
 
-/** True where somebody else is an owner of the account, and may log in. */
+/** Returns true if the account has another active owner. */
 export const hasOtherOwner = async (records: RecordStore, scope: Scope, id: number): Promise<boolean> =>
   (await usersIn(records).count(scope, { role: 'owner', disabled: false, _id: { $ne: id } })) > 0;
 
-/** Notes a log-in; when that was. */
+/** Records a log-in; returns its time. */
 export async function noteLogIn(records: RecordStore, id: number, now = new Date()): Promise<Date> {
   await markLoggedIn(records, id, now);
   return now;
 }
 
-/** Notes that a user has shown to have a phone number. */
+/** Records that a user has verified a phone number. */
 export const notePhoneVerified = (
   records: RecordStore,
   id: number,
@@ -71,11 +71,11 @@ export const notePhoneVerified = (
   now = new Date(),
 ): Promise<void> => markPhoneVerified(records, id, phoneNumber, now);
 
-/** Spends a step of time-based codes; false where it was spent before. */
+/** Spends a time step of one-time codes; returns false if it was spent before. */
 export const spendStep = (records: RecordStore, id: number, step: number): Promise<boolean> =>
   spendTotpStep(records, id, step);
 
-/** Changes a user of an account; null where there is none. */
+/** Updates a user of an account; returns null if the user does not exist. */
 export const changeUser = (
   records: RecordStore,
   scope: Scope,
@@ -84,10 +84,10 @@ export const changeUser = (
   expectedVersion?: number,
 ): Promise<User | null> => usersIn(records).update(scope, id, change, expectedVersion);
 
-/** The user of an id in whatever account; for sharing alone, which goes beyond the own account. */
+/** Returns the user with an id in any account. Only for sharing, which crosses accounts. */
 export const findAnywhere = (records: RecordStore, id: number): Promise<User | null> => findUserAnywhere(records, id);
 
-/** Lets none of an account's users in any more, as it is deleted; their ids. */
+/** Disables all users of a deleted account; returns their ids. */
 export async function disableUsers(records: RecordStore, scope: Scope): Promise<number[]> {
   await usersIn(records).updateMany(scope, { disabled: false }, { $set: { disabled: true } });
   return (await usersIn(records).project(scope, [])).map(({ _id }) => _id);

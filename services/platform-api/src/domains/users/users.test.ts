@@ -4,7 +4,7 @@ import { waitFor } from '../../../../../libs/service-kit/src/testing/server-proc
 import { isPermitted, type Permission, permissions, type Role, roles } from '../../access/roles.ts';
 import { PlatformWorld, testPassword } from '../../testing/platform-world.ts';
 
-// Real servers on a machine that may be busy.
+// Uses real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -35,7 +35,7 @@ describe('roles', () => {
     accounts: 'yes yes no no no no no',
   };
 
-  it.each(Object.entries(table))('%s: %s', (permission, responses) => {
+  it.each(Object.entries(table))('permission %s: %s', (permission, responses) => {
     const allowed = roles.map((role) => (isPermitted(role, permission as Permission) ? 'yes' : 'no')).join(' ');
     expect(allowed).toBe(responses);
     expect(Object.keys(permissions)).toHaveLength(Object.keys(table).length);
@@ -43,7 +43,7 @@ describe('roles', () => {
 });
 
 describe('POST /api/users', () => {
-  it('makes a user, who logs in with the password', async () => {
+  it('creates a user, who can log in with the password', async () => {
     const email = newEmail();
     const fields = {
       name: 'Ben',
@@ -78,7 +78,7 @@ describe('POST /api/users', () => {
     expect(read.data).toMatchObject({ id: made.data.id, last_login_at: expect.any(String) });
   });
 
-  it('invites who has no password: a token that is valid for seven days', async () => {
+  it('invites a user without a password; the token is valid for seven days', async () => {
     const email = newEmail();
     const before = world.sent.length;
     await world.as(world.ours.owner).post('/api/users', { name: 'Cid', email, role: 'driver' });
@@ -95,7 +95,7 @@ describe('POST /api/users', () => {
     ['manager', []],
     ['viewer', []],
     ['dealer', []],
-  ] as const)('%s gives the roles %j', async (role, given: readonly Role[]) => {
+  ] as const)('allows %s to assign the roles %j', async (role, given: readonly Role[]) => {
     const client = world.as(await world.user(role));
     for (const each of roles) {
       const response = await client.post('/api/users', { name: 'X', email: newEmail(), role: each });
@@ -103,7 +103,7 @@ describe('POST /api/users', () => {
     }
   });
 
-  it('a taken e-mail is 409 with its field, also where another account has it', async () => {
+  it('returns 409 with the field for a taken e-mail, also if another account has it', async () => {
     const { email } = world.theirs.owner;
     const response = await world.as(world.ours.owner).post('/api/users', { name: 'X', email, role: 'viewer' });
     expect(response.body).toMatchObject({
@@ -122,7 +122,7 @@ describe('POST /api/users', () => {
     [{ language: 'klingon!' }, '/language'],
     [{ name: ' ' }, '/name'],
     [{ can_view_video: 'yes' }, '/can_view_video'],
-  ])('%j is 400 with the fault at %s', async (fields, path) => {
+  ])('returns 400 for %j with the error at %s', async (fields, path) => {
     const body = { name: 'X', email: newEmail(), role: 'viewer', ...fields };
     const response = await world.as(world.ours.owner).post('/api/users', body);
     expect(response.body).toMatchObject({ status: 400, code: 'validation_failed', details: [{ path }] });
@@ -130,7 +130,7 @@ describe('POST /api/users', () => {
 });
 
 describe('GET /api/users', () => {
-  it('lists, searches, filters and sorts the users of the account alone', async () => {
+  it('lists, searches, filters and sorts the users of the account only', async () => {
     const tenant = await world.tenant('Listed');
     const [ann] = [await world.user('viewer', tenant, { name: 'Ann (x)' }), await world.user('driver', tenant)];
     const client = world.as(tenant.owner);
@@ -148,7 +148,7 @@ describe('GET /api/users', () => {
 describe('PUT /api/users/:id', () => {
   const owner = () => world.as(world.ours.owner);
 
-  it('changes what is given, and nothing with an old version', async () => {
+  it('changes the given fields, and nothing with an old version', async () => {
     const user = await world.user('viewer');
     const path = `/api/users/${user.id}`;
     const changed = await owner().put(path, { name: 'New', can_view_video: true, role: 'manager' });
@@ -166,7 +166,7 @@ describe('PUT /api/users/:id', () => {
     });
   });
 
-  it('another role and a disabled user count within five seconds', async () => {
+  it('applies another role and a disabled user within five seconds', async () => {
     const user = await world.user('manager');
     expect((await world.as(user).get('/api/users')).status).toBe(200);
     await owner().put(`/api/users/${user.id}`, { role: 'viewer' });
@@ -175,7 +175,7 @@ describe('PUT /api/users/:id', () => {
     await waitFor(async () => (await world.as(user).get('/api/users')).status === 401);
   });
 
-  it('everybody changes the own name, language, time zone and password, and no more', async () => {
+  it('lets all users change their own name, language, time zone and password only', async () => {
     const user = await world.user('driver');
     const [own, path] = [world.as(user), `/api/users/${user.id}`];
     expect((await own.put(path, { name: 'Me', language: 'hi', timezone: 'Asia/Kolkata' })).status).toBe(200);
@@ -191,7 +191,7 @@ describe('PUT /api/users/:id', () => {
     expect((await own.put(path, { name: 'Still me' })).status).toBe(200);
   });
 
-  it('an admin changes no owner', async () => {
+  it('does not let an admin change an owner', async () => {
     const admin = world.as(await world.user('admin'));
     expect((await admin.put(`/api/users/${world.ours.owner.id}`, { name: 'X' })).body).toMatchObject(refused);
     expect((await admin.delete(`/api/users/${world.ours.owner.id}`)).body).toMatchObject(refused);
@@ -199,7 +199,7 @@ describe('PUT /api/users/:id', () => {
     expect((await admin.put(`/api/users/${manager.id}`, { role: 'owner' })).body).toMatchObject(refused);
   });
 
-  it('is 404 for a user of another account', async () => {
+  it('returns 404 for a user of another account', async () => {
     const path = `/api/users/${world.theirs.owner.id}`;
     expect((await owner().get(path)).status).toBe(404);
     expect((await owner().put(path, { name: 'X' })).status).toBe(404);
@@ -209,7 +209,7 @@ describe('PUT /api/users/:id', () => {
   });
 });
 
-describe('the last owner', () => {
+describe('last owner', () => {
   const inUse = { status: 409, code: 'in_use' };
 
   it('cannot be demoted, disabled or removed', async () => {
@@ -225,7 +225,7 @@ describe('the last owner', () => {
     expect((await world.as(second).put(path, { role: 'admin' })).status).toBe(200);
   });
 
-  it('is as before in all, where a change is refused', async () => {
+  it('does not change if a change is refused', async () => {
     const tenant = await world.tenant('One owner');
     const [client, path] = [world.as(tenant.owner), `/api/users/${tenant.owner.id}`];
     const before = (await client.get(path)).data;
@@ -233,11 +233,11 @@ describe('the last owner', () => {
     expect((await client.put(path, change)).body).toMatchObject(inUse);
     const { name, language, email, phone_number, role } = before;
     expect((await client.get(path)).data).toMatchObject({ name, language, email, phone_number, role });
-    // What the refused change had taken is free.
+    // The number of the refused change is free again.
     expect((await client.put(path, { phone_number: '+919812345678' })).status).toBe(200);
   });
 
-  it('stays, where two owners demote each other at the same time', async () => {
+  it('remains if two owners demote each other concurrently', async () => {
     for (let round = 0; round < 3; round += 1) {
       const tenant = await world.tenant('Two owners');
       const second = await world.user('owner', tenant);
@@ -264,7 +264,7 @@ describe('DELETE /api/users/:id', () => {
     expect(read.data).toMatchObject({ owner_user_id: tenant.owner.id });
   });
 
-  it('removes the user, ends the sessions, frees the e-mail; again is 404', async () => {
+  it('removes the user, ends the sessions and frees the e-mail; a repeated request returns 404', async () => {
     const user = await world.user('viewer');
     const path = `/api/users/${user.id}`;
     expect((await world.as(world.ours.owner).delete(path)).data).toMatchObject({ id: user.id, email: user.email });

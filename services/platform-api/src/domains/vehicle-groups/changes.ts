@@ -16,7 +16,9 @@ import { groupNotFound, type Parts, readAgain } from './use-cases.ts';
 
 type Store = Pick<Parts, 'records'>;
 
-/** Changes of a tree take turns: what is checked against it, cycles and depth, is so when it is written. */
+/**
+ * Runs changes of a tree under a lock, so that the checks for cycles and depth still hold when the change is written.
+ */
 const inTree = <T>({ records }: Store, { accountId }: Scope, run: (check: () => void) => Promise<T>): Promise<T> =>
   withLock(records.database, `groups of account ${accountId}`, run);
 
@@ -33,7 +35,7 @@ export const createGroup = async (
   return readAgain(deps, caller, id);
 };
 
-/** Puts a group on record; its id. */
+/** Inserts a group; returns its id. */
 export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & { name: string }): Promise<number> {
   const links = await checkedLinks(deps, scope, body);
   const parentGroup = body.parent_group ?? null;
@@ -60,7 +62,7 @@ export async function recordGroup(deps: Store, scope: Scope, body: GroupBody & {
   return group._id;
 }
 
-/** Null when there is no such group. */
+/** Updates a group; returns null if it does not exist. */
 export async function updateGroup(
   deps: Parts,
   caller: Caller,
@@ -105,14 +107,14 @@ async function changeMembers(
     check();
     await joinGroup(deps, scope, id, wanted);
   };
-  // Whoever else replaces them at the same time does so before or behind.
+  // Concurrent replacements run one after another.
   if (vehicles !== undefined)
     await withLock(deps.records.database, `vehicles of group ${id}`, (check) => replace(vehicles, check));
   if (added.length > 0) await joinGroup(deps, scope, id, added);
   if (removed.length > 0) await leaveGroup(deps, scope, id, { $in: removed });
 }
 
-/** Drops links to what was deleted before they were written: what drops them everywhere has not seen these. */
+/** Removes links to records that were deleted before the links were written. The deletion has not seen these links. */
 async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], geofences = [] }: Links): Promise<void> {
   if ((await ownGroupIds(deps, scope, [id])).length === 0) await leaveGroup(deps, scope, id);
   const [leftDrivers, leftGeofences] = [
@@ -123,7 +125,10 @@ async function dropGone(deps: Store, scope: Scope, id: number, { drivers = [], g
   for (const each of geofences) if (!leftGeofences.includes(each)) await dropGeofenceFromGroups(deps, scope, each);
 }
 
-/** Deletes a group, whose children move to its parent; with `isCascade` they are deleted too. Vehicles stay. The group as it was, or null. */
+/**
+ * Deletes a group and moves its children to its parent; with `isCascade` the children are deleted too. Vehicles are not
+ * deleted. Returns the deleted group, or null.
+ */
 export const deleteGroup = (
   deps: Parts,
   caller: Caller,
@@ -141,11 +146,12 @@ async function removeGroup(
   const group = await groups.find(caller, id);
   if (group === null) return null;
   const response = await readAgain(deps, caller, id);
-  // Before those below are touched, so that a refused removal changes nothing. What somebody changes of the group behind this goes with it.
+  // Checked before the children are changed, so that a rejected deletion changes nothing. Later changes of the group
+  // are deleted with it.
   if (expectedVersion !== undefined && (await groups.update(caller, id, {}, expectedVersion)) === null) return null;
   const tree = await treeOf(deps, caller);
   if (!isCascade) for (const child of tree.childrenOf(id)) await lift(deps, caller, child._id, tree.parentOf(group));
-  // From below: what a crash leaves is a smaller tree.
+  // From the bottom up: a crash leaves a smaller but valid tree.
   const doomed = isCascade ? tree.withBelow(id).toReversed() : [group];
   for (const { _id } of doomed) {
     await leaveGroup(deps, caller, _id);
@@ -154,7 +160,7 @@ async function removeGroup(
       if (_id === id) return null;
       continue;
     }
-    // A vehicle may have been put into it meanwhile.
+    // A vehicle may have been added concurrently.
     await leaveGroup(deps, caller, _id);
     await dropGroupFromGeofences(deps, caller, _id);
     await audit(deps, caller, 'vehicle-groups.delete', { type: 'vehicle_groups', id: _id });
@@ -162,7 +168,10 @@ async function removeGroup(
   return response;
 }
 
-/** The ids of a body, all of them of the account, or 404; drivers and geofences that were there may have gone since. */
+/**
+ * Returns the ids of a body; throws 404 unless all are of the account. Drivers and geofences that were already linked
+ * may have been deleted since.
+ */
 async function checkedLinks(
   deps: Store,
   scope: Scope,
@@ -194,7 +203,10 @@ type Place = { name?: string; parentGroup?: number | null };
 
 const placeOf = ({ name, parent_group: parentGroup }: GroupBody): Place => omitUndefined({ name, parentGroup });
 
-/** Writes a change. One of name or parent also makes the sibling key, which is of both: it is written to the version that was read. */
+/**
+ * Writes a change. The sibling key consists of name and parent. If either changes, the change is written to the version
+ * that was read.
+ */
 function write(
   { records }: Store,
   scope: Scope,
@@ -214,7 +226,7 @@ function write(
   });
 }
 
-/** Moves a child of a deleted group to another parent, under a name that no sibling has there. */
+/** Moves a child of a deleted group to another parent, under a name that no sibling has. */
 async function lift(deps: Store, scope: Scope, id: number, parentGroup: number | null): Promise<void> {
   const groups = groupsIn(deps.records);
   const move = async (): Promise<void> => {

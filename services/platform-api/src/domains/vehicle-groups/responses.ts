@@ -2,14 +2,14 @@ import { toRecordResponse } from '../../platform/schemas.ts';
 import type { GroupTree } from './rules.ts';
 import type { Folder, GroupedVehicle, GroupResponse, VehicleGroup } from './schema.ts';
 
-/** What is shown of the vehicles of groups. */
+/** The members of groups that are returned. */
 export interface Members {
-  /** Vehicles of a group itself that the caller may see. */
+  /** Returns the vehicles of the group itself that the caller may see. */
   readonly of: (groupId: number) => readonly number[];
-  /** Whether a group, or a driver, may be named to the caller. */
+  /** Whether the caller may see the id of a group or driver. */
   readonly isGroupNamed: (groupId: number) => boolean;
   readonly isDriverNamed: (driverId: number) => boolean;
-  /** Vehicles as objects, where they are asked for. */
+  /** Vehicles as objects, if requested. */
   readonly populated: ReadonlyMap<number, GroupedVehicle> | null;
 }
 
@@ -28,7 +28,7 @@ export function toGroupResponse(group: VehicleGroup, tree: GroupTree, members: M
   };
 }
 
-/** The tree below a group; of null, all of it. */
+/** Returns the tree below a group; null for the whole tree. */
 export const toFoldersResponse = (
   tree: GroupTree<VehicleGroup>,
   members: Members,

@@ -27,8 +27,7 @@ import {
 import { folderView, groupNotFound, listGroups, listSubGroups, readGroup } from './use-cases.ts';
 
 const tags = ['Vehicle groups'];
-const missing =
-  'There is no such group, or one of the vehicles, geofences or drivers does not exist or is not visible.';
+const missing = 'The group or one of the vehicles, geofences or drivers does not exist or is not visible.';
 const conflicts =
   'Another group of the same parent has the name (`duplicate`), the group would be inside itself (`group_cycle`), or deeper than 8 levels (`group_depth`).';
 
@@ -39,9 +38,9 @@ const reads = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicle-groups',
     operationId: 'listVehicleGroups',
-    summary: 'Groups of vehicles, as a page or as a tree of folders',
+    summary: 'List vehicle groups',
     description:
-      'With `folderView=true` the whole tree is answered, without pages: `sort`, `query` and paging do not count there.',
+      'With `folderView=true` the whole tree is returned as folders, without pages: `sort`, `query` and paging are ignored.',
     tags,
     query: listGroupsQuery,
     response: Type.Union([pageSchema(groupResponseSchema), Type.Object({ data: Type.Array(folderResponseSchema) })]),
@@ -56,7 +55,8 @@ const reads = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicle-groups/:id',
     operationId: 'getVehicleGroup',
-    summary: 'One group, with the ids of the groups directly below',
+    summary: 'Get a vehicle group',
+    description: 'Includes the ids of its direct children.',
     tags,
     params: idParams,
     response: singleSchema(groupWithSubGroups),
@@ -70,7 +70,8 @@ const reads = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicle-groups/:id/list-sub-groups',
     operationId: 'listSubGroups',
-    summary: 'Groups directly below a group, or all below it',
+    summary: 'List groups below a group',
+    description: 'Lists the direct children or, with `recursive=true`, all groups below.',
     tags,
     params: idParams,
     query: subGroupsQuery,
@@ -89,7 +90,7 @@ const writes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/vehicle-groups',
     operationId: 'createVehicleGroup',
-    summary: 'Create a group',
+    summary: 'Create a vehicle group',
     tags,
     isIdempotent: true,
     body: createGroupBody,
@@ -105,9 +106,9 @@ const writes = (deps: Deps): PlatformRoute[] => [
     method: 'put',
     path: '/vehicle-groups/:id',
     operationId: 'updateVehicleGroup',
-    summary: 'Change a group',
+    summary: 'Update a vehicle group',
     description:
-      '`vehicles` replaces the vehicles of the group; after it `add_vehicles` are put in and `remove_vehicles` taken out.',
+      '`vehicles` replaces the vehicles of the group. Afterwards, `add_vehicles` are added and `remove_vehicles` are removed.',
     tags,
     params: idParams,
     body: updateGroupBody,
@@ -124,8 +125,9 @@ const writes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/vehicle-groups/:id',
     operationId: 'deleteVehicleGroup',
-    summary: 'Delete a group; its vehicles stay',
-    description: 'The groups below move to the parent; one whose name is taken there gets ` (2)`.',
+    summary: 'Delete a vehicle group',
+    description:
+      'Vehicles are not deleted. The groups below move to the parent; a group whose name is taken there gets the suffix ` (2)`.',
     tags,
     params: idParams,
     query: deleteGroupQuery,

@@ -1,16 +1,19 @@
 import { AppError } from '@fleet/service-kit';
 
-/** Groups within groups at most, the outermost counted. */
+/** Largest number of nested groups, including the outermost. */
 export const maxDepth = 8;
 const maxNameLength = 100;
 
-/** What the shape of a tree is made of. */
+/** The fields that define the shape of a tree. */
 export interface GroupNode {
   readonly _id: number;
   readonly parentGroup: number | null;
 }
 
-/** The groups of an account as a tree. A group whose parent is not there is a root; a cycle that should not be ends every walk. */
+/**
+ * The groups of an account as a tree. A group whose parent does not exist is a root. An invalid cycle ends every
+ * traversal.
+ */
 export class GroupTree<T extends GroupNode = GroupNode> {
   readonly #nodes: ReadonlyMap<number, T>;
   readonly #children = new Map<number | null, T[]>();
@@ -25,7 +28,7 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     }
   }
 
-  /** All of them. */
+  /** All groups. */
   get nodes(): readonly T[] {
     return [...this.#nodes.values()];
   }
@@ -34,17 +37,17 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     return this.#nodes.has(id);
   }
 
-  /** Null for a root. */
+  /** Returns the parent of a group, or null for a root. */
   parentOf({ parentGroup }: GroupNode): number | null {
     return parentGroup !== null && this.#nodes.has(parentGroup) ? parentGroup : null;
   }
 
-  /** Direct children; of null the roots. */
+  /** Returns the direct children of a group; for null, the roots. */
   childrenOf(id: number | null): readonly T[] {
     return this.#children.get(id) ?? [];
   }
 
-  /** The group and all below it, parents before children. */
+  /** Returns the group and all below it, parents before children. */
   withBelow(id: number): T[] {
     const root = this.#nodes.get(id);
     const found = new Set(root === undefined ? [] : [root]);
@@ -52,7 +55,7 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     return [...found];
   }
 
-  /** The group and all above it, outermost last. */
+  /** Returns the group and all above it, outermost last. */
   withAbove(id: number): T[] {
     const found = new Set<T>();
     let node = this.#nodes.get(id);
@@ -63,7 +66,7 @@ export class GroupTree<T extends GroupNode = GroupNode> {
     return [...found];
   }
 
-  /** Levels from a group downwards, itself counted. */
+  /** Returns the number of levels from a group downwards, including itself. */
   heightOf(id: number): number {
     let height = 0;
     const seen = new Set<number>();
@@ -77,24 +80,27 @@ export class GroupTree<T extends GroupNode = GroupNode> {
   }
 }
 
-/** Refuses a place in the tree: below itself (409 `group_cycle`) or too deep (409 `group_depth`). `id` is null for a new group. */
+/**
+ * Throws if a group would be inside itself (409 `group_cycle`) or too deep (409 `group_depth`). `id` is null for a new
+ * group.
+ */
 export function checkPlace(tree: GroupTree, id: number | null, parent: number | null): void {
   if (parent === null) return;
   const above = tree.withAbove(parent);
   if (id !== null && above.some(({ _id }) => _id === id))
-    throw new AppError('group_cycle', 'A group cannot be put into itself or into a group below it.', {
-      details: [{ path: '/parent_group', message: 'is the group itself or below it' }],
+    throw new AppError('group_cycle', 'A group cannot be moved into itself or into a group below it.', {
+      details: [{ path: '/parent_group', message: 'is the group itself or a group below it' }],
     });
   if (above.length + (id === null ? 1 : tree.heightOf(id)) > maxDepth)
-    throw new AppError('group_depth', `Groups can be ${maxDepth} levels deep at most.`, {
-      details: [{ path: '/parent_group', message: `is too deep: ${maxDepth} levels at most` }],
+    throw new AppError('group_depth', `Groups can be nested at most ${maxDepth} levels deep.`, {
+      details: [{ path: '/parent_group', message: `is too deep: at most ${maxDepth} levels are allowed` }],
     });
 }
 
-/** Parent and name of a group as one value that is unique in the account. */
+/** Returns parent and name of a group as one value that is unique in the account. */
 export const siblingKey = (parent: number | null, name: string): string => `${parent ?? 0}/${name}`;
 
-/** The name itself, or with ` (2)`, ` (3)` … where siblings have it. */
+/** Returns the name, with ` (2)`, ` (3)` … if a sibling has it. */
 export function freeName(name: string, taken: ReadonlySet<string>): string {
   for (let n = 2, free = name; ; n += 1) {
     if (!taken.has(free)) return free;
@@ -103,7 +109,7 @@ export function freeName(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** Ids of a list whose items may be objects; each once. */
+/** Returns the ids of a list whose items may be objects, without duplicates. */
 export const idsOf = (items: readonly (number | { readonly id: number })[]): number[] => [
   ...new Set(items.map((item) => (typeof item === 'number' ? item : item.id))),
 ];

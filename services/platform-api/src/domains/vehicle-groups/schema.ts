@@ -6,7 +6,7 @@ import type { AccountRecord } from '../../store/account-repository.ts';
 import { locationResponseSchema } from '../last-positions/responses.ts';
 import { vehicleStates } from '../last-positions/schema.ts';
 
-/** A folder of vehicles as stored. Which vehicles are in it stands in their own records (`vehicles/assignments.ts`). */
+/** A stored folder of vehicles. The vehicles' own records say which group they are in (`vehicles/assignments.ts`). */
 export interface VehicleGroup extends AccountRecord {
   readonly name: string;
   readonly description: string | null;
@@ -14,11 +14,11 @@ export interface VehicleGroup extends AccountRecord {
   readonly parentGroup: number | null;
   readonly geofences: readonly number[];
   readonly drivers: readonly number[];
-  /** Parent and name: a name is there once among siblings. */
+  /** Parent and name: siblings have different names. */
   readonly siblingKey: string;
 }
 
-/** An id, alone or in an object. */
+/** An id, or an object with one. */
 const item = Type.Union([recordId, Type.Object({ id: recordId })]);
 const items = Type.Array(item, { maxItems: 10_000, description: 'Ids; an item may also be { "id": n }.' });
 
@@ -41,7 +41,7 @@ export const updateGroupBody = Type.Object({
 });
 export type GroupBody = Static<typeof updateGroupBody>;
 
-/** A parameter that is true when it stands there without a value. */
+/** A parameter that is true if it is present without a value. */
 const flag = (description: string, alias?: string) =>
   Type.Optional(
     Type.Unsafe<'' | 'true' | 'false'>({
@@ -61,19 +61,19 @@ const paged = { ...paginationQuery, sort: sortParameter(sortable) };
 export const listGroupsQuery = Type.Object({
   ...paged,
   query: searchText('name'),
-  populateVehicles: flag('Vehicles as objects instead of ids; an empty value is true.', 'populate_vehicles'),
-  folderView: flag('The whole tree instead of a page; an empty value is true.', 'folder_view'),
+  populateVehicles: flag('Returns vehicles as objects instead of ids; an empty value is true.', 'populate_vehicles'),
+  folderView: flag('Returns the whole tree instead of a page; an empty value is true.', 'folder_view'),
 });
 export type ListGroupsQuery = Static<typeof listGroupsQuery>;
 
 export const subGroupsQuery = Type.Object({
   ...paged,
-  recursive: flag('All groups below instead of the direct children.'),
+  recursive: flag('Returns all groups below instead of the direct children.'),
 });
 export type SubGroupsQuery = Static<typeof subGroupsQuery>;
 
 export const deleteGroupQuery = Type.Object({
-  cascade: flag('The groups below are deleted too; without it they move to the parent.'),
+  cascade: flag('Also deletes the groups below. By default they move to the parent.'),
 });
 
 const groupedVehicle = Type.Object(
@@ -104,7 +104,7 @@ const fields = {
   drivers: Type.Array(recordId),
   vehicle_count: Type.Integer({
     minimum: 0,
-    description: 'Vehicles of the group and the groups below, each counted once.',
+    description: 'Number of vehicles in the group and the groups below, each counted once.',
   }),
 };
 

@@ -6,7 +6,7 @@ import type { VehicleGroup } from './schema.ts';
 export const groupsIn = (records: RecordStore): AccountRepository<VehicleGroup> =>
   new AccountRepository<VehicleGroup>(records, 'vehicle_groups', { unique: { siblingKey: 'account' } });
 
-/** Says of a taken sibling key what it means: the name. */
+/** Translates the error of a taken sibling key to one of the name. */
 export async function namingSiblings<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;

@@ -11,14 +11,17 @@ import { GroupTree } from './rules.ts';
 import { type Folder, type GroupResponse, isOn, type ListGroupsQuery, type SubGroupsQuery } from './schema.ts';
 import { groupsIn } from './store.ts';
 
-/** What reading groups needs. */
+/** Dependencies of reading groups. */
 export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', updated_at: 'updatedAt' };
 
-/** Vehicles by group, and which groups the caller may see: a user with the role driver those of the own vehicles alone. */
+/**
+ * Vehicles by group, and the groups that the caller may see. Users with the role driver see only those of their own
+ * vehicles.
+ */
 interface Seen extends Omit<Members, 'populated'> {
-  /** Condition on groups. */
+  /** Filter of groups. */
   readonly where: Filter;
 }
 
@@ -63,7 +66,7 @@ async function membersOf(
   return { ...seen, populated: await briefVehicles(deps, caller, [...ids]) };
 }
 
-/** A page of the groups. */
+/** Returns a page of the groups. */
 export const listGroups = async (
   deps: Parts,
   caller: Caller,
@@ -74,7 +77,7 @@ export const listGroups = async (
   return pageOfGroups(deps, caller, seen, { ...query, isPopulated: isOn(query.populateVehicles) }, paging);
 };
 
-/** A page of the groups below one, or null when there is no such group. */
+/** Returns a page of the groups below one, or null if that group does not exist. */
 export async function listSubGroups(
   deps: Parts,
   caller: Caller,
@@ -113,7 +116,7 @@ async function pageOfGroups(
   return { items: items.map((group) => toGroupResponse(group, tree, members)), total };
 }
 
-/** The whole tree that the caller may see. */
+/** Returns the whole tree that the caller may see. */
 export async function folderView(deps: Parts, caller: Caller, isPopulated: boolean): Promise<Folder[]> {
   const seen = await seenBy(deps, caller);
   const groups = await groupsIn(deps.records).all(caller, seen.where);
@@ -121,7 +124,7 @@ export async function folderView(deps: Parts, caller: Caller, isPopulated: boole
   return toFoldersResponse(new GroupTree(groups), await membersOf(deps, caller, seen, isPopulated ? ids : null));
 }
 
-/** One group with the ids of its direct children, or null. */
+/** Returns a group with the ids of its direct children, or null. */
 export async function readGroup(
   deps: Parts,
   caller: Caller,
@@ -137,7 +140,7 @@ export async function readGroup(
   return { ...toGroupResponse(group, tree, { ...seen, populated: null }), sub_groups: subGroups };
 }
 
-/** A group that has just been written; it is there, or was a moment ago. */
+/** Returns a group that has just been written; throws 404 if it was deleted concurrently. */
 export async function readAgain(deps: Parts, caller: Caller, id: number): Promise<GroupResponse> {
   const group = await readGroup(deps, caller, id);
   if (group === null) throw groupNotFound(id);

@@ -31,7 +31,7 @@ async function create(body: Record<string, unknown>, client = owner): Promise<Da
 }
 const read = async (id: number) => (await owner.get(`/api/vehicle-groups/${id}`)).data;
 const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
-/** A chain of groups below one another, outermost first. */
+/** Creates a chain of nested groups, outermost first. */
 async function chain(name: string, depth: number): Promise<number[]> {
   const ids: number[] = [];
   for (let n = 0; n < depth; n += 1)
@@ -39,11 +39,11 @@ async function chain(name: string, depth: number): Promise<number[]> {
   return ids;
 }
 
-/** What a refusal says beside its status. */
+/** Returns the body of an error response. */
 const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
 
 describe('vehicle groups', () => {
-  it('are created, read, changed and deleted with all their fields; vehicles stay', async () => {
+  it('are created, read, updated and deleted with all their fields; vehicles are not deleted', async () => {
     const created = await owner.post('/api/vehicle-groups', {
       name: 'North',
       description: 'all of it',
@@ -101,7 +101,7 @@ describe('vehicle groups', () => {
     expect((await owner.get('/api/vehicles?group_id=999999')).items).toEqual([]);
   });
 
-  it('show vehicles as objects with populateVehicles, also with an empty value', async () => {
+  it('return vehicles as objects with populateVehicles, also with an empty value', async () => {
     const group = await create({ name: 'Populated', vehicles: [vehicles[2]] });
     for (const query of ['populateVehicles=', 'populateVehicles=true', 'populate_vehicles=true']) {
       const { items } = await owner.get(`/api/vehicle-groups?query=populated&${query}`);
@@ -124,7 +124,7 @@ describe('vehicle groups', () => {
     expect((await owner.get('/api/vehicle-groups?populateVehicles=2')).status).toBe(400);
   });
 
-  it('are a tree of folders with folderView, unpaged', async () => {
+  it('are returned as an unpaged tree of folders with folderView', async () => {
     const client = world.as((await world.tenant('Folders')).owner);
     const top = await create({ name: 'Top', color: '#000000' }, client);
     const [b, a] = [
@@ -150,7 +150,7 @@ describe('vehicle groups', () => {
     expect((await client.get('/api/vehicle-groups?folderView=true&populateVehicles=')).status).toBe(200);
   });
 
-  it('list their sub-groups, directly or all of them, in pages', async () => {
+  it('list their direct or all sub-groups, in pages', async () => {
     const [a = 0, b = 0, c = 0] = await chain('Sub', 3);
     const direct = await owner.get(`/api/vehicle-groups/${a}/list-sub-groups`);
     expect(idsIn(direct.items)).toEqual([b]);
@@ -160,7 +160,7 @@ describe('vehicle groups', () => {
     expect((await owner.get('/api/vehicle-groups/999999/list-sub-groups')).status).toBe(404);
   });
 
-  it('refuse cycles and more than eight levels', async () => {
+  it('reject cycles and more than eight levels', async () => {
     const ids = await chain('Deep', 8);
     const [top = 0] = ids;
     const lowest = ids.at(-1) ?? 0;
@@ -177,7 +177,7 @@ describe('vehicle groups', () => {
     expect((await owner.put(`/api/vehicle-groups/${top}`, { parent_group: lowest })).status).toBe(200);
   });
 
-  it('make no cycle of two moves at the same time: the one that comes second is refused', async () => {
+  it('reject the second of two concurrent moves that would create a cycle', async () => {
     const [a, b] = [await create({ name: 'Race A' }), await create({ name: 'Race B' })];
     const responses = await Promise.all([
       owner.put(`/api/vehicle-groups/${a.id}`, { parent_group: b.id }),
@@ -190,17 +190,17 @@ describe('vehicle groups', () => {
     expect(parents).not.toEqual([null, null]);
   });
 
-  it('come no deeper than eight levels by two moves at the same time', async () => {
+  it('reject the second of two concurrent moves that would exceed eight levels', async () => {
     const [upper, middle, lower] = [await chain('Upper', 4), await chain('Middle', 4), await chain('Lower', 2)];
     const move = (below: number[], above: number[]) =>
       owner.put(`/api/vehicle-groups/${below[0]}`, { parent_group: above.at(-1) });
-    // Each alone has room: four and four, four and two.
+    // Each move alone is allowed: four and four, four and two.
     const responses = await Promise.all([move(middle, upper), move(lower, middle)]);
     expect(responses.map(({ status }) => status).sort((x, y) => x - y)).toEqual([200, 409]);
     expect(responses.map(faultOf).find(({ code }) => code !== undefined)?.code).toBe('group_depth');
   });
 
-  it('are lifted, or refused, where their parent is deleted as they are made', async () => {
+  it('move up, or are rejected, if their parent is deleted while they are created', async () => {
     const top = await create({ name: 'Vanishing' });
     for (let round = 0; round < 3; round += 1) {
       const parent = await create({ name: `Parent ${round}`, parent_group: top.id });
@@ -214,7 +214,7 @@ describe('vehicle groups', () => {
     }
   });
 
-  it('have a name once among siblings; a move to a taken name is refused too', async () => {
+  it('have unique names among siblings, also after a move', async () => {
     const top = await create({ name: 'Names' });
     const inner = await create({ name: 'Same', parent_group: top.id });
     const outer = await create({ name: 'Same' });
@@ -226,7 +226,7 @@ describe('vehicle groups', () => {
     expect((await owner.put(`/api/vehicle-groups/${outer.id}`, { parent_group: top.id })).status).toBe(200);
   });
 
-  it('lift the children of a deleted group, with (2) where the name is there already; cascade deletes them', async () => {
+  it('move up when their parent is deleted, with (2) if the name is taken; cascade deletes them', async () => {
     const top = await create({ name: 'Lifting' });
     const middle = await create({ name: 'Middle', parent_group: top.id });
     const child = await create({ name: 'Child', parent_group: middle.id, vehicles: [vehicles[0]] });
@@ -245,7 +245,7 @@ describe('vehicle groups', () => {
     expect(left.data['group_ids']).not.toContainEqual(child.id);
   });
 
-  it('hold for the vehicles of their whole subtree with their geofences', async () => {
+  it('apply their geofences to the vehicles of the whole subtree', async () => {
     const top = await create({ name: 'Fenced' });
     const low = await create({ name: 'Low', parent_group: top.id });
     const [inside, outside] = [
@@ -258,7 +258,7 @@ describe('vehicle groups', () => {
       [1, 2],
       [2, 2],
     ];
-    // It names another vehicle, and so does not hold for all.
+    // The geofence names another vehicle, and so does not apply to all.
     const fence = await owner.post('/api/geofences', { name: 'Yard', coordinates: corners, vehicles: [vehicles[0]] });
     const changed = await owner.put(`/api/vehicle-groups/${top.id}`, { geofences: [{ id: fence.data.id }] });
     expect(changed.data).toMatchObject({ geofences: [fence.data.id] });
@@ -270,7 +270,7 @@ describe('vehicle groups', () => {
   });
 
   it.each(['vehicle-groups', 'drivers'])(
-    'and drivers get no vehicles by a change whose turn has run out: %s',
+    'and drivers get no vehicles from a change whose lock has expired: %s',
     async (kind) => {
       const { id } = (await owner.post(`/api/${kind}`, { name: 'Late' })).data;
       const collection = world.records.collection.bind(world.records);
@@ -279,7 +279,7 @@ describe('vehicle groups', () => {
         const real = collection(name);
         const updateMany = async (...given: Parameters<typeof real.updateMany>) => {
           const updated = await real.updateMany(...given);
-          // As in a process that was paused.
+          // Simulates a paused process.
           jest.spyOn(performance, 'now').mockImplementation(() => nowMs() + 60_000);
           return updated;
         };
@@ -307,19 +307,19 @@ describe('vehicle groups', () => {
     ['no name', {}, 400, 'validation_failed'],
     ['an empty name', { name: '' }, 400, 'validation_failed'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, 400, 'validation_failed'],
-    ['a colour in words', { name: 'X', color: 'red' }, 400, 'validation_failed'],
-    ['vehicles that are text', { name: 'X', vehicles: ['1'] }, 400, 'validation_failed'],
+    ['a colour name', { name: 'X', color: 'red' }, 400, 'validation_failed'],
+    ['vehicles as text', { name: 'X', vehicles: ['1'] }, 400, 'validation_failed'],
     ['an item without id', { name: 'X', vehicles: [{ no: 1 }] }, 400, 'validation_failed'],
-    ['a parent that is not there', { name: 'X', parent_group: 999_999 }, 404, 'not_found'],
-    ['a vehicle that is not there', { name: 'X', vehicles: [999_999] }, 404, 'vehicle_not_found'],
-    ['a driver who is not there', { name: 'X', drivers: [999_999] }, 404, 'not_found'],
-    ['a geofence that is not there', { name: 'X', geofences: [{ id: 999_999 }] }, 404, 'not_found'],
-  ])('refuse %s', async (_case, body, status, code) => {
+    ['a parent that does not exist', { name: 'X', parent_group: 999_999 }, 404, 'not_found'],
+    ['a vehicle that does not exist', { name: 'X', vehicles: [999_999] }, 404, 'vehicle_not_found'],
+    ['a driver who does not exist', { name: 'X', drivers: [999_999] }, 404, 'not_found'],
+    ['a geofence that does not exist', { name: 'X', geofences: [{ id: 999_999 }] }, 404, 'not_found'],
+  ])('reject %s', async (_case, body, status, code) => {
     const response = await owner.post('/api/vehicle-groups', body);
     expect([response.status, faultOf(response).code]).toEqual([status, code]);
   });
 
-  it('are not there for another account, and take none of its records', async () => {
+  it('are invisible to another account, and accept none of its records', async () => {
     const group = await create({ name: 'Hidden' });
     const path = `/api/vehicle-groups/${group.id}`;
     const stranger = world.as(world.theirs.owner);
@@ -336,7 +336,7 @@ describe('vehicle groups', () => {
     expect((await owner.get('/api/vehicle-groups/abc')).status).toBe(404);
   });
 
-  it('are read by a viewer, and by a driver those of the own vehicles', async () => {
+  it("are visible to a viewer, and to a driver only with the driver's own vehicles", async () => {
     const viewer = world.as(await world.user('viewer'));
     expect((await viewer.get('/api/vehicle-groups')).status).toBe(200);
     expect((await viewer.post('/api/vehicle-groups', { name: 'X' })).status).toBe(403);
@@ -350,7 +350,7 @@ describe('vehicle groups', () => {
     ]);
     const hidden = await create({ name: 'Not mine' });
     expect((await driver.get(`/api/vehicle-groups/${hidden.id}`)).status).toBe(404);
-    // Groups and drivers that are not seen are not named either.
+    // Ids of invisible groups and drivers are not returned.
     const people: number[] = [];
     for (const vehicle_ids of [[own], [vehicles[0]]])
       people.push((await owner.post('/api/drivers', { name: 'Somebody', vehicle_ids })).data.id);

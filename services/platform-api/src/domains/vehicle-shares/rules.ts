@@ -1,14 +1,14 @@
 import { validationError } from '@fleet/service-kit';
 import { type SharePermission, sharePermissions } from './schema.ts';
 
-/** What a share allows when nothing is said. */
+/** Default permissions of a share. */
 export const defaultPermissions: readonly SharePermission[] = ['view', 'notifications'];
 
-/** Permissions as they are stored: `view` always, each once, in one order. */
+/** Normalizes permissions for storage: always `view`, no duplicates, fixed order. */
 export const storedPermissions = (given: readonly SharePermission[] = defaultPermissions): SharePermission[] =>
   sharePermissions.filter((permission) => permission === 'view' || given.includes(permission));
 
-/** When a share ends; 400 for a time that has passed. */
+/** Returns when a share ends; throws 400 for a time in the past. */
 export function readExpiry(text: string | null | undefined, now: Date): Date | null {
   if (text === null || text === undefined) return null;
   const expiresAt = new Date(text);
@@ -16,8 +16,8 @@ export function readExpiry(text: string | null | undefined, now: Date): Date | n
   throw validationError([{ path: '/expires_at', message: 'must be in the future' }]);
 }
 
-/** A name that its bearer's friends know: the first letter. */
+/** Masks a name except for the first letter, by which acquaintances recognize it. */
 export const maskedName = (name: string): string => `${/^./u.exec(name.trim())?.[0] ?? ''}***`;
 
-/** A number that its bearer's friends know: the last four digits. */
+/** Masks a phone number except for the last four digits, by which acquaintances recognize it. */
 export const maskedPhone = (phone: string): string => `+${'*'.repeat(Math.max(0, phone.length - 5))}${phone.slice(-4)}`;

@@ -5,15 +5,15 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { sortable } from '../vehicles/schema.ts';
 
-/** What a shared user may do with a vehicle, beside seeing it (docs/reference/sharing.md). */
+/** What a shared user may do with a vehicle, besides seeing it (docs/reference/sharing.md). */
 export const sharePermissions = ['view', 'live_video', 'history_video', 'notifications', 'commands'] as const;
 
 /** One of `sharePermissions`. */
 export type SharePermission = (typeof sharePermissions)[number];
 
-/** A vehicle of the record's account, shared with one user, who may be of another account. */
+/** A vehicle of the record's account that is shared with one user, possibly of another account. */
 export interface Share extends AccountRecord {
-  /** `<vehicle id>:<secondary user id>`: a vehicle is shared with a user once. */
+  /** `<vehicle id>:<secondary user id>`: a vehicle is shared with a user only once. */
   readonly pair: string;
   readonly sharedByUserId: number;
   readonly secondaryUserId: number;
@@ -28,7 +28,7 @@ const secondaryUser = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   alias: 'secondaryUser',
-  description: 'Id of the user who is given access.',
+  description: 'Id of the user who gets access.',
 });
 
 export const searchUserBody = Type.Object({
@@ -36,7 +36,7 @@ export const searchUserBody = Type.Object({
     minLength: 1,
     maxLength: 40,
     alias: 'phoneNumber',
-    description: 'The number in international format; only the exact number is found.',
+    description: 'The exact number in international format.',
   }),
 });
 
@@ -46,18 +46,23 @@ export const shareBody = Type.Object({
   permissions: Type.Optional(
     Type.Array(stringEnum(sharePermissions), {
       maxItems: 20,
-      description: '`view` is always among them. Default: view and notifications.',
+      description: 'Permissions of the user; `view` is always included. Default: view and notifications.',
     }),
   ),
   expires_at: Type.Optional(
-    nullableField(Type.String({ format: 'date-time', description: 'When the access ends by itself; null: never.' })),
+    nullableField(Type.String({ format: 'date-time', description: 'When the access expires; null for never.' })),
   ),
 });
 export type ShareBody = Static<typeof shareBody>;
 
 export const unshareBody = Type.Object({
   secondary_user: secondaryUser,
-  vehicles: Type.Optional(Type.Array(recordId, { maxItems: 10_000, description: 'Absent: all that are shared.' })),
+  vehicles: Type.Optional(
+    Type.Array(recordId, {
+      maxItems: 10_000,
+      description: 'Vehicles to stop sharing. Default: all vehicles shared with the user.',
+    }),
+  ),
 });
 export type UnshareBody = Static<typeof unshareBody>;
 
@@ -90,8 +95,8 @@ export type ShareResponse = Static<typeof shareResponseSchema>;
 export const foundUser = Type.Object(
   {
     id: recordId,
-    name: Type.String({ description: 'The first letter and ***.' }),
-    phone_number: Type.String({ description: 'Masked but for the last four digits.' }),
+    name: Type.String({ description: 'The first letter, followed by ***.' }),
+    phone_number: Type.String({ description: 'Masked except for the last four digits.' }),
     avatar_url: nullable(Type.String()),
   },
   { title: 'FoundUser' },
@@ -99,9 +104,9 @@ export const foundUser = Type.Object(
 
 export const sharedUser = Type.Object(
   {
-    id: Type.Integer({ description: 'Of the user.' }),
-    name: Type.String({ description: 'Masked where the user is of another account.' }),
-    phone_number: nullable(Type.String({ description: 'Masked where the user is of another account.' })),
+    id: Type.Integer({ description: 'Id of the user.' }),
+    name: Type.String({ description: 'Masked for a user of another account.' }),
+    phone_number: nullable(Type.String({ description: 'Masked for a user of another account.' })),
     vehicles: Type.Array(shareResponseSchema),
   },
   { title: 'SharedUser' },
@@ -109,6 +114,6 @@ export const sharedUser = Type.Object(
 export type SharedUser = Static<typeof sharedUser>;
 
 export const removedShares = Type.Object(
-  { removed: Type.Array(recordId, { description: 'Ids of the vehicles that the user has lost.' }) },
+  { removed: Type.Array(recordId, { description: 'Ids of the vehicles that are no longer shared.' }) },
   { title: 'RemovedShares' },
 );

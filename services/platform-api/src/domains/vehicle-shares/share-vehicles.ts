@@ -26,18 +26,19 @@ import { findSharedBy, findSharedWith, putShare, removeShare } from './store.ts'
 
 type Parts = Pick<Deps, 'records' | 'log' | 'bus' | 'redis' | 'config'>;
 
-/** The user with exactly this number, in whatever account, so far as a stranger may know. */
+/** Finds the user with exactly this number in any account. Returns only what a stranger may see. */
 export async function searchUser({ records }: Pick<Deps, 'records'>, caller: Caller, phoneNumber: string) {
   const phone = normalizePhone(phoneNumber);
   if (phone === null)
     throw validationError([{ path: '/phone_number', message: 'must be a phone number in international format' }]);
   const user = await findByPhone(records, phone);
-  if (user?._id === caller.userId) throw validationError([{ path: '/phone_number', message: "is the caller's own" }]);
+  if (user?._id === caller.userId)
+    throw validationError([{ path: '/phone_number', message: "must not be the caller's own number" }]);
   if (user === null || user.disabled) throw userNotFound();
   return { id: user._id, name: maskedName(user.name), phone_number: maskedPhone(phone), avatar_url: null };
 }
 
-/** Shares vehicles of the caller's account with a user; permissions and expiry of shares that are there are replaced. */
+/** Shares vehicles of the caller's account with a user. Replaces permissions and expiry of existing shares. */
 export async function shareVehicles(
   deps: Parts,
   caller: Caller,
@@ -78,7 +79,7 @@ export async function shareVehicles(
   return shares;
 }
 
-/** Takes vehicles of the caller's account from a user; the ids of those that were shared. */
+/** Stops sharing vehicles of the caller's account with a user; returns the ids of those that were shared. */
 export async function unshareVehicles(deps: Parts, caller: Caller, body: UnshareBody): Promise<number[]> {
   const { secondary_user: secondaryUserId, vehicles } = body;
   const shares = await findSharedBy(deps.records, caller, { secondaryUserId }, new Date());
@@ -94,7 +95,7 @@ export async function unshareVehicles(deps: Parts, caller: Caller, body: Unshare
   return removed;
 }
 
-/** With whom the caller's vehicles are shared. */
+/** Returns a page of the users with whom the caller's vehicles are shared. */
 export async function listSharedUsers(
   deps: Parts,
   caller: Caller,
@@ -113,7 +114,8 @@ export async function listSharedUsers(
   const all = [...byUser];
   const sharesOf = (users: typeof all): Share[] =>
     users.flatMap(([, ofUser]) => ofUser.slice(0, 1).map(({ share }) => share));
-  // By what is shown: the order of masked names tells nothing of the whole ones. Names of all are looked up for that alone.
+  // Sorts by the names that are returned: the order of masked names must not reveal the full ones. Only sorting by name
+  // looks up all of them.
   const named = sorting.field === 'name' ? await knownOf(deps, caller, sharesOf(all)) : null;
   const users = sortItems(all, sorting, ([id]) => id, { name: ([id]) => (named?.get(id) ?? unknown).name });
   const page = users.slice(paging.offset, paging.offset + paging.limit);
@@ -125,7 +127,10 @@ export async function listSharedUsers(
   return { items, total: users.length };
 }
 
-/** The caller's vehicles that a user sees; with the caller's own id those that the caller is shown by others. */
+/**
+ * Returns the caller's vehicles that are shared with a user. With the caller's own id, returns the vehicles that others
+ * share with the caller.
+ */
 export async function listSharedVehicles(
   deps: Parts,
   caller: Caller,
@@ -146,7 +151,7 @@ export async function listSharedVehicles(
   return { items: await toVehiclesResponse(deps, page), total: found.length };
 }
 
-/** By the fields that lists of vehicles are sorted by. */
+/** Values of the fields by which vehicles are sorted. */
 const sortValues = {
   vehicle_no: ({ vehicle }: VisibleVehicle) => vehicle.vehicleNo,
   name: ({ vehicle }: VisibleVehicle) => vehicle.name,
@@ -154,7 +159,7 @@ const sortValues = {
   updated_at: ({ vehicle }: VisibleVehicle) => vehicle.updatedAt,
 };
 
-/** Those of the shared vehicles that the caller may see as the account's own. */
+/** Returns those of the shared vehicles that the caller may see as vehicles of the account. */
 async function ownOf(deps: Parts, caller: Caller, shares: readonly Share[]): Promise<Map<number, Vehicle>> {
   const ids = [...new Set(shares.map(({ vehicleId }) => vehicleId))];
   const own = (await visibleVehicles(deps, caller, ids)).filter(({ access }) => access === 'owner');
@@ -165,7 +170,7 @@ type Known = Pick<SharedUser, 'name' | 'phone_number'>;
 
 const unknown: Known = { name: '***', phone_number: null };
 
-/** What the caller may know of shared users, by their ids, with one look-up for each account. */
+/** Returns what the caller may see of shared users, by id, with one lookup per account. */
 async function knownOf(
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
@@ -183,13 +188,13 @@ async function knownOf(
   return known;
 }
 
-/** Ids can be guessed, so that names and numbers of other accounts stay masked. */
+/** Ids can be guessed, so names and numbers of other accounts are masked. */
 const shownTo = (caller: Caller, { accountId, name, phoneNumber }: User): Known =>
   accountId === caller.accountId
     ? { name, phone_number: phoneNumber }
     : { name: maskedName(name), phone_number: phoneNumber && maskedPhone(phoneNumber) };
 
-/** The owning user is that of now: a vehicle may have passed to another since it was shared. */
+/** Returns the current owning user: a vehicle may have passed to another user since it was shared. */
 const toShareResponse = (share: Share, { ownerUserId, vehicleNo }: Vehicle): ShareResponse => ({
   ...toRecordResponse(share),
   owner_user_id: ownerUserId,
@@ -200,7 +205,10 @@ const toShareResponse = (share: Share, { ownerUserId, vehicleNo }: Vehicle): Sha
   expires_at: formatTime(share.expiresAt),
 });
 
-/** Open streams and sockets of the user look again at what they may show. */
+/**
+ * Publishes the change, so that open streams and sockets of the user check access again, and records it in the audit
+ * log.
+ */
 async function noteChange(
   deps: Parts,
   caller: Caller,

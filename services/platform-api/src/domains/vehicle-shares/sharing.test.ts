@@ -23,7 +23,7 @@ async function newVehicle(client: Client, vehicleNo: string): Promise<number> {
 }
 
 describe('masks', () => {
-  it('leave what friends know', () => {
+  it('show the first letter of a name and the last four digits of a number', () => {
     expect(['Ann Lee', ' Øyvind', '李雷', '😀 x', ''].map(maskedName)).toEqual([
       'A***',
       'Ø***',
@@ -73,7 +73,7 @@ describe('sharing', () => {
       expect(snake?.status).toBe(200);
     });
 
-    it.each(['phoneNumber', 'phone_number'])('names %s as the caller wrote it', async (name) => {
+    it.each(['phoneNumber', 'phone_number'])('reports an invalid %s by the name that the caller used', async (name) => {
       const wrong = [7, '', 'nonsense', ...(name === 'phoneNumber' ? [null] : [])];
       for (const value of wrong)
         expect((await owner?.post('/api/vehicle/search-user-for-share', { [name]: value }))?.body).toMatchObject({
@@ -83,7 +83,7 @@ describe('sharing', () => {
         });
     });
 
-    it('finds nobody by a part, nor a disabled user, nor the caller', async () => {
+    it('finds no user by a part of the number, and neither disabled users nor the caller', async () => {
       expect((await search(newPhone()))?.body).toMatchObject({ status: 404, code: 'user_not_found' });
       expect((await search(guestPhone.slice(0, -1)))?.status).toBe(400);
       const phoneNumber = newPhone();
@@ -92,12 +92,12 @@ describe('sharing', () => {
       expect((await search(guestPhone, asGuest))?.body).toMatchObject({ status: 400 });
     });
 
-    it.each(['', 'abc', '4155550100', '+0', '+1', '++14155550100', 12, null])('refuses %j', async (number) => {
+    it.each(['', 'abc', '4155550100', '+0', '+1', '++14155550100', 12, null])('rejects %j', async (number) => {
       expect((await search(number))?.body).toMatchObject({ status: 400, code: 'validation_failed' });
     });
 
-    it('counts the searches of a user', async () => {
-      // Ids of users begin again in each world: they are counted in a Redis of its own.
+    it('limits the searches of a user', async () => {
+      // Each harness starts user ids again, so the searches are counted in a separate Redis.
       const redis = await (await ServerProcess.redis()).start();
       const limited = await PlatformWorld.open({
         REDIS_URL: `redis://127.0.0.1:${redis.port}`,
@@ -119,7 +119,7 @@ describe('sharing', () => {
   });
 
   describe('POST /api/vehicle/share-vehicles', () => {
-    it('shows the vehicle to a user of another account, with what is allowed', async () => {
+    it('shows the vehicle to a user of another account, with the permissions', async () => {
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.body).toMatchObject({ code: 'vehicle_not_found' });
       const response = await share({ permissions: ['live_video'] });
       expect(response?.status).toBe(200);
@@ -144,7 +144,7 @@ describe('sharing', () => {
       expect((await asGuest?.put(`/api/vehicles/${first}`, { name: 'mine' }))?.status).toBe(403);
     });
 
-    it('replaces permissions and expiry when it is shared again', async () => {
+    it('replaces permissions and expiry when a vehicle is shared again', async () => {
       const before = (await share({ permissions: ['commands'] }))?.items[0];
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
       const after = (await share({ expires_at: expiresAt, vehicles: [first, first, second] }))?.items;
@@ -156,14 +156,14 @@ describe('sharing', () => {
       });
     });
 
-    it('ends by itself', async () => {
-      // Long enough for the request that makes it, on a busy machine.
+    it('expires', async () => {
+      // Long enough for the request that shares the vehicle, on a busy machine.
       await share({ expires_at: new Date(Date.now() + 2_000).toISOString() });
       await waitFor(async () => (await asGuest?.get(`/api/vehicles/${first}`))?.status === 404);
       expect((await owner?.get('/api/vehicle/get-shared-users'))?.items).toEqual([]);
     });
 
-    it('is for whose vehicle it is: what is only shared is 403, what is not visible 404', async () => {
+    it('returns 403 for vehicles that are only shared with the caller, and 404 for invisible ones', async () => {
       await share({ permissions: ['view', 'live_video', 'history_video', 'notifications', 'commands'] });
       const onward = await asGuest?.post('/api/vehicle/share-vehicles', {
         secondaryUser: (await world.user('viewer', theirs)).id,
@@ -194,18 +194,18 @@ describe('sharing', () => {
       ['/permissions/0', { permissions: ['everything'] }],
       ['/expires_at', { expires_at: 'tomorrow' }],
       ['/expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
-    ])('refuses a fault at %s', async (path, body) => {
+    ])('rejects an invalid value at %s', async (path, body) => {
       expect((await share(body))?.body).toMatchObject({ status: 400, details: [{ path }] });
     });
 
-    it('knows no user that is not there, and no sharing with oneself', async () => {
+    it('rejects unknown users and vehicles, and sharing with oneself', async () => {
       expect((await share({ secondaryUser: 999_999_999 }))?.body).toMatchObject({ code: 'user_not_found' });
       expect((await share({ secondaryUser: ours?.owner.id }))?.body).toMatchObject({ status: 400 });
       expect((await share({ vehicles: [first, 999_999_999] }))?.body).toMatchObject({ code: 'vehicle_not_found' });
       expect((await asGuest?.get(`/api/vehicles/${first}`))?.status).toBe(404);
     });
 
-    it('shares many, in the order in which they are named, and takes them back', async () => {
+    it('shares vehicles in the requested order, and stops sharing all of them', async () => {
       if (owner === undefined) throw new Error('there is no owner');
       const many: number[] = [];
       for (let n = 0; n < 12; n += 1) many.push(await newVehicle(owner, `MANY ${n}`));
@@ -216,13 +216,13 @@ describe('sharing', () => {
       expect(new Set(taken.data['removed'] as number[])).toEqual(new Set(many));
     });
 
-    it('makes one share of many requests at once', async () => {
+    it('creates one share for concurrent requests', async () => {
       const responses = await Promise.all(Array.from({ length: 5 }, () => share()));
       expect(responses.map((response) => response?.status)).toEqual([200, 200, 200, 200, 200]);
       expect((await owner?.get('/api/vehicle/get-shared-users'))?.items[0]?.['vehicles']).toHaveLength(1);
     });
 
-    it('is noted', async () => {
+    it('is recorded in the audit log', async () => {
       await share();
       const entries = await owner?.get('/api/audit-log?action=vehicles.share');
       expect(entries?.items[0]).toMatchObject({
@@ -237,7 +237,7 @@ describe('sharing', () => {
     const unshare = (more: object = {}, client = owner) =>
       client?.post('/api/vehicle/remove-share-vehicles', { secondaryUser: guest.id, ...more });
 
-    it('takes what was shared, and tells every replica', async () => {
+    it('stops sharing vehicles, and notifies every replica', async () => {
       await share({ vehicles: [first, second] });
       const received: unknown[] = [];
       const listening = subscribe(
@@ -256,7 +256,7 @@ describe('sharing', () => {
       expect((await unshare())?.body).toEqual({ data: { removed: [] } });
     });
 
-    it('takes nothing that another account has shared', async () => {
+    it('removes no shares of another account', async () => {
       await share();
       expect((await unshare({ vehicles: [first] }, world.as(world.theirs.owner)))?.body).toEqual({
         data: { removed: [] },
@@ -268,7 +268,7 @@ describe('sharing', () => {
   });
 
   describe('GET /api/vehicle/get-shared-users and shared-vehicles/:userId', () => {
-    it('lists users with their shares; those of other accounts are masked', async () => {
+    it('lists users with their shares, and masks those of other accounts', async () => {
       const colleague = await world.user('driver', ours, { name: 'Carl Colleague', phoneNumber: newPhone() });
       await share({ vehicles: [first, second] });
       await owner?.post('/api/vehicle/share-vehicles', { secondaryUser: colleague.id, vehicles: [second] });
@@ -286,7 +286,7 @@ describe('sharing', () => {
       expect((await world.as(colleague).get('/api/vehicle/get-shared-users')).items).toEqual([]);
     });
 
-    it('lists users by their shown names, with one look-up for each account', async () => {
+    it('sorts users by their returned names, with one lookup per account', async () => {
       const colleagues: TestUser[] = [];
       for (const name of ['Zoe', 'Ann', 'Max']) colleagues.push(await world.user('viewer', ours, { name }));
       const shared = [...colleagues, guest].map(({ id }) => id);
@@ -315,7 +315,7 @@ describe('sharing', () => {
       for (const id of shared) expect(requested).not.toContain(id);
     });
 
-    it('names the owning user of now, whoever it was when the vehicle was shared', async () => {
+    it('returns the current owning user, not the one at the time of sharing', async () => {
       await share();
       const manager = await world.user('manager', ours);
       const passed = await owner?.put(`/api/vehicles/${first}/owner`, { owner_user_id: manager.id });
@@ -324,7 +324,7 @@ describe('sharing', () => {
       expect(all?.items[0]?.['vehicles']).toMatchObject([{ vehicle_id: first, owner_user_id: manager.id }]);
     });
 
-    it('lists the vehicles that a user is shown, and those that the caller is shown', async () => {
+    it('lists the vehicles shared with a user, and those shared with the caller', async () => {
       await share({ vehicles: [first, second], permissions: ['commands'] });
       const toGuest = await owner?.get(`/api/vehicle/shared-vehicles/${guest.id}`);
       expect(toGuest?.items).toMatchObject([
@@ -336,7 +336,7 @@ describe('sharing', () => {
       expect(own?.body).toMatchObject({ meta: { pagination: { total: 2, pageSize: 1 } } });
     });
 
-    it('knows no strangers', async () => {
+    it('returns 404 for users with whom nothing is shared', async () => {
       await share();
       const stranger = await world.user('viewer', theirs);
       for (const id of [stranger.id, 999_999_999, 'x', 0, -1])

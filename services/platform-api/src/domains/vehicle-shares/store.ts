@@ -8,12 +8,15 @@ const collectionName = 'shares';
 export const sharesOf = (records: RecordStore): AccountRepository<Share> =>
   new AccountRepository<Share>(records, collectionName, { unique: { pair: 'system' } });
 
-/** A pair that is longer taken without a share belongs to a request that died, and the next vehicles wait for this one. */
+/**
+ * Timeout for a reserved pair without a share. A pair that is reserved for longer belongs to a failed request, and the
+ * remaining vehicles of the request wait for this one.
+ */
 const patienceMs = 3_000;
 
 const isLive = (now: Date) => ({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] });
 
-/** What is shared with a user now, by whatever account: the one query that looks beyond the caller's own account. */
+/** Returns the current shares with a user, of all accounts. No other query crosses the caller's own account. */
 export const findSharedWith = (
   records: RecordStore,
   userId: number,
@@ -28,7 +31,7 @@ export const findSharedWith = (
     })
     .toArray();
 
-/** The live shares of an account's vehicles, in the order in which they were made. */
+/** Returns the live shares of an account's vehicles, in the order of their creation. */
 export const findSharedBy = async (
   records: RecordStore,
   scope: Scope,
@@ -36,12 +39,12 @@ export const findSharedBy = async (
   now: Date,
 ): Promise<Share[]> => (await sharesOf(records).all(scope, { ...where, ...isLive(now) })).sort((a, b) => a._id - b._id);
 
-/** Shares a vehicle, or replaces the permissions and the expiry of the share that is there. */
+/** Shares a vehicle, or replaces the permissions and the expiry of an existing share. */
 export function putShare(records: RecordStore, scope: Scope, share: NewAccountRecord<Share>): Promise<Share> {
   const shares = sharesOf(records);
   const put = async (): Promise<Share> => {
     const known = await records.findByUnique<Share>(collectionName, 'pair', share.pair);
-    // A vehicle that changed hands leaves no share of the account before.
+    // A vehicle that changed hands retains no share of the previous account.
     if (known !== null && known.accountId !== scope.accountId) await shares.remove(known, known._id);
     else if (known !== null) {
       const changed = await shares.update(scope, known._id, share);
@@ -49,14 +52,14 @@ export function putShare(records: RecordStore, scope: Scope, share: NewAccountRe
     }
     return shares.insert(scope, share);
   };
-  // Another request that shares at the same time has the pair already, and its share is not there yet.
+  // A concurrent request has reserved the pair, but its share does not exist yet.
   return retryOnConflict(put, isDuplicateError, patienceMs);
 }
 
 export const removeShare = (records: RecordStore, scope: Scope, id: number): Promise<Share | null> =>
   sharesOf(records).remove(scope, id);
 
-/** Shares of all accounts that have ended by themselves, some at a time. */
+/** Returns a batch of expired shares of all accounts. */
 export const findEnded = (records: RecordStore, now: Date): Promise<Share[]> =>
   records
     .collection<Share>(collectionName)

@@ -3,29 +3,29 @@ import type { RecordStore } from '../../store/record-store.ts';
 import type { SharePermission } from './schema.ts';
 import { findEnded, findSharedBy, findSharedWith, removeShare } from './store.ts';
 
-/** What the look-ups of shares need. */
+/** Dependencies of share lookups. */
 export interface SharingStore {
   readonly records: RecordStore;
 }
 
-/** A vehicle of some account that the caller may use because it is shared. */
+/** A vehicle of any account that the caller may use because it is shared. */
 export interface SharedVehicle {
   readonly vehicleId: number;
   /** The account that owns the vehicle and its records. */
   readonly accountId: number;
   readonly permissions: readonly SharePermission[];
-  /** Null: until it is taken back. */
+  /** Null: until sharing is stopped. */
   readonly expiresAt: Date | null;
 }
 
-/** The vehicles that are shared to a user now, each once. */
+/** Returns the vehicles that are currently shared with a user, each once. */
 export const sharedVehicles = async (
   { records }: SharingStore,
   caller: { readonly userId: number },
   now = new Date(),
 ): Promise<SharedVehicle[]> => (await findSharedWith(records, caller.userId, { now })).map(asSharedVehicle);
 
-/** How one vehicle is shared to a user now, or null. */
+/** Returns the current share of a vehicle with a user, or null. */
 export async function sharedVehicle(
   { records }: SharingStore,
   caller: { readonly userId: number },
@@ -36,7 +36,7 @@ export async function sharedVehicle(
   return share === undefined ? null : asSharedVehicle(share);
 }
 
-/** The users with whom a vehicle is shared now, with a permission. */
+/** Returns the users with whom a vehicle is currently shared with a permission. */
 export async function usersSharing(
   { records }: SharingStore,
   scope: Scope,
@@ -49,7 +49,7 @@ export async function usersSharing(
     .map(({ secondaryUserId }) => secondaryUserId);
 }
 
-/** Ends every share of a vehicle that is deleted. */
+/** Removes all shares of a deleted vehicle. */
 export async function endSharesOfVehicle({ records }: SharingStore, scope: Scope, vehicleId: number): Promise<void> {
   for (const { _id } of await findSharedBy(records, scope, { vehicleId }, new Date(0)))
     await removeShare(records, scope, _id);
@@ -67,13 +67,13 @@ const asSharedVehicle = (share: {
   expiresAt: share.expiresAt,
 });
 
-/** Ends every share with a user who is removed. */
+/** Removes all shares with a removed user. */
 export async function endSharesOfUser({ records }: SharingStore, userId: number): Promise<void> {
   for (const share of await findSharedWith(records, userId, { now: new Date(0) }))
     await removeShare(records, share, share._id);
 }
 
-/** Removes shares that have ended by themselves; the number of removed ones. */
+/** Removes expired shares; returns their number. */
 export async function removeEndedShares({ records }: SharingStore, now = new Date()): Promise<number> {
   const ended = await findEnded(records, now);
   for (const share of ended) await removeShare(records, share, share._id);

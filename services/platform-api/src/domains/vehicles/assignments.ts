@@ -3,11 +3,14 @@ import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
-/** Which vehicles of an account a driver has and a group holds: the vehicle's record says so, and the other domains ask and tell it here. */
+/**
+ * Drivers and groups of the vehicles of an account. The record of the vehicle stores both; other domains read and
+ * change them here.
+ */
 
 type Store = { readonly records: RecordStore };
 
-/** Vehicles by driver. */
+/** Returns the vehicles of each driver. */
 export async function vehiclesOfDrivers(
   { records }: Store,
   scope: Scope,
@@ -20,7 +23,10 @@ export async function vehiclesOfDrivers(
   return byDriver;
 }
 
-/** Gives a driver these vehicles and no others. A vehicle that another one had changes hands. `check` is called before each write. */
+/**
+ * Assigns exactly these vehicles to a driver. A vehicle of another driver is reassigned. Calls `check` before each
+ * write.
+ */
 export async function assignVehicles(
   { records }: Store,
   scope: Scope,
@@ -36,7 +42,7 @@ export async function assignVehicles(
   await vehicles.updateMany(scope, others, { $set: { driverId } });
 }
 
-/** Names the driver of one vehicle. */
+/** Sets the driver of one vehicle. */
 export async function setDriver(
   { records }: Store,
   { accountId }: Scope,
@@ -57,18 +63,18 @@ export const groupedVehicles = async (
 ): Promise<Pick<Vehicle, '_id' | 'groupIds'>[]> =>
   (await vehiclesIn(records).project({ accountId }, ['groupIds'])).filter(({ groupIds }) => groupIds.length > 0);
 
-/** A vehicle as far as areas and groups hold for it. */
+/** Fields of a vehicle that decide which areas and groups apply to it. */
 export type AccountVehicle = Pick<Vehicle, '_id' | 'imei' | 'recordedImei' | 'groupIds'>;
 
-/** All vehicles of an account. */
+/** Returns all vehicles of an account. */
 export const accountVehicles = ({ records }: Store, scope: Scope): Promise<AccountVehicle[]> =>
   vehiclesIn(records).project({ accountId: scope.accountId }, ['imei', 'recordedImei', 'groupIds']);
 
-/** Those of the ids that are vehicles of the account. */
+/** Returns those of the ids that are vehicles of the account. */
 export const ownVehicleIds = async ({ records }: Store, scope: Scope, ids: readonly number[]): Promise<number[]> =>
   (await vehiclesIn(records).project(scope, [], { _id: { $in: [...ids] } })).map(({ _id }) => _id);
 
-/** Puts vehicles into a group. */
+/** Adds vehicles to a group. */
 export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids: readonly number[]): Promise<number> =>
   vehiclesIn(records).updateMany(
     scope,
@@ -76,7 +82,7 @@ export const joinGroup = ({ records }: Store, scope: Scope, groupId: number, ids
     { $addToSet: { groupIds: groupId } },
   );
 
-/** Takes vehicles out of a group; all of them, or only those that `which` names. */
+/** Removes vehicles from a group: all of them, or only those that match `which`. */
 export const leaveGroup = (
   { records }: Store,
   scope: Scope,

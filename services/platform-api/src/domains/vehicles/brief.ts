@@ -3,10 +3,10 @@ import type { VehicleResponse } from './schema.ts';
 import { locationNow, neverConnected, vehicleStates } from './states.ts';
 import { type Viewer, visibleVehicles } from './visibility.ts';
 
-/** A vehicle as other domains' answers have it. */
+/** Vehicle as the responses of other domains contain it. */
 export type BriefVehicle = Pick<VehicleResponse, 'id' | 'vehicle_no' | 'name' | 'imei' | 'state' | 'location'>;
 
-/** Those of the vehicles that the caller may see, by id. */
+/** Returns those of the vehicles that the caller may see, by id. */
 export async function briefVehicles(
   deps: Pick<Deps, 'records' | 'redis' | 'log'>,
   caller: Viewer,

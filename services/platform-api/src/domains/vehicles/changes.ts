@@ -22,13 +22,16 @@ import { vehiclesIn } from './store.ts';
 import { shownNow } from './use-cases.ts';
 import { accessTo, ownVehicle, vehicleNotFound, visibleVehicle } from './visibility.ts';
 
-/** What changing vehicles needs. */
+/** Dependencies of the functions that change vehicles. */
 export type ChangeParts = Pick<Deps, 'records' | 'redis' | 'log' | 'asker' | 'bus'>;
 
 const shownOwn = (deps: ChangeParts, caller: Caller, vehicle: Vehicle): Promise<VehicleResponse> =>
   shownNow(deps, { vehicle, ...accessTo(vehicle, caller, undefined) });
 
-/** One vehicle that the caller may see, with its cameras, which its terminal is asked for while there are none on record. */
+/**
+ * Returns one vehicle that the caller may see, with its cameras. They are requested from the terminal if none are
+ * recorded.
+ */
 export async function readVehicle(
   deps: ChangeParts,
   caller: Caller,
@@ -69,12 +72,15 @@ export async function createVehicle(
   return asWritten(await shownOwn(deps, caller, await withChannels(deps, vehicle, requestId)), body);
 }
 
-/** Takes the terminal of a vehicle off the list of those that belong to none. */
+/** Removes the terminal of a vehicle from the list of unassigned devices. */
 const claimTerminal = async ({ records }: ChangeParts, { imei }: Vehicle): Promise<void> => {
   if (imei !== null) await removeUnassigned(records.database, [imei]);
 };
 
-/** Who creates a vehicle owns it; staff that act in an account are none of its users, and leave it to its first owner. */
+/**
+ * Returns the owning user of a new vehicle: the caller, or the first owner of the account if the caller is staff that
+ * acts in it.
+ */
 async function ownerFor({ records }: ChangeParts, caller: Caller): Promise<number> {
   if ((await findUser(records, caller, caller.userId)) !== null) return caller.userId;
   return (await firstOwner(records, caller))?._id ?? caller.userId;
@@ -95,7 +101,7 @@ export async function updateVehicle(
   await checkLinks(deps, caller, fields, known);
   const change = { ...fields, ...(await odometerChange(deps, known, fields)) };
   const isLeft = known.imei !== null && change.imei !== undefined && change.imei !== known.imei;
-  // Before: the process may die right behind the change.
+  // Recorded before the change, because the process may die right after it.
   if (isLeft) await scheduleTerminalCleanup(deps, known);
   const vehicle = await vehiclesIn(deps.records).update(caller, id, change, expectedVersion);
   if (vehicle === null) throw vehicleNotFound(id);
@@ -105,7 +111,7 @@ export async function updateVehicle(
   return asWritten(await shownOwn(deps, caller, await withoutGone(deps, vehicle, change)), body);
 }
 
-/** Names the user whose webhooks and preferences count for the vehicle; the user is of the same account. */
+/** Sets the user whose webhooks and preferences apply to the vehicle. The user must belong to the same account. */
 export async function changeOwner(
   deps: ChangeParts,
   caller: Caller,
@@ -122,7 +128,7 @@ export async function changeOwner(
   return shownOwn(deps, caller, vehicle);
 }
 
-/** Removes a vehicle and ends what is going on with it; history stays. The vehicle as it was. */
+/** Deletes a vehicle and ends its activities; history stays. Returns the vehicle as it was. */
 export async function deleteVehicle(
   deps: ChangeParts,
   caller: Caller,
@@ -139,7 +145,7 @@ export async function deleteVehicle(
   return response;
 }
 
-/** Removes all vehicles of an account that is deleted: their terminals are free. */
+/** Deletes all vehicles of a deleted account, which frees their terminals. */
 export async function endVehicles(
   deps: Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>,
   scope: Scope,
@@ -148,7 +154,10 @@ export async function endVehicles(
   for (const vehicle of await vehiclesIn(deps.records).all(scope)) await removeVehicle(deps, vehicle, hooks);
 }
 
-/** The count goes on from what the user sets, and at another terminal from where it stands. */
+/**
+ * Returns the change of the odometer. It continues from the value that the user sets, or from the current value if the
+ * terminal changes.
+ */
 async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<Vehicle>): Promise<Change<Vehicle>> {
   const { imei = known.imei, odometerKm } = change;
   if (odometerKm === undefined && imei === known.imei) return {};
@@ -159,14 +168,14 @@ async function odometerChange(deps: ChangeParts, known: Vehicle, change: Change<
     : { ...goesOn, odometerTravelledKm: 0, terminalSinceMs: Date.now() };
 }
 
-/** An answer repeats the terminal number as the caller wrote it. */
+/** Returns the response with the terminal number as the caller wrote it. */
 const asWritten = (response: VehicleResponse, { imei }: VehicleBody): VehicleResponse =>
   imei === undefined || imei === null ? response : { ...response, imei };
 
 const timezoneOf = async ({ records }: ChangeParts, caller: Caller): Promise<string> =>
   (await getAccount(records, caller.accountId))?.timezone ?? vehicleDefaults.timezone;
 
-/** Driver and groups must be of the account, or 404; those that were there may have gone since. */
+/** Throws 404 unless driver and groups belong to the account. Records of existing links may have been deleted since. */
 async function checkLinks(
   deps: ChangeParts,
   caller: Caller,
@@ -179,7 +188,10 @@ async function checkLinks(
   assertAllFound('group', newGroups, await ownGroupIds(deps, caller, newGroups));
 }
 
-/** The vehicle without driver and groups that were deleted before it was written: what took them from all vehicles has not seen this one. */
+/**
+ * Removes drivers and groups from a vehicle that were deleted before it was written, because their deletion did not
+ * cover this vehicle.
+ */
 async function withoutGone(
   deps: ChangeParts,
   vehicle: Vehicle,

@@ -44,7 +44,7 @@ const response = [
   { channel_id: 2, name: 'Channel 2', enabled: true, has_audio: false },
 ];
 
-/** A connected terminal whose gateway answers every command alike, for the time of some work. */
+/** Connects a terminal whose gateway sends the same response to every command while `work` runs. */
 async function withTerminal(
   imei: string,
   outcome: unknown,
@@ -76,8 +76,8 @@ const newImei = (): string => String(randomInt(10 ** 10, 10 ** 11 - 1));
 const create = async (vehicleNo: string, imei: string) =>
   (await owner.post('/api/vehicles', { vehicle_no: vehicleNo, imei: `0${imei}` })).data;
 
-describe('the channels of a vehicle', () => {
-  it('are those that its connected terminal tells when the vehicle is made (0x9003), and are asked for once', async () => {
+describe('channels of a vehicle', () => {
+  it('requests the channels of a connected terminal once, when the vehicle is created (0x9003)', async () => {
     const imei = newImei();
     await withTerminal(imei, answered, async (requested) => {
       const vehicle = await create('CH1', imei);
@@ -87,7 +87,7 @@ describe('the channels of a vehicle', () => {
     });
   });
 
-  it('are asked for when a terminal has connected later; those on record stay', async () => {
+  it('requests the channels when a terminal has connected later, and does not change recorded ones', async () => {
     const imei = newImei();
     const vehicle = await create('CH2', imei);
     expect(vehicle['channels']).toEqual([]);
@@ -98,7 +98,7 @@ describe('the channels of a vehicle', () => {
     });
   });
 
-  it('are those that somebody names while the terminal is asked', async () => {
+  it('stores the channels that a user sets while the terminal is queried', async () => {
     const imei = newImei();
     const vehicle = await create('CH3', imei);
     const path = `/api/vehicles/${vehicle.id}`;
@@ -120,8 +120,8 @@ describe('the channels of a vehicle', () => {
   it.each([
     ['does not know the command', { ...answered, answer: { ...answered.answer, result: 3, message: null } }],
     ['is silent', { kind: 'timedOut' }],
-    ['answers nonsense', { kind: 'nonsense' }],
-  ])('stay empty when the terminal %s', async (name, outcome) => {
+    ['returns nonsense', { kind: 'nonsense' }],
+  ])('leaves the channels empty when the terminal %s', async (name, outcome) => {
     const imei = newImei();
     await withTerminal(imei, outcome, async () => {
       expect((await create(`E ${name}`.slice(0, 20), imei))['channels']).toEqual([]);

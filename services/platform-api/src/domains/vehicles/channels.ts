@@ -8,10 +8,10 @@ import { channelsOf } from './rules.ts';
 import type { Channel, Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
-/** A terminal answers in a moment or sleeps: nobody waits long for a vehicle's page. */
+/** Timeout of the query. A terminal responds quickly or sleeps, and the page of a vehicle must not wait long. */
 const answerLimitMs = 3_000;
 
-/** What is needed to ask a terminal for its cameras. */
+/** Dependencies of the query for cameras. */
 export interface ChannelParts {
   readonly records: RecordStore;
   readonly redis: Redis;
@@ -19,7 +19,10 @@ export interface ChannelParts {
   readonly log: Logger;
 }
 
-/** The vehicle with the channels that its connected terminal tells (0x9003), when the record has none; the same vehicle when that fails. */
+/**
+ * Returns the vehicle with the channels that its connected terminal reports (0x9003), if none are recorded. Returns the
+ * vehicle unchanged if that fails.
+ */
 export async function withChannels(parts: ChannelParts, vehicle: Vehicle, requestId: string): Promise<Vehicle> {
   if (vehicle.imei === null || vehicle.channels.length > 0) return vehicle;
   try {
@@ -27,12 +30,12 @@ export async function withChannels(parts: ChannelParts, vehicle: Vehicle, reques
     if (channels.length === 0) return vehicle;
     return await stored(parts, vehicle, channels);
   } catch (error) {
-    parts.log.warn({ err: error, vehicleId: vehicle._id }, 'the channels of a terminal could not be asked for');
+    parts.log.warn({ err: error, vehicleId: vehicle._id }, 'could not query the channels of a terminal');
     return vehicle;
   }
 }
 
-/** Not where somebody has named others since, or given the vehicle another terminal. */
+/** Stores the channels, unless a user has set others since, or has given the vehicle another terminal. */
 async function stored({ records }: ChannelParts, requested: Vehicle, channels: readonly Channel[]): Promise<Vehicle> {
   const vehicles = vehiclesIn(records);
   return updateWithVersion(undefined, async () => {

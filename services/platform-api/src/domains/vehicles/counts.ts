@@ -1,6 +1,6 @@
 import type { RecordStore } from '../../store/record-store.ts';
 import type { Vehicle } from './schema.ts';
 
-/** How many vehicles some accounts have together. */
+/** Returns the total number of vehicles of some accounts. */
 export const countVehicles = (records: RecordStore, accountIds: readonly number[]): Promise<number> =>
   records.collection<Vehicle>('vehicles').countDocuments({ accountId: { $in: [...accountIds] } });

@@ -11,7 +11,7 @@ import { endDeletedVehicles } from './deleted.ts';
 import { scheduleCleanup } from './endings.ts';
 import type { Vehicle } from './schema.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -31,11 +31,11 @@ const create = async (body: object, client = owner): Promise<Data> => {
   return data;
 };
 
-/** From now on all that has to do with files of vehicles fails. */
+/** Makes every access to files of vehicles fail from now on. */
 function breakMedia(): void {
   const collection = world.records.collection.bind(world.records);
   jest.spyOn(world.records, 'collection').mockImplementation((name: string) => {
-    if (name === 'media') throw new Error('the files are away');
+    if (name === 'media') throw new Error('the files are unavailable');
     return collection(name);
   });
 }
@@ -45,17 +45,17 @@ const protectedFile = async (id: number, imei: string | null): Promise<number> =
   return (await insertMedia(world.records, newMedia(vehicle, 'nowhere', { protected: true }))).record._id;
 };
 const isProtected = async (mediaId: number) => (await findMedia(world.records, mediaId))?.protected;
-/** What a sweep does some time later. */
+/** Runs the cleanup job at a later time. */
 const sweepIn = (ms: number) =>
   endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + ms));
 const endings = (vehicleId: number): Promise<number> =>
   world.deps.database.collection<{ _id: number }>('vehicle_endings').countDocuments({ _id: vehicleId });
 
-describe('what could not be ended as a vehicle was deleted', () => {
+describe('cleanup after the deletion of a vehicle', () => {
   it.each([
     ['with a terminal', newImei()],
     ['without one', null],
-  ])('is ended later, of a vehicle %s', async (_case, imei) => {
+  ])('is retried later for a vehicle %s', async (_case, imei) => {
     const { id } = await create({ imei });
     const mediaId = await protectedFile(id, imei);
     breakMedia();
@@ -64,7 +64,7 @@ describe('what could not be ended as a vehicle was deleted', () => {
     jest.restoreAllMocks();
     expect(await isProtected(mediaId)).toBe(true);
     expect(await endings(id)).toBe(1);
-    // Tried in vain, it is left alone for a while.
+    // After a failed attempt, the job waits for a while.
     await sweepIn(61_000);
     expect(await isProtected(mediaId)).toBe(true);
     await sweepIn(3_600_000);
@@ -72,7 +72,7 @@ describe('what could not be ended as a vehicle was deleted', () => {
     expect(await endings(id)).toBe(0);
   });
 
-  it('leaves the terminal alone where it is in another vehicle by then', async () => {
+  it('leaves the terminal alone if it is in another vehicle by then', async () => {
     const imei = newImei();
     const { id } = await create({ imei });
     const mediaId = await protectedFile(id, imei);
@@ -84,7 +84,7 @@ describe('what could not be ended as a vehicle was deleted', () => {
     const requests = world.deps.database.collection<{ _id: string; accountId: number; vehicleId: number }>(
       'attachment_requests',
     );
-    // What was not removed the first time.
+    // Data that the first attempt did not remove.
     const { accountId } = world.ours;
     await requests.insertOne({ _id: `${imei}:1`, accountId, vehicleId: id });
     await requests.insertOne({ _id: `${imei}:2`, accountId, vehicleId: id + 1_000_000 });
@@ -95,13 +95,13 @@ describe('what could not be ended as a vehicle was deleted', () => {
     expect((await readLastLocations(world.deps.redis, [imei])).has(imei)).toBe(true);
   });
 
-  it('is nothing where all has ended', async () => {
+  it('is removed from the schedule once all activities have ended', async () => {
     const { id } = await create({ imei: newImei() });
     await owner.delete(`/api/vehicles/${id}`);
     expect(await endings(id)).toBe(0);
   });
 
-  it('is nothing either where the process died before the vehicle was removed', async () => {
+  it('changes nothing if the process died before the vehicle was deleted', async () => {
     const { id } = await create({});
     const link = await owner.post('/api/share-links', { vehicle_id: id });
     const stored = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });

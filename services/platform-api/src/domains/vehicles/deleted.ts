@@ -11,10 +11,10 @@ import { findVehicleByImei, vehiclesIn } from './store.ts';
 type Parts = Pick<Deps, 'records' | 'redis' | 'bus' | 'log'>;
 
 const kinds: readonly StreamKind[] = ['live', 'history'];
-/** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all of some devices. */
+/** JT/T 1078-2016 table 2, which has 37 channels; 0 stands for all channels of some devices. */
 const channels = Array.from({ length: 38 }, (_unused, channel) => channel);
 
-/** Removes a vehicle and ends what is going on with it; the vehicle as it was, or null. What cannot be ended now is ended by a sweep. */
+/** Deletes a vehicle and ends its activities; returns the vehicle as it was, or null. A job retries what fails. */
 export async function removeVehicle(
   deps: Parts,
   known: Vehicle,
@@ -30,7 +30,10 @@ export async function removeVehicle(
   return vehicle;
 }
 
-/** Ends what could not be ended when vehicles were deleted or terminals left them, or was not because the process died. */
+/**
+ * Ends what could not be ended when vehicles were deleted or terminals left them, or was not ended because the process
+ * died.
+ */
 export async function endDeletedVehicles(deps: Parts, hooks: VehicleHooks, now = new Date()): Promise<void> {
   const { records } = deps;
   for (const { _id, vehicle, notedAt } of await dueEndings(records.database, now)) {
@@ -45,12 +48,12 @@ async function endLater(deps: Parts, vehicle: Vehicle, hooks: VehicleHooks): Pro
   if ((await vehiclesIn(records).find(vehicle, vehicle._id)) !== null) return true;
   const holder = vehicle.imei === null ? null : await findVehicleByImei(records, vehicle.imei);
   if (holder === null) return endAll(deps, vehicle, hooks.deleted);
-  // The terminal is in another vehicle by now: what goes on with it is that one's.
+  // The terminal is in another vehicle by now, which its activities belong to.
   const deleteState: VehicleHook = () => deletePreviousState(deps, vehicle);
   return endAll(deps, { ...vehicle, imei: null }, [...hooks.deleted, deleteState]);
 }
 
-/** False where something could not be ended; the rest is. */
+/** Runs all steps; returns false if one of them failed. */
 function endAll(deps: Parts, vehicle: Vehicle, hooks: readonly VehicleHook[]): Promise<boolean> {
   const { imei } = vehicle;
   const steps = hooks.map((hook) => () => hook(vehicle));
@@ -73,7 +76,7 @@ async function endStreams({ redis, bus }: Parts, imei: string): Promise<void> {
   );
 }
 
-/** The gateway closes the connection; a terminal that comes again is what any unknown one is. */
+/** Makes the gateway close the connection. If the terminal connects again, it is treated like any unknown one. */
 async function endSession({ redis, bus }: Parts, imei: string): Promise<void> {
   const session = await readDevice(redis, imei);
   if (session === null) return;

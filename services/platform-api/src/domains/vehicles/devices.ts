@@ -3,7 +3,7 @@ import { lastHeardMs } from '../last-positions/rules.ts';
 import type { DeviceShown } from './schema.ts';
 import type { VehicleNow } from './states.ts';
 
-/** What is known of a terminal beside its session; `_id` is the canonical number. */
+/** Data of a terminal besides its session; `_id` is the canonical number. */
 export interface DeviceRecord {
   readonly _id: string;
   readonly edition?: '2011' | '2013' | '2019';
@@ -12,32 +12,32 @@ export interface DeviceRecord {
   readonly terminalId?: string;
   readonly iccid?: string;
   readonly firmware?: string;
-  /** When it was last heard of, as far as that was noted: as it came, went, or told of itself. */
+  /** Time of the last recorded activity: a connect, a disconnect, or a message about the terminal itself. */
   readonly seenMs?: number;
-  /** Whether it was offline at last, and noticed to be so. */
+  /** True if the terminal was last detected as offline. */
   readonly isOffline?: boolean;
   readonly updatedAt: Date;
 }
 
-/** What can be changed of it. */
+/** Fields that can be changed. */
 export type DeviceChange = Omit<DeviceRecord, '_id' | 'updatedAt'>;
 
 const collectionName = 'devices';
 
 const devicesIn = (database: Database) => database.collection<DeviceRecord>(collectionName);
 
-/** Keeps what has been learnt of a terminal. */
+/** Stores data about a terminal. */
 export async function noteDevice(database: Database, imei: string, change: DeviceChange): Promise<void> {
   await devicesIn(database).updateOne({ _id: imei }, { $set: { ...change, updatedAt: new Date() } }, { upsert: true });
 }
 
-/** What is known of terminals, by canonical number. */
+/** Returns the data of terminals by canonical number. */
 export async function findDevices(database: Database, imeis: readonly string[]): Promise<Map<string, DeviceRecord>> {
   const found = await findByIds(devicesIn(database), imeis);
   return new Map(found.map((device) => [device._id, device]));
 }
 
-/** Those that were not known to be offline, some at a time in the order of their numbers. */
+/** Returns terminals that were not detected as offline, a limited number in the order of their numbers. */
 export const findOnlineDevices = (database: Database, after: string, limit: number): Promise<DeviceRecord[]> =>
   devicesIn(database)
     .find({ _id: { $gt: after }, isOffline: false })
@@ -45,7 +45,7 @@ export const findOnlineDevices = (database: Database, after: string, limit: numb
     .limit(limit)
     .toArray();
 
-/** The present of a terminal with what it has told of itself; one that is away is shown by its record. */
+/** Adds the recorded data of a terminal to its current state. A disconnected terminal is described by its record. */
 export function withDetails(now: VehicleNow | undefined, record: DeviceRecord | undefined): VehicleNow | undefined {
   if (now === undefined || record === undefined) return now;
   const base = now.device ?? awayDevice(now, record);

@@ -2,16 +2,16 @@ import type { Logger } from '@fleet/service-kit';
 import type { Database } from '@fleet/storage';
 import type { Vehicle } from './schema.ts';
 
-/** `_id` of a vehicle that is deleted; a text for a terminal that leaves one (`former-terminals.ts`). */
+/** Id of a deleted vehicle, or a text for a terminal that leaves one (`former-terminals.ts`). */
 type EndingId = number | string;
 
-/** A vehicle as it was before it was deleted, or its terminal left it, while what goes on with it may not all have ended. */
+/** Vehicle as it was before it was deleted, or its terminal left it. Stored until all of its activities have ended. */
 interface Ending {
   readonly _id: EndingId;
   readonly accountId: number;
   readonly vehicle: Vehicle;
   readonly notedAt: Date;
-  /** When it is tried once more. */
+  /** Time of the next attempt. */
   readonly dueAt: Date;
 }
 
@@ -21,7 +21,7 @@ const atOnce = 100;
 
 const endingsIn = (database: Database) => database.collection<Ending>('vehicle_endings');
 
-/** Notes that what goes on with a vehicle is to be ended; it is tried again in a minute, later less often. */
+/** Schedules the cleanup of a vehicle. It is retried after a minute, later less often. */
 export async function scheduleCleanup(
   database: Database,
   vehicle: Vehicle,
@@ -33,12 +33,12 @@ export async function scheduleCleanup(
   await endingsIn(database).replaceOne({ _id }, ending, { upsert: true });
 }
 
-/** All has ended. */
+/** Deletes a cleanup after all activities have ended. */
 export async function completeCleanup(database: Database, _id: EndingId): Promise<void> {
   await endingsIn(database).deleteOne({ _id });
 }
 
-/** What is to be tried again, due first. */
+/** Returns the cleanups that are due, the earliest first. */
 export const dueEndings = (database: Database, now: Date): Promise<Ending[]> =>
   endingsIn(database)
     .find({ dueAt: { $lte: now } })
@@ -46,7 +46,7 @@ export const dueEndings = (database: Database, now: Date): Promise<Ending[]> =>
     .limit(atOnce)
     .toArray();
 
-/** Takes each step, whichever fails; false where one has. */
+/** Runs each step, even if others fail; returns false if one has failed. */
 export async function runEach(
   log: Logger,
   { _id: vehicleId }: Vehicle,
@@ -58,7 +58,7 @@ export async function runEach(
       await step();
     } catch (error) {
       isDone = false;
-      log.error({ err: error, vehicleId }, 'something of a vehicle or its former terminal could not be ended yet');
+      log.error({ err: error, vehicleId }, 'could not end all activities of a vehicle or its former terminal yet');
     }
   }
   return isDone;

@@ -8,7 +8,7 @@ import { readLastLocations, writeLastLocation } from '../last-positions/store.ts
 import { endDeletedVehicles } from './deleted.ts';
 import type { Vehicle } from './schema.ts';
 
-// Real servers on a machine that may be busy.
+// The tests use real servers on a machine that may be busy.
 jest.setTimeout(60_000);
 
 let world: PlatformWorld;
@@ -39,7 +39,7 @@ const statusOf = async ({ vehicle_id: id, command_id: commandId }: Data): Promis
 const takeOut = async (id: number, imei: string | null = null): Promise<void> =>
   expect((await owner.put(`/api/vehicles/${id}`, { imei })).status).toBe(200);
 
-/** Puts a terminal where it is seen: its last position, and the state behind it. */
+/** Stores the last position of a terminal and its rule state. */
 async function seen(imei: string, vehicleId: number): Promise<void> {
   const location = lastLocationOf(imei, 22.5, 114);
   await writeLastLocation(world.deps.redis, location);
@@ -51,12 +51,12 @@ const states = () => world.deps.database.collection<{ _id: string; vehicleId: nu
 const isSeen = async (imei: string): Promise<boolean> =>
   (await readLastLocations(world.deps.redis, [imei])).has(imei) || (await states().findOne({ _id: imei })) !== null;
 
-/** From now on all that has to do with some records fails. */
+/** Makes every access to a collection fail from now on. */
 function breakCollection(broken: string): void {
   for (const store of [world.records, world.deps.database]) {
     const collection = store.collection.bind(store) as (name: string) => never;
     jest.spyOn(store, 'collection').mockImplementation((name: string) => {
-      if (name === broken) throw new Error(`${broken} are away`);
+      if (name === broken) throw new Error(`${broken} are unavailable`);
       return collection(name);
     });
   }
@@ -64,8 +64,8 @@ function breakCollection(broken: string): void {
 const sweep = () => endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3_600_000));
 const endings = (): Promise<number> => world.deps.database.collection('vehicle_endings').countDocuments({});
 
-describe('a terminal that leaves its vehicle', () => {
-  it('is forgotten though its commands cannot be taken back, which they are later', async () => {
+describe('terminal that leaves its vehicle', () => {
+  it('loses its state even if its commands cannot be canceled, and they are canceled later', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const command = await queue(id);
@@ -80,7 +80,7 @@ describe('a terminal that leaves its vehicle', () => {
     expect(await endings()).toBe(0);
   });
 
-  it('is forgotten later where it could not be at once, and its commands are taken back all the same', async () => {
+  it('loses its state later if that failed first, and its commands are canceled nevertheless', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const command = await queue(id);
@@ -93,7 +93,7 @@ describe('a terminal that leaves its vehicle', () => {
     expect(await isSeen(imei)).toBe(true);
     expect(await endings()).toBe(1);
     await sweep();
-    // Tried in vain, it is left alone for a while.
+    // After a failed attempt, the job waits for a while.
     expect(await isSeen(imei)).toBe(true);
     await endDeletedVehicles(world.deps, createVehicleHooks(world.deps), new Date(Date.now() + 3 * 3_600_000));
     expect(await isSeen(imei)).toBe(false);
@@ -103,10 +103,10 @@ describe('a terminal that leaves its vehicle', () => {
   it.each([
     ['is taken out', (id: number) => takeOut(id)],
     [
-      'goes with its vehicle',
+      'is deleted with its vehicle',
       async (id: number) => expect((await owner.delete(`/api/vehicles/${id}`)).status).toBe(200),
     ],
-  ])('is forgotten where the next vehicle has it by then, which has told nothing yet: it %s', async (_case, leave) => {
+  ])('loses its state if it is in another vehicle that has reported nothing yet: it %s', async (_case, leave) => {
     for (const hasPublished of [false, true]) {
       const imei = newImei();
       const id = await newVehicle(owner, imei);
@@ -122,7 +122,7 @@ describe('a terminal that leaves its vehicle', () => {
     }
   });
 
-  it('is left alone where it never left, or is back', async () => {
+  it('is left alone if it never left, or is back', async () => {
     const imei = newImei();
     const taken = newImei();
     const id = await newVehicle(owner, imei);
@@ -134,13 +134,13 @@ describe('a terminal that leaves its vehicle', () => {
     expect(await endings()).toBe(0);
   });
 
-  it('leaves behind what waits for the terminal that is there now', async () => {
+  it('does not cancel commands that wait for the current terminal', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const former = await world.records.collection<Vehicle>('vehicles').findOne({ _id: id });
     if (former === null) throw new Error('there is no vehicle');
     const left = await queue(id);
-    // Between the change of the vehicle and the taking back.
+    // Between the change of the vehicle and the cancellation.
     await world.records.collection<Vehicle>('vehicles').updateOne({ _id: id }, { $set: { imei: newImei() } });
     const own = await queue(id);
     await cancelWaitingCommands(world.deps, former, id, imei);

@@ -28,7 +28,10 @@ afterAll(() => world?.close());
 
 const writes = new Set<PropertyKey>(['insertOne', 'updateMany', 'findOneAndUpdate']);
 
-/** Records to whose first write in a collection something else comes between: behind the look at what it links, before the link. */
+/**
+ * Record store that runs an operation before its first write to a collection: after the check of a link, and before the
+ * link.
+ */
 class Interrupted extends RecordStore {
   readonly #name: string;
   #meanwhile: (() => Promise<unknown>) | null;
@@ -61,7 +64,7 @@ class Interrupted extends RecordStore {
   }
 }
 
-/** The parts of the service, where a record is deleted before the first write in a collection. */
+/** Returns dependencies that delete a record before the first write to a collection. */
 const whileDeleting = (path: string, name: string): Deps => ({
   ...world.deps,
   records: new Interrupted(name, async () => {
@@ -80,8 +83,8 @@ const corners = [
 ];
 const geofence = () => made('/api/geofences', { name: 'Leaving', coordinates: corners });
 
-describe('what is deleted while something is linked to it', () => {
-  it('is no driver and no group of a vehicle', async () => {
+describe('records that are deleted while they are being linked', () => {
+  it('are removed from a vehicle: a driver and a group', async () => {
     const id = await vehicle();
     const [driver_id, group_id] = [await driver(), await group()];
     const change = { driver_id, group_ids: [group_id] };
@@ -100,7 +103,7 @@ describe('what is deleted while something is linked to it', () => {
     expect((await owner.get(`/api/vehicles/${id}`)).data).toMatchObject({ ...next, group_ids: [] });
   });
 
-  it('has no vehicles: a driver, a group', async () => {
+  it('have no vehicles: a driver and a group', async () => {
     const id = await vehicle();
     const of = async () => (await owner.get(`/api/vehicles/${id}`)).data;
     const [driverId, groupId] = [await driver(), await group()];
@@ -113,7 +116,7 @@ describe('what is deleted while something is linked to it', () => {
     expect(await of()).toMatchObject({ group_ids: [] });
   });
 
-  it('is no driver and no geofence of a group', async () => {
+  it('are removed from a group: a driver and a geofence', async () => {
     const [person, area] = [await driver(), await geofence()];
     const body = { name: `G${randomInt(10 ** 9)}`, drivers: [person], geofences: [area] };
     const created = await createGroup(whileDeleting(`/api/drivers/${person}`, 'vehicle_groups'), caller, body);
@@ -123,7 +126,7 @@ describe('what is deleted while something is linked to it', () => {
     expect(await updateGroup(deps, caller, other, { geofences: [area] }, undefined)).toMatchObject({ geofences: [] });
   });
 
-  it('is no vehicle of a route', async () => {
+  it('are not linked to a route: a vehicle', async () => {
     const id = await vehicle();
     const waypoints = [
       { lat: 1, lng: 1 },
@@ -135,7 +138,7 @@ describe('what is deleted while something is linked to it', () => {
     expect((await owner.get(`/api/routes/${route}`)).data).toMatchObject({ vehicle_ids: [] });
   });
 
-  it('is no obstacle where a crash has left it linked: a record can be sent back as it was read', async () => {
+  it('can be sent back as they were read if a crash has left them linked', async () => {
     const scope = { accountId: caller.accountId };
     const [person, area] = [await driver(), await geofence()];
     const path = `/api/vehicles/${await made('/api/vehicles', { vehicle_no: `GL${randomInt(10 ** 9)}`, driver_id: person })}`;
@@ -151,8 +154,8 @@ describe('what is deleted while something is linked to it', () => {
   });
 });
 
-describe('vehicles that several replace at the same time', () => {
-  it('are those of one of them, in a group and of a driver', async () => {
+describe('concurrent replacements of vehicles', () => {
+  it('store the vehicles of one request only, in a group and for a driver', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, vehicle));
     const groupPath = `/api/vehicle-groups/${await group()}`;
     const person = (await createDriver(world.deps, caller, { name: 'Wanted' })).id;

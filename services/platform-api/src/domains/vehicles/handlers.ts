@@ -9,7 +9,7 @@ export const serveVehicles = (bus: Bus, records: RecordStore, onError: (error: u
   serve(bus, findRequest, { queue: 'platform-api', onError }, async ({ imei }) => {
     const found = await findDevice(records, imei);
     if (found.known) return found;
-    // A mining device is nobody's but its account's either: through a partner it can be commanded.
+    // A mining device belongs to its account only; it can get commands through a partner.
     const device = await miningDeviceByImei({ records }, imei);
     return device === null ? found : { ...found, accountId: device.accountId };
   }),

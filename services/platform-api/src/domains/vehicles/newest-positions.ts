@@ -3,7 +3,10 @@ import { locationNow, vehicleStates } from './states.ts';
 import { vehiclesIn } from './store.ts';
 import type { Parts } from './use-cases.ts';
 
-/** The newest positions of an account's vehicles, or of some of them, as the account itself sees them; of those that have reported. */
+/**
+ * Returns the newest positions of the vehicles of an account, or of some of them, as the account itself sees them,
+ * without vehicles that never reported.
+ */
 export async function positionsOfAccount(
   deps: Parts,
   accountId: number,

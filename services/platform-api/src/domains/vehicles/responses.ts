@@ -6,7 +6,10 @@ import type { Channel, VehicleResponse } from './schema.ts';
 import { locationNow, neverConnected, type VehicleNow } from './states.ts';
 import type { VisibleVehicle } from './visibility.ts';
 
-/** A vehicle as its caller may see it. Driver, groups, free data and what is paid are of the account that owns it, and not for those it is shared with. */
+/**
+ * Converts a vehicle for its caller. Driver, groups, attributes and subscription belong to the owning account, and are
+ * not visible to users of a share.
+ */
 export function toVehicleResponse(
   { vehicle, access, permissions }: VisibleVehicle,
   now: VehicleNow = neverConnected,

@@ -17,10 +17,10 @@ import { createVehicleBody, listVehiclesQuery, ownerBody, updateVehicleBody, veh
 import { listVehicles } from './use-cases.ts';
 
 const tags = ['Vehicles'];
-const duplicate = 'The vehicle number is taken in the account, or the terminal is that of another vehicle.';
-const missing = 'There is no such vehicle, driver or group, or it is not visible to the caller.';
+const duplicate = 'The vehicle number is taken in the account, or the terminal belongs to another vehicle.';
+const missing = 'The vehicle, driver or group does not exist or is not visible to the caller.';
 
-/** `hooks`: work of other domains after changes of a vehicle. */
+/** Returns the routes of vehicles. `hooks` contains the work of other domains after changes of a vehicle. */
 export const vehicleRoutes = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
   ...collection(deps),
   ...single(deps, hooks),
@@ -31,7 +31,8 @@ const collection = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/vehicles',
     operationId: 'listVehicles',
-    summary: 'Vehicles of the account and vehicles shared with the caller',
+    summary: 'List vehicles',
+    description: 'Returns the vehicles of the account and the vehicles shared with the caller.',
     tags,
     query: listVehiclesQuery,
     response: pageSchema(vehicleResponseSchema),
@@ -44,8 +45,8 @@ const collection = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/vehicles',
     operationId: 'createVehicle',
-    summary: 'Create a vehicle, which makes its terminal known',
-    description: 'The caller becomes its owning user.',
+    summary: 'Create a vehicle',
+    description: 'The terminal becomes known, and the caller becomes the owning user of the vehicle.',
     tags,
     isIdempotent: true,
     body: createVehicleBody,
@@ -64,7 +65,7 @@ const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
     method: 'get',
     path: '/vehicles/:vehicleId',
     operationId: 'getVehicle',
-    summary: 'One vehicle',
+    summary: 'Get a vehicle',
     tags,
     params: vehicleIdParams,
     response: singleSchema(vehicleResponseSchema),
@@ -77,7 +78,8 @@ const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
     path: '/vehicles/:vehicleId',
     operationId: 'updateVehicle',
     summary: 'Change a vehicle',
-    description: 'Absent fields stay; null clears a field or gives it back to its default; lists are replaced whole.',
+    description:
+      'Absent fields stay unchanged; null clears a field or resets it to its default; lists are replaced completely.',
     tags,
     params: vehicleIdParams,
     body: updateVehicleBody,
@@ -91,7 +93,8 @@ const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
     method: 'delete',
     path: '/vehicles/:vehicleId',
     operationId: 'deleteVehicle',
-    summary: 'Delete a vehicle: sessions, streams, shares and links end; history stays for its time',
+    summary: 'Delete a vehicle',
+    description: 'Sessions, streams, shares and links of the vehicle end; its history stays until its retention ends.',
     tags,
     params: vehicleIdParams,
     response: singleSchema(vehicleResponseSchema),
@@ -104,13 +107,14 @@ const single = (deps: Deps, hooks: VehicleHooks): PlatformRoute[] => [
     method: 'put',
     path: '/vehicles/:vehicleId/owner',
     operationId: 'changeVehicleOwner',
-    summary: 'Name the owning user, whose webhooks and preferences count for the vehicle',
+    summary: 'Set the owner of a vehicle',
+    description: 'The webhooks and preferences of the owning user apply to the vehicle.',
     tags,
     access: { permission: 'administration' },
     params: vehicleIdParams,
     body: ownerBody,
     response: singleSchema(vehicleResponseSchema),
-    errors: { 404: 'There is no such vehicle, or no such user in the account.', ...versionMismatchErrors },
+    errors: { 404: 'The vehicle does not exist, or the account has no such user.', ...versionMismatchErrors },
     handle: async ({ params, body, context }) => {
       const version = parseIfMatch(context);
       return { data: await changeOwner(deps, getCaller(context), params.vehicleId, body.owner_user_id, version) };

@@ -5,21 +5,27 @@ import { isTimezone } from '../../platform/local-time.ts';
 import type { Change } from '../../store/account-repository.ts';
 import type { Channel, Vehicle, VehicleBody } from './schema.ts';
 
-/** Terminals of the makers' home zone, unless a record says otherwise (docs/reference/vehicles.md). */
+/**
+ * Clock of terminals in their manufacturers' home time zone, unless a record sets another one
+ * (docs/reference/vehicles.md).
+ */
 export const defaultCameraUtcOffset = '+08:00';
 
 const maxVehicleNoLength = 20;
 
-/** Upper case without spaces. */
+/** Returns a vehicle number in upper case without spaces. */
 export const normalVehicleNo = (vehicleNo: string): string => vehicleNo.replaceAll(/\s/g, '').toUpperCase();
 
-/** Whether a terminal was in the vehicle at that moment already. What it sent before was taken elsewhere, maybe in a vehicle of another account: not even some seconds are forgiven. */
+/**
+ * Returns true if the terminal was in the vehicle at a time. Its earlier data were recorded elsewhere, perhaps in a
+ * vehicle of another account, so there is no tolerance, not even of seconds.
+ */
 export const hadTerminal = (
   { terminalSinceMs, createdAt }: Pick<Vehicle, 'terminalSinceMs' | 'createdAt'>,
   atMs: number,
 ): boolean => atMs >= (terminalSinceMs ?? createdAt.getTime());
 
-/** The fields of a new vehicle that its maker does not give. */
+/** Default values of a new vehicle. */
 export const vehicleDefaults = {
   name: '',
   imei: null,
@@ -42,7 +48,10 @@ export const vehicleDefaults = {
   attributes: '{}',
 } as const satisfies Partial<Vehicle>;
 
-/** What a body changes; null gives a field back to its default. Throws 400 for what no schema tells. */
+/**
+ * Returns the fields that a body changes; null resets a field to its default. Throws 400 for faults that no schema
+ * detects.
+ */
 export function vehicleChange(
   body: VehicleBody,
   known: { readonly vehicleNo: string; readonly accountTimezone: string },
@@ -76,7 +85,7 @@ function checkedVehicleNo(text: string): string {
   const vehicleNo = normalVehicleNo(text);
   if (vehicleNo !== '' && vehicleNo.length <= maxVehicleNoLength) return vehicleNo;
   throw validationError([
-    { path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters beside spaces` },
+    { path: '/vehicle_no', message: `must have 1 to ${maxVehicleNoLength} characters besides spaces` },
   ]);
 }
 
@@ -100,7 +109,8 @@ function checkedTimezone(name: string | undefined): string | undefined {
 function checkedChannels(channels: NonNullable<VehicleBody['channels']>): Channel[] {
   const seen = new Set<number>();
   return channels.map(({ channel_id: channelId, name, enabled = true, has_audio: hasAudio = false }, at) => {
-    if (seen.has(channelId)) throw validationError([{ path: `/channels/${at}/channel_id`, message: 'is there twice' }]);
+    if (seen.has(channelId))
+      throw validationError([{ path: `/channels/${at}/channel_id`, message: 'is a duplicate channel' }]);
     seen.add(channelId);
     return { channelId, name: name ?? channelName(channelId), enabled, hasAudio };
   });
@@ -110,7 +120,7 @@ const channelName = (channelId: number): string => `Channel ${channelId}`;
 
 const maxChannels = 16;
 
-/** The channels of a terminal that says how many cameras and microphones it has (0x1003). */
+/** Returns the channels of a terminal that reports its number of cameras and microphones (0x1003). */
 export const channelsOf = ({ video, audio }: { video: number; audio: number }): Channel[] =>
   Array.from({ length: Math.min(video, maxChannels) }, (_unused, at) => ({
     channelId: at + 1,

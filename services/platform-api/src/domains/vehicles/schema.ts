@@ -24,7 +24,7 @@ export type VehicleType = (typeof vehicleTypes)[number];
 export const fuelTypes = ['petrol', 'diesel', 'cng', 'lpg', 'electric', 'hybrid', 'other'] as const;
 export type FuelType = (typeof fuelTypes)[number];
 
-/** A camera of a vehicle. */
+/** Camera of a vehicle. */
 export interface Channel {
   readonly channelId: number;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface Channel {
   readonly hasAudio: boolean;
 }
 
-/** A vehicle as it is stored. Which groups it is in and who drives it stands here alone: groups and drivers are seen from it. */
+/** Stored vehicle. Its groups and its driver are stored only here; those of groups and drivers are derived from it. */
 export interface Vehicle extends AccountRecord {
   readonly ownerUserId: number;
   /** Upper case without spaces. */
@@ -40,9 +40,12 @@ export interface Vehicle extends AccountRecord {
   readonly name: string;
   /** Canonical terminal number. */
   readonly imei: string | null;
-  /** Since when it has the terminal, ms; absent where it was recorded with it. One that was out of the vehicle and is in it again begins again. */
+  /**
+   * Time since which the vehicle has had the terminal, in ms; absent if both were recorded together. It starts again if
+   * a terminal is removed and comes back.
+   */
   readonly terminalSinceMs?: number;
-  /** The number as it was recorded, with its leading zeros. */
+  /** Number as it was recorded, with its leading zeros. */
   readonly recordedImei: string | null;
   readonly vehicleType: VehicleType;
   readonly make: string | null;
@@ -53,11 +56,14 @@ export interface Vehicle extends AccountRecord {
   readonly fuelType: FuelType | null;
   readonly tankCapacityL: number | null;
   readonly speedLimitKmh: number | null;
-  /** As the user has set it, and how far the terminal had come in the vehicle then; absent in records of before there was a count. */
+  /**
+   * Odometer as the user set it, and the distance that the terminal had travelled in the vehicle by then. The distance
+   * is absent in records that are older than the count.
+   */
   readonly odometerKm: number;
   readonly odometerTravelledKm?: number;
   readonly timezone: string;
-  /** The terminal's own clock, `+HH:MM` or `-HH:MM`. */
+  /** Offset of the terminal's own clock, `+HH:MM` or `-HH:MM`. */
   readonly cameraUtcOffset: string;
   readonly driverId: number | null;
   readonly groupIds: readonly number[];
@@ -76,7 +82,7 @@ const channel = Type.Object({
   has_audio: Type.Optional(Type.Boolean()),
 });
 
-/** What POST and PUT take beside the vehicle's number. */
+/** Fields of POST and PUT besides the vehicle number. */
 const details = {
   name: Type.Optional(nullableField(trimmedText(0, 100, { description: 'Default: the vehicle number.' }))),
   imei: Type.Optional(
@@ -84,7 +90,7 @@ const details = {
       Type.String({
         pattern: '^(\\d{12}|\\d{15}|\\d{20})$',
         errorMessage: 'must be a terminal number of 12, 15 or 20 digits',
-        description: 'Terminal number: 12 or 20 digits, 15 for devices of partners.',
+        description: 'Terminal number of 12 or 20 digits, or of 15 digits for devices of partners.',
         examples: ['013800138000'],
       }),
     ),
@@ -92,7 +98,9 @@ const details = {
   vehicle_type: Type.Optional(nullableField(stringEnum(vehicleTypes, { description: 'Default: other.' }))),
   make: Type.Optional(nullableField(trimmedText(1, 60))),
   model: Type.Optional(nullableField(trimmedText(1, 60))),
-  year: Type.Optional(nullableField(Type.Integer({ minimum: 1900, maximum: 2200, description: 'Next year at most.' }))),
+  year: Type.Optional(
+    nullableField(Type.Integer({ minimum: 1900, maximum: 2200, description: 'At most the next year.' })),
+  ),
   color: Type.Optional(nullableField(trimmedText(1, 40))),
   vin: Type.Optional(
     nullableField(
@@ -111,7 +119,7 @@ const details = {
       Type.String({
         pattern: cameraUtcOffsetPattern,
         errorMessage: 'must be an offset from -12:00 to +14:00, such as +08:00',
-        description: "The terminal's own clock. Default: +08:00.",
+        description: "Offset of the terminal's own clock. Default: +08:00.",
         examples: ['+08:00'],
       }),
     ),
@@ -119,12 +127,12 @@ const details = {
   driver_id: Type.Optional(nullableField(recordId)),
   group_ids: Type.Optional(Type.Array(recordId, { maxItems: 200 })),
   channels: Type.Optional(
-    Type.Array(channel, { maxItems: 16, description: "Filled from the terminal's own answer while empty." }),
+    Type.Array(channel, { maxItems: 16, description: 'Filled from the response of the terminal while empty.' }),
   ),
   attributes: Type.Optional(attributes),
 };
 
-const vehicleNo = trimmedText(1, 20, { description: 'Kept in upper case without spaces; unique in the account.' });
+const vehicleNo = trimmedText(1, 20, { description: 'Stored in upper case without spaces; unique in the account.' });
 
 export const createVehicleBody = Type.Object({ vehicle_no: vehicleNo, ...details });
 export const updateVehicleBody = Type.Object({ vehicle_no: Type.Optional(vehicleNo), ...details });
@@ -140,7 +148,7 @@ export const listVehiclesQuery = Type.Object({
   query: searchText('vehicle_no, name or imei'),
   state: Type.Optional(stringEnum(vehicleStateNames)),
   group_id: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Vehicles of the group and of the groups below it.' }),
+    Type.Integer({ minimum: 1, description: 'Returns vehicles of the group and of the groups below it.' }),
   ),
   driver_id: Type.Optional(recordId),
   imei: Type.Optional(text(1, 20)),
@@ -170,7 +178,7 @@ export const vehicleResponseSchema = Type.Object(
     owner_user_id: recordId,
     vehicle_no: Type.String(),
     name: Type.String(),
-    imei: nullable(Type.String({ description: 'As the terminal sends it; until then as recorded.' })),
+    imei: nullable(Type.String({ description: 'In the form that the terminal sends; until then as recorded.' })),
     vehicle_type: stringEnum(vehicleTypes),
     make: nullable(Type.String()),
     model: nullable(Type.String()),
@@ -194,8 +202,8 @@ export const vehicleResponseSchema = Type.Object(
       }),
     ),
     attributes,
-    access: stringEnum(['owner', 'shared'], { description: 'shared: the caller sees it through a share.' }),
-    permissions: Type.Array(Type.String(), { description: 'What the caller may do with the vehicle.' }),
+    access: stringEnum(['owner', 'shared'], { description: '`shared`: the caller sees the vehicle through a share.' }),
+    permissions: Type.Array(Type.String(), { description: 'Permissions of the caller for the vehicle.' }),
     state: stringEnum(vehicleStateNames),
     location: nullable(locationResponseSchema),
     device: nullable(deviceResponseSchema),

@@ -25,9 +25,9 @@ const location = (more: Partial<LastLocation> = {}): LastLocation => ({
   ...more,
 });
 
-describe('the state of a vehicle', () => {
+describe('state of a vehicle', () => {
   it.each([
-    ['nothing was ever heard', undefined, undefined, 'never_connected'],
+    ['nothing was ever received', undefined, undefined, 'never_connected'],
     ['connected, no position yet', device(atMs), undefined, 'stopped'],
     ['connected, silent for eleven minutes', device(atMs - 11 * minute), undefined, 'offline'],
     ['old position, heartbeats since', device(atMs), location({ serverTimestamp: atMs - 11 * minute }), 'stopped'],
@@ -35,17 +35,17 @@ describe('the state of a vehicle', () => {
     ['5 km/h', device(atMs), location({ speed: 5, slowSinceMs: null }), 'moving'],
     ['slow for two minutes, ignition on', device(atMs), location(), 'idle'],
     ['ignition off', device(atMs), location({ ignition: false }), 'stopped'],
-  ] as const)('%s: %s', (_case, session, position, state) => {
+  ] as const)('is derived from session and position: %s', (_case, session, position, state) => {
     expect(presentOf(session, position, atMs).state).toBe(state);
   });
 
-  it('shows the number as the terminal sends it, and the position with the state of the vehicle', () => {
+  it('has the number as the terminal sends it, and the position with the state of the vehicle', () => {
     const now = presentOf(device(atMs), location({ serverTimestamp: atMs - 11 * minute }), atMs);
     expect(now.shownImei).toBe('013800138000');
     expect(locationNow(now, { id: 7, driverId: 8 })).toMatchObject({ vehicle_id: 7, driver_id: 8, state: 'stopped' });
   });
 
-  it("takes a partner's device for connected while it is heard of", () => {
+  it("treats a partner's device as connected while it sends data", () => {
     const partner = (serverTimestamp: number) =>
       presentOf(undefined, location({ source: 'partner', serverTimestamp }), atMs).device;
     expect(partner(atMs)).toMatchObject({ protocol: 'partner', connected: true, connected_since: null });

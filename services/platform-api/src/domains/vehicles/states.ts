@@ -6,19 +6,19 @@ import { lastHeardMs, stateOf } from '../last-positions/rules.ts';
 import type { LastLocation } from '../last-positions/schema.ts';
 import type { DeviceShown, VehicleResponse } from './schema.ts';
 
-/** What is known of a terminal at this moment. */
+/** Current state of a terminal. */
 export interface VehicleNow {
   readonly state: VehicleResponse['state'];
   readonly location: LastLocation | null;
   readonly device: DeviceShown | null;
-  /** The number as the terminal sends it. */
+  /** Number in the form that the terminal sends. */
   readonly shownImei: string | null;
   readonly atMs: number;
 }
 
 const offlineAfterMs = 600_000;
 
-/** Of a vehicle without a terminal, or whose terminal was never heard of. */
+/** State of a vehicle without a terminal, or whose terminal never sent anything. */
 export const neverConnected: VehicleNow = {
   state: 'never_connected',
   location: null,
@@ -27,7 +27,10 @@ export const neverConnected: VehicleNow = {
   atMs: 0,
 };
 
-/** The present of terminals by canonical number, each of those asked for. While Redis is away nothing is known: they are offline. */
+/**
+ * Returns the current state of each requested terminal by canonical number. While Redis is unavailable, all terminals
+ * are offline.
+ */
 export async function vehicleStates(
   parts: { readonly redis: Redis; readonly log: Logger },
   imeis: readonly string[],
@@ -40,7 +43,7 @@ export async function vehicleStates(
     ]);
     return new Map(imeis.map((imei) => [imei, presentOf(devices.get(imei), locations.get(imei), atMs)]));
   } catch (error) {
-    parts.log.warn({ err: error }, 'the state of devices could not be read');
+    parts.log.warn({ err: error }, 'could not read the state of devices');
     return new Map(imeis.map((imei) => [imei, { ...neverConnected, state: 'offline' }]));
   }
 }
@@ -52,7 +55,7 @@ export function presentOf(
 ): VehicleNow {
   const byPosition = stateOf(location, atMs);
   const isHeard = device !== undefined && atMs - device.lastSeenMs <= offlineAfterMs;
-  // A terminal that says nothing but that it lives stands still.
+  // A terminal that sends only heartbeats counts as standing still.
   const isQuiet = isHeard && (byPosition === 'offline' || byPosition === 'never_connected');
   return {
     state: isQuiet ? 'stopped' : device !== undefined && location === undefined ? 'offline' : byPosition,
@@ -63,7 +66,7 @@ export function presentOf(
   };
 }
 
-/** The newest position as a vehicle's answer has it; its state is that of the vehicle. */
+/** Returns the newest position for the response of a vehicle, with the state of the vehicle. */
 export const locationNow = (
   { location, state, atMs }: VehicleNow,
   vehicle: { readonly id: number; readonly driverId: number | null },
@@ -82,7 +85,7 @@ const toDeviceResponse = ({ edition, onlineSinceMs, lastSeenMs }: DeviceState): 
   last_seen: new Date(lastSeenMs).toISOString(),
 });
 
-/** A partner's device has no session: it is connected while it is heard of. */
+/** Returns a partner's device, which has no session and counts as connected while it sends data. */
 const partnerDevice = (location: LastLocation | undefined, atMs: number): DeviceShown | null =>
   location?.source === 'partner'
     ? {

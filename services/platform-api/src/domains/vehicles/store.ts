@@ -6,13 +6,13 @@ import type { Vehicle } from './schema.ts';
 export const vehiclesIn = (records: RecordStore): AccountRepository<Vehicle> =>
   new AccountRepository<Vehicle>(records, 'vehicles', { unique: { vehicleNo: 'account', imei: 'system' } });
 
-/** Of whatever account: a terminal belongs to one vehicle of the system. */
+/** Returns the vehicle of a terminal in any account; a terminal belongs to one vehicle of the system. */
 export async function findVehicleByImei(records: RecordStore, imei: string): Promise<Vehicle | null> {
   const vehicle = await records.findByUnique<Vehicle>('vehicles', 'imei', imei);
   return vehicle?.imei === imei ? vehicle : null;
 }
 
-/** The owning users of vehicles of whatever account, by vehicle; one that is gone has none. */
+/** Returns the owning users of vehicles of any account, by vehicle. A deleted vehicle has none. */
 export async function ownersOfVehicles(records: RecordStore, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const found = await records

@@ -16,7 +16,7 @@ import { vehicleStates } from './states.ts';
 import { findVehicleByImei, vehiclesIn } from './store.ts';
 import { accessTo, type Viewer, type VisibleVehicle, visibleTo } from './visibility.ts';
 
-/** What reading vehicles needs. */
+/** Dependencies of the functions that read vehicles. */
 export type Parts = Pick<Deps, 'records' | 'redis' | 'log'>;
 
 const sortFields: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const sortFields: Readonly<Record<string, string>> = {
   updated_at: 'updatedAt',
 };
 
-/** A page of the vehicles that the caller may see. */
+/** Returns a page of the vehicles that the caller may see. */
 export async function listVehicles(
   deps: Parts,
   caller: Viewer,
@@ -46,7 +46,7 @@ export async function listVehicles(
   return { items: await toVehiclesResponse(deps, found), total };
 }
 
-/** Vehicles with what is known of their terminals at this moment, and until when they are paid for. */
+/** Returns vehicles with the current state of their terminals and their subscriptions. */
 export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVehicle[]): Promise<VehicleResponse[]> {
   const imeis = found.flatMap(({ vehicle: { imei } }) => (imei === null ? [] : [imei]));
   const [states, devices, subscriptions, travelled] = await Promise.all([
@@ -65,14 +65,14 @@ export async function toVehiclesResponse(deps: Parts, found: readonly VisibleVeh
   });
 }
 
-/** One vehicle as `shownVehicles` shows it. */
+/** Returns one vehicle like `toVehiclesResponse`. */
 export async function shownNow(deps: Parts, visible: VisibleVehicle): Promise<VehicleResponse> {
   const [response] = await toVehiclesResponse(deps, [visible]);
-  if (response === undefined) throw new Error('a vehicle has no answer');
+  if (response === undefined) throw new Error('a vehicle has no response');
   return response;
 }
 
-/** Of the vehicles of the caller's own account, which are of one account all: one query. */
+/** Returns the subscriptions of the caller's own vehicles with one query, as they all belong to one account. */
 async function ownSubscriptions(
   { records }: Parts,
   found: readonly VisibleVehicle[],
@@ -90,21 +90,25 @@ async function filtersOf(deps: Parts, caller: Viewer, query: ListVehiclesQuery):
     const vehicle = await findVehicleByImei(deps.records, terminalKey(query.imei) ?? 'no terminal');
     filters.push({ _id: { $in: vehicle === null ? [] : [vehicle._id] } });
   }
-  // Drivers and groups are the caller's own: of a shared vehicle they are not told, not even by a filter.
+  // Drivers and groups belong to the caller's account. Those of a shared vehicle must not be revealed, not even by a
+  // filter.
   if (query.driver_id !== undefined) filters.push({ accountId, driverId: query.driver_id });
   if (query.group_id !== undefined)
     filters.push({ accountId, groupIds: { $in: await groupWithBelow(deps, caller, query.group_id) } });
   return filters;
 }
 
-/** The text in any of the fields; a vehicle number also where blanks stand in it. */
+/** Returns a filter for the text in any of the fields; a vehicle number also matches with spaces in it. */
 function searchOf(text: string | undefined): Filter {
   const fields = substringFilter(text, ['vehicleNo', 'name', 'imei', 'recordedImei']);
   const vehicleNo = normalVehicleNo(text ?? '');
   return vehicleNo === '' ? fields : { $or: [fields, substringFilter(vehicleNo, ['vehicleNo'])] };
 }
 
-/** Returns a page of the vehicles in a state. The database has no states: all vehicles that the other filters leave are read. */
+/**
+ * Returns a page of the vehicles in a state. States are not stored, so all vehicles that match the other filters are
+ * read.
+ */
 async function pageInState(
   deps: Parts,
   scope: ReadScope,
@@ -128,7 +132,9 @@ async function pageInState(
   return { items: ids.flatMap((id) => page.get(id) ?? []), total: inState.length };
 }
 
-/** What the other services need to know of a terminal; one without a vehicle is unknown and has the default clock. */
+/**
+ * Returns what other services need about a terminal. A terminal without a vehicle is unknown and has the default clock.
+ */
 export async function findDevice(
   records: RecordStore,
   imei: string,
@@ -138,11 +144,11 @@ export async function findDevice(
   return { known: true, accountId: vehicle.accountId, cameraUtcOffset: vehicle.cameraUtcOffset };
 }
 
-/** The vehicle of a terminal by its canonical number, in whatever account; null for an unknown terminal. */
+/** Returns the vehicle of a terminal in any account by canonical number; null for an unknown terminal. */
 export const vehicleByImei = (records: RecordStore, imei: string): Promise<Vehicle | null> =>
   findVehicleByImei(records, imei);
 
-/** Vehicles of an account by id. */
+/** Returns vehicles of an account by id. */
 export const vehiclesById = async (
   records: RecordStore,
   scope: Scope,
@@ -150,18 +156,21 @@ export const vehiclesById = async (
 ): Promise<Map<number, Vehicle>> =>
   new Map((await vehiclesIn(records).findMany(scope, ids)).map((vehicle) => [vehicle._id, vehicle]));
 
-/** A vehicle as tools and the first records make it. */
+/** Vehicle that a tool or the initial setup creates. */
 export interface VehicleToRecord {
   readonly accountId: number;
   readonly ownerUserId: number;
   readonly vehicleNo: string;
   readonly name?: string;
-  /** As the terminal sends it, or canonical. */
+  /** Number as the terminal sends it, or canonical. */
   readonly imei: string;
   readonly cameraUtcOffset?: string;
 }
 
-/** Puts a vehicle and its terminal on record; a terminal belongs to one vehicle of the whole system, which is answered where it is known. */
+/**
+ * Creates a vehicle with its terminal. A terminal belongs to one vehicle of the whole system, which is returned if it
+ * exists.
+ */
 export async function recordVehicle(
   records: RecordStore,
   { accountId, ownerUserId, imei, cameraUtcOffset = defaultCameraUtcOffset, ...given }: VehicleToRecord,
@@ -176,14 +185,14 @@ export async function recordVehicle(
     return { record, created: true };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'duplicate') throw error;
-    // Another maker was faster.
+    // The vehicle was created concurrently.
     const winner = await findVehicleByImei(records, key);
     if (winner === null) throw error;
     return { record: winner, created: false };
   }
 }
 
-/** A user is deleted: the vehicles that were his or hers belong to another one of the account. */
+/** Passes the vehicles of a deleted user to another user of the account. */
 export const passVehicles = (
   records: RecordStore,
   scope: Scope,

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** A terminal number that no other test has, on whatever Redis they share. */
+/** Returns a terminal number that no other test has, even in a shared Redis. */
 const newImei = (): string => `0${randomInt(10 ** 10, 10 ** 11 - 1)}`;
 const newNo = (): string => `NO${(numbers += 1)}`;
 
@@ -29,12 +29,12 @@ async function create(body: Record<string, unknown> = {}, client = owner): Promi
 }
 const idsIn = (items: readonly Data[]): number[] => items.map(({ id }) => id);
 
-/** What a refusal says beside its status. */
+/** Returns the fault of a rejected request. */
 const faultOf = ({ body }: Answer) => body as { code: string; details: { path: string; message: string }[] };
 const pathsOf = (response: Answer): string[] => faultOf(response).details.map(({ path }) => path);
 
 describe('vehicles', () => {
-  it('are created, read, changed and deleted with all their fields', async () => {
+  it('creates, reads, changes and deletes a vehicle with all its fields', async () => {
     const imei = newImei();
     const body = {
       name: 'Truck one',
@@ -116,7 +116,7 @@ describe('vehicles', () => {
     await create({ imei, vehicle_no: 'X9' });
   });
 
-  it('have defaults', async () => {
+  it('sets defaults', async () => {
     expect(await create({ vehicle_no: 'def 1' })).toMatchObject({
       name: 'DEF1',
       imei: null,
@@ -130,7 +130,7 @@ describe('vehicles', () => {
     });
   });
 
-  it('have a number that is theirs alone in the account, and a terminal that is theirs alone in the system', async () => {
+  it('requires a number that is unique in the account, and a terminal that is unique in the system', async () => {
     const imei = newImei();
     await create({ vehicle_no: 'ONCE 1', imei });
     const number = await owner.post('/api/vehicles', { vehicle_no: 'once1' });
@@ -145,7 +145,7 @@ describe('vehicles', () => {
     expect([moved.status, faultOf(moved).details]).toEqual([409, [{ path: '/imei', message: 'is taken' }]]);
   });
 
-  it('make their terminal known, as the number was written', async () => {
+  it('makes the terminal known, and returns its number as it was written', async () => {
     const imei = newImei();
     const find = () => request(world.bus, findDevice, { imei: imei.slice(1) }, { timeoutMs: 3_000 });
     expect(await find()).toEqual({ known: false, accountId: null, cameraUtcOffset: '+08:00' });
@@ -158,34 +158,34 @@ describe('vehicles', () => {
 
   it.each([
     ['no vehicle number', { vehicle_no: undefined }, '/vehicle_no'],
-    ['a vehicle number of blanks', { vehicle_no: '   ' }, '/vehicle_no'],
+    ['a blank vehicle number', { vehicle_no: '   ' }, '/vehicle_no'],
     ['a vehicle number of 21 characters', { vehicle_no: 'x'.repeat(21) }, '/vehicle_no'],
     ['a terminal number of 11 digits', { imei: '12345678901' }, '/imei'],
     ['a terminal number of zeros', { imei: '000000000000' }, '/imei'],
-    ['a terminal number that is no text', { imei: 123_456_789_012 }, '/imei'],
+    ['a terminal number that is not a string', { imei: 123_456_789_012 }, '/imei'],
     ['an unknown type', { vehicle_type: 'ship' }, '/vehicle_type'],
-    ['a year before cars', { year: 1899 }, '/year'],
-    ['a year too far', { year: new Date().getUTCFullYear() + 2 }, '/year'],
+    ['a year before 1900', { year: 1899 }, '/year'],
+    ['a year too far in the future', { year: new Date().getUTCFullYear() + 2 }, '/year'],
     ['a short vin', { vin: 'ABC' }, '/vin'],
-    ['a speed limit of a pedestrian', { speed_limit_kmh: 9 }, '/speed_limit_kmh'],
+    ['a speed limit below 10 km/h', { speed_limit_kmh: 9 }, '/speed_limit_kmh'],
     ['an odometer below zero', { odometer_km: -1 }, '/odometer_km'],
-    ['an offset for a time zone', { timezone: '+05:30' }, '/timezone'],
+    ['an offset as time zone', { timezone: '+05:30' }, '/timezone'],
     ['an unknown time zone', { timezone: 'Mars/Phobos' }, '/timezone'],
-    ['a camera clock behind the date line', { camera_utc_offset: '-12:30' }, '/camera_utc_offset'],
-    ['a camera clock after the date line', { camera_utc_offset: '+14:30' }, '/camera_utc_offset'],
-    ['a camera clock without sign', { camera_utc_offset: '08:00' }, '/camera_utc_offset'],
-    ['a channel 38', { channels: [{ channel_id: 38 }] }, '/channels/0/channel_id'],
-    ['a channel twice', { channels: [{ channel_id: 1 }, { channel_id: 1 }] }, '/channels/1/channel_id'],
+    ['a camera clock below -12:00', { camera_utc_offset: '-12:30' }, '/camera_utc_offset'],
+    ['a camera clock above +14:00', { camera_utc_offset: '+14:30' }, '/camera_utc_offset'],
+    ['a camera clock without a sign', { camera_utc_offset: '08:00' }, '/camera_utc_offset'],
+    ['a channel number above 37', { channels: [{ channel_id: 38 }] }, '/channels/0/channel_id'],
+    ['a duplicate channel', { channels: [{ channel_id: 1 }, { channel_id: 1 }] }, '/channels/1/channel_id'],
     ['17 channels', { channels: Array.from({ length: 17 }, (_unused, n) => ({ channel_id: n + 1 })) }, '/channels'],
-    ['free data above 8 KiB', { attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
+    ['attributes above 8 KiB', { attributes: { a: 'x'.repeat(8200) } }, '/attributes'],
     ['a name with NUL', { name: 'a\u0000b' }, '/name'],
-  ])('refuse %s with 400 and the place', async (_case, body, path) => {
+  ])('rejects %s with 400 and the path', async (_case, body, path) => {
     const response = await owner.post('/api/vehicles', { vehicle_no: newNo(), ...body });
     expect([response.status, faultOf(response).code]).toEqual([400, 'validation_failed']);
     expect(pathsOf(response)).toContain(path);
   });
 
-  it('ignore and name what is read-only or unknown', async () => {
+  it('ignores and names read-only and unknown fields', async () => {
     const response = await owner.post('/api/vehicles', {
       vehicle_no: newNo(),
       owner_user_id: 1,
@@ -196,7 +196,7 @@ describe('vehicles', () => {
     expect(response.data['owner_user_id']).toBe(world.ours.owner.id);
   });
 
-  it('take drivers and groups of the account alone', async () => {
+  it('accepts only drivers and groups of the account', async () => {
     const driver = (await owner.post('/api/drivers', { name: 'D' })).data.id;
     const group = (await owner.post('/api/vehicle-groups', { name: 'G' })).data.id;
     const vehicle = await create({ driver_id: driver, group_ids: [group, group] });
@@ -208,7 +208,7 @@ describe('vehicles', () => {
     }
   });
 
-  it('are listed in pages, sorted, and found by number, name and terminal', async () => {
+  it('lists vehicles in pages, sorted, and finds them by number, name and terminal', async () => {
     const client = world.as((await world.tenant('Lists')).owner);
     const imei = newImei();
     const a = await create({ vehicle_no: 'LA 100', name: 'Zebra', imei }, client);
@@ -229,7 +229,7 @@ describe('vehicles', () => {
       expect((await client.get(`/api/vehicles?${bad}`)).status).toBe(400);
   });
 
-  it('are not there for another account', async () => {
+  it('hides vehicles from other accounts', async () => {
     const { id } = await create();
     const stranger = world.as(world.theirs.owner);
     const path = `/api/vehicles/${id}`;
@@ -244,7 +244,7 @@ describe('vehicles', () => {
     expect((await owner.get('/api/vehicles/x')).status).toBe(404);
   });
 
-  it('have an owning user of the account, named by owner or admin; a driver sees the own vehicles alone', async () => {
+  it('lets an owner or admin set the owning user; a driver sees only own vehicles', async () => {
     const { id } = await create();
     const hidden = await create();
     const path = `/api/vehicles/${id}/owner`;
@@ -264,7 +264,7 @@ describe('vehicles', () => {
     expect((await driver.put(`/api/vehicles/${id}`, { name: 'X' })).status).toBe(403);
   });
 
-  it('are read by a viewer, with video where that is allowed, and changed by a manager', async () => {
+  it('lets a viewer read a vehicle, with video if that is allowed, and a manager change it', async () => {
     const { id } = await create();
     const viewer = world.as(await world.user('viewer'));
     const seen = await viewer.get(`/api/vehicles/${id}`);
@@ -281,7 +281,7 @@ describe('vehicles', () => {
     expect((await manager.put(`/api/vehicles/${id}`, { name: 'M' })).status).toBe(200);
   });
 
-  it('are seen by a user they are shared with, without what is inside the account, and not changed', async () => {
+  it("returns a shared vehicle without the account's own data, and rejects changes by the other user", async () => {
     const driver = (await owner.post('/api/drivers', { name: 'Private' })).data.id;
     const { id } = await create({ driver_id: driver, attributes: { secret: 1 } });
     const guest = world.theirs.owner;
@@ -310,7 +310,7 @@ describe('vehicles', () => {
     expect((await client.get('/api/vehicle/shared-vehicles/' + guest.id)).items).toEqual([]);
   });
 
-  it('show their connected terminal, and end its session when they are deleted', async () => {
+  it('returns the connected terminal, and ends its session when the vehicle is deleted', async () => {
     const imei = newImei();
     const podId = `pod-${imei}`;
     const key = imei.slice(1);
@@ -356,8 +356,8 @@ describe('vehicles', () => {
   });
 });
 
-describe('the subscription of a vehicle', () => {
-  /** A vehicle that is paid for. */
+describe('subscription of a vehicle', () => {
+  /** Creates a vehicle with a paid subscription. */
   const paidVehicle = async (): Promise<number> => {
     const { id } = await create();
     const order = { plan: 'basic', vehicle_ids: [id], months: 3 };
@@ -366,7 +366,7 @@ describe('the subscription of a vehicle', () => {
     return id;
   };
 
-  it('stands in the vehicle, and in lists without a query for each', async () => {
+  it('is part of the vehicle, and of lists without a query for each vehicle', async () => {
     const [one, other, unpaid] = [await paidVehicle(), await paidVehicle(), (await create()).id];
     const paid = { plan: 'basic', status: 'active', expires_at: expect.stringMatching(/Z$/) };
     expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: paid });
@@ -383,7 +383,7 @@ describe('the subscription of a vehicle', () => {
     expect((await owner.get(`/api/vehicles/${one}`)).data).toMatchObject({ subscription: { status: 'past_due' } });
   });
 
-  it('is not told to those it is shared with', async () => {
+  it('is not visible to users of a share', async () => {
     const id = await paidVehicle();
     await owner.post('/api/vehicle/share-vehicles', { secondaryUser: world.theirs.owner.id, vehicles: [id] });
     const theirs = world.as(world.theirs.owner);

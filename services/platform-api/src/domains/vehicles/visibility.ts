@@ -8,21 +8,21 @@ import { type SharedVehicle, sharedVehicle, sharedVehicles } from '../vehicle-sh
 import type { Vehicle } from './schema.ts';
 import { vehiclesIn } from './store.ts';
 
-/** Who looks at vehicles. */
+/** User who reads vehicles. */
 export type Viewer = Pick<Caller, 'accountId' | 'userId' | 'role' | 'canViewVideo'>;
 
-/** What a user may do with a vehicle. */
+/** Access of a user to a vehicle. */
 export interface VehicleAccess {
   readonly access: 'owner' | 'shared';
   readonly permissions: readonly SharePermission[];
 }
 
-/** A vehicle that a caller may see. */
+/** Vehicle that a caller may see. */
 export interface VisibleVehicle extends VehicleAccess {
   readonly vehicle: Vehicle;
 }
 
-/** The part of all vehicles that a caller may see, as a query. */
+/** Scope of the vehicles that a caller may see, as a query. */
 export interface Visible {
   readonly scope: ReadScope;
   readonly shares: ReadonlyMap<number, SharedVehicle>;
@@ -30,31 +30,37 @@ export interface Visible {
 
 type Store = { readonly records: RecordStore };
 
-/** Vehicles of the caller's account and those shared with the caller; a driver sees the own ones alone, and shared ones. */
+/**
+ * Returns the vehicles of the caller's account and those shared with the caller. A driver sees only own and shared
+ * vehicles.
+ */
 export async function visibleTo({ records }: Store, caller: Viewer): Promise<Visible> {
   const shared = await sharedVehicles({ records }, caller);
   const shares = new Map(shared.map((share) => [share.vehicleId, share]));
   const sharedIds = [...shares.keys()];
-  // A driver's own vehicles are those that the driver is the owning user of.
+  // A driver's own vehicles are those with the driver as owning user.
   const own = caller.role === 'driver' ? { own: { ownerUserId: caller.userId } } : {};
   return { scope: { accountId: caller.accountId, sharedIds, ...own }, shares };
 }
 
-/** Ids of all vehicles that the caller may see; with `among` only of those. */
+/** Returns the ids of all vehicles that the caller may see; with `among` only of those. */
 export async function visibleVehicleIds(deps: Store, caller: Viewer, among?: readonly number[]): Promise<number[]> {
   const { scope } = await visibleTo(deps, caller);
   const where = among === undefined ? {} : { _id: { $in: [...among] } };
   return (await vehiclesIn(deps.records).project(scope, [], where)).map(({ _id }) => _id);
 }
 
-/** Says which vehicles of the account answers may name to the caller: to a driver those that are visible, to others all. */
+/**
+ * Returns a function that checks whether responses may name a vehicle of the account to the caller: to a driver only
+ * visible vehicles, to others all.
+ */
 export async function namedTo(deps: Store, caller: Viewer): Promise<(vehicleId: number) => boolean> {
   if (caller.role !== 'driver') return () => true;
   const visible = new Set(await visibleVehicleIds(deps, caller));
   return (vehicleId) => visible.has(vehicleId);
 }
 
-/** All vehicles that the caller may see, with what the caller may do; with `among` only of those. */
+/** Returns all vehicles that the caller may see, with the caller's access; with `among` only those. */
 export async function visibleVehicles(
   deps: Store,
   caller: Viewer,
@@ -66,7 +72,10 @@ export async function visibleVehicles(
   return found.map((vehicle) => ({ vehicle, ...accessTo(vehicle, caller, shares.get(vehicle._id)) }));
 }
 
-/** A vehicle that the caller may see, or 404; with a permission that the caller does not have, 403. */
+/**
+ * Returns a vehicle that the caller may see; throws 404 if it is not visible, and 403 if the caller lacks the
+ * permission.
+ */
 export async function visibleVehicle(
   { records }: Store,
   caller: Viewer,
@@ -79,15 +88,20 @@ export async function visibleVehicle(
   if (vehicle === null || !isVisible(vehicle, caller, share)) throw vehicleNotFound(id);
   const visible = { vehicle, ...accessTo(vehicle, caller, share ?? undefined) };
   if (visible.permissions.includes(permission)) return visible;
-  throw new AppError('permission_denied', `Vehicle ${id} is seen without the permission ${permission}.`);
+  throw new AppError('permission_denied', `Vehicle ${id} is visible, but the permission ${permission} is missing.`);
 }
 
-/** A vehicle of the caller's own account, to change it: 404 when it is not visible, 403 when it is only shared. */
+/**
+ * Returns a vehicle of the caller's own account for a change; throws 404 if it is not visible, and 403 if it is only
+ * shared.
+ */
 export async function ownVehicle(deps: Store, caller: Viewer, id: number): Promise<Vehicle> {
   return ofOwn(await visibleVehicle(deps, caller, id));
 }
 
-/** The same for many, in their order; the first that is not the caller's to change refuses all. */
+/**
+ * Returns several vehicles like `ownVehicle`, in their order; throws for the first one that the caller may not change.
+ */
 export async function ownVehicles(deps: Store, caller: Viewer, ids: readonly number[]): Promise<Vehicle[]> {
   const found = await visibleVehicles(deps, caller, ids);
   const visible = new Map(found.map((each) => [each.vehicle._id, each]));
@@ -109,7 +123,7 @@ export const vehicleNotFound = (id: number): AppError =>
 const isVisible = (vehicle: Vehicle, caller: Viewer, share: SharedVehicle | null): boolean =>
   share !== null || caller.role !== 'driver' || vehicle.ownerUserId === caller.userId;
 
-/** What the caller may do with a vehicle that is visible. */
+/** Returns the caller's access to a visible vehicle. */
 export function accessTo(
   vehicle: Pick<Vehicle, 'accountId' | 'ownerUserId'>,
   caller: Viewer,
@@ -121,7 +135,7 @@ export function accessTo(
   return { access: 'shared', permissions: [...new Set<SharePermission>(['view', ...(share?.permissions ?? [])])] };
 }
 
-/** What a role allows with the vehicles of the own account. */
+/** Returns what a role may do with vehicles of its own account. */
 function permissionsOf(caller: Viewer): SharePermission[] {
   const seesVideo = isPermitted(caller.role, 'video') && (caller.role !== 'viewer' || caller.canViewVideo);
   return sharePermissions.filter((permission) => {

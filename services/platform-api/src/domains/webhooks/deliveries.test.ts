@@ -18,7 +18,7 @@ let webhookId: number;
 let at: string;
 const served: { stop(): Promise<void> }[] = [];
 beforeAll(async () => {
-  // Ids of webhooks begin again in each world: they are counted in a Redis of its own.
+  // Each harness starts webhook ids again, so limits are counted in a separate Redis.
   redis = await (await ServerProcess.redis()).start();
   world = await PlatformWorld.open({
     REDIS_URL: `redis://127.0.0.1:${redis.port}`,
@@ -81,7 +81,7 @@ async function attempted(id: string, status: 'succeeded' | 'failed', more: Parti
 }
 
 describe('deliveries', () => {
-  it('are listed, the newest first, by status, type, terminal and time', async () => {
+  it('are listed newest first, by status, type, terminal and time', async () => {
     const early = Date.parse('2026-01-31T08:00:00Z');
     const [first, second] = [await add({}, early), await add({ notificationType: 'geofence', status: 'skipped' })];
     await attempted(first, 'failed');
@@ -124,7 +124,7 @@ describe('deliveries', () => {
     expect((await client.get(`${at}/deliveries?status=lost`)).status).toBe(400);
   });
 
-  it('are shown one by one with what was sent, and all attempts', async () => {
+  it('are returned with the request and all attempts', async () => {
     const id = await add();
     expect((await client.get(`${at}/deliveries/${id}`)).data).toMatchObject({ request: null, attempts: [] });
     await attempted(id, 'succeeded', { statusCode: 204 });
@@ -169,7 +169,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('that wait are canceled with their webhook', async () => {
+  it('are canceled with their webhook while they are pending', async () => {
     const [waiting, done] = [await add(), await add()];
     await attempted(done, 'succeeded');
     const records = webhookRecordsOf(world.deps);
@@ -181,7 +181,7 @@ describe('deliveries', () => {
     expect(due.filter((each) => each.webhookId === webhookId)).toEqual([]);
   });
 
-  it('are tried again, unless an attempt is under way', async () => {
+  it('are retried, unless an attempt is in progress', async () => {
     const id = await add({ status: 'skipped' });
     const retry = `${at}/deliveries/${id}/retry`;
     expect((await client.post(retry)).body).toMatchObject({ status: 503, code: 'unavailable' });
@@ -193,14 +193,14 @@ describe('deliveries', () => {
     await Promise.all(served.splice(0).map((each) => each.stop()));
     dispatcher({ result: 'running' });
     expect((await client.post(retry)).body).toMatchObject({ status: 409, code: 'state_conflict' });
-    // Ten a minute by default, here three.
+    // The default is ten a minute; here it is three.
     const limited = await client.post(retry);
     expect(limited.body).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await client.post(`${at}/deliveries/${'0'.repeat(24)}/retry`)).status).toBe(404);
   });
 
-  it('are replayed by their time and status', async () => {
+  it('are replayed by time and status', async () => {
     const { asked: requested } = dispatcher({ queued: 7 });
     const { status, data } = await client.post(`${at}/replay`, { since: '2026-01-31T08:00:00Z' });
     expect([status, data]).toEqual([202, { queued: 7 }]);
@@ -219,7 +219,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('are nobody else’s', async () => {
+  it('are visible only to the owner of the webhook', async () => {
     const id = await add();
     dispatcher();
     for (const other of [world.ours.owner, world.theirs.owner]) {
@@ -238,8 +238,8 @@ describe('deliveries', () => {
   });
 });
 
-describe('a test', () => {
-  it('answers the attempt, whatever its outcome', async () => {
+describe('test delivery', () => {
+  it('returns the attempt, whatever its outcome', async () => {
     const { asked: requested } = dispatcher();
     const { status, data } = await client.post(`${at}/test`, { notification_type: 'geofence' });
     expect(status).toBe(200);
@@ -256,10 +256,10 @@ describe('a test', () => {
   });
 });
 
-describe('the owner of a webhook that fails', () => {
+describe('owner of a failing webhook', () => {
   const notice = { failingSinceMs: 1_790_000_000_000, atMs: 1_790_200_000_000 };
 
-  it('is told by a notification of the vehicle, once, and by mail', async () => {
+  it('is notified once by a notification of the vehicle, and by mail', async () => {
     const imei = `1${String(process.hrtime.bigint() % 100_000_000_000n).padStart(11, '0')}`;
     const vehicle = await client.post('/api/vehicles', { vehicle_no: `H${webhookId}`, imei });
     const told = { webhookId, percent: 90 as const, reason: 'failing' as const, vehicleId: vehicle.data.id, ...notice };
@@ -277,18 +277,18 @@ describe('the owner of a webhook that fails', () => {
     const mails = world.sent.filter(({ to }) => to === user.email);
     expect(mails.at(-1)).toMatchObject({ kind: 'mail', subject: 'A webhook is failing' });
     expect(mails.at(-1)?.text).toContain('90 %');
-    // What the address holds beside its host may be a secret.
+    // The part of the URL after the host may contain a secret.
     expect(mails.at(-1)?.text).not.toContain('key=1');
   });
 
-  it('is asked for no more where the address is refused, and again where the provider is away', async () => {
+  it('is not notified again if the address was refused, but retried if the mail provider is unavailable', async () => {
     const told = { webhookId, percent: 50 as const, reason: 'failing' as const, vehicleId: 999_999, ...notice };
     const by = (error: Error) => ({ ...world.deps, messages: { send: () => Promise.reject(error) } });
     await expect(notifyOwner(by(new MessageRefusedError('no address')), told)).resolves.toBe(false);
     await expect(notifyOwner(by(new Error('away')), told)).rejects.toThrow('away');
   });
 
-  it('is told by mail alone where the vehicle is gone, and nobody where the webhook is', async () => {
+  it('is notified by mail only if the vehicle was deleted, and not at all if the webhook was', async () => {
     const told = { webhookId, percent: 100 as const, reason: 'gone' as const, vehicleId: 999_999, ...notice };
     expect(await request(world.bus, notifyWebhookOwner, told, { timeoutMs: 10_000 })).toEqual({ told: true });
     expect(world.sent.at(-1)).toMatchObject({ to: user.email, subject: 'A webhook was disabled' });

@@ -19,11 +19,11 @@ import { getWebhook, noted } from './use-cases.ts';
 type DeliveryDeps = Pick<Deps, 'records' | 'database' | 'bus' | 'limits' | 'log'>;
 
 const dayMs = 24 * 3_600_000;
-/** An attempt may take 15 s, its look-up of the name 5 s more. */
+/** An attempt may take 15 s, and its name lookup 5 s more. */
 const testLimitMs = 25_000;
 const askLimitMs = 15_000;
 
-/** Deliveries of one of the caller's webhooks. */
+/** Returns a page of the deliveries of one of the caller's webhooks. */
 export async function listDeliveries(
   deps: DeliveryDeps,
   caller: Caller,
@@ -58,7 +58,7 @@ export async function getDelivery(
   return delivery;
 }
 
-/** Sends a test at once, whatever the state of the webhook, and answers how that went. */
+/** Sends a test immediately, whatever the state of the webhook, and returns the attempt. */
 export async function testWebhook(
   deps: DeliveryDeps,
   caller: Caller,
@@ -78,7 +78,7 @@ export async function testWebhook(
   return attempt as AttemptRecord;
 }
 
-/** Tries a delivery again; answers it as it is then. */
+/** Retries a delivery; returns it in its new state. */
 export async function retryDelivery(
   deps: DeliveryDeps,
   caller: Caller,
@@ -94,12 +94,13 @@ export async function retryDelivery(
     request(deps.bus, webhookRequests.retry, requested, optionsOf(context, askLimitMs)),
   );
   if (result === 'unknown') throw noDelivery();
-  if (result === 'running') throw new AppError('state_conflict', 'An attempt of this delivery is under way.');
+  if (result === 'running')
+    throw new AppError('state_conflict', 'An attempt of this delivery is in progress. Retry later.');
   await noted(deps, caller, 'webhooks.retry', webhook);
   return getDelivery(deps, caller, id, deliveryId);
 }
 
-/** Queues what was not delivered in a time, the oldest first; answers how many. */
+/** Queues undelivered notifications of a time span, oldest first; returns their number. */
 export async function replayDeliveries(
   deps: DeliveryDeps,
   caller: Caller,
@@ -110,7 +111,7 @@ export async function replayDeliveries(
   const webhook = await getWebhook(deps, caller, id);
   const health = currentHealth(webhook, await webhookRecordsOf(deps).findHealth(id));
   if (statusOf(webhook, health) === 'disabled')
-    throw new AppError('state_conflict', 'The webhook is disabled: enable it first.');
+    throw new AppError('state_conflict', 'The webhook is disabled. Enable it first.');
   const requested = {
     webhookId: id,
     sinceMs: parseTimestamp(since, 'since')?.getTime() ?? 0,
@@ -125,7 +126,7 @@ export async function replayDeliveries(
   return queued;
 }
 
-/** How the deliveries of the last 24 hours have gone. */
+/** Returns statistics of the deliveries of the last 24 hours. */
 export async function webhookStats(
   deps: DeliveryDeps,
   caller: Caller,
@@ -141,7 +142,7 @@ async function answered<T>(asking: Promise<T>): Promise<T> {
     return await asking;
   } catch (cause) {
     if (!(cause instanceof BusError) || cause.kind === 'invalid') throw cause;
-    throw new AppError('unavailable', 'Webhooks are not delivered at the moment: try again.', { cause });
+    throw new AppError('unavailable', 'Webhooks are not delivered at the moment. Retry.', { cause });
   }
 }
 

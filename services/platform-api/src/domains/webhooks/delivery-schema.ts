@@ -47,7 +47,7 @@ export const replayBody = Type.Object({
 });
 export type ReplayBody = Static<typeof replayBody>;
 
-/** What is replayed unless the caller says otherwise. */
+/** Statuses that are replayed by default. */
 export const replayedStatuses = replayable;
 
 const deliveryFields = {
@@ -74,7 +74,7 @@ export const attemptResponseSchema = Type.Object(
     duration_ms: Type.Integer({ minimum: 0 }),
     status_code: nullable(Type.Integer()),
     error_code: nullable(stringEnum(attemptErrors)),
-    response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
+    response_body: nullable(Type.String({ description: 'The first 4 KiB of the response body.' })),
   },
   { title: 'Attempt' },
 );
@@ -92,10 +92,10 @@ export const deliveryDetails = Type.Object(
           }),
           body: Type.String(),
         },
-        { description: 'What the newest attempt has sent, the secret masked; null before the first.' },
+        { description: 'The request of the newest attempt, with the secret masked; null before the first attempt.' },
       ),
     ),
-    attempts: Type.Array(attemptResponseSchema, { description: 'The newest 50, in their order.' }),
+    attempts: Type.Array(attemptResponseSchema, { description: 'The newest 50 attempts, oldest first.' }),
   },
   { title: 'DeliveryDetails' },
 );
@@ -119,7 +119,7 @@ export const statsResponseSchema = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'Succeeded of those that have succeeded or failed; null without any.',
+        description: 'Share of succeeded deliveries among succeeded and failed ones; null if there are none.',
       }),
     ),
     p50_ms: milliseconds,

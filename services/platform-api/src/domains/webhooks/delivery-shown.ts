@@ -20,7 +20,7 @@ export const toDeliveryResponse = (delivery: DeliverySummary): DeliveryResponse 
   completed_at: momentOrNull(delivery.completedAtMs),
 });
 
-/** An attempt as answers show it. */
+/** Converts an attempt to its form in responses. */
 export const toAttemptResponse = (attempt: AttemptRecord): AttemptResponse => ({
   number: attempt.number,
   trigger: attempt.trigger,

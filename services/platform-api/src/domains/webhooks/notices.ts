@@ -8,15 +8,18 @@ import { vehiclesById } from '../vehicles/use-cases.ts';
 import type { Webhook } from './schema.ts';
 import { anyWebhook } from './store.ts';
 
-/** What the owner of a webhook is told by. */
+/** Dependencies of notifying the owner of a webhook. */
 export type NoticeDeps = Pick<Deps, 'records' | 'notifications' | 'redis' | 'log'> & {
   readonly messages: Pick<Deps['messages'], 'send'>;
 };
 
-/** What is to be told. */
+/** The notice to send. */
 export type Notice = Static<typeof notifyWebhookOwner.request>;
 
-/** Tells the owner of a webhook that it fails: a notification of the vehicle, and an e-mail. False where nobody can be told by mail: the owner is gone, has no address, or one that is refused. */
+/**
+ * Notifies the owner that a webhook is failing: by a notification of the vehicle, and by e-mail. Returns false if no
+ * mail can be sent because the owner was removed, has no address, or the address is refused.
+ */
 export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boolean> {
   const webhook = await anyWebhook(deps.records, notice.webhookId);
   if (webhook === null) return false;
@@ -29,8 +32,8 @@ export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boo
     await deps.messages.send(mail);
   } catch (error) {
     if (!(error instanceof MessageRefusedError)) throw error;
-    // Asked again, it would be refused forever.
-    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'the owner of a webhook cannot be told by mail');
+    // A retry would be refused too.
+    deps.log.warn({ err: error, webhookId: notice.webhookId }, 'could not notify the owner of a webhook by mail');
     return false;
   }
   return true;
@@ -38,7 +41,7 @@ export async function notifyOwner(deps: NoticeDeps, notice: Notice): Promise<boo
 
 async function raise(deps: NoticeDeps, webhook: Webhook, notice: Notice, description: string): Promise<void> {
   const vehicle = (await vehiclesById(deps.records, webhook, [notice.vehicleId])).get(notice.vehicleId);
-  // A vehicle that is gone, or another's now, has nothing to tell this owner.
+  // A vehicle that was deleted, or is of another account now, gets no notification.
   if (vehicle === undefined) return;
   const { _id: id, imei } = vehicle;
   const location = imei === null ? undefined : (await lastLocationsIfKnown(deps, [imei])).get(imei);
@@ -71,11 +74,11 @@ const subjectOf = ({ percent }: Notice): string =>
   percent === 100 ? 'A webhook was disabled' : 'A webhook is failing';
 
 function descriptionOf({ _id, url, name }: Webhook, { percent, reason, failingSinceMs }: Notice): string {
-  // What stands behind the host may be a secret.
+  // The part of the URL after the host may contain a secret.
   const called = `The webhook ${name ?? _id} (${new URL(url).host})`;
-  if (reason === 'gone') return `${called} was disabled: its receiver answered 410 Gone.`;
+  if (reason === 'gone') return `${called} was disabled: its receiver returned 410 Gone.`;
   const since = new Date(failingSinceMs).toISOString();
   if (percent === 100)
-    return `${called} was disabled: it has failed since ${since}. Enable it to have deliveries again.`;
-  return `${called} has failed since ${since}: ${percent} % of the time after which it is disabled.`;
+    return `${called} was disabled: it has been failing since ${since}. Enable it to resume deliveries.`;
+  return `${called} has been failing since ${since}: ${percent} % of the time after which it is disabled.`;
 }

@@ -22,7 +22,7 @@ const response = (webhook: Webhook, health: WebhookHealth): WebhookResponse => (
   last_failure_at: formatTime(health.lastFailureAt),
 });
 
-/** Webhooks with what deliveries have shown of them. */
+/** Converts webhooks with the health of their deliveries. */
 export async function toWebhooksResponse(
   deps: Pick<Deps, 'database'>,
   webhooks: readonly Webhook[],
@@ -31,7 +31,7 @@ export async function toWebhooksResponse(
   return webhooks.map((webhook) => response(webhook, currentHealth(webhook, health.get(webhook._id))));
 }
 
-/** A webhook with what deliveries have shown of it. */
+/** Converts a webhook with the health of its deliveries. */
 export async function toWebhookResponse(
   { database }: Pick<Deps, 'database'>,
   webhook: Webhook,

@@ -3,13 +3,13 @@ import { type ErrorDetail, validationError } from '@fleet/service-kit';
 import type { CustomHeader, WebhookHealth } from '@fleet/storage';
 import type { Webhook } from './schema.ts';
 
-/** A secret as Standard Webhooks writes it. */
+/** Creates a secret in the format of Standard Webhooks. */
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export const secretHint = (secret: string): string => secret.slice(-4);
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-/** The platform's own, and those that would change how the request is carried. */
+/** Headers that the platform sets itself, and those that affect how the request is transmitted. */
 const forbidden = new Set([
   'host',
   'connection',
@@ -24,14 +24,16 @@ const forbidden = new Set([
 ]);
 const forbiddenStarts = ['content-', 'webhook-', 'proxy-'];
 
-/** Custom headers as they are stored; 400 for a name that is the platform's own, is no name, or comes twice. */
+/**
+ * Returns custom headers in their stored form. Throws 400 for a name that is invalid, repeated, or set by the platform.
+ */
 export function storedHeaders(headers: Readonly<Record<string, string>>): CustomHeader[] {
   const seen = new Set<string>();
   const faults: ErrorDetail[] = [];
   for (const name of Object.keys(headers)) {
     const lower = name.toLowerCase();
     const path = `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (!headerName.test(name)) faults.push({ path, message: 'must be the name of a header' });
+    if (!headerName.test(name)) faults.push({ path, message: 'must be a valid header name' });
     else if (forbidden.has(lower) || forbiddenStarts.some((start) => lower.startsWith(start)))
       faults.push({ path, message: 'is set by the platform' });
     else if (seen.has(lower)) faults.push({ path, message: 'is given more than once' });
@@ -41,7 +43,7 @@ export function storedHeaders(headers: Readonly<Record<string, string>>): Custom
   return Object.entries(headers).map(([name, value]) => ({ name, value }));
 }
 
-/** What a webhook is like now. */
+/** Returns the current status of a webhook. */
 export const statusOf = (
   { enabled }: Pick<Webhook, 'enabled'>,
   { disabledReason, failingSince }: Pick<WebhookHealth, 'disabledReason' | 'failingSince'>,

@@ -3,19 +3,19 @@ import { type Static, Type } from 'typebox';
 import { idList, nullableField, trimmedText } from '../../platform/fields.ts';
 import { nullable, recordId, recordProperties, time } from '../../platform/schemas.ts';
 
-/** Where a user wants to be told of notifications. */
+/** A URL of a user that receives notifications. */
 export type Webhook = WebhookRecord;
 
-/** Webhooks of a user, at most. */
+/** Largest number of webhooks of a user. */
 export const maxWebhooks = 10;
 
-const url = Type.String({ minLength: 1, description: 'An https address of the public internet.' });
+const url = Type.String({ minLength: 1, description: 'A public https URL.' });
 const secret = Type.String({
   minLength: 8,
   maxLength: 128,
   pattern: '^[\\x21-\\x7e]*$',
   errorMessage: { pattern: 'must have visible ASCII characters only' },
-  description: 'Visible ASCII; sent as X-Webhook-Secret. Made here when absent.',
+  description: 'Visible ASCII characters; sent as X-Webhook-Secret. Generated if absent.',
 });
 const options = {
   name: Type.Optional(nullableField(trimmedText(0, 100))),
@@ -33,7 +33,7 @@ const options = {
         errorMessage: { pattern: 'must have printable ASCII characters only' },
       },
       maxProperties: 10,
-      description: 'Headers that are sent beside the platform’s own.',
+      description: 'Headers to send in addition to the platform’s own.',
     }),
   ),
   enabled: Type.Optional(Type.Boolean()),
@@ -51,7 +51,7 @@ export const regenerateBody = Type.Object({
     minimum: 0,
     maximum: 72,
     default: 0,
-    description: 'How long X-Webhook-Secret carries the old secret still.',
+    description: 'Hours for which X-Webhook-Secret still carries the old secret.',
   }),
 });
 export type RegenerateBody = Static<typeof regenerateBody>;
@@ -66,7 +66,7 @@ const shownFields = {
   headers: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
   status: Type.Union([Type.Literal('active'), Type.Literal('failing'), Type.Literal('disabled')]),
   disabled_reason: nullable(Type.String()),
-  secret_hint: Type.String({ description: 'The last four characters.' }),
+  secret_hint: Type.String({ description: 'The last four characters of the secret.' }),
   failing_since: nullable(time),
   consecutive_failures: Type.Integer({ minimum: 0 }),
   last_success_at: nullable(time),
@@ -76,11 +76,13 @@ const shownFields = {
 export const webhookResponseSchema = Type.Object(shownFields, { title: 'Webhook' });
 export type WebhookResponse = Static<typeof webhookResponseSchema>;
 
-/** Shown once: when the secret is made. */
+/** Returned only when the secret is created. */
 export const webhookWithSecret = Type.Object(
   {
     ...shownFields,
-    secret: nullable(Type.String({ description: 'Shown in this answer alone; null where the answer is a replay.' })),
+    secret: nullable(
+      Type.String({ description: 'Returned only in this response; null in the response to a repeated request.' }),
+    ),
   },
   { title: 'WebhookWithSecret' },
 );

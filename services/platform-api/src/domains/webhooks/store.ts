@@ -7,10 +7,10 @@ import type { Webhook } from './schema.ts';
 export const webhooksOf = (records: RecordStore): AccountRepository<Webhook> =>
   new AccountRepository<Webhook>(records, 'webhooks');
 
-/** Deliveries and health, which webhook-dispatcher writes. */
+/** Returns the repository of deliveries and health, which webhook-dispatcher writes. */
 export const webhookRecordsOf = ({ database }: Pick<Deps, 'database'>): WebhookRepository =>
   new WebhookRepository(database);
 
-/** Of whatever account. */
+/** Finds a webhook of any account. */
 export const anyWebhook = (records: RecordStore, id: number): Promise<Webhook | null> =>
   records.collection<Webhook>('webhooks').findOne({ _id: id });

@@ -15,7 +15,7 @@ import { webhookRecordsOf, webhooksOf } from './store.ts';
 
 type WebhookDeps = Pick<Deps, 'config' | 'records' | 'database' | 'encryption' | 'redis' | 'log'>;
 
-/** The guard of webhook addresses, as the settings want it. */
+/** Creates the guard of webhook addresses from the settings. */
 export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOOK_ALLOWED_CIDRS'>): SsrfGuard =>
   new SsrfGuard({
     allowHttp: config.WEBHOOK_ALLOW_HTTP,
@@ -24,7 +24,7 @@ export const webhookGuard = (config: Pick<Config, 'WEBHOOK_ALLOW_HTTP' | 'WEBHOO
       .filter((network) => network !== ''),
   });
 
-/** The caller's own webhooks. */
+/** Returns a page of the caller's own webhooks. */
 export const listWebhooks = (
   { records }: Pick<Deps, 'records'>,
   caller: Caller,
@@ -37,7 +37,7 @@ export async function getWebhook({ records }: Pick<Deps, 'records'>, caller: Cal
   return webhook;
 }
 
-/** Makes a webhook; the secret in the answer is shown this once. */
+/** Creates a webhook and returns its secret, which is not returned again. */
 export async function createWebhook(
   deps: WebhookDeps,
   caller: Caller,
@@ -63,7 +63,11 @@ export async function createWebhook(
   };
   const webhook = await insertWithinQuota(
     deps.database,
-    { name: `webhooks of user ${userId}`, limit: maxWebhooks, message: `A user may have ${maxWebhooks} webhooks.` },
+    {
+      name: `webhooks of user ${userId}`,
+      limit: maxWebhooks,
+      message: `Webhook limit reached: a user may have ${maxWebhooks} webhooks.`,
+    },
     () => webhooks.count(caller, { userId }),
     () => webhooks.insert(caller, fields),
   );
@@ -106,7 +110,7 @@ export async function removeWebhook(
   return removed;
 }
 
-/** Gives a webhook another secret; for the hours of grace receivers see the old one in `X-Webhook-Secret` still. */
+/** Replaces the secret of a webhook. During the grace period, `X-Webhook-Secret` still carries the old one. */
 export async function regenerateSecret(
   deps: WebhookDeps,
   caller: Caller,
@@ -132,7 +136,7 @@ export async function regenerateSecret(
   return { webhook, secret };
 }
 
-/** The fields of a body that need no more than a check, as they are stored. */
+/** Validates the fields of a body that are stored unchanged, and returns their stored form. */
 async function checkedFields(deps: WebhookDeps, caller: Caller, body: UpdateBody): Promise<Change<Webhook>> {
   if (body.notification_types !== undefined) requireKnownTypes(body.notification_types, '/notification_types');
   if (body.vehicle_ids !== undefined && body.vehicle_ids.length > 0)
@@ -158,7 +162,7 @@ const sealed = ({ encryption }: Pick<Deps, 'encryption'>, userId: number, secret
   secretHint: secretHint(secret),
 });
 
-/** Notes what was done to a webhook. */
+/** Records an action on a webhook in the audit log. */
 export const noted = (
   deps: Pick<Deps, 'records' | 'log'>,
   caller: Caller,
@@ -168,7 +172,7 @@ export const noted = (
 
 const notFound = (): AppError => new AppError('not_found', 'There is no such webhook.');
 
-/** Turns off the webhooks of a user who may have none any more; who may again turns them on again. */
+/** Disables the webhooks of a user who lost the permission to have them. A user who regains it enables them again. */
 export async function turnOffWebhooksOfUser(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
@@ -177,7 +181,7 @@ export async function turnOffWebhooksOfUser(
   await webhooksOf(records).updateMany(scope, { userId, enabled: true }, { $set: { enabled: false } });
 }
 
-/** Removes the webhooks of a user who is removed. */
+/** Removes the webhooks of a removed user. */
 export async function removeWebhooksOfUser(
   deps: Pick<Deps, 'records' | 'database'>,
   scope: Scope,
@@ -191,15 +195,15 @@ export async function removeWebhooksOfUser(
 }
 
 /**
- * A vehicle is deleted: no webhook names it any more. The last of a list stays although it is nobody's: without any, the webhook would be told of every vehicle
- * all at once.
+ * Removes a deleted vehicle from all webhooks. The last vehicle of a list is retained although it no longer exists: a
+ * webhook with an empty list would receive the notifications of every vehicle.
  */
 export async function dropVehicleFromWebhooks(
   { records }: Pick<Deps, 'records'>,
   scope: Scope,
   id: number,
 ): Promise<void> {
-  // Within the update: of two that go at the same time one is the last.
+  // Part of the update, so that of two concurrent removals one finds the last vehicle.
   const isNotLast = { vehicleIds: { $not: { $size: 1 } } };
   const where = { $and: [{ vehicleIds: id }, isNotLast] };
   await webhooksOf(records).updateMany(scope, where, { $pull: { vehicleIds: id } });

@@ -19,13 +19,13 @@ beforeEach(async () => {
 });
 
 const path = '/api/user-webhooks';
-// An address of the internet, written as such: nothing is resolved, and nothing is sent.
+// A public IP address, so that nothing is resolved. Nothing is sent to it.
 const url = 'https://9.9.9.9/fleet/hook?key=1';
 const make = (more: object = {}, by = client) => by.post(path, { url, ...more });
 const pathsOf = (body: unknown) => (body as { details: { path: string }[] }).details.map((detail) => detail.path);
 
 describe('rules', () => {
-  it('take headers that are not the platform’s own', () => {
+  it('storedHeaders accepts headers that the platform does not set', () => {
     expect(storedHeaders({ Authorization: 'Bearer x', 'X-Tenant': '7' })).toHaveLength(2);
     const refused = ['Host', 'content-length', 'Content-Encoding', 'CONNECTION', 'User-Agent', 'X-Webhook-Secret'];
     for (const name of [
@@ -38,11 +38,11 @@ describe('rules', () => {
       '',
       'ä:',
     ])
-      expect(() => storedHeaders({ [name]: 'x' })).toThrow(/set by the platform|name of a header/);
+      expect(() => storedHeaders({ [name]: 'x' })).toThrow(/set by the platform|valid header name/);
     expect(() => storedHeaders({ 'X-A': '1', 'x-a': '2' })).toThrow(/more than once/);
   });
 
-  it('tell what a webhook is like', () => {
+  it('statusOf returns the status of a webhook', () => {
     const health = { disabledReason: null, failingSince: null };
     expect(statusOf({ enabled: true }, health)).toBe('active');
     expect(statusOf({ enabled: true }, { ...health, failingSince: new Date() })).toBe('failing');
@@ -52,7 +52,7 @@ describe('rules', () => {
 });
 
 describe('POST /api/user-webhooks', () => {
-  it('makes a webhook and shows its secret this once', async () => {
+  it('creates a webhook and returns its secret only once', async () => {
     const { status, data: webhook, headers } = await make({ secret: 'top-secret' });
     expect(status).toBe(201);
     expect(webhook).toMatchObject({
@@ -77,14 +77,14 @@ describe('POST /api/user-webhooks', () => {
     }
   });
 
-  it('seals the secret: the database does not tell it', async () => {
+  it('stores the secret sealed', async () => {
     const made = await make({ secret: 'not-in-clear' });
     const stored = await webhooksOf(world.records).find(world.ours, made.data.id);
     expect(JSON.stringify(stored)).not.toContain('not-in-clear');
     expect(world.deps.encryption.open(stored?.sealedSecret ?? '', webhookSecretPurpose(userId))).toBe('not-in-clear');
   });
 
-  it('makes a secret where none is given, and replays the request without it', async () => {
+  it('generates a secret by default, and omits it when the request is repeated', async () => {
     const key = { 'idempotency-key': `webhook-${userId}` };
     const first = await client.post(path, { url }, key);
     const secret = String(first.data['secret']);
@@ -95,7 +95,7 @@ describe('POST /api/user-webhooks', () => {
     expect((await client.post(path, { url: `${url}&b` }, key)).body).toMatchObject({ code: 'idempotency_key_reused' });
   });
 
-  it('takes all options', async () => {
+  it('accepts all options', async () => {
     const vehicle = await client.post('/api/vehicles', { vehicle_no: `W${userId}` });
     const id = vehicle.data['id'];
     const options = {
@@ -131,7 +131,7 @@ describe('POST /api/user-webhooks', () => {
     `https://9.9.9.9/${'a'.repeat(2_048)}`,
     'hooks',
     '',
-  ])('refuses the address %.40s', async (wrong) => {
+  ])('rejects the address %.40s', async (wrong) => {
     const { body } = await make({ url: wrong });
     expect(body).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(pathsOf(body)).toEqual(['/url']);
@@ -148,19 +148,19 @@ describe('POST /api/user-webhooks', () => {
     ['/headers', { headers: Object.fromEntries(Array.from({ length: 11 }, (_u, i) => [`X-${i}`, '1'])) }],
     ['/vehicle_ids/0', { vehicle_ids: ['1'] }],
     ['/enabled', { enabled: 'yes' }],
-  ])('refuses a fault at %s', async (at, more) => {
+  ])('rejects an invalid value at %s', async (at, more) => {
     const { body } = await make(more);
     expect(body).toMatchObject({ status: 400 });
     expect(pathsOf(body)).toContain(at);
   });
 
-  it('knows no vehicle of another account', async () => {
+  it('rejects a vehicle of another account', async () => {
     const theirs = await world.as(world.theirs.owner).post('/api/vehicles', { vehicle_no: `T${userId}` });
     const { body } = await make({ vehicle_ids: [theirs.data['id']] });
     expect(body).toMatchObject({ status: 404, code: 'vehicle_not_found' });
   });
 
-  it('is for managers and above, with a key of the scope webhook; ten of a user', async () => {
+  it('is limited to managers and above, keys with the scope webhook, and ten webhooks per user', async () => {
     for (const role of ['viewer', 'driver'] as const)
       expect((await make({}, world.as(await world.user(role)))).body).toMatchObject({ code: 'permission_denied' });
     for (let i = 0; i < 10; i += 1) expect((await make()).status).toBe(201);
@@ -175,7 +175,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     one = `${path}/${String((await make({ headers: { 'X-A': '1' } })).data['id'])}`;
   });
 
-  it('changes what is given', async () => {
+  it('changes the given fields', async () => {
     const changed = await client.put(one, { name: 'second', url: 'https://1.1.1.1:8443/', headers: { 'X-B': '2' } });
     expect(changed.status).toBe(200);
     expect(changed.data).toMatchObject({
@@ -196,7 +196,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     expect(ignored.body).toMatchObject({ meta: { ignored_fields: ['/status', '/secret_hint'] } });
   });
 
-  it('starts again when it is enabled', async () => {
+  it('resets the health when it is enabled', async () => {
     const id = Number(one.split('/').at(-1));
     const lastFailureAt = new Date();
     await webhookRecordsOf(world.deps).saveHealth({
@@ -229,7 +229,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     expect((await client.get(one)).status).toBe(404);
   });
 
-  it('is nobody else’s, be it in the account or not', async () => {
+  it('is visible only to its owner, not to other users of the account or of other accounts', async () => {
     for (const other of [world.ours.owner, world.theirs.owner]) {
       const by = world.as(other);
       expect((await by.get(one)).status).toBe(404);
@@ -241,7 +241,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     for (const id of ['0', 'x', '-1', '999999999']) expect((await client.get(`${path}/${id}`)).status).toBe(404);
   });
 
-  it('names no vehicle that is deleted, save the last one: never becomes one for all, also where all are deleted at the same time', async () => {
+  it('drops deleted vehicles except the last one, so that it never applies to all vehicles, even if all are deleted concurrently', async () => {
     const owner = world.as(world.ours.owner);
     const vehicle = async (vehicle_no: string) => (await owner.post('/api/vehicles', { vehicle_no })).data.id;
     const [a, b, c] = [await vehicle('Hook A'), await vehicle('Hook B'), await vehicle('Hook C')];
@@ -255,7 +255,7 @@ describe('GET, PUT and DELETE /api/user-webhooks/:id', () => {
     expect([[a], [b]]).toContainEqual(await named(several));
   });
 
-  it('gets another secret, with the old one for the hours of grace', async () => {
+  it('gets another secret, and retains the old one for the grace period', async () => {
     const id = Number(one.split('/').at(-1));
     const open = (sealed: string | null | undefined) =>
       world.deps.encryption.open(sealed ?? '', webhookSecretPurpose(userId));

@@ -1,13 +1,15 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 
-/** Steps after which other requests get a turn: some milliseconds. */
+/** Number of steps after which the calculation yields to other requests: some milliseconds. */
 const stepsAtOnce = 4_096;
-/** Some ten seconds of looking: longer than that nobody waits for a map. */
+/** Largest number of steps: about ten seconds, the longest useful wait for a map. */
 const stepsAtMost = 10_000_000;
-/** With all waiting: beside others, or on a slow machine, the same steps take longer. */
+/** Longest duration including waits. The same steps take longer beside other requests or on a slow machine. */
 const lastsAtMostMs = 20_000;
 
-/** What a long calculation may cost: it lets other work in between, and ends where it has looked at too much, or for too long since it was asked for. */
+/**
+ * Budget of a long calculation. Yields to other work, and ends the calculation after too many steps or too much time.
+ */
 export class Effort {
   readonly #most: number;
   readonly #endMs: number;
@@ -19,12 +21,12 @@ export class Effort {
     this.#endMs = performance.now() + lastsMs;
   }
 
-  /** Nothing more is to be looked at. */
+  /** True once the calculation has to end. */
   get isSpent(): boolean {
     return this.#isLate || this.#steps >= this.#most;
   }
 
-  /** Counts a step; a promise to be waited for where it is the others' turn. */
+  /** Counts a step. Returns a promise to await if the calculation has to yield. */
   step(): Promise<void> | undefined {
     this.#steps += 1;
     if (this.#steps % stepsAtOnce !== 0) return undefined;

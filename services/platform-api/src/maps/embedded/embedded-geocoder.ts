@@ -10,22 +10,22 @@ import { type BuiltInPlace, BuiltInPlaces, labelOf } from './places.ts';
 import { plusCodeOf, positionOfPlusCode } from './plus-codes.ts';
 import { likeness, TrigramIndex } from './trigrams.ts';
 
-/** A place that the account knows: a geofence, a waypoint, an address that was looked up before. */
+/** A place that the account knows: a geofence, a waypoint, an address from an earlier look-up. */
 export interface OwnPlace {
   readonly id: string;
   readonly name: string;
-  /** What else is known of it, for people. */
+  /** Further description for people. */
   readonly detail: string;
   readonly position: Position;
-  /** An `address` is found as other places are; the rest is drawn by people of the account and comes first. */
+  /** An `address` ranks like other places. The other types were drawn by users of the account and come first. */
   readonly type: 'geofence' | 'route' | 'waypoint' | 'address';
 }
 
-/** Less of the text than this in a name is no find. */
+/** Share of the text that a name must contain to be a result. */
 const containedAtLeast = 0.6;
-/** Within this distance of a city's middle its name counts as the address's city. */
+/** Within this distance of a city's centre its name counts as the address's city. */
 const cityRadiusM = 10_000;
-/** Further from any city even the country is a guess. */
+/** Beyond this distance from any city even the country is a guess. */
 const countryRadiusM = 50_000;
 
 interface Candidate {
@@ -38,11 +38,11 @@ interface Candidate {
   readonly population: number;
 }
 
-/** Finds addresses without a network: from what the account has drawn, and the cities that come with the product. */
+/** Finds addresses without a network, from the account's own places and the built-in cities. */
 export class EmbeddedGeocoder {
   readonly name = 'embedded';
 
-  /** Distance and direction from the nearest city that is known. */
+  /** Returns distance and direction from the nearest known city. */
   async reverse(position: Position): Promise<FoundAddress> {
     const { place, distanceM: awayM } = (await BuiltInPlaces.load()).nearest(position);
     const isClose = awayM < 1_000;
@@ -61,7 +61,7 @@ export class EmbeddedGeocoder {
     return (await this.#candidates(query, own, false)).slice(0, query.limit).map(({ place }) => place);
   }
 
-  /** Own places first. */
+  /** Returns suggestions, own places first. */
   async suggest(query: PlaceQuery, own: readonly OwnPlace[], { isOwnOnly = false } = {}): Promise<FoundSuggestion[]> {
     const exact = exactPlace(query.text);
     if (exact !== null && !isOwnOnly) {
@@ -91,7 +91,7 @@ export class EmbeddedGeocoder {
   }
 }
 
-/** The better text first, as far as it differs much; then the nearer, or else the larger place. */
+/** Orders by match if it differs clearly, then by distance, or else by population. */
 function compare(a: Candidate, b: Candidate, near: Position | undefined): number {
   const step = (score: number): number => Math.round(score * 10);
   const byScore = step(b.score) - step(a.score);
@@ -100,7 +100,10 @@ function compare(a: Candidate, b: Candidate, near: Position | undefined): number
   return distanceM(a.place.position, near) - distanceM(b.place.position, near);
 }
 
-/** What is asked for may be the name alone or with its country: all of it must be in the label, and much of the name in it. */
+/**
+ * Scores a place. The query may be the name alone or with its country, so all of it must be in the label, and it must
+ * resemble the name.
+ */
 const scoreOf = (text: string, name: string, label: string, contained: number): number =>
   0.6 * contained + 0.4 * Math.max(likeness(text, name), likeness(text, label));
 
@@ -144,11 +147,11 @@ function ownCandidate(own: OwnPlace, text: string, contained: number, places: Bu
   };
 }
 
-/** Two numbers; programs print small ones with an exponent. */
+/** Two numbers; small ones may be written with an exponent. */
 const positionPair =
   /^\s*(-?\d{1,2}(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*[,;\s]\s*(-?\d{1,3}(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*$/;
 
-/** Text that is a position itself: `latitude,longitude` or a full Plus Code. */
+/** Parses text that is itself a position: `latitude,longitude` or a full Plus Code. */
 function exactPlace(text: string): FoundPlace | null {
   const pair = positionPair.exec(text);
   const given: Position | null = pair === null ? null : [Number(pair[1]), Number(pair[2])];

@@ -7,7 +7,7 @@ import { matchTrace, roadWithinM } from './map-matching.ts';
 import { RoadNetwork } from './road-network.ts';
 import { searchLimit } from './search-limit.ts';
 
-/** Matches traces with the roads of a file, and with the account's own routes wherever the file has nothing near. */
+/** Matches traces to the roads of a file, and to the account's own routes wherever the file has no road nearby. */
 export class EmbeddedMatcher {
   readonly name = 'embedded';
   readonly #network: () => Promise<RoadNetwork>;
@@ -20,7 +20,7 @@ export class EmbeddedMatcher {
 
   async match(trace: readonly TracePoint[], ownPaths: readonly (readonly Position[])[]): Promise<MatchedTrace> {
     const network = await this.#network();
-    // Its time runs while others are before it, too.
+    // The time includes the wait for other searches.
     const effort = new Effort();
     const onRoads = await this.#limit(() => matchTrace(network, trace, effort));
     if (onRoads.points.every(({ isMatched }) => isMatched)) return onRoads;
@@ -44,7 +44,9 @@ export class EmbeddedMatcher {
   }
 }
 
-/** Where the trace changes between roads and own paths, a leg that was found without the other starts again. */
+/**
+ * Starts a new leg wherever the trace changes between roads and own paths, because each was matched without the other.
+ */
 function merged(
   onRoads: readonly MatchedPoint[],
   better: (point: MatchedPoint) => MatchedPoint,

@@ -7,17 +7,17 @@ import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 import { searchLimit } from './search-limit.ts';
 import { type Cost, type Driven, findPaths } from './shortest-path.ts';
 
-/** How much longer roads are than the great circle, and how fast one drives, where no road is known. */
+/** Ratio of the road distance to the great circle distance, and the driving speed, where no road is known. */
 const detour = 1.3;
 const assumedKmh = 40;
-/** Speed on roads whose limit is not in the file; trucks are no faster than this anywhere. */
+/** Speed on roads whose limit is not in the file; maximum speed of trucks on all roads. */
 const defaultKmh = 50;
 const truckKmh = 80;
-/** A place further than this from any road is not on the network. */
+/** A waypoint further than this from any road is not on the network. */
 const accessM = 1_000;
 const crossingM = 0.5;
 
-/** Ways over the roads of a file; the great circle where there is none. */
+/** Draws routes over the roads of a file, or great circles where there is no road. */
 export class EmbeddedRouter implements Router {
   readonly name = 'embedded';
   readonly #network: () => Promise<RoadNetwork>;
@@ -30,7 +30,7 @@ export class EmbeddedRouter implements Router {
 
   async route({ waypoints, profile }: RouteQuery): Promise<DrawnRoute[]> {
     const network = await this.#network();
-    // Its time runs while others are before it, too.
+    // The time includes the wait for other searches.
     const effort = new Effort();
     const found = await this.#limit(() => overRoads(network, waypoints, profile, effort));
     return [found ?? straightLine(waypoints)];
@@ -42,14 +42,14 @@ function speedOf({ road }: Segment, profile: Profile): number {
   return profile === 'truck' ? Math.min(limit, truckKmh) : limit;
 }
 
-/** Seconds. */
+/** Cost in seconds. */
 const byTime = (profile: Profile, fastestKmh: number): Cost => ({
   of: (segment, lengthM) => (lengthM * 3.6) / speedOf(segment, profile),
   atLeast: (lengthM) => (lengthM * 3.6) / fastestKmh,
   limit: Number.POSITIVE_INFINITY,
 });
 
-/** Null when a waypoint is away from all roads, or there is no way between two of them. */
+/** Returns null if a waypoint is far from all roads, or no route connects two of them. */
 async function overRoads(
   network: RoadNetwork,
   waypoints: readonly Position[],
@@ -81,11 +81,11 @@ async function overRoads(
   };
 }
 
-/** One step for each road. */
+/** Returns one step for each road. */
 function stepsOf(driven: readonly Driven[], profile: Profile): RouteStep[] {
   const steps: { name: string | null; distanceM: number; durationS: number }[] = [];
   for (const { segment, lengthM } of driven) {
-    // A way that begins or ends at a crossing touches the other roads there.
+    // A route that begins or ends at a crossing touches the other roads there.
     if (lengthM < crossingM) continue;
     const last = steps.at(-1);
     const durationS = (lengthM * 3.6) / speedOf(segment, profile);
@@ -100,7 +100,7 @@ function stepsOf(driven: readonly Driven[], profile: Profile): RouteStep[] {
   }));
 }
 
-/** The great circle, with the length and time of an ordinary way. */
+/** Returns the great circle, with estimated road length and time. */
 export function straightLine(waypoints: readonly Position[]): DrawnRoute {
   const steps = waypoints.slice(1).map((to, at): RouteStep => {
     const from = waypoints[at] as Position;

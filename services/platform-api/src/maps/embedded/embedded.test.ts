@@ -30,18 +30,18 @@ const road = (line: readonly Position[], more: Partial<Road> = {}): Road => ({
 const east = (metres: number, north = 0): Position => destination(destination([10, 20], 90, metres), 0, north);
 
 describe('Plus Codes', () => {
-  // Of the test data of github.com/google/open-location-code.
+  // From the test data of github.com/google/open-location-code.
   it.each([
     [[20.3700625, 2.7821875], '7FG49QCJ+2V'],
     [[47.0000625, 8.0000625], '8FVC2222+22'],
     [[-41.2730625, 174.7859375], '4VCPPQGP+Q9'],
     [[90, 1], 'CFX3X2X2+X2'],
     [[1, 180], '62H22222+22'],
-  ] as [Position, string][])('%j is %s', (position, code) => {
+  ] as [Position, string][])('encodes and decodes %j as %s', (position, code) => {
     expect(plusCodeOf(position)).toBe(code);
   });
 
-  it('comes back within its area, and refuses what is none', () => {
+  it('round-trips within the area of the code, and returns null for invalid text', () => {
     fc.assert(
       fc.property(
         fc.double({ min: -89, max: 89, noNaN: true }),
@@ -57,7 +57,7 @@ describe('Plus Codes', () => {
 });
 
 describe('trigrams', () => {
-  it('are those of pg_trgm, without accents and case', () => {
+  it('equal those of pg_trgm, without accents and case', () => {
     expect([...trigramsOf('Cät')].sort()).toEqual(['  c', ' ca', 'at ', 'cat']);
     expect([...trigramsOf('ca', true)].sort()).toEqual(['  c', ' ca']);
     expect(likeness('word', 'two words')).toBeCloseTo(4 / 11, 5);
@@ -66,7 +66,7 @@ describe('trigrams', () => {
 });
 
 describe('built-in places', () => {
-  it('are as many as the table says, and the nearest is the nearest', async () => {
+  it('match the number in the table, and find the nearest place', async () => {
     const places = await BuiltInPlaces.load();
     const lines = (await readFile(new URL('../../../data/places.tsv', import.meta.url), 'utf8')).trimEnd().split('\n');
     expect(lines).toHaveLength(23_388);
@@ -100,7 +100,7 @@ describe('EmbeddedGeocoder', () => {
   const search = (text: string, more: object = {}, own: OwnPlace[] = []) =>
     geocoder.search({ text, limit: 5, ...more }, own);
 
-  it('tells distance and direction from the nearest city', async () => {
+  it('returns distance and direction from the nearest city', async () => {
     expect(await geocoder.reverse([28.6358, 77.2245])).toMatchObject({
       components: { city: 'New Delhi', countryCode: 'IN' },
     });
@@ -111,7 +111,7 @@ describe('EmbeddedGeocoder', () => {
     expect(sea.components.country).toBeNull();
   });
 
-  it('finds cities by name, with their country, with accents or without, the largest first', async () => {
+  it('finds cities by name, with country, with or without accents, largest first', async () => {
     expect((await search('London'))[0]).toMatchObject({ address: 'London, England, United Kingdom', type: 'city' });
     expect((await search('london, ontario canada'))[0]).toMatchObject({ components: { countryCode: 'CA' } });
     expect((await search('sao paulo'))[0]).toMatchObject({ address: expect.stringContaining('São Paulo') as unknown });
@@ -125,7 +125,7 @@ describe('EmbeddedGeocoder', () => {
     expect(await search('San', { limit: 2 })).toHaveLength(2);
   });
 
-  it('takes positions and full Plus Codes as they are', async () => {
+  it('accepts positions and full Plus Codes', async () => {
     expect(await search('28.6139, 77.2090')).toMatchObject([
       { position: [28.6139, 77.209], confidence: 1, type: 'coordinates' },
     ]);
@@ -133,7 +133,7 @@ describe('EmbeddedGeocoder', () => {
     expect((await search('95.0, 200.0')).every(({ type }) => type === 'city')).toBe(true);
   });
 
-  it('offers own places first, and the end of the last word is open', async () => {
+  it('suggests own places first, and completes the last word', async () => {
     const offered = await geocoder.suggest({ text: 'pari', limit: 5 }, [depot]);
     expect(offered[0]).toMatchObject({ id: 'geofence:7', title: 'Paris Depot', type: 'geofence' });
     expect(offered.slice(1).map(({ title }) => title)).toContain('Paris');
@@ -145,8 +145,8 @@ describe('EmbeddedGeocoder', () => {
   });
 });
 
-describe('files of roads', () => {
-  it('reads GeoJSON as OpenStreetMap tags it, and leaves out what is no road', () => {
+describe('road files', () => {
+  it('reads GeoJSON with OpenStreetMap tags, and skips what is not a road', () => {
     const line = [
       [1, 2],
       [3, 4],
@@ -202,7 +202,7 @@ describe('files of roads', () => {
   });
 });
 
-/** A square grid of streets, `size` crossings a side, some of them one way. */
+/** Returns a square grid of streets with `size` crossings per side, some of them one-way. */
 function grid(size: number, stepM: number, isOneWay: (at: number) => boolean = () => false): Road[] {
   const roads: Road[] = [];
   for (let at = 0; at < size; at += 1) {
@@ -223,7 +223,7 @@ function grid(size: number, stepM: number, isOneWay: (at: number) => boolean = (
   return roads;
 }
 
-/** All distances between nodes, by Floyd and Warshall: slow and plain. */
+/** Returns the distances between all nodes by Floyd and Warshall, which is slow and simple. */
 function allDistances(network: RoadNetwork): number[][] {
   const count = network.nodes.length;
   const table = Array.from({ length: count }, (_unused, from) =>
@@ -243,7 +243,7 @@ function allDistances(network: RoadNetwork): number[][] {
 }
 
 describe('shortest paths', () => {
-  it('are as short as those of Floyd and Warshall, with one goal or many, in networks with one-way streets', async () => {
+  it('have the length that Floyd and Warshall find, with one goal or several, with one-way streets', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 1023 }), fc.nat(), fc.nat(), async (oneWays, from, to) => {
         const network = new RoadNetwork(grid(5, 100, (at) => ((oneWays >> at) & 1) === 1));
@@ -269,7 +269,7 @@ describe('shortest paths', () => {
     );
   });
 
-  it('ends at its limit', async () => {
+  it('are not searched beyond the cost limit', async () => {
     const network = new RoadNetwork(grid(4, 100));
     const [start] = network.near(east(0), 1, 1);
     const [goal] = network.near(east(300, 300), 1, 1);
@@ -283,7 +283,7 @@ describe('EmbeddedRouter', () => {
   const over = (roads: Road[]) => new EmbeddedRouter(() => Promise.resolve(new RoadNetwork(roads)));
   const query = { profile: 'car' as const, alternatives: 0 };
 
-  it('takes the faster way, keeps to one-way streets, and names the roads', async () => {
+  it('takes the faster route, respects one-way streets, and names the roads', async () => {
     const router = over([
       road([east(0), east(1000)], { name: 'Slow Lane', maxSpeedKmh: 20 }),
       road([east(0), east(0, 500), east(1000, 500), east(1000)], { name: 'Ring', maxSpeedKmh: 100 }),
@@ -299,13 +299,13 @@ describe('EmbeddedRouter', () => {
     expect(oneWay?.distanceM).toBeCloseTo(200 + 100 + 1000 + 100 + 200, -1);
   });
 
-  it('leads from a place to itself by two points', async () => {
+  it('returns two points for a route from a position to itself', async () => {
     const [route] = await over([road([east(0), east(1000)])]).route({ ...query, waypoints: [east(0), east(0)] });
     expect(route).toMatchObject({ source: 'provider', distanceM: 0 });
     expect(route?.path).toHaveLength(2);
   });
 
-  it('is no faster with a truck', async () => {
+  it('limits the speed of trucks', async () => {
     const router = over([road([east(0), east(1000)], { maxSpeedKmh: 120 })]);
     const waypoints = [east(0), east(1000)];
     const [car] = await router.route({ ...query, waypoints });
@@ -316,9 +316,9 @@ describe('EmbeddedRouter', () => {
 
   it.each([
     ['there are no roads', []],
-    ['a place is away from all roads', [road([east(0), east(1000)])]],
-    ['there is no way', [road([east(0), east(1000)]), road([east(9000), east(10_000)])]],
-  ] as [string, Road[]][])('draws a straight line where %s, and says so', async (_name, roads) => {
+    ['a position is far from all roads', [road([east(0), east(1000)])]],
+    ['no route exists', [road([east(0), east(1000)]), road([east(9000), east(10_000)])]],
+  ] as [string, Road[]][])('draws and labels a straight line where %s', async (_name, roads) => {
     const to = roads.length === 1 ? east(50_000) : east(10_000);
     const [route] = await over(roads).route({ ...query, waypoints: [east(0), to] });
     const straightM = distanceM(east(0), to);
@@ -329,7 +329,7 @@ describe('EmbeddedRouter', () => {
   });
 });
 
-/** How often other work came to its turn meanwhile. */
+/** Returns how often other work ran during the given work. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   const going = new Set([work]);
   const done = work.finally(() => going.clear());
@@ -339,15 +339,15 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('places that are far apart on many roads', () => {
+describe('distant positions in a large network', () => {
   const size = 100;
   const [here, there] = [east(0), east((size - 1) * 100, (size - 1) * 100)];
   const network = RoadNetwork.build(grid(size, 100));
 
-  it('let other requests have their turns while ways between them are looked for', async () => {
+  it('yields to other requests while it searches routes', async () => {
     const far = [here, there, here].map((position) => ({ position }));
     const roads = await network;
-    // Each of these looks at most of the 10,000 crossings several times.
+    // Each of these visits most of the 10,000 crossings several times.
     expect(await turnsDuring(matchTrace(roads, far))).toBeGreaterThan(5);
     const router = new EmbeddedRouter(() => network);
     const waypoints = Array.from({ length: 6 }, (_unused, at) => (at % 2 === 0 ? here : there));
@@ -355,9 +355,9 @@ describe('places that are far apart on many roads', () => {
     expect(await turnsDuring(RoadNetwork.build(grid(size, 100)))).toBeGreaterThan(2);
   });
 
-  it('are matched each for itself once as much has been looked at as anybody waits for', async () => {
+  it('matches each point separately once the effort is spent', async () => {
     const far = [here, there, here].map((position) => ({ position }));
-    // By what was looked at, and by the time.
+    // Limited by steps, and by time.
     for (const effort of [new Effort(1_000), new Effort(1_000_000, 0)]) {
       const { points } = await matchTrace(await network, far, effort);
       expect(points.map(({ isMatched, leg }) => [isMatched, leg.length])).toEqual([
@@ -372,7 +372,7 @@ describe('places that are far apart on many roads', () => {
 });
 
 describe('roads at the date line', () => {
-  it('are found from its other side', async () => {
+  it('are found from the other side of the date line', async () => {
     const roads = new RoadNetwork([
       road([
         [0, -179.9995],
@@ -395,7 +395,7 @@ describe('map matching', () => {
     destination(position, (at * 137.5) % 360, metres * ((at * 7919) % 100) * 0.01);
   const trace = (positions: readonly Position[]) => positions.map((position) => ({ position }));
 
-  it('puts a noisy drive back on the streets that it took', async () => {
+  it('matches a noisy drive to the streets that it took', async () => {
     const network = new RoadNetwork(grid(6, 200));
     const driven = [
       ...Array.from({ length: 20 }, (_unused, at) => east(at * 50)),
@@ -414,7 +414,7 @@ describe('map matching', () => {
     }
   });
 
-  it('stays on the street although a parallel one is nearer for a moment', async () => {
+  it('stays on the street although a parallel one is briefly nearer', async () => {
     const network = new RoadNetwork([
       road([east(0), east(2000)], { name: 'Main' }),
       road([east(0, 40), east(2000, 40)], { name: 'Side' }),
@@ -424,7 +424,7 @@ describe('map matching', () => {
     expect(new Set(points.map(({ roadName }) => roadName))).toEqual(new Set(['Main']));
   });
 
-  it('gives a point without a road back unchanged, and draws past it', async () => {
+  it('returns a point without a road unchanged, and draws the line past it', async () => {
     const network = new RoadNetwork([road([east(0), east(1000)])]);
     const outlier = east(500, 400);
     const { points } = await matchTrace(network, trace([east(100, 5), outlier, east(900, 5)]));
@@ -435,7 +435,7 @@ describe('map matching', () => {
     expect(lineOf(alone.points)).toEqual([east(0), east(100)]);
   });
 
-  it('begins again where no way leads on', async () => {
+  it('starts a new chain where no route continues', async () => {
     const network = new RoadNetwork([road([east(0), east(500)]), road([east(3000), east(3500)])]);
     const { points } = await matchTrace(network, trace([east(100), east(400), east(3100), east(3400)]));
     expect(points.every(({ isMatched }) => isMatched)).toBe(true);
@@ -443,7 +443,7 @@ describe('map matching', () => {
     expect(lineLengthM(lineOf(points))).toBeCloseTo(3300, -1);
   });
 
-  it("falls back to the account's own paths wherever the file has nothing near", async () => {
+  it("falls back to the account's own paths wherever the file has no road nearby", async () => {
     const matcher = new EmbeddedMatcher(() =>
       Promise.resolve(new RoadNetwork([road([east(0), east(1000)], { name: 'Main' })])),
     );

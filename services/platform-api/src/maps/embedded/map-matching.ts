@@ -7,33 +7,37 @@ import { byLength, findPaths } from './shortest-path.ts';
 
 /** GPS error: standard deviation of the distance to the road. */
 const sigmaM = 10;
-/** How far the way on the road may differ from the straight way between two points: scale of the exponential. */
+/**
+ * Scale of the exponential distribution of the difference between the road distance and the straight distance of two
+ * points.
+ */
 const betaM = 20;
-/** A point with no road this near was not on one. */
+/** A point with no road within this distance was not on one. */
 export const roadWithinM = 50;
 const candidatesAtMost = 6;
-/** Points after which other requests get a turn. */
+/** Number of points after which the matching yields to other requests. */
 const pointsAtOnce = 25;
 
-/** A candidate for a point of the trace, and the best way to it. */
+/** A candidate for a point of the trace, and the best path to it. */
 interface State {
   readonly place: OnRoad;
   /** Logarithm of the probability of the best chain that ends here. */
   readonly likelihood: number;
   readonly before: State | null;
-  /** The line from the state before. */
+  /** The line from the previous state. */
   readonly leg: readonly Position[];
 }
 
-/** The states of one point; `at` is its place in the trace. */
+/** The states of one point; `at` is its index in the trace. */
 interface Layer {
   readonly at: number;
   readonly states: readonly State[];
 }
 
 /**
- * Finds the road under a trace: the most likely chain of places on roads (Viterbi over a hidden Markov model, after Newson and Krumm 2009). Points without a
- * road are left out of the chain; where no way leads on, or points are so far apart that the effort is spent, a new chain begins.
+ * Finds the road under a trace: the most likely chain of positions on roads (Viterbi over a hidden Markov model, after
+ * Newson and Krumm 2009). Points without a road are left out of the chain. A new chain starts where no route continues,
+ * or where points are so far apart that the effort is spent.
  */
 export async function matchTrace(
   network: RoadNetwork,
@@ -94,7 +98,7 @@ async function onwards(
   return best.filter((state) => state !== undefined);
 }
 
-/** The chain that ends in the likeliest state: each point's place in the trace, and its state. */
+/** Returns the chain that ends in the likeliest state: each point's index in the trace, and its state. */
 function likeliest(chain: readonly Layer[]): [number, State][] {
   let state: State | null = null;
   for (const each of chain.at(-1)?.states ?? []) if (state === null || each.likelihood > state.likelihood) state = each;
@@ -115,7 +119,7 @@ const matchedAt = ({ place, leg }: State): MatchedPoint => ({
   leg,
 });
 
-/** How near the points are to the road, as the model sees it; a point without a road counts as nothing. */
+/** Returns how near the points are to the road according to the model; a point without a road counts as zero. */
 function confidenceOf(points: readonly MatchedPoint[]): number {
   const sum = points.reduce(
     (total, { distanceM: away }) => total + (away === null ? 0 : Math.exp(-0.5 * (away / (2 * sigmaM)) ** 2)),

@@ -4,10 +4,10 @@ import KDBush from 'kdbush';
 import { distanceM, type Position } from '../../geometry/positions.ts';
 import { TrigramIndex } from './trigrams.ts';
 
-/** A city that comes with the product. */
+/** A built-in city. */
 export interface BuiltInPlace {
   readonly name: string;
-  /** ISO 3166, two capital letters. */
+  /** ISO 3166 code, two capital letters. */
   readonly countryCode: string;
   readonly country: string;
   /** First administrative division, or ''. */
@@ -30,15 +30,18 @@ function countryNameFinder(): (code: string) => string {
   };
 }
 
-/** The name of a place with all it lies in. */
+/** Returns the name of a place with its state and country. */
 export const labelOf = ({ name, state, country }: BuiltInPlace): string =>
   [...new Set([name, state, country].filter((part) => part !== ''))].join(', ');
 
-/** The cities that come with the product (data/README.md): nearest ones, and by text. Read at first use, as most installations have a provider. */
+/**
+ * The built-in cities (data/README.md), searched by position and by text. Loaded on first use, because most
+ * installations have a provider.
+ */
 export class BuiltInPlaces {
   readonly #places: readonly BuiltInPlace[];
   readonly #byPosition: KDBush;
-  /** Made when a text is first looked for. */
+  /** Created by the first text search. */
   #byText: TrigramIndex | undefined;
 
   private constructor(places: readonly BuiltInPlace[]) {
@@ -50,12 +53,12 @@ export class BuiltInPlaces {
 
   static #loading: Promise<BuiltInPlaces> | undefined;
 
-  /** The places; read once for the process. */
+  /** Returns the places, which are read once per process. */
   static load(): Promise<BuiltInPlaces> {
     BuiltInPlaces.#loading ??= readFile(file, 'utf8').then(
       (text) => new BuiltInPlaces(readPlaces(text)),
       (error: unknown) => {
-        // The next call tries again.
+        // The next call retries.
         BuiltInPlaces.#loading = undefined;
         throw error;
       },
@@ -69,7 +72,7 @@ export class BuiltInPlaces {
     return { place, distanceM: distanceM(position, place.position) };
   }
 
-  /** Places whose label holds at least this part of the text. */
+  /** Returns places whose label contains at least the given share of the text. */
   search(
     text: string,
     options: { readonly isOpen: boolean; readonly atLeast: number },

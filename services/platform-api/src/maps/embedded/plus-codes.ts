@@ -1,7 +1,7 @@
 import openLocationCode from 'open-location-code';
 import { normalizeLongitude, type Position } from '../../geometry/positions.ts';
 
-/** The package's methods are of an instance, whatever its types say. */
+/** The package's methods belong to an instance, in spite of its types. */
 interface Codes {
   encode(latitude: number, longitude: number): string;
   isFull(code: string): boolean;
@@ -9,10 +9,10 @@ interface Codes {
 }
 const codes = new openLocationCode.OpenLocationCode() as unknown as Codes;
 
-/** The Plus Code of a position, an area of some 14 metres. */
+/** Returns the Plus Code of a position, an area of some 14 metres. */
 export const plusCodeOf = ([latitude, longitude]: Position): string => codes.encode(latitude, longitude);
 
-/** The middle of a full Plus Code's area; null when the text is none. */
+/** Returns the centre of a full Plus Code's area, or null if the text is not one. */
 export function positionOfPlusCode(text: string): Position | null {
   const code = text.trim().toUpperCase();
   if (!codes.isFull(code)) return null;

@@ -4,11 +4,14 @@ import type { Road } from './road-network.ts';
 
 const kmhOfMile = 1.609344;
 
-/** Reads roads from GeoJSON: LineStrings and MultiLineStrings with, where known, `name`, `maxspeed` and `oneway` as OpenStreetMap writes them. */
+/**
+ * Reads roads from GeoJSON: LineStrings and MultiLineStrings with the optional properties `name`, `maxspeed` and
+ * `oneway` in the format of OpenStreetMap.
+ */
 export function readRoads(text: string): Road[] {
   const document: unknown = JSON.parse(text);
   if (!isObject(document) || document['type'] !== 'FeatureCollection')
-    throw new Error('a file of roads must be a GeoJSON FeatureCollection');
+    throw new Error('a road file must be a GeoJSON FeatureCollection');
   return objectsOf(document['features']).flatMap((feature) => {
     const properties = isObject(feature['properties']) ? feature['properties'] : {};
     return linesOf(feature['geometry']).flatMap((line) => roadOf(line, properties));
@@ -31,7 +34,7 @@ function roadOf(coordinates: unknown, properties: Loose): Road[] {
   const positions = line.filter((position): position is Position => position !== null);
   if (positions.length < 2 || positions.length < line.length) return [];
   const oneWay = properties['oneway'];
-  // OpenStreetMap: -1 is one way against the direction of the line.
+  // In OpenStreetMap, -1 is one-way against the direction of the line.
   const isBackward = oneWay === '-1' || oneWay === -1;
   return [
     {
@@ -43,7 +46,7 @@ function roadOf(coordinates: unknown, properties: Loose): Road[] {
   ];
 }
 
-/** `50`, `"50"`, `"30 mph"`; what is no number (`"signals"`) is not known. */
+/** Parses `50`, `"50"` and `"30 mph"`; other values (`"signals"`) are unknown. */
 function speedOf(value: unknown): number | null {
   const miles = typeof value === 'string' ? /^\s*(\d{1,3})\s*mph\s*$/i.exec(value)?.[1] : undefined;
   const speed = miles === undefined ? looseNumberOf(value) : Number(miles) * kmhOfMile;

@@ -3,13 +3,13 @@ import Flatbush from 'flatbush';
 import { nearestOnSegment } from '../../geometry/lines.ts';
 import { degreeM, distanceM, type Position, toRadians } from '../../geometry/positions.ts';
 
-/** A road as it comes out of a file, or a path that counts as one. */
+/** A road of a file, or a path that is used as one. */
 export interface Road {
   readonly line: readonly Position[];
   readonly name: string | null;
-  /** null: not known. */
+  /** Null if unknown. */
   readonly maxSpeedKmh: number | null;
-  /** Only in the direction of the line. */
+  /** True if it may be driven only in the direction of the line. */
   readonly isOneWay: boolean;
 }
 
@@ -21,29 +21,29 @@ export interface Segment {
   readonly road: Road;
 }
 
-/** A place on a road. */
+/** A position on a road. */
 export interface OnRoad {
   readonly segment: Segment;
-  /** Along the segment, 0 to 1. */
+  /** Share of the segment's length, 0 to 1. */
   readonly part: number;
   readonly position: Position;
-  /** From the position that was asked for. */
+  /** Distance from the position of the search. */
   readonly distanceM: number;
 }
 
-/** A way out of a node. */
+/** An edge out of a node. */
 export interface Way {
   readonly segment: Segment;
   readonly to: number;
 }
 
-/** Vertices that agree in so many decimals (a tenth of a metre) are one crossing. */
+/** Vertices that agree to this number of decimals (a tenth of a metre) are one crossing. */
 const nodeDecimals = 6;
 
-/** Positions of roads after which other requests get a turn. */
+/** Number of road positions after which the building yields to other requests. */
 const positionsAtOnce = 5_000;
 
-/** A network while roads are put into it. */
+/** A network under construction. */
 class Draft {
   readonly nodes: Position[] = [];
   readonly ways: Way[][] = [];
@@ -74,14 +74,14 @@ class Draft {
   }
 }
 
-/** Roads as a graph: each vertex is a node, roads meet where they share one. */
+/** Roads as a graph: each vertex is a node, and roads meet where they share one. */
 export class RoadNetwork {
   readonly nodes: readonly Position[];
   /** The highest known speed limit, or null. */
   readonly fastestKmh: number | null;
   readonly #ways: readonly (readonly Way[])[];
   readonly #segments: readonly Segment[];
-  /** Absent for a network without segments, of which no index can be made. */
+  /** Absent for a network without segments, for which no index can be created. */
   readonly #index: Flatbush | undefined;
 
   constructor(roads: Iterable<Road>, draft = new Draft()) {
@@ -93,7 +93,7 @@ export class RoadNetwork {
     this.#index = indexOf(draft.segments, draft.nodes);
   }
 
-  /** The same of many roads, letting other work in between. */
+  /** Builds a network of many roads and yields to other work in between. */
   static async build(roads: Iterable<Road>): Promise<RoadNetwork> {
     const draft = new Draft();
     let positions = 0;
@@ -111,7 +111,7 @@ export class RoadNetwork {
     return this.#segments.length === 0;
   }
 
-  /** Where one can drive from a node. */
+  /** Returns the edges that may be driven from a node. */
   waysFrom(node: number): readonly Way[] {
     return this.#ways[node] ?? [];
   }
@@ -120,12 +120,12 @@ export class RoadNetwork {
     return this.nodes[node] as Position;
   }
 
-  /** The nearest places within a distance, one on each segment, nearest first. */
+  /** Returns the nearest positions within a distance, one per segment, nearest first. */
   near(position: Position, withinM: number, count: number): OnRoad[] {
     const [latitude, longitude] = position;
     const lat = withinM / degreeM;
     const lng = lat / Math.max(0.01, Math.cos(toRadians(latitude)));
-    // The index is flat: what lies beyond the date line is looked for from there.
+    // The index is flat, so positions beyond the date line need a second search.
     const turns = [0, longitude - lng < -180 ? 360 : 0, longitude + lng > 180 ? -360 : 0];
     const found = [...new Set(turns)].flatMap((turn) => {
       const [west, east] = [longitude - lng + turn, longitude + lng + turn];

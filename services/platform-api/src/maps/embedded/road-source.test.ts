@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { roadsOf } from './road-source.ts';
 
-describe('the file of roads', () => {
+describe('road file source', () => {
   const file = {
     type: 'LineString',
     coordinates: [
@@ -17,7 +17,7 @@ describe('the file of roads', () => {
     features: [{ type: 'Feature', properties: {}, geometry: file }],
   });
 
-  it('is read later where it is not there at first, and once where it is', async () => {
+  it('retries a missing file later, and reads an existing one once', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'roads-'));
     try {
       const path = join(directory, 'roads.geojson');
@@ -33,7 +33,7 @@ describe('the file of roads', () => {
     }
   });
 
-  it('that holds no roads is read again once it has changed, and not before', async () => {
+  it('reads an invalid file again only after it has changed', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'roads-'));
     try {
       const path = join(directory, 'roads.geojson');

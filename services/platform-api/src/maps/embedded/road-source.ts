@@ -3,10 +3,13 @@ import type { Logger } from '@fleet/service-kit';
 import { readRoads } from './road-file.ts';
 import { RoadNetwork } from './road-network.ts';
 
-/** A file that could not be read may be there later, as on a volume that comes late. */
+/** Delay before a file is read again, which may appear later, as on a volume that is mounted late. */
 const retryMs = 60_000;
 
-/** The roads of a file, read at first use; none without a file, nor for a while where it cannot be read. One that holds no roads is read again once it has changed. */
+/**
+ * Returns a loader of the roads of a file, which reads them on first use. It returns no roads without a file, and for a
+ * while after a failed read. An invalid file is read again only after it has changed.
+ */
 export function roadsOf(
   file: string | undefined,
   log: Pick<Logger, 'error'>,
@@ -27,7 +30,7 @@ export function roadsOf(
         return await RoadNetwork.build(readRoads(text));
       }
     } catch (error) {
-      log.error({ err: error, file }, 'the file of roads could not be read: routes are straight lines');
+      log.error({ err: error, file }, 'could not read the road file, routes are straight lines');
       broken = seen;
     }
     failedAtMs = performance.now();

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { searchLimit } from './search-limit.ts';
 
 describe('searchLimit', () => {
-  it('lets two go at a time, the others in their order, whether they fail or not', async () => {
+  it('runs two searches at a time, and others in order, whether they fail or not', async () => {
     const limit = searchLimit();
     const begun: number[] = [];
     const ends: (() => void)[] = [];

@@ -1,4 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** Lets two searches go at a time: each holds what it has looked at in memory, and makes the other slower. Those that come meanwhile wait, and go in their order. */
+/**
+ * Limits concurrent searches to two, because each holds its visited nodes in memory and slows down the other. Further
+ * searches wait in order.
+ */
 export const searchLimit = (): LimitFunction => pLimit(2);

@@ -4,37 +4,37 @@ import { distanceM, type Position } from '../../geometry/positions.ts';
 import { Effort } from './effort.ts';
 import type { OnRoad, RoadNetwork, Segment } from './road-network.ts';
 
-/** A piece of a way: along a segment, or part of it. */
+/** A part of a path: a segment, or a part of one. */
 export interface Driven {
   readonly segment: Segment;
   readonly lengthM: number;
 }
 
-/** A way from a place on a road to another. */
+/** A path from one position on a road to another. */
 export interface FoundPath {
   readonly line: readonly Position[];
   readonly lengthM: number;
   readonly driven: readonly Driven[];
 }
 
-/** What a search minimises. */
+/** The cost that a search minimises. */
 export interface Cost {
-  /** Of driving so far on a segment. */
+  /** Cost of a distance on a segment. */
   of(segment: Segment, lengthM: number): number;
-  /** No way of this length can cost less: what A* hopes for. */
+  /** Lower bound of the cost of a distance, the heuristic of A*. */
   atLeast(lengthM: number): number;
-  /** Dearer ways are not looked at. */
+  /** Paths with a higher cost are not searched. */
   readonly limit: number;
 }
 
-/** The length itself. */
+/** Uses the length as the cost. */
 export const byLength = (limitM: number): Cost => ({
   of: (_segment, lengthM) => lengthM,
   atLeast: (lengthM) => lengthM,
   limit: limitM,
 });
 
-/** GPS jitters: standing or creeping looks like driving back a little, which no one-way road forbids. */
+/** Because of GPS jitter, standing or creeping looks like driving back a little, which is allowed on one-way roads. */
 const jitterM = 20;
 
 interface Arrival {
@@ -43,7 +43,10 @@ interface Arrival {
   readonly from: { readonly node: number; readonly segment: Segment } | null;
 }
 
-/** The cheapest way to each goal, null where there is none, or none is found with the effort: A* for one goal, Dijkstra for several. */
+/**
+ * Finds the cheapest path to each goal, null if there is none or none is found with the effort. Uses A* for one goal,
+ * Dijkstra for several.
+ */
 export async function findPaths(
   network: RoadNetwork,
   start: OnRoad,
@@ -80,13 +83,13 @@ export async function findPaths(
   return goals.map((goal) => best(network, start, goal, { arrivals, closed }, cost));
 }
 
-/** The nodes that one can drive to from a place, with the way to them. */
+/** Returns the nodes that can be reached directly from a position, with the distance to them. */
 function exitsOf({ segment, part }: OnRoad): { node: number; lengthM: number }[] {
   const forward = { node: segment.to, lengthM: (1 - part) * segment.lengthM };
   return segment.road.isOneWay ? [forward] : [forward, { node: segment.from, lengthM: part * segment.lengthM }];
 }
 
-/** The nodes from which one can drive to a place. */
+/** Returns the nodes from which a position can be reached directly. */
 function entriesOf({ segment, part }: OnRoad): { node: number; lengthM: number }[] {
   const forward = { node: segment.from, lengthM: part * segment.lengthM };
   return segment.road.isOneWay ? [forward] : [forward, { node: segment.to, lengthM: (1 - part) * segment.lengthM }];
@@ -110,7 +113,7 @@ function best(network: RoadNetwork, start: OnRoad, goal: OnRoad, searched: Searc
   return last === null ? direct : through(network, start, goal, last, searched.arrivals);
 }
 
-/** The way between two places on one segment, where it may be driven in that direction. */
+/** Returns the path between two positions on one segment, if it may be driven in that direction. */
 function alongSegment(start: OnRoad, goal: OnRoad): FoundPath | null {
   const { segment } = start;
   if (segment !== goal.segment) return null;

@@ -1,4 +1,4 @@
-/** Text without accents, case and punctuation. */
+/** Returns text without accents, case and punctuation. */
 export const plainText = (text: string): string =>
   text
     .normalize('NFD')
@@ -7,7 +7,10 @@ export const plainText = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
-/** The groups of three letters of a text, words padded as PostgreSQL's pg_trgm does. With `isOpen` the last word may go on. */
+/**
+ * Returns the trigrams of a text, with words padded as in PostgreSQL's pg_trgm. With `isOpen` the last word may be
+ * incomplete.
+ */
 export function trigramsOf(text: string, isOpen = false): Set<string> {
   const found = new Set<string>();
   const words = plainText(text)
@@ -20,15 +23,15 @@ export function trigramsOf(text: string, isOpen = false): Set<string> {
   return found;
 }
 
-/** A text that fits. */
+/** A matching text. */
 export interface Hit {
-  /** Its place in the list of texts. */
+  /** Index in the list of texts. */
   readonly at: number;
-  /** How much of what was asked for is in the text, 0 to 1. */
+  /** Share of the query that the text contains, 0 to 1. */
   readonly contained: number;
 }
 
-/** Finds texts by trigrams: a list of texts for each. */
+/** Finds texts by trigrams, with a list of texts for each trigram. */
 export class TrigramIndex {
   readonly #lists = new Map<string, number[]>();
 
@@ -44,7 +47,7 @@ export class TrigramIndex {
     }
   }
 
-  /** The texts that hold at least this part of the query's trigrams, in no order. */
+  /** Returns the texts that contain at least the given share of the query's trigrams, in no particular order. */
   search(query: string, options: { readonly isOpen: boolean; readonly atLeast: number }): Hit[] {
     const wanted = trigramsOf(query, options.isOpen);
     const counts = new Map<number, number>();
@@ -57,7 +60,7 @@ export class TrigramIndex {
   }
 }
 
-/** How alike two texts are: common trigrams of all, 0 to 1. */
+/** Returns the similarity of two texts: common trigrams divided by all, 0 to 1. */
 export function likeness(a: string, b: string): number {
   const [left, right] = [trigramsOf(a), trigramsOf(b)];
   let common = 0;

@@ -24,7 +24,7 @@ afterEach(async () => {
 const responses = (response: Answer): void => void (server.answer = () => response);
 const parameters = (): Record<string, string> => Object.fromEntries(server.last.url.searchParams);
 
-/** As nominatim.org's manual shows it. */
+/** Example from the manual on nominatim.org. */
 const nominatimPlace = {
   place_id: 100149,
   licence: 'Data © OpenStreetMap contributors, ODbL 1.0.',
@@ -89,7 +89,7 @@ describe('Nominatim', () => {
     [[-17.5, -179.9], '-180,-16.5,-178.9,-18.5'],
     [[89.5, 0], '-1,90,1,88.5'],
     [[-90, 180], '179,-89,180,-90'],
-  ] as [Position, string][])('is asked for places near %j within the earth', async (near, viewbox) => {
+  ] as [Position, string][])('searches places near %j within the valid range of coordinates', async (near, viewbox) => {
     responses({ body: [] });
     await new Nominatim(http).search({ text: 'Nadi', near, limit: 5 });
     expect(parameters()).toMatchObject({ viewbox });
@@ -111,7 +111,7 @@ describe('Nominatim', () => {
     expect(await nominatim.reverse([0, -30])).toBeNull();
   });
 
-  it('does not take another answer for its own', async () => {
+  it('rejects a response in another format', async () => {
     responses({ body: { error: 'x' } });
     await expect(new Nominatim(http).search({ text: 'x', limit: 1 })).rejects.toThrow('list of places');
     responses({ body: { lat: '1', lon: '2' } });
@@ -119,7 +119,7 @@ describe('Nominatim', () => {
   });
 });
 
-/** As Photon's README shows it. */
+/** Example from Photon's README. */
 const photonAnswer = {
   type: 'FeatureCollection',
   features: [
@@ -156,7 +156,7 @@ const photonAnswer = {
 };
 
 describe('Photon', () => {
-  it('finds and offers places', async () => {
+  it('finds and suggests places', async () => {
     responses({ body: photonAnswer });
     const photon = new Photon(http);
     const [city, house] = await photon.search({ text: 'berlin', near: [52, 13], limit: 5 });
@@ -181,7 +181,7 @@ describe('Photon', () => {
     expect(await photon.search({ text: 'berlin', country: 'US', limit: 1 })).toMatchObject([{ type: 'house' }]);
   });
 
-  it('finds the address of a position in the languages that it has', async () => {
+  it('finds the address of a position in the supported languages', async () => {
     responses({ body: photonAnswer });
     const photon = new Photon(http);
     expect(await photon.reverse([52.5, 13.4], 'de-AT')).toMatchObject({ address: 'Berlin, Deutschland' });
@@ -246,21 +246,23 @@ describe('OSRM', () => {
     expect(parameters()).toEqual({ overview: 'full', geometries: 'polyline', steps: 'true', alternatives: '2' });
   });
 
-  it('says that there is no way, and fails where it cannot be read', async () => {
+  it('returns no route if there is none, and rejects invalid responses', async () => {
     responses({ status: 400, body: { code: 'NoRoute', message: 'Impossible route between points' } });
     const osrm = new Osrm(http);
     expect(await osrm.route({ waypoints: [a, c], profile: 'truck', alternatives: 0 })).toEqual([]);
     expect(server.last.url.pathname).toContain('/truck/');
     responses({ status: 400, body: { code: 'InvalidQuery' } });
-    await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('answered 400');
+    await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow(
+      'responded with 400',
+    );
     responses({ body: { code: 'Ok', routes: [{ geometry: 7 }] } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('geometry');
-    // A way without a place on it has no bounds and is no way.
+    // A route without positions has no bounds and is invalid.
     responses({ body: { code: 'Ok', routes: [{ geometry: '' }] } });
     await expect(osrm.route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow('way');
   });
 
-  it('matches a trace: points without a road keep their place', async () => {
+  it('matches a trace and leaves points without a road unchanged', async () => {
     responses({
       body: {
         code: 'Ok',
@@ -293,7 +295,7 @@ describe('OSRM', () => {
 });
 
 describe('Valhalla', () => {
-  it('draws a way from a place to itself, and none where the answer has none', async () => {
+  it('draws a route from a position to itself, and none for a response without routes', async () => {
     const trip = (...line: Position[]) => ({
       trip: { legs: [{ shape: encodePolyline(line, 6) }], summary: { length: 0, time: 0 } },
     });
@@ -304,7 +306,7 @@ describe('Valhalla', () => {
     await expect(new Valhalla(http).route(query)).rejects.toThrow('way');
   });
 
-  it('draws a route and the other ways', async () => {
+  it('draws a route and the alternatives', async () => {
     const trip = (name: string) => ({
       status: 0,
       legs: [
@@ -337,12 +339,12 @@ describe('Valhalla', () => {
     });
   });
 
-  it('says that there is no way', async () => {
+  it('returns no route if there is none', async () => {
     responses({ status: 400, body: { error_code: 442, error: 'No path could be found for input', status_code: 400 } });
     expect(await new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).toEqual([]);
     responses({ status: 400, body: { error_code: 100, error: 'Failed to parse json request' } });
     await expect(new Valhalla(http).route({ waypoints: [a, c], profile: 'car', alternatives: 0 })).rejects.toThrow(
-      'answered 400',
+      'responded with 400',
     );
   });
 

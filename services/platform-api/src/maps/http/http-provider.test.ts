@@ -16,7 +16,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Redis as far as turns need it. */
+/** Fakes the commands of Redis that the request cap uses. */
 function fakeRedis() {
   const keys = new Set<string>();
   return {
@@ -29,7 +29,7 @@ function fakeRedis() {
 }
 
 describe('HttpProvider', () => {
-  it('asks below the base URL, says who asks, and leaves absent parameters out', async () => {
+  it('sends requests below the base URL with its User-Agent, and omits absent parameters', async () => {
     server.answer = () => ({ body: { fine: true } });
     expect(await provider.get('/search', { q: 'a b&c', lat: 1.5, lang: undefined })).toEqual({ fine: true });
     expect(server.last.url.pathname).toBe('/base/search');
@@ -40,31 +40,31 @@ describe('HttpProvider', () => {
   });
 
   it.each([
-    ['an error of the server', { status: 500, body: { error: 'x' } }],
-    ['a limit that is reached', { status: 429, body: { error: 'x' } }],
-    ['a key that is refused', { status: 403, body: { error: 'x' } }],
+    ['a server error', { status: 500, body: { error: 'x' } }],
+    ['a rate limit', { status: 429, body: { error: 'x' } }],
+    ['a rejected key', { status: 403, body: { error: 'x' } }],
     ['a page instead of JSON', { body: '<html>' }],
-    ['a refusal that is no JSON', { status: 404, body: 'not found' }],
+    ['a rejection that is not JSON', { status: 404, body: 'not found' }],
   ])('fails with %s', async (_name, response) => {
     server.answer = () => response;
     await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderError);
   });
 
-  it('gives up after its time limit', async () => {
+  it('fails with a timeout', async () => {
     server.answer = () => 'silence';
     const hasty = new HttpProvider({ ...options(), timeoutMs: 100 });
-    await expect(hasty.get('/x')).rejects.toThrow('could not be reached');
+    await expect(hasty.get('/x')).rejects.toThrow('could not reach the provider');
     hasty.stop();
   });
 
-  it('tells a fault of the question from a failure', async () => {
+  it('distinguishes rejected requests from failures', async () => {
     server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
     const refusal = await provider.get('/x').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ProviderRefusal);
     expect(refusal).toMatchObject({ status: 400, body: { code: 'NoRoute' } });
   });
 
-  it('leaves a failing provider alone, and no other', async () => {
+  it('opens the circuit breaker of a failing provider only', async () => {
     server.answer = () => ({ status: 503, body: {} });
     for (let at = 0; at < 10; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(Error);
     expect(provider.isLeftAlone).toBe(true);
@@ -77,7 +77,7 @@ describe('HttpProvider', () => {
     other.stop();
   });
 
-  it('is not left alone for refusals, nor before ten requests', async () => {
+  it('keeps the breaker closed for rejections and below ten requests', async () => {
     server.answer = () => ({ status: 400, body: { code: 'NoRoute' } });
     for (let at = 0; at < 15; at += 1) await expect(provider.get('/x')).rejects.toBeInstanceOf(ProviderRefusal);
     server.answer = () => ({ status: 500, body: {} });
@@ -85,7 +85,7 @@ describe('HttpProvider', () => {
     expect(provider.isLeftAlone).toBe(false);
   });
 
-  it('keeps to the cap over all replicas, and asks nothing beyond it', async () => {
+  it('enforces the cap over all replicas, and sends no request beyond it', async () => {
     const redis = fakeRedis();
     const replicas = [0, 1].map(
       () => new HttpProvider({ ...options(), timeoutMs: 1_500, cap: new RequestCap(redis, 'turn', 5) }),
@@ -102,7 +102,7 @@ describe('HttpProvider', () => {
     for (const replica of replicas) replica.stop();
   });
 
-  it('keeps to the cap in each process while Redis is away', async () => {
+  it('enforces the cap in each process while Redis is unavailable', async () => {
     const away = { set: () => Promise.reject(new Error('away')) } as unknown as ConstructorParameters<
       typeof RequestCap
     >[0];

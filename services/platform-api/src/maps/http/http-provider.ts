@@ -5,34 +5,34 @@ import type { RequestCap } from './request-cap.ts';
 const volumeThreshold = 10;
 const resetTimeoutMs = 30_000;
 
-/** A provider did not answer, or not in a way that can be read. */
+/** Thrown if a provider does not respond, or responds in an invalid format. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
-/** The refusal of an answer that is not what the provider's manual says. */
+/** Creates the error for a response that differs from the provider's manual. */
 export const unreadable = (what: string): ProviderError =>
-  new ProviderError(`the answer of the provider has no ${what}`);
+  new ProviderError(`the provider's response has no valid ${what}`);
 
-/** A provider answered that it will not do this: a fault of the question, such as a place without roads. */
+/** Thrown if a provider rejects a request, for example for a position without roads. */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal';
   readonly status: number;
   /** The parsed body. */
   readonly body: unknown;
   constructor(status: number, body: unknown) {
-    super(`the provider answered ${status}`);
+    super(`the provider responded with ${status}`);
     this.status = status;
     this.body = body;
   }
 }
 
-/** Where a provider is, and how it may be asked. */
+/** Address and limits of a provider. */
 export interface HttpProviderOptions {
   readonly url: string;
   readonly timeoutMs: number;
   readonly userAgent: string;
-  /** Absent: as often as needed. */
+  /** Absent: no cap. */
   readonly cap?: RequestCap;
 }
 
@@ -41,7 +41,7 @@ interface Question {
   readonly body: unknown;
 }
 
-/** Asks a provider over HTTP: with a time limit, a cap on requests, and a breaker that leaves it alone while it fails. */
+/** Sends requests to a provider over HTTP, with a timeout, a cap on requests and a circuit breaker. */
 export class HttpProvider {
   readonly #options: HttpProviderOptions;
   readonly #breaker: CircuitBreaker<[Question]>;
@@ -80,9 +80,9 @@ export class HttpProvider {
 
   async #ask(question: Question): Promise<unknown> {
     const { cap, timeoutMs } = this.#options;
-    // Before the breaker: that there is no turn is not the provider's failure.
+    // Outside the breaker, because a reached cap is not a failure of the provider.
     if (cap !== undefined && !this.isLeftAlone && !(await cap.turn(timeoutMs)))
-      throw new ProviderError('the provider may not be asked so often');
+      throw new ProviderError('the request cap of the provider is reached');
     return this.#breaker.fire(question);
   }
 
@@ -104,15 +104,15 @@ export class HttpProvider {
       });
       text = await response.text();
     } catch (cause) {
-      throw new ProviderError('the provider could not be reached', { cause });
+      throw new ProviderError('could not reach the provider', { cause });
     }
     const answer = parsed(text);
-    // A key that is refused and a limit that is reached are failures like a server's own.
+    // A rejected key and a rate limit are failures, like errors of the server.
     const isRefusal =
       response.status >= 400 && response.status < 500 && ![401, 403, 408, 429].includes(response.status);
     if (isRefusal && answer !== undefined) throw new ProviderRefusal(response.status, answer);
-    if (!response.ok) throw new ProviderError(`the provider answered ${response.status}`);
-    if (answer === undefined) throw new ProviderError('the answer of the provider is no JSON');
+    if (!response.ok) throw new ProviderError(`the provider responded with ${response.status}`);
+    if (answer === undefined) throw new ProviderError("the provider's response is not JSON");
     return answer;
   }
 }
@@ -121,7 +121,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What the caller makes of it depends on the status.
+    // The caller handles invalid JSON depending on the status.
     return undefined;
   }
 }

@@ -10,10 +10,10 @@ import {
 import { isObject, type Loose, looseNumberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, unreadable } from './http-provider.ts';
 
-/** Half the side of the box around a bias: places in it come first. */
+/** Half the side of the box around a bias. Places in the box come first. */
 const biasDeg = 1;
 
-/** Nominatim's `/search` and `/reverse` in the format jsonv2. */
+/** Client of Nominatim's `/search` and `/reverse` in the format jsonv2. */
 export class Nominatim implements Geocoder {
   readonly name = 'nominatim';
   readonly #http: HttpProvider;
@@ -58,7 +58,7 @@ export class Nominatim implements Geocoder {
       'accept-language': language,
     });
     if (!isObject(response)) throw unreadable('address');
-    // The sea has no address: status 200 with `{"error": "Unable to geocode"}`.
+    // A position in the sea has no address: status 200 with `{"error": "Unable to geocode"}`.
     if ('error' in response) return null;
     const position = placeAt(response);
     const address = textOf(response['display_name']);
@@ -67,7 +67,7 @@ export class Nominatim implements Geocoder {
   }
 }
 
-/** Nominatim refuses what is beyond the poles or the date line. */
+/** Nominatim rejects coordinates beyond the poles or the date line. */
 const boxAround = ([latitude, longitude]: Position): string =>
   [
     Math.max(-180, longitude - biasDeg),

@@ -17,10 +17,10 @@ import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '.
 import { type HttpProvider, ProviderRefusal, unreadable } from './http-provider.ts';
 
 const profileNames: Readonly<Record<Profile, string>> = { car: 'driving', truck: 'truck' };
-/** Codes that say: these places have no way between them, or no road near them. */
+/** Codes for waypoints without a route between them, or without a road nearby. */
 const nothingFound = new Set(['NoRoute', 'NoSegment', 'NoMatch', 'NoTrips']);
 
-/** OSRM's `/route` and `/match`. Alone in the house, it takes longitude first. */
+/** Client of OSRM's `/route` and `/match`. Unlike the rest of the product, OSRM expects the longitude first. */
 export class Osrm implements Router, Matcher {
   readonly name = 'osrm';
   readonly #http: HttpProvider;
@@ -34,7 +34,7 @@ export class Osrm implements Router, Matcher {
       overview: 'full',
       geometries: 'polyline',
       steps: 'true',
-      // OSRM draws other ways between two places only.
+      // OSRM supports alternatives between two waypoints only.
       alternatives: alternatives > 0 && waypoints.length === 2 ? alternatives : undefined,
     });
     return response === null ? [] : objectsOf(response['routes']).map(drawn);
@@ -57,7 +57,7 @@ export class Osrm implements Router, Matcher {
     return matched(trace, response ?? {});
   }
 
-  /** Null where there is no road or no way. */
+  /** Returns null if there is no road or no route. */
   async #ask(path: string, parameters: Record<string, string | number | undefined>): Promise<Loose | null> {
     try {
       const response = await this.#http.get(path, parameters);
@@ -74,7 +74,7 @@ export class Osrm implements Router, Matcher {
 const coordinates = (line: readonly Position[]): string =>
   line.map(([latitude, longitude]) => `${longitude},${latitude}`).join(';');
 
-/** OSRM wants times for all points, rising; others are worth nothing. */
+/** Returns timestamps only if all points have one and they increase, as OSRM requires. */
 function risingSeconds(times: readonly (number | undefined)[]): number[] | undefined {
   const seconds: number[] = [];
   for (const time of times) {
@@ -86,7 +86,10 @@ function risingSeconds(times: readonly (number | undefined)[]): number[] | undef
   return seconds;
 }
 
-/** Nothing is within no distance: OSRM's own default is the least. Empty: the default. */
+/**
+ * Returns the search radius; empty: OSRM's default. The minimum is that default, because a radius of zero finds
+ * nothing.
+ */
 const radiusOf = (accuracyM: number | undefined): number | '' =>
   accuracyM === undefined ? '' : Math.max(5, accuracyM);
 
@@ -123,7 +126,7 @@ function stepOf(step: Loose): RouteStep {
   };
 }
 
-/** OSRM leaves the sentences to its callers. */
+/** OSRM leaves the wording of instructions to its clients. */
 function sentenceStart(type: string | null, modifier: string | null): string {
   if (type === 'depart') return 'Start';
   if (type === 'arrive') return 'Arrive';

@@ -11,10 +11,10 @@ import {
 import { isObject, type Loose, numberOf, objectsOf, positionOf, textOf } from '../reading.ts';
 import { type HttpProvider, unreadable } from './http-provider.ts';
 
-/** Photon refuses other languages. */
+/** Languages of Photon; it rejects others. */
 const languages = new Set(['en', 'de', 'fr']);
 
-/** Photon's `/api` and `/reverse`, which answer GeoJSON. */
+/** Client of Photon's `/api` and `/reverse`, which return GeoJSON. */
 export class Photon implements Geocoder, Suggester {
   readonly name = 'photon';
   readonly #http: HttpProvider;
@@ -27,7 +27,7 @@ export class Photon implements Geocoder, Suggester {
     return (await this.#find(query)).map((feature, rank) => ({
       address: addressOf(feature.properties),
       position: feature.position,
-      // Photon gives an order, but no score.
+      // Photon returns an order, but no score.
       confidence: Math.max(0.1, 0.9 - rank * 0.1),
       components: partsOf(feature.properties),
       type: typeOf(feature.properties),
@@ -55,7 +55,7 @@ export class Photon implements Geocoder, Suggester {
   }
 
   async #find({ text, near, country, limit }: PlaceQuery): Promise<Feature[]> {
-    // Photon knows no filter by country: more are asked for, and the others left out.
+    // Photon has no filter by country, so more places are requested, and others are removed.
     const response = await this.#http.get('/api', {
       q: text,
       limit: country === undefined ? limit : limit * 4,
@@ -85,7 +85,7 @@ function featuresOf(response: unknown): Feature[] {
 
 const typeOf = (properties: Loose): string => textOf(properties['type']) ?? textOf(properties['osm_value']) ?? 'place';
 
-/** The parts of an address from the smallest to the largest, each once. */
+/** Returns the parts of an address from the smallest to the largest, without duplicates. */
 function linesOf(properties: Loose): string[] {
   const text = (name: string): string | null => textOf(properties[name]);
   const street = text('street');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from '@fleet/storage';
 
-/** Gives out turns, so many a second over all replicas: each takes a slice of time in Redis that nobody else has. */
+/** Limits the requests per second over all replicas. Each request claims a time slice in Redis. */
 export class RequestCap {
   readonly #redis: Pick<Redis, 'set'>;
   readonly #key: string;
@@ -14,7 +14,7 @@ export class RequestCap {
     this.#sliceMs = 1000 / perSecond;
   }
 
-  /** Waits for a turn; false when none comes in time. */
+  /** Waits for a free time slice. Returns false if none is free in time. */
   async turn(withinMs: number): Promise<boolean> {
     const deadline = Date.now() + withinMs;
     for (;;) {
@@ -28,7 +28,7 @@ export class RequestCap {
   }
 
   async #take(slice: number): Promise<boolean> {
-    // This process's own turns need no look at Redis, and hold without it.
+    // Slices claimed by this process need no request to Redis, and are respected without it.
     if (slice <= this.#lastSlice) return false;
     const before = this.#lastSlice;
     this.#lastSlice = slice;
@@ -36,7 +36,7 @@ export class RequestCap {
       const expiration = { type: 'PX', value: Math.ceil(this.#sliceMs) + 1000 } as const;
       return (await this.#redis.set(`${this.#key}:${slice}`, '1', { condition: 'NX', expiration })) !== null;
     } catch {
-      // Redis is away: each replica keeps to the cap by itself.
+      // While Redis is unavailable, each replica enforces the cap separately.
       return slice > before;
     }
   }

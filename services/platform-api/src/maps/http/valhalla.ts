@@ -18,7 +18,7 @@ import { type HttpProvider, ProviderRefusal, unreadable } from './http-provider.
 const costings: Readonly<Record<Profile, string>> = { car: 'auto', truck: 'truck' };
 /** Valhalla's shapes have six decimals. */
 const precision = 6;
-/** No road near a place, no way between two, no match: error codes of Valhalla's manual. */
+/** Error codes of Valhalla's manual: no road near a position, no route between two, no match. */
 const nothingFound = new Set([170, 171, 442, 443, 444, 445]);
 
 const traceAttributes = [
@@ -35,7 +35,7 @@ const traceAttributes = [
   'shape',
 ];
 
-/** Valhalla's `/route` and `/trace_attributes`. */
+/** Client of Valhalla's `/route` and `/trace_attributes`. */
 export class Valhalla implements Router, Matcher {
   readonly name = 'valhalla';
   readonly #http: HttpProvider;
@@ -49,7 +49,7 @@ export class Valhalla implements Router, Matcher {
       locations: waypoints.map(([lat, lon]) => ({ lat, lon })),
       costing: costings[profile],
       units: 'kilometers',
-      // Valhalla draws other ways between two places only.
+      // Valhalla supports alternatives between two waypoints only.
       ...(alternatives > 0 && waypoints.length === 2 ? { alternates: alternatives } : {}),
     });
     if (response === null) return [];
@@ -73,7 +73,7 @@ export class Valhalla implements Router, Matcher {
     return matched(trace, response ?? {});
   }
 
-  /** Null where there is no road or no way. */
+  /** Returns null if there is no road or no route. */
   async #ask(path: string, body: unknown): Promise<Loose | null> {
     try {
       const response = await this.#http.post(path, body);
@@ -140,7 +140,10 @@ function matched(trace: readonly TracePoint[], response: Loose): MatchedTrace {
   return { points, confidence: Math.max(0, Math.min(1, numberOf(response['confidence_score']) ?? 0)) };
 }
 
-/** The vertex of the shape at or before a place on an edge; within an edge vertices count as evenly spaced, which costs a few metres of line. */
+/**
+ * Returns the vertex of the shape at or before a position on an edge. Vertices within an edge count as evenly spaced,
+ * which costs a few metres of line.
+ */
 function vertexOn(edge: Loose, part: number): number {
   const begin = numberOf(edge['begin_shape_index']) ?? 0;
   const end = numberOf(edge['end_shape_index']) ?? begin;

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that arrived. */
+/** A received request. */
 export interface Received {
   readonly method: string;
   readonly url: URL;
@@ -10,14 +10,14 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** What to answer: a status and a body (text as it is, the rest as JSON), or nothing at all, which is silence. */
+/** The response: a status and a body (text as it is, other values as JSON), or no response at all. */
 export type Answer = { readonly status?: number; readonly body: unknown } | 'silence';
 
-/** A provider on this machine: it answers what the test says, and remembers what it was asked. */
+/** A fake provider on this machine, which responds as the test specifies and records its requests. */
 export class ProviderServer {
   readonly received: Received[] = [];
   readonly url: string;
-  /** May be replaced at any time. */
+  /** Creates the response; tests may replace it. */
   answer: (request: Received) => Answer;
   readonly #server: Server;
 
@@ -54,7 +54,7 @@ export class ProviderServer {
 
   get last(): Received {
     const last = this.received.at(-1);
-    if (last === undefined) throw new Error('the provider was not asked');
+    if (last === undefined) throw new Error('the provider received no request');
     return last;
   }
 

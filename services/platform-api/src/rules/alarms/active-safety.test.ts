@@ -202,7 +202,7 @@ describe('time and position', () => {
 
   it.each([
     ['no time', null],
-    ['a time that is none', { bcd: '269931100000' }],
+    ['an invalid time', { bcd: '269931100000' }],
     ['a time of another zone', '2026-01-31T02:00:00'],
   ])("are the report's with %s", (_case, time) => {
     expect(raisedOf({ time })).toMatchObject({ atMs: startMs + 5000, latitude: 22.5, longitude: 114 });

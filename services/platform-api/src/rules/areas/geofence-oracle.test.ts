@@ -18,7 +18,7 @@ fc.configureGlobal(propertySettings);
 
 jest.setTimeout(campaignTimeoutMs(600_000));
 
-/** More of them: PROPERTY_RUNS=20000. */
+/** More runs: PROPERTY_RUNS=20000. */
 const numRuns = campaignSize({ what: 'drives', normal: 300, setting: 'PROPERTY_RUNS' });
 
 /** Evenly distributed; most arbitrary doubles are near zero. */
@@ -138,7 +138,7 @@ function trackOf(
   return { counted, sketches };
 }
 
-describe('geofence rule beside an oracle', () => {
+describe('geofence rule compared with an oracle', () => {
   it('finds the same crossings on random tracks over random polygons, circles and corridors', () => {
     let found = 0;
     fc.assert(
@@ -179,7 +179,7 @@ describe('geofence rule beside an oracle', () => {
       }),
       { numRuns },
     );
-    // Without crossings it would prove nothing.
+    // Without crossings the test would be meaningless.
     expect(found).toBeGreaterThan(numRuns);
   });
 });

@@ -6,7 +6,7 @@ import { type Area, codeLength, depthAt, marginM } from './area.ts';
 import { type Areas, areasOf } from './areas.ts';
 import { leadsThrough } from './passing.ts';
 
-/** A counted fix. */
+/** A valid fix. */
 interface Fix {
   readonly latitude: number;
   readonly longitude: number;

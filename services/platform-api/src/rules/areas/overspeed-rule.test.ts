@@ -43,7 +43,7 @@ describe('overspeed measured by the platform', () => {
     expect([free.told(), free.state]).toEqual([[], undefined]);
   });
 
-  it('is one notification for one stretch, and another for the next', () => {
+  it('is one notification for one range above the limit, and another for the next', () => {
     const driven = watched().report(...speeds([0, 90], [10, 90], [60, 90], [600, 90], [700, 70], [710, 90], [720, 90]));
     expect(driven.told()).toEqual(['10 ', '720 ']);
   });
@@ -168,19 +168,19 @@ describe('overspeed of both', () => {
     ['the terminal first', speeds([0, 90, bit], [10, 90, bit], [30, 90, bit]), ['0 '], 'vehicle'],
     ['the platform first', speeds([0, 90], [10, 90], [50, 90, bit], [60, 90, bit]), ['10 '], 'vehicle'],
     ['the bit clear in between', speeds([0, 90, bit], [5, 90], [70, 90], [80, 90, bit]), ['0 '], 'vehicle'],
-    ['the platform measuring on where the bit is clear', speeds([0, 70, bit], [5, 90], [20, 90]), ['0 '], 'terminal'],
-  ] as const)('is one notification for one stretch: %s', (_name, reports, told, source) => {
+    ['the platform measuring on while the bit is clear', speeds([0, 70, bit], [5, 90], [20, 90]), ['0 '], 'terminal'],
+  ] as const)('is one notification for one range: %s', (_name, reports, told, source) => {
     const driven = watched().report(...reports);
     expect(driven.told()).toEqual(told);
     expect(driven.raised[0]?.attributes['limit_source']).toBe(source);
   });
 
-  it('is another one for another stretch', () => {
+  it('is another notification for another range', () => {
     const driven = watched().report(...speeds([0, 90, bit], [20, 60], [40, 90, bit], [50, 90, bit]));
     expect(driven.told()).toEqual(['0 ', '50 ']);
   });
 
-  it('drops ended stretches', () => {
+  it('drops ended ranges', () => {
     const driven = watched().report(...speeds([0, 90, bit], [20, 60], [700, 60]));
     expect(driven.state).toBeUndefined();
   });

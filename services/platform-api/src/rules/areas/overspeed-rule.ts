@@ -11,7 +11,7 @@ export interface OverspeedState {
   readonly ms: number;
   /** Start of the time above a limit; absent below. */
   readonly aboveSinceMs?: number;
-  /** The current stretch has its notification. */
+  /** True once the current range has its notification. */
   readonly isRaised?: true;
   /** The terminal's own alarm. */
   readonly bit?: Condition;
@@ -30,7 +30,7 @@ const silenceMs = 600_000;
 
 /**
  * Combines the terminal's alarm bit 1 with the platform's own measurement: above the lowest limit of geofence, route
- * and vehicle for 10 s. A stretch lasts while either is active, and is one notification. The bit is raised and folded
+ * and vehicle for 10 s. A range lasts while either is active, and is one notification. The bit is raised and folded
  * like other alarms; only the bit counts in late reports.
  */
 export const overspeedRule: Rule<OverspeedState> = {
@@ -58,7 +58,7 @@ const onlyLate = (state: OverspeedState | undefined): Kept => ({
   ...(state?.late === undefined ? {} : { late: state.late }),
 });
 
-/** Applies a report to its stretch. */
+/** Applies a report to its range. */
 class Stretch {
   readonly #before: Kept;
   readonly #report: Report;

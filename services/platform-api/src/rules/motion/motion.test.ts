@@ -87,7 +87,7 @@ describe('idling', () => {
     expect(told(idlingRule, [stand(0), between, stand(110), stand(400)])).toEqual([]);
   });
 
-  it('creeps', () => {
+  it('includes creeping below the speed of movement', () => {
     expect(told(idlingRule, [stand(0), stand(100, { speed: 4.9 }), stand(300)])).toEqual(['300 idling']);
   });
 

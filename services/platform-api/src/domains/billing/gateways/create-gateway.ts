@@ -5,12 +5,12 @@ import type { EventReader, PaymentGateway } from './gateway.ts';
 import { createRazorpayEventReader, createRazorpayGateway } from './razorpay.ts';
 import { createStripeEventReader, createStripeGateway } from './stripe.ts';
 
-/** No gateway: an admin marks an order paid. */
+/** Creates a gateway for offline payments, for which an admin marks an order paid. */
 const createOfflineGateway = (): PaymentGateway => ({
   name: 'offline',
   createOrder: async () => ({ gatewayOrderId: null, publicKey: null, clientSecret: null, checkoutUrl: null }),
   verify: async () => {
-    throw new AppError('state_conflict', 'Orders are paid offline: an admin marks them paid.');
+    throw new AppError('state_conflict', 'Orders are paid offline. An admin must mark the order paid.');
   },
   createPortal: async () => null,
   stop: () => undefined,
@@ -22,11 +22,14 @@ const gatewayFactories: Readonly<Record<GatewayName, (config: Config) => Payment
   offline: createOfflineGateway,
 };
 
-/** The gateway that takes new orders. */
+/** Creates the gateway for new orders. */
 export const createPaymentGateway = (config: Config): PaymentGateway =>
   gatewayFactories[config.PAYMENT_GATEWAY](config);
 
-/** Who sends events. They count also after another gateway has become the one for new orders. */
+/**
+ * Creates the event readers of all gateways. Events of a gateway are still accepted after another one was configured
+ * for new orders.
+ */
 export const createEventReaders = (config: Config): Readonly<Record<'stripe' | 'razorpay', EventReader>> => ({
   stripe: createStripeEventReader(config),
   razorpay: createRazorpayEventReader(config),

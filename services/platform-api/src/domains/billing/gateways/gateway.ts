@@ -3,7 +3,7 @@ import { AppError, createCircuitBreaker } from '@fleet/service-kit';
 import type CircuitBreaker from 'opossum';
 import type { GatewayName, Order } from '../schema.ts';
 
-/** What a gateway makes of an order. */
+/** The order of a gateway that belongs to one of ours. */
 export interface GatewayOrder {
   readonly gatewayOrderId: string | null;
   readonly publicKey: string | null;
@@ -11,24 +11,24 @@ export interface GatewayOrder {
   readonly checkoutUrl: string | null;
 }
 
-/** What a client says of a payment that it has made. */
+/** A client's proof of its payment. */
 export interface PaymentProof {
   readonly paymentId: string;
   readonly signature: string | undefined;
 }
 
-/** What a verified event says of an order. */
+/** A verified event of a gateway. */
 export interface PaymentEvent {
   readonly id: string;
   readonly type: string;
-  /** Null for what is no payment's business. */
+  /** Null for an event that is not about a payment. */
   readonly payment: {
     readonly status: 'pending' | 'paid' | 'failed' | 'refunded';
     readonly gatewayOrderId: string | null;
-    /** Our order's id, which the gateway was given along. */
+    /** The id of our order, which was sent to the gateway when its order was created. */
     readonly orderId: number | null;
     readonly paymentId: string | null;
-    /** What was paid, minor units; null where the event does not say. */
+    /** The paid amount in minor units; null if the event does not contain it. */
     readonly amount: number | null;
     readonly currency: string | null;
   } | null;
@@ -44,7 +44,7 @@ export interface PortalRequest {
   readonly accountId: number;
   readonly name: string;
   readonly returnUrl: string;
-  /** Keeps the customer that was made. */
+  /** Stores the id of a created customer. */
   readonly saveCustomer: (customerId: string) => Promise<void>;
 }
 
@@ -52,14 +52,14 @@ export interface PortalRequest {
 export interface PaymentGateway {
   readonly name: GatewayName;
   createOrder(order: Order): Promise<GatewayOrder>;
-  /** True when the payment is proven; an AppError where the proof is wrong. */
+  /** Returns whether the payment is proven. Throws an AppError if the proof is invalid. */
   verify(order: Order, proof: PaymentProof): Promise<boolean>;
-  /** The gateway's own page for customers; null where it has none. */
+  /** Returns the gateway's own customer page; null if it has none. */
   createPortal(request: PortalRequest): Promise<Portal | null>;
   stop(): void;
 }
 
-/** Reads an event of a webhook; 401 where its signature is not the provider's. */
+/** Reads an event of a webhook. Throws 401 if the signature is not the provider's. */
 export type EventReader = (body: Buffer, headers: IncomingHttpHeaders) => PaymentEvent;
 
 export const signatureInvalidError = (cause?: unknown): AppError =>
@@ -68,12 +68,12 @@ export const signatureInvalidError = (cause?: unknown): AppError =>
 export const notConfiguredError = (name: string): AppError =>
   new AppError('provider_not_configured', `The payment gateway ${name} is not configured.`);
 
-/** A failure of the gateway itself, which counts for its breaker; what it refuses does not. */
+/** A failure of the gateway itself, which the circuit breaker counts. Rejected requests do not count. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
 }
 
-/** A breaker around all calls of a gateway: 502 where it fails, 503 while it is left alone. */
+/** A circuit breaker around all calls of a gateway. Throws 502 if a call fails and 503 while the breaker is open. */
 export class GatewayBreaker {
   readonly #breaker: CircuitBreaker<[() => Promise<unknown>]>;
 
@@ -91,8 +91,8 @@ export class GatewayBreaker {
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       if (this.#breaker.opened && !(cause instanceof GatewayError))
-        throw new AppError('unavailable', 'The payment gateway cannot be reached at the moment.', { cause });
-      throw new AppError('upstream_error', 'The payment gateway did not take the request.', { cause });
+        throw new AppError('unavailable', 'The payment gateway is temporarily unavailable.', { cause });
+      throw new AppError('upstream_error', 'The payment gateway did not accept the request.', { cause });
     }
   }
 

@@ -19,7 +19,10 @@ type RazorpaySettings = Pick<
 
 const requestTimeoutMs = 10_000;
 
-/** Payments by Razorpay: the client pays an order of the gateway, and shows a signature of what it has paid. */
+/**
+ * Creates a gateway for payments by Razorpay. The client pays an order of the gateway and proves the payment with a
+ * signature.
+ */
 export function createRazorpayGateway(settings: RazorpaySettings): PaymentGateway {
   const { RAZORPAY_KEY_ID: keyId, RAZORPAY_KEY_SECRET: secret, RAZORPAY_URL: url } = settings;
   const breaker = new GatewayBreaker();
@@ -51,7 +54,7 @@ export function createRazorpayGateway(settings: RazorpaySettings): PaymentGatewa
   };
 }
 
-/** True for the hex HMAC-SHA256 of the bytes; takes the same time for every wrong one. */
+/** Returns whether a signature is the hex HMAC-SHA256 of the bytes. Compares digests in constant time. */
 function isSignatureValid(signature: string, secret: string, bytes: Buffer): boolean {
   const expected = createHmac('sha256', secret).update(bytes).digest();
   return /^[0-9a-f]{64}$/i.test(signature) && timingSafeEqual(Buffer.from(signature, 'hex'), expected);
@@ -73,11 +76,11 @@ async function post(url: string, credentials: string, body: object): Promise<str
     });
     responseBody = (await response.json()) as { id?: unknown };
   } catch (cause) {
-    throw new GatewayError('Razorpay could not be reached', { cause });
+    throw new GatewayError('could not reach Razorpay', { cause });
   }
-  if (response.status === 400) throw new Error('Razorpay refused the order');
+  if (response.status === 400) throw new Error('Razorpay rejected the order');
   if (!response.ok || typeof responseBody.id !== 'string')
-    throw new GatewayError(`Razorpay answered ${response.status}`);
+    throw new GatewayError(`Razorpay responded with status ${response.status}`);
   return responseBody.id;
 }
 
@@ -101,7 +104,7 @@ const envelope = Type.Object({
 });
 const check = compileBody(envelope);
 
-/** Reads events of Razorpay's webhook: `X-Razorpay-Signature` over the raw body. */
+/** Reads events of Razorpay's webhook and verifies `X-Razorpay-Signature` over the raw body. */
 export const createRazorpayEventReader =
   ({ RAZORPAY_WEBHOOK_SECRET: secret }: Pick<RazorpaySettings, 'RAZORPAY_WEBHOOK_SECRET'>): EventReader =>
   (body, headers) => {
@@ -110,7 +113,7 @@ export const createRazorpayEventReader =
       throw signatureInvalidError();
     const event = check(parseJsonBody(body)) as Static<typeof envelope>;
     const envelopeData = headers['x-razorpay-event-id'];
-    // The header is not signed, and may be left out: the body names itself.
+    // The header is not signed and is optional. Without it, the hash of the body is the event id.
     const id =
       typeof envelopeData === 'string' && envelopeData !== ''
         ? envelopeData
@@ -131,7 +134,7 @@ function toPayment({ event, payload }: Static<typeof envelope>): PaymentEvent['p
   const payment = payload?.payment?.entity;
   const gatewayOrderId = payment?.order_id ?? payload?.order?.entity.id ?? null;
   if (status === undefined || gatewayOrderId === null) return null;
-  // A part that is given back leaves the order paid.
+  // A partial refund does not change the status of the order.
   if (status === 'refunded' && (payment?.amount_refunded ?? 0) < (payment?.amount ?? 0)) return null;
   const details = payment?.amount ?? payload?.order?.entity.amount_paid ?? null;
   return {

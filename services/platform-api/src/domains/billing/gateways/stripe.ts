@@ -12,7 +12,7 @@ import {
 } from './gateway.ts';
 
 const require = createRequire(import.meta.url);
-/** Loads the SDK at first use: most installations take no payments. */
+/** Loads the SDK on first use: most installations do not process payments. */
 const loadStripe = (): typeof Stripe => require('stripe') as never;
 
 type StripeSettings = Pick<
@@ -22,10 +22,10 @@ type StripeSettings = Pick<
 
 const requestTimeoutMs = 10_000;
 const toleranceSeconds = 300;
-/** Stripe ends a session of its portal that nobody opens after this time. */
+/** Time after which Stripe ends a portal session that was not opened. */
 const portalTtlMs = 5 * 60_000;
 
-/** Payments by Stripe: an order is a PaymentIntent, confirmed by the client with its secret. */
+/** Creates a gateway for payments by Stripe. An order is a PaymentIntent, which the client confirms with its secret. */
 export function createStripeGateway(settings: StripeSettings): PaymentGateway {
   const { STRIPE_SECRET_KEY: key, STRIPE_PUBLISHABLE_KEY: publicKey = null } = settings;
   const breaker = new GatewayBreaker();
@@ -46,7 +46,7 @@ export function createStripeGateway(settings: StripeSettings): PaymentGateway {
             description: `Order ${order._id}`,
             metadata: { order_id: String(order._id), account_id: String(order.accountId) },
           },
-          // The gateway makes one, however often it is asked.
+          // Stripe creates one intent per key, so the request can be retried.
           { idempotencyKey: `order-${order._id}-${order.createdAt.getTime()}` },
         ),
       );
@@ -96,7 +96,7 @@ function createClient(key: string, url: string): Stripe {
   });
 }
 
-/** Failures of Stripe as such; what it refuses stays what it is. */
+/** Wraps failures of Stripe itself. Errors of rejected requests are rethrown unchanged. */
 async function wrapErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -108,7 +108,7 @@ async function wrapErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Reads events of Stripe's webhook: `Stripe-Signature` over the raw body, 300 seconds old at most. */
+/** Reads events of Stripe's webhook and verifies `Stripe-Signature` over the raw body, at most 300 seconds old. */
 export const createStripeEventReader =
   ({ STRIPE_WEBHOOK_SECRET: secret }: Pick<StripeSettings, 'STRIPE_WEBHOOK_SECRET'>): EventReader =>
   (body, headers) => {
@@ -134,7 +134,7 @@ function toPayment(event: Stripe.Event): PaymentEvent['payment'] {
       return intentFields(event.data.object, 'failed', null);
     case 'charge.refunded': {
       const { refunded, payment_intent: intent, id, metadata } = event.data.object;
-      // A part that is given back leaves the order paid.
+      // A partial refund does not change the status of the order.
       if (!refunded) return null;
       const gatewayOrderId = typeof intent === 'string' ? intent : (intent?.id ?? null);
       const orderId = parseOrderId(metadata);
