@@ -217,7 +217,8 @@ describe('requests of every kind that the OpenAPI document allows or forbids', (
         const adjustedDocument = withOwnAddresses(document);
         const result = await fuzz({ document: adjustedDocument, baseUrl: dropper.url, seed, examples, ...settings });
         console.log(`Contract fuzz of ${name}, seed ${seed}: ${formatCounts(result)}`);
-        if (result.exitCode !== 0) throw new Error(`schemathesis reported failures:
+        if (result.exitCode !== 0)
+          throw new Error(`schemathesis reported failures:
 ${result.output}`);
         const described = Object.entries(document.paths).flatMap(([at, methods]) =>
           Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),

@@ -186,7 +186,10 @@ describe('status 404', () => {
     const idle = await IdleCamera.start(harness);
     const videoId = await requestUpload(api, idle.phone);
     await idle.terminal.stop();
-    await waitFor('the device to disconnect', async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503);
+    await waitFor(
+      'the device to disconnect',
+      async () => (await api(`/health/device?imei=${idle.phone}`)).status === 503,
+    );
     const reply = await api(`/videos/control?video_id=${videoId}&action=0`);
     expect(expectApiError(reply, 404)).toBe('The device is not connected.');
     expect((await fetchUpload(videoId)).status).toBe('uploading');

@@ -102,7 +102,11 @@ describe('live video', () => {
     await startLive(terminal);
     const [first, second] = [watch(terminal), watch(terminal)];
     const slow = watch(terminal, { paused: true });
-    await waitFor('ten seconds of video for both', () => first.pictures.length >= 250 && second.pictures.length >= 250, 40_000);
+    await waitFor(
+      'ten seconds of video for both',
+      () => first.pictures.length >= 250 && second.pictures.length >= 250,
+      40_000,
+    );
     const getTimestamps = (viewer: Viewer): number[] => viewer.pictures.slice(50, 250).map((tag) => tag.timestampMs);
     for (const viewer of [first, second]) {
       const steps = getTimestamps(viewer).map((at, n, all) => (n === 0 ? 40 : at - (all[n - 1] ?? 0)));

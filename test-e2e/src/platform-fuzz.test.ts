@@ -117,7 +117,8 @@ describe('requests of every kind that the document of the Platform API allows or
       const settings = { seed, examples, known, operations: {}, headers, settingsFile: 'platform.toml' };
       const result = await fuzz({ document, baseUrl, ...settings });
       console.log(`Contract fuzz of the Platform API, seed ${seed}: ${formatCounts(result)}`);
-      if (result.exitCode !== 0) throw new Error(`schemathesis reported failures:
+      if (result.exitCode !== 0)
+        throw new Error(`schemathesis reported failures:
 ${result.output}`);
       const described = Object.entries(document.paths).flatMap(([at, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${at}`),

@@ -234,17 +234,20 @@ describe('a backend that is unavailable in the middle of a file', () => {
     expect(await findDefects(camera, clip, videoId)).toEqual([]);
   });
 
-  it.each<Backend>(['mongodb', 'nats', 'redis'])('%s, and still unavailable when the camera has finished', async (backend) => {
-    const camera = await UploadCamera.start(harness, slowly);
-    const clip = camera.getClip(0);
-    const videoId = await camera.upload(clip);
-    await camera.waitForBytes(videoId);
-    const outage = await stopBackend(harness, backend);
-    await waitFor('the camera to finish', () => camera.terminal.uploads.records[0]?.notice === 0, 60_000);
-    await outage.restore();
-    await camera.waitForStatus(videoId, 'completed', 120_000);
-    expect(await findDefects(camera, clip, videoId)).toEqual([]);
-  });
+  it.each<Backend>(['mongodb', 'nats', 'redis'])(
+    '%s, and still unavailable when the camera has finished',
+    async (backend) => {
+      const camera = await UploadCamera.start(harness, slowly);
+      const clip = camera.getClip(0);
+      const videoId = await camera.upload(clip);
+      await camera.waitForBytes(videoId);
+      const outage = await stopBackend(harness, backend);
+      await waitFor('the camera to finish', () => camera.terminal.uploads.records[0]?.notice === 0, 60_000);
+      await outage.restore();
+      await camera.waitForStatus(videoId, 'completed', 120_000);
+      expect(await findDefects(camera, clip, videoId)).toEqual([]);
+    },
+  );
 });
 
 describe('two replicas of device-api', () => {
