@@ -34,7 +34,9 @@ export function banner(runtime: Runtime): string {
     ({ imei, edition, channels }) => `    ${imei}  JT/T 808-${edition}, ${channels} cameras`,
   );
   const auth =
-    runtime.device_api.auth === 'key' ? 'required for every call' : 'not required, because everything is bound to loopback';
+    runtime.device_api.auth === 'key'
+      ? 'required for every call'
+      : 'not required, because everything is bound to loopback';
   const addresses = [
     ['Device API', `${runtime.base_url}/api/v1`],
     ['Platform API', runtime.base_url],

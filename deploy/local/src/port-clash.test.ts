@@ -33,10 +33,13 @@ describe('describeMovedClash', () => {
     expect(describeMovedClash(0)).toBeUndefined();
   });
 
-  it.each(['README.md', 'deploy/local/README.md', 'deploy/local/src/ports.ts'])('accepts the examples in %s', (file) => {
-    const text = readFileSync(join(repoRoot, file), 'utf8');
-    const examples = [...text.matchAll(/PORT_OFFSET=(\d+)/g)].map(([, offset]) => Number(offset));
-    expect(examples.length).toBeGreaterThan(0);
-    for (const offset of examples) expect(describeMovedClash(offset)).toBeUndefined();
-  });
+  it.each(['README.md', 'deploy/local/README.md', 'deploy/local/src/ports.ts'])(
+    'accepts the examples in %s',
+    (file) => {
+      const text = readFileSync(join(repoRoot, file), 'utf8');
+      const examples = [...text.matchAll(/PORT_OFFSET=(\d+)/g)].map(([, offset]) => Number(offset));
+      expect(examples.length).toBeGreaterThan(0);
+      for (const offset of examples) expect(describeMovedClash(offset)).toBeUndefined();
+    },
+  );
 });

@@ -238,7 +238,10 @@ export async function buildProgram(program: GoProgram, context: BuildContext): P
     return runCommand(go, ['build', ...settings, '-o', fresh, program.package], options);
   });
   if (outcome !== 0) {
-    throw new StartError(`go build of ${program.name} failed. ${program.advice} Output of the build:`, logTail(logFile));
+    throw new StartError(
+      `go build of ${program.name} failed. ${program.advice} Output of the build:`,
+      logTail(logFile),
+    );
   }
   renameSync(fresh, target);
   writeFileSync(stamp, fingerprint);
