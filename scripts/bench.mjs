@@ -1,4 +1,5 @@
-// npm run bench: prepares as npm start does, then measures: doors beside peers and floors, and events; `-- events`: these alone; `-- start-up`: restarts; `-- lists`: lists.
+// npm run bench: prepares like npm start, then runs the comparisons with peers and floors, and the benchmarks of
+// events. `-- events` runs only the latter, `-- start-up` the restarts, `-- lists` the lists.
 import './node-version.mjs';
 
 const { prepare } = await import('./prepare.mjs');

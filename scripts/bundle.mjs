@@ -1,4 +1,5 @@
-// Bundles each service into a few files: loading a thousand modules takes most of a start, and Node.js 20 keeps no compiled code.
+// Bundles each service into a few files: loading a thousand modules dominates the start-up time, and Node.js 20 stores
+// no compiled code.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { root } from './steps.mjs';
 const services = ['device-api', 'jt1078-media', 'jt808-gateway', 'platform-api', 'upload-ftp', 'webhook-dispatcher'];
 const stampFile = join(root, 'node_modules', '.bundled-from');
 
-/** Packages that load native code, workers or files beside them, and the optional packages of the MongoDB driver. */
+/** Packages that load native code, workers or adjacent files, and the optional packages of the MongoDB driver. */
 const external = [
   '@node-rs/argon2',
   'fluent-ffmpeg',
@@ -25,9 +26,9 @@ const external = [
   'socks',
 ];
 
-/** CommonJS packages in a bundle load the modules of Node.js by `require`. */
+/** Bundled CommonJS packages load the modules of Node.js by `require`. */
 const banner = `import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`;
-/** Keeps the URLs of files that modules find beside them. */
+/** Preserves the URLs of files that modules load from their own folder. */
 const urlPlugin = (folder) => ({
   name: 'urls',
   setup(build) {
@@ -39,7 +40,7 @@ const urlPlugin = (folder) => ({
   },
 });
 
-/** Leaves packages out of a source map: Node.js reads the maps at each start, and packages are nine tenths of them. */
+/** Removes packages from a source map: Node.js reads the maps at each start, and packages are nine tenths of them. */
 function withoutPackages(text) {
   const map = JSON.parse(text);
   const isOwn = map.sources.map((source) => !source.includes('node_modules'));
@@ -97,7 +98,10 @@ function fingerprintOfSources() {
 
 const isBundled = () => services.every((name) => existsSync(join(root, 'services', name, 'dist', 'bundle', 'main.js')));
 
-/** Bundles the services into `dist/bundle/main.js` of each, unless nothing changed since. Throws what esbuild reports. */
+/**
+ * Bundles the services into `dist/bundle/main.js` of each, unless nothing changed since the last run. Throws the errors
+ * of esbuild.
+ */
 export async function bundleServices() {
   const fingerprint = fingerprintOfSources();
   if (isBundled() && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint) return;

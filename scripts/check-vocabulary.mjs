@@ -1,19 +1,19 @@
-// Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. Exits with 1 if a part of the repository has more words to replace than
-// recorded there, and prints them. `--list` prints all.
+// Checks identifiers, comments, test titles and documents against scripts/vocabulary.mjs. If a part of the repository
+// has more words to replace than recorded there, prints them and exits with 1. `--list` prints all.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
 import { allowed, identifierWords, phrases, remaining } from './vocabulary.mjs';
 
-/** Matches what a source file consists of, in the order in which the alternatives have to be tried. */
+/** Matches the tokens of a source file. The order of the alternatives matters. */
 const tokens =
   /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<template>`(?:[^`\\]|\\.)*`)|(?<regexp>(?<=[(,=:[!&|?{};\n>]\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*)|(?<name>[#$A-Z_a-z][\w$]*)/g;
 
 const ignored = /^(?:scripts\/vocabulary\.mjs|docs\/glossary\.md|pnpm-lock\.yaml)$/;
 const testTitle = /\b(?:describe|it|test)(?:\.\w+)*\($/;
 
-/** Returns the words of a camelCase name in lower case; none of a snake_case name, which is the name of a data field. */
+/** Returns the words of a camelCase name in lower case; none of a snake_case name, which is a data field. */
 const splitName = (name) =>
   name.includes('_') ? [] : (name.replace(/^#/, '').match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []);
 
@@ -45,7 +45,7 @@ function checkSource(text, report) {
   }
 }
 
-/** Checks the prose of a document: code blocks and code spans may quote anything. */
+/** Checks the prose of a document; code blocks and code spans are ignored. */
 function checkDocument(text, report) {
   const prose = text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, ' '));
   prose.split('\n').reduce((at, line) => {
@@ -54,7 +54,7 @@ function checkDocument(text, report) {
   }, 0);
 }
 
-/** Returns the part of the repository that a file belongs to: a package, or a folder or file of the root. */
+/** Returns the part of the repository to which a file belongs: a package, or a folder or file of the root. */
 const partOf = (file) => /^(?:libs|services)\/[^/]+/.exec(file)?.[0] ?? file.split('/')[0];
 
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n');

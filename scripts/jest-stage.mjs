@@ -1,4 +1,4 @@
-// Runs jest for one project, and reads what it counted and how long each file took.
+// Runs jest for one project and reads the test counts and the duration of each file.
 import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -13,16 +13,19 @@ function hasSharedMemory() {
     const { bavail, bsize } = statfsSync(sharedMemory);
     return bavail * bsize >= wantedBytes;
   } catch {
-    return false; // not a Linux system
+    return false; // Not a Linux system.
   }
 }
 
-/** Creates the folder for temporary files of a stage: in memory where there is room, as servers of tests wait for the disk often. */
+/**
+ * Creates the folder for temporary files of a stage: in memory if there is enough, because the servers of tests often
+ * wait for the disk.
+ */
 export function createTemporaryFolder() {
   return mkdtempSync(join(hasSharedMemory() ? sharedMemory : tmpdir(), 'fleet-test-'));
 }
 
-/** Counts the tests of a jest report. A file that could not be loaded has no tests: it is one failure. */
+/** Counts the tests of a jest report. A file that could not be loaded has no tests and counts as one failure. */
 function countTests({ testResults, numFailedTests, numPassedTests, numPendingTests, numTodoTests }, ok) {
   const unloadable = testResults.filter(({ status, assertionResults }) => {
     return status === 'failed' && assertionResults.every((test) => test.status !== 'failed');
@@ -40,7 +43,7 @@ function countFile(file, seconds, tests) {
   return { file, seconds, passed: count('passed'), failed: tests.length === 0 ? 1 : count('failed') };
 }
 
-/** Returns the files of a group (scripts/test-groups.mjs): each begins when the one before has ended. */
+/** Returns the files of a group (scripts/test-groups.mjs); each starts when the previous one has ended. */
 function readGroup({ startTime, assertionResults }) {
   const files = [...new Set(assertionResults.map(({ ancestorTitles }) => ancestorTitles[0]))];
   let startedAt = startTime;
@@ -67,7 +70,8 @@ function durationsOf({ testResults }) {
 }
 
 /**
- * Runs the tests of a project. Returns { title, seconds, counts, files }: what jest counted, and the duration of each file.
+ * Runs the tests of a project. Returns { title, seconds, counts, files }: the test counts, and the duration of each
+ * file.
  * @param {string} title
  * @param {{ project: string, args: readonly string[], env: NodeJS.ProcessEnv }} options
  */
@@ -75,7 +79,8 @@ export async function runJest(title, { project, args, env }) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-report-'));
   const outputFile = join(folder, 'report.json');
   const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  // Modules are loaded again for each file: a large young generation spares a seventh of the time for garbage collection.
+  // Modules are loaded again for each file: a large young generation saves a seventh of the time by fewer garbage
+  // collections.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '--max-semi-space-size=64'];
   const options = ['--selectProjects', project, '--json', `--outputFile=${outputFile}`, ...args];
   const { ok, seconds } = await runStep(title, process.execPath, [...flags, program, ...options], {
@@ -85,13 +90,13 @@ export async function runJest(title, { project, args, env }) {
     const report = JSON.parse(readFileSync(outputFile, 'utf8'));
     return { title, seconds, counts: countTests(report, ok), files: durationsOf(report) };
   } catch {
-    return { title, seconds, counts: { failed: 1 }, files: [] }; // jest itself was ended
+    return { title, seconds, counts: { failed: 1 }, files: [] }; // jest itself was killed.
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Formats the slowest files of a stage, one a line. */
+/** Formats the slowest files of a stage, one per line. */
 export function formatSlowFiles(title, files) {
   const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
   const slow = files.slice(0, shownFiles).map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s   ${file}`);

@@ -1,4 +1,4 @@
-// Imported first by every entry: old versions of Node fail later with errors that nobody understands.
+// Imported first by every entry point: old versions of Node.js fail later with misleading errors.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(

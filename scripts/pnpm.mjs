@@ -1,4 +1,4 @@
-// Runs the pnpm that package.json pins, without a global install: npm fetches it once into its own cache.
+// Runs the pnpm version that package.json pins, without a global install: npm downloads it once into its own cache.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { packageManager } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** The command line that runs pnpm with these arguments. */
+/** Returns the command line that runs pnpm with these arguments. */
 export const pnpmCommand = (...args) => ['npm', 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', ...args];
 
-/** Runs pnpm with these arguments in the project's root; ends this process with its exit code when it fails. */
+/** Runs pnpm with these arguments in the project's root. Exits this process with its exit code if it fails. */
 export function pnpm(...args) {
   const [command, ...rest] = pnpmCommand(...args);
   const result = spawnSync(command, rest, { cwd: root, stdio: 'inherit' });

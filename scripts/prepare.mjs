@@ -1,4 +1,5 @@
-// What every command needs first: the packages of the lockfile, and the TypeScript built. Both are quick when nothing changed.
+// Preparation of every command: installs the packages of the lockfile and builds the TypeScript. Both are fast if
+// nothing changed.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,10 @@ import { root, runStep, wasInterrupted } from './steps.mjs';
 
 const stampFile = join(root, 'node_modules', '.installed-from');
 
-/** Every package.json of the workspace, the lockfile and the settings: what an install goes by. */
+/**
+ * Returns a hash of everything that determines an install: every package.json of the workspace, the lockfile and the
+ * settings.
+ */
 function installFingerprint() {
   const packages = ['libs', 'services', 'deploy'].flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true })
@@ -28,11 +32,11 @@ function installFingerprint() {
   return hash.digest('hex');
 }
 
-/** Installs the packages unless they are those of the lockfile already. */
+/** Installs the packages unless those of the lockfile are already installed. */
 export async function install() {
   const fingerprint = installFingerprint();
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint) return true;
-  // CI=true: pnpm asks no questions, and never changes the lockfile.
+  // CI=true: pnpm shows no prompts and never changes the lockfile.
   const [command, ...args] = pnpmCommand('install', '--frozen-lockfile', '--prefer-offline', '--reporter=append-only');
   const { ok } = await runStep('Installing packages (pnpm)', command, args, { env: { ...process.env, CI: 'true' } });
   if (ok) writeFileSync(stampFile, fingerprint);
@@ -54,7 +58,7 @@ export async function build() {
   return { ok, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** Installs and builds, or ends this process with a sentence that says what is wrong. */
+/** Installs and builds. Exits this process with an error message if either fails. */
 export async function prepare() {
   if (!(await install())) process.exit(1);
   const { ok } = await build();

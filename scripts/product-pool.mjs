@@ -1,4 +1,5 @@
-// Running products for end-to-end files, so that not every file starts one: starting its seven processes costs more than many a file.
+// A pool of running products for end-to-end test files: starting the seven processes of a product takes longer than
+// many of the files.
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 
@@ -21,11 +22,11 @@ async function isHealthy(product) {
     const { status } = await fetch(`${product.runtime.base_url}/api/v1/health`);
     return status === 200;
   } catch {
-    return false; // a process that was killed is not back yet
+    return false; // A killed process has not been restarted yet.
   }
 }
 
-/** Returns whether a product becomes healthy: the file that used it may have killed processes. */
+/** Returns whether a product becomes healthy: the test file that used it may have killed processes. */
 async function becomesHealthy(product) {
   const deadline = performance.now() + healthTimeoutMs;
   while (!(await isHealthy(product))) {
@@ -36,8 +37,9 @@ async function becomesHealthy(product) {
 }
 
 /**
- * Serves `POST /acquire` with `{ settings, isShared }`, which returns `{ id, dataDir, file }`: the product, and a number that no other file has. A shared product
- * is used by many files at a time, another one by a single file until `POST /release` with `{ id }`; then the next file with the same settings gets it.
+ * Serves `POST /acquire` with `{ settings, isShared }`, which returns `{ id, dataDir, file }`: the product, and a
+ * number that is unique to the file. A shared product is used by many files concurrently. Any other is used by a single
+ * file until `POST /release` with `{ id }`, and then by the next file with the same settings.
  */
 export class ProductPool {
   #server;
@@ -46,7 +48,7 @@ export class ProductPool {
   #products = [];
   #ids = 0;
   #files = 0;
-  /** One change at a time: two starts would find the same ports free. */
+  /** Allows one change at a time: two concurrent starts would find the same ports free. */
   #last = Promise.resolve();
 
   constructor(server, folder) {
@@ -54,10 +56,10 @@ export class ProductPool {
     this.#folder = folder;
   }
 
-  /** @param {string} folder where the products keep their data */
+  /** @param {string} folder parent of the data folders of the products */
   static async open(folder) {
     const server = createServer();
-    // A connection that is kept may be closed just as a file sends its next request.
+    // A keep-alive connection might be closed just as a file sends its next request.
     const head = { 'content-type': 'application/json', connection: 'close' };
     const pool = new ProductPool(server, folder);
     server.on('request', (request, response) => {
@@ -114,7 +116,7 @@ export class ProductPool {
     return row;
   }
 
-  /** Stops a product that nobody uses where there are many: their processes cost memory. */
+  /** Stops an unused product when the pool is full, because its processes use memory. */
   async #makeRoom() {
     const idle = this.#products.find(({ isInUse }) => !isInUse);
     if (idle !== undefined && this.#products.length >= maxProducts) await this.#remove(idle);

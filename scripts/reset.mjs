@@ -1,4 +1,4 @@
-// npm run reset: empties the data folder, unless the product runs.
+// npm run reset: deletes the content of the data folder, unless the product runs.
 import './node-version.mjs';
 
 const { prepare } = await import('./prepare.mjs');

@@ -1,5 +1,5 @@
-// The test files that take longest, with the seconds that they took, rounded. They are started first, and slow unit tests are in no group with others.
-// The summary of npm test shows what to write here.
+// The slowest test files with their durations in seconds, rounded. They are started first, and slow unit tests are not
+// grouped with others. The summary of npm test shows the values to record here.
 export const slowTests = {
   'services/upload-ftp/src/routes/clips.test.ts': 73,
   'services/upload-ftp/src/broken-transfers.test.ts': 61,

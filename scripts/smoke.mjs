@@ -1,4 +1,5 @@
-// npm run smoke: one camera through everything, against the product that npm start has started. Says what it found, step by step.
+// npm run smoke: tests one camera end to end against the product that npm start has started. Prints the result of each
+// step.
 import './node-version.mjs';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -32,13 +33,13 @@ async function expectOk(path) {
   const response = await get(path);
   const body = await response.text();
   console.log(`GET ${path}: ${response.status} ${body.slice(0, 200)}`);
-  if (response.status !== 200) fail(`${path} answered ${response.status}.`);
+  if (response.status !== 200) fail(`${path} responded with ${response.status}.`);
 }
 
-/** Reads until enough of the stream has come, so that more than its header is seen. */
+/** Reads until the stream has sent enough data to contain more than its header. */
 async function expectFlv(path) {
   const response = await get(path);
-  if (response.status !== 200) fail(`${path} answered ${response.status} ${await response.text()}`);
+  if (response.status !== 200) fail(`${path} responded with ${response.status} ${await response.text()}`);
   const chunks = [];
   let size = 0;
   for await (const chunk of response.body) {
@@ -47,7 +48,7 @@ async function expectFlv(path) {
     if (size >= flvBytes) break;
   }
   const stream = Buffer.concat(chunks);
-  if (stream.subarray(0, 3).toString('latin1') !== 'FLV') fail(`${path} is no FLV.`);
+  if (stream.subarray(0, 3).toString('latin1') !== 'FLV') fail(`${path} is not FLV.`);
   if (size < flvBytes) fail(`${path} ended after ${size} bytes.`);
   console.log(`GET ${path}: FLV, ${size} bytes read`);
 }

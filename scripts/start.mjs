@@ -1,4 +1,4 @@
-// npm start: everything that a fresh clone needs, then the launcher in this same process.
+// npm start: prepares a fresh clone, then runs the launcher in the same process.
 import './node-version.mjs';
 
 const { prepare } = await import('./prepare.mjs');

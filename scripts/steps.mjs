@@ -1,4 +1,4 @@
-// Runs programs so that nothing long is silent: their output passes through, or a line every five seconds says what goes on.
+// Runs programs so that no long step is silent: forwards their output, or prints a line every five seconds.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -16,11 +16,11 @@ function signalGroup(group, signal) {
   }
 }
 
-/** Whether a step was cut short by Ctrl-C or SIGTERM: nothing further should begin. */
+/** Returns whether a step was interrupted by Ctrl-C or SIGTERM; no further step should start. */
 export const wasInterrupted = () => interrupted;
 
 /**
- * Runs a program in the root. `quiet`: its output is shown only when it fails. Gives { ok, seconds, output }.
+ * Runs a program in the root. `quiet`: prints its output only when it fails. Returns { ok, seconds, output }.
  * @param {string} title
  * @param {string} command
  * @param {readonly string[]} args
@@ -37,7 +37,7 @@ export function runStep(title, command, args, { quiet = false, env = process.env
     console.log(`  ${title}: ${seconds().toFixed(0)} s so far`);
     lastSignOfLife = performance.now();
   }, 500);
-  // A group of its own, so that an interruption reaches what the program has started itself: tsc and npm are wrappers.
+  // A separate process group, so that an interruption reaches the program's children: tsc and npm are wrappers.
   const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const chunks = [];
   const collect = (stream) => (chunk) => {
@@ -53,7 +53,7 @@ export function runStep(title, command, args, { quiet = false, env = process.env
     if (interrupted) return;
     interrupted = true;
     signalGroup(child.pid, 'SIGTERM');
-    // The native tsc does not heed SIGTERM.
+    // The native tsc ignores SIGTERM.
     killer = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), killAfterMs);
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupt);

@@ -1,5 +1,5 @@
-// npm run test:campaigns: the tests that have sizes (kills, fuzz examples, runs of properties) with their long ones, and a table of what ran. A path pattern may
-// follow. The last line is "N passed, N failed".
+// npm run test:campaigns: runs the tests with configurable sizes (kills, fuzz examples, property runs) with their long
+// sizes, and prints a table of what ran. Accepts a path pattern. The last line is "N passed, N failed".
 import './node-version.mjs';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,10 +10,10 @@ const { root, wasInterrupted } = await import('./steps.mjs');
 const { runEndToEndTests, runUnitTests } = await import('./test-stages.mjs');
 
 const patterns = process.argv.slice(2).map((pattern) => new RegExp(pattern));
-/** What a test has that takes its size from `campaign-size.ts`. */
+/** Matches a use of the configurable sizes of `campaign-size.ts`. */
 const sized = /\b(?:campaignSize|propertyRuns|propertySettings)\b/;
 
-/** Returns the test files of a folder that have sizes. */
+/** Returns the test files of a folder that have configurable sizes. */
 function campaignsIn(folder) {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
@@ -22,7 +22,7 @@ function campaignsIn(folder) {
     .filter((file) => sized.test(readFileSync(join(root, file), 'utf8')));
 }
 
-/** Returns one row for each size that a file used, the largest where it used several. */
+/** Returns one row for each size of a file, the largest if it used several values. */
 function readSizes(report) {
   const rows = new Map();
   const lines = existsSync(report) ? readFileSync(report, 'utf8').split('\n').filter(Boolean) : [];
@@ -62,7 +62,7 @@ const options = { env: { CAMPAIGN_REPORT: report }, args: ['--testTimeout=360000
 const stages = [];
 const unit = ['libs', 'services', 'deploy'].flatMap(campaignsIn);
 const endToEnd = campaignsIn('test-e2e');
-// Each on its own: a campaign loads the machine as much as it can.
+// One after another: a campaign loads the machine as much as it can.
 if (unit.length > 0) stages.push(...(await runUnitTests({ ...options, patterns: unit, alone: true })));
 if (endToEnd.length > 0 && !wasInterrupted())
   stages.push(...(await runEndToEndTests({ ...options, patterns: endToEnd, workers: 1 })));

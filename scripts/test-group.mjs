@@ -1,4 +1,4 @@
-// Runs inside jest: defines the tests of several files in one test file, each file in a block of its own name.
+// Runs inside jest: defines the tests of several files in one test file, each file in a describe block named after it.
 import { describe, it, jest } from '@jest/globals';
 
 const stateKey = Object.getOwnPropertySymbols(globalThis).find(
@@ -7,8 +7,8 @@ const stateKey = Object.getOwnPropertySymbols(globalThis).find(
 const timeLimitKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 /**
- * Loads a test file while its block is open, so that its hooks belong to its own tests. Jest has no block with an asynchronous body: the current block is set in its
- * state. A file that cannot be loaded is a failed test.
+ * Loads a test file while its block is open, so that its hooks apply only to its own tests. Jest has no asynchronous
+ * describe blocks: the current block is set in its state. A file that cannot be loaded becomes a failed test.
  */
 async function defineFile(file) {
   const state = globalThis[stateKey];
@@ -32,7 +32,7 @@ async function defineFile(file) {
 }
 
 /**
- * Defines the tests of the files, in order. The largest time limit that a file sets holds for all of them.
+ * Defines the tests of the files, in order. The largest timeout that a file sets applies to all of them.
  * @param {readonly string[]} files paths relative to the root of the repository
  */
 export async function defineTests(files) {

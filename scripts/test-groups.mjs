@@ -1,4 +1,5 @@
-// Puts the unit test files of a package into groups. The files of a group share one module registry: loading the modules again for each file takes half of the CPU time.
+// Groups the unit test files of a package. The files of a group share one module registry, because loading the modules
+// again for each file takes half of the CPU time.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -6,7 +7,7 @@ import { slowTests } from './slow-tests.mjs';
 import { root } from './steps.mjs';
 
 const testFolders = ['libs', 'services', 'deploy'];
-/** A larger group saves little more, and the workers end at less equal times. */
+/** A larger group saves little more, and the workers finish at more unequal times. */
 const groupSize = 10;
 
 /** Returns the paths of all unit test files, relative to the root, in order. */
@@ -22,7 +23,7 @@ function findUnitTests() {
     .sort();
 }
 
-/** Returns the groups: a slow file by itself, the others of a package by ten. */
+/** Returns the groups: each slow file alone, the others of a package in groups of ten. */
 function groupFiles(files) {
   const groups = [];
   const open = new Map();
@@ -44,7 +45,8 @@ function groupFiles(files) {
 }
 
 /**
- * Writes one module for each group of unit test files, and returns the paths of these modules. The names depend on the content: runs at the same time share files.
+ * Writes one module for each group of unit test files, and returns the paths of these modules. The names depend on the
+ * content, so that concurrent runs share files.
  * @param {readonly RegExp[]} [patterns] of paths; default: all files
  * @returns {string[]}
  */

@@ -1,13 +1,13 @@
-// The order in which jest starts test files: the slowest first, so that no worker is left alone with one at the end.
+// The order in which jest starts test files: the slowest first, so that no worker finishes long after the others.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { slowTests } from './slow-tests.mjs';
 import { root } from './steps.mjs';
 
-/** The seconds that a file of no particular duration takes. */
+/** Estimated seconds of a file without a recorded duration. */
 const usualSeconds = 2;
 
-/** Returns the estimated seconds of a test file, or of a group: it names its files. */
+/** Returns the estimated seconds of a test file, or of a group, which names its files. */
 function estimateSeconds(path) {
   const own = slowTests[relative(root, path)];
   if (own !== undefined) return own;

@@ -1,11 +1,12 @@
-// The two stages that jest runs, with what they need prepared. Each returns rows of { title, seconds, counts, files }: preparations count no tests, unless they fail.
+// The two stages that run jest, with their preparations. Each returns rows of { title, seconds, counts, files }.
+// Preparations count no tests, unless they fail.
 import { rmSync } from 'node:fs';
 import { createTemporaryFolder, runJest } from './jest-stage.mjs';
 import { writeTestGroups } from './test-groups.mjs';
 
-/** More than two cores: many files wait for what they test. */
+/** More than the two cores: many files wait for the servers that they test. */
 const unitWorkers = 6;
-/** End-to-end tests wait more than they compute. */
+/** End-to-end tests spend more time waiting than computing. */
 const endToEndWorkers = 5;
 
 /**
@@ -14,7 +15,7 @@ const endToEndWorkers = 5;
  * @property {NodeJS.ProcessEnv} [env] of the tests
  * @property {readonly string[]} [args] of jest
  * @property {number} [workers]
- * @property {boolean} [alone] each unit test file by itself, not in a group; default: false
+ * @property {boolean} [alone] runs each unit test file alone, not in a group; default: false
  */
 
 async function createReporter() {
@@ -22,7 +23,7 @@ async function createReporter() {
   return createProgress((text) => process.stdout.write(text));
 }
 
-/** Prepares something that a stage needs. Returns { row, value }; without a value where that failed. */
+/** Runs one preparation of a stage. Returns { row, value }; the value is undefined if it failed. */
 async function prepare(title, work) {
   const startedAt = performance.now();
   const row = (counts) => ({ title, seconds: (performance.now() - startedAt) / 1000, counts, files: [] });
@@ -36,16 +37,16 @@ async function prepare(title, work) {
 }
 
 function jestArgs({ patterns = [], args = [] }, workers) {
-  // With a pattern, one of the two stages may well have no such file.
+  // With a pattern, one of the two stages may have no matching file.
   const some = patterns.length > 0 ? ['--passWithNoTests', ...patterns] : [];
   return [`--maxWorkers=${workers}`, ...args, ...some];
 }
 
-/** Returns the project and the arguments of the unit tests: groups of files, or the single files. */
+/** Returns the project and the arguments of the unit tests: groups of files, or single files. */
 function unitTestFiles(options, workers) {
   if (options.alone) return { project: 'unit', args: jestArgs(options, workers) };
   const groups = writeTestGroups(options.patterns?.map((pattern) => new RegExp(pattern)));
-  // Without any path, jest would run every file.
+  // Without a path, jest would run every file.
   const paths = groups.length > 0 ? ['--runTestsByPath', ...groups] : ['--testPathPatterns=^$'];
   return {
     project: 'unit-groups',
@@ -54,7 +55,7 @@ function unitTestFiles(options, workers) {
 }
 
 /**
- * Runs the unit tests with backends of their own.
+ * Runs the unit tests with separate backends.
  * @param {StageOptions} options
  */
 export async function runUnitTests(options = {}) {
@@ -77,7 +78,7 @@ export async function runUnitTests(options = {}) {
 }
 
 /**
- * Runs the end-to-end tests. Beside the product they need a browser, and the fuzzer that reads the OpenAPI documents.
+ * Runs the end-to-end tests. They need the product, a browser, and the fuzzer that reads the OpenAPI documents.
  * @param {StageOptions} options
  */
 export async function runEndToEndTests(options = {}) {

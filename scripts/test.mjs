@@ -1,5 +1,6 @@
-// npm test: sets everything up, then lint, types, unit and end-to-end tests; a stage that fails hides no later one.
-// npm test -- --only lint|unit|e2e runs one of them. Prints where the time went; the last line is always "N passed, N failed".
+// npm test: prepares everything, then runs lint, types, unit and end-to-end tests; a failed stage does not prevent
+// later ones. npm test -- --only lint|unit|e2e runs one of them. Prints the duration of each stage; the last line is
+// always "N passed, N failed".
 import './node-version.mjs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -40,7 +41,7 @@ async function check(title, command, args) {
 
 const local = (name) => join(root, 'node_modules', '.bin', name);
 
-/** Adds what a stage returns. */
+/** Adds the rows of a stage. */
 function addStage(rows) {
   for (const { title, seconds, counts, files } of rows) {
     addResult(title, seconds, counts);
@@ -68,7 +69,7 @@ function printSummary() {
 if (!(await install())) {
   addResult('Packages', 0, { failed: 1 });
 } else {
-  // Always: the unit tests' backends and the product of the end-to-end tests are what this builds.
+  // Always built: the unit tests' backends and the product of the end-to-end tests depend on it.
   const built = await build();
   addResult('Types: sources', built.seconds, built.ok ? { passed: 1 } : { failed: 1 });
   if (isWanted('lint')) {

@@ -1,12 +1,12 @@
 import type { DeviceResponse } from '@fleet/bus';
 import { cameraShootResponse, formatMessageBody, tryDecodeBody } from '@fleet/jt808';
 
-/** Results of the terminal general response 0x0001, JT/T 808 table 9, by their number. */
+/** Results of the terminal general response 0x0001 by number (JT/T 808 table 9). */
 const results = ['success', 'failure', 'incorrectInfo', 'unsupported'];
-/** Results of 0x0805, JT/T 808-2013 table 84. */
+/** Results of 0x0805 by number (JT/T 808-2013 table 84). */
 const captureResults = ['success', 'failure', 'unsupported'];
 
-/** What a terminal answered, in words. */
+/** Converts the response of a terminal to the result and answer of its command. */
 export function toCommandResult({ result, message }: DeviceResponse): {
   result: string;
   answer: Record<string, unknown> | null;

@@ -16,7 +16,7 @@ let owner: Client;
 let terminals: Terminals;
 const opened: Terminals[] = [];
 beforeAll(async () => {
-  // The service's own worker does not look again before the test has ended.
+  // The service's own worker does not poll again during a test.
   harness = await PlatformWorld.open({ COMMAND_POLL_MS: '60000' });
   owner = harness.as(harness.ours.owner);
 });
@@ -46,7 +46,10 @@ async function withWorker(more: Partial<WorkerTimings>, work: () => Promise<void
   }
 }
 
-/** Commands that wait: the service's own worker, which is told of them, has found that their terminal is away, and let go. */
+/**
+ * Queues commands. Waits until the service's own worker, which receives their events, has found the terminal
+ * disconnected and released the lease.
+ */
 async function queueAndConnect(imei: string, bodies: readonly object[] = [{ type: 'locate' }]): Promise<Data[]> {
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `W ${imei}`, imei });
   const all: Data[] = [];
@@ -57,7 +60,7 @@ async function queueAndConnect(imei: string, bodies: readonly object[] = [{ type
       expect(created.status).toBe(202);
       all.push(created.data);
     }
-    // It begins as soon as it hears of them, and holds the queue until it is done.
+    // The worker acquires the lease when it receives the events, and releases it when it is done.
     await harness.bus.nc.flush();
     expect(take).toHaveBeenCalled();
     await Promise.all(take.mock.results.map(({ value }) => value));
@@ -70,20 +73,20 @@ async function queueAndConnect(imei: string, bodies: readonly object[] = [{ type
 }
 async function oneLater(imei: string, body?: object): Promise<Data> {
   const [created] = await queueAndConnect(imei, body === undefined ? undefined : [body]);
-  if (created === undefined) throw new Error('there is none');
+  if (created === undefined) throw new Error('no command was created');
   return created;
 }
 const stored = () => harness.deps.database.collection<Command>('commands');
 const readStored = async ({ id }: Data): Promise<Command> => {
   const found = await stored().findOne({ _id: id });
-  if (found === null) throw new Error('there is none');
+  if (found === null) throw new Error('the command is not stored');
   return found;
 };
 const readStatus = async ({ vehicle_id: id, command_id: commandId }: Data): Promise<unknown> =>
   (await owner.get(`/api/vehicles/${String(id)}/commands/${String(commandId)}`)).data['status'];
 
-describe('the worker of the command queue', () => {
-  it('comes to every terminal, however many commands wait for those that are away', async () => {
+describe('CommandWorker', () => {
+  it('reaches every terminal, no matter how many commands wait for disconnected ones', async () => {
     const [imei, connectsLater] = [newImei(), newImei()];
     const first = await oneLater(connectsLater);
     const unavailable = [first, await oneLater(newImei()), await oneLater(newImei())];
@@ -97,7 +100,7 @@ describe('the worker of the command queue', () => {
     });
   });
 
-  it('gives each terminal its turn, where more wait than it looks after at the same time', async () => {
+  it('serves queues round-robin if more queues wait than it processes concurrently', async () => {
     const [silent, responding] = [newImei(), newImei()];
     terminals.answer = (_command, { imei }) =>
       imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
@@ -112,7 +115,7 @@ describe('the worker of the command queue', () => {
     expect(terminals.seen.slice(0, 3).map(({ imei }) => imei)).toEqual([silent, responding, silent]);
   });
 
-  it('remembers turns while more commands wait than it looks at in one go', async () => {
+  it('preserves the round-robin order over several pages of waiting commands', async () => {
     const [silent, responding] = [newImei(), newImei()];
     terminals.answer = (_command, { imei }) =>
       imei === silent ? new Promise<Outcome>(() => undefined) : Promise.resolve(generally(0));
@@ -128,7 +131,7 @@ describe('the worker of the command queue', () => {
     expect(terminals.seen.slice(0, 2).map(({ imei }) => imei)).toEqual([silent, responding]);
   });
 
-  it('keeps the order where the device is busy or away for a while', async () => {
+  it('preserves the order while the device is busy or disconnected', async () => {
     const imei = newImei();
     terminals.unsent.push({ kind: 'busy', detail: 'Too many commands are in flight.' }, { kind: 'notConnected' });
     const rawCommand = (body_hex: string) => ({ type: 'raw', params: { message_id: '0x8900', body_hex } });
@@ -141,7 +144,7 @@ describe('the worker of the command queue', () => {
     expect(bodies).toEqual(['01', '01', '01', '02']);
   });
 
-  it('leaves a queue after the command that is under way, once another replica has it', async () => {
+  it('releases a queue after the command in flight once another replica owns the lease', async () => {
     const imei = newImei();
     let response: (outcome: Outcome) => void = () => undefined;
     terminals.answer = () =>
@@ -177,11 +180,11 @@ describe('the worker of the command queue', () => {
   });
 });
 
-describe('a command that a replica had under way when it died', () => {
+describe('command in flight when its replica died', () => {
   const options = { queue: 'device-api', onError: () => undefined };
   const text = { type: 'text', params: { text: 'Hello' } };
 
-  /** As it is left behind: its socket had taken the bytes. */
+  /** Stores a command as a dead replica leaves it: its socket had accepted the bytes. */
   async function createInterrupted(body: object): Promise<{ made: Data; name: string }> {
     const imei = newImei();
     const created = await oneLater(imei, body);
@@ -192,7 +195,7 @@ describe('a command that a replica had under way when it died', () => {
     return { made: created, name };
   }
 
-  it('keeps its name while nobody serves device-api, and so is never sent under another one', async () => {
+  it('retains its name while device-api is unavailable, so it is never sent under another one', async () => {
     const { made: created, name } = await createInterrupted(text);
     const names: unknown[] = [];
     await withWorker({}, async () => {
@@ -209,7 +212,7 @@ describe('a command that a replica had under way when it died', () => {
     expect(names).toEqual([{ id: name, isRetry: true }]);
   });
 
-  it('keeps it where device-api does not get as far as to ask the terminal', async () => {
+  it('retains its name if device-api fails before it sends the command', async () => {
     const start = new Date('2026-08-01T10:00:00Z').toISOString();
     const end = new Date('2026-08-01T11:00:00Z').toISOString();
     const { made: created, name } = await createInterrupted({

@@ -16,20 +16,20 @@ type WorkerDeps = Pick<
   'asker' | 'bus' | 'database' | 'log' | 'notifications' | 'partnerChannels' | 'records' | 'redis'
 >;
 
-/** How often, for how long, and how much. */
+/** Intervals, timeouts and limits of the worker. */
 export interface WorkerTimings {
   readonly pollIntervalMs: number;
-  /** What a terminal may take to answer. */
+  /** Time that a terminal has to respond. */
   readonly replyTimeoutMs: number;
-  /** A replica that has not renewed its hold of a queue for so long is dead. */
+  /** Time without a renewal after which the owner of a queue counts as dead. */
   readonly leaseTtlMs: number;
-  /** Commands that are looked at in one go. */
+  /** Number of commands that one poll reads. */
   readonly pageSize: number;
-  /** Queues that one replica looks after at the same time. */
+  /** Number of queues that one replica processes concurrently. */
   readonly concurrency: number;
 }
 
-/** The times that the settings say. */
+/** Returns the timings from the settings. */
 export const workerTimings = (config: Pick<Config, 'COMMAND_POLL_MS' | 'COMMAND_REPLY_TIMEOUT_MS'>): WorkerTimings => ({
   pollIntervalMs: config.COMMAND_POLL_MS,
   replyTimeoutMs: config.COMMAND_REPLY_TIMEOUT_MS,
@@ -38,14 +38,16 @@ export const workerTimings = (config: Pick<Config, 'COMMAND_POLL_MS' | 'COMMAND_
   concurrency: 500,
 });
 
-/** Gateways remember what became of a command for 150 s: a little less. */
+/** Slightly less than the 150 s for which gateways cache the outcome of a command. */
 const gatewayMemoryMs = 120_000;
 const unansweredDelayMs = 30_000;
 const unknownDelayMs = 1_000;
 const wakeDelayMs = 60_000;
-/** Nobody says when a device of a partner is there again, and its server is not to be asked all the time. */
+/**
+ * No event reports that a partner's device has reconnected, and the partner's server must not be polled all the time.
+ */
 const partnerDelayMs = 60_000;
-/** Turns of more queues are not remembered: they begin again. */
+/** Limit of tracked queues. Above it, all are evicted and the round-robin order starts over. */
 const maxTrackedQueues = 100_000;
 
 interface SentFrame {
@@ -54,8 +56,9 @@ interface SentFrame {
 }
 
 /**
- * Works the queues off: one command at a time for each terminal, while it is connected. Any number of replicas do so; a lease says which of them has a
- * terminal. What was under way when a replica died is taken up by the next under its name, so that the terminal gets it once.
+ * Processes the command queues: one command at a time per terminal, while it is connected. Any number of replicas run a
+ * worker; a lease selects one per terminal. After a crash, the next replica resumes the attempt in flight under its
+ * name, so that the terminal gets the command once.
  */
 export class CommandWorker {
   readonly #deps: WorkerDeps;
@@ -63,21 +66,21 @@ export class CommandWorker {
   readonly #queue: CommandQueue;
   readonly #owner = randomBytes(8).toString('hex');
   readonly #queues = new Map<string, Promise<void>>();
-  /** The number of the last turn that a queue had here, of those that wait. */
+  /** The round in which this replica last served a waiting queue. */
   readonly #lastServed = new Map<string, number>();
   #roundNo = 0;
-  /** Until when queues are left alone whose device cannot be reached. */
+  /** Times until which the queues of unreachable devices are skipped. */
   readonly #cooldowns = new Map<string, number>();
-  /** True while more queues wait than are looked after at the same time. */
+  /** True while more queues wait than can be processed concurrently. */
   #isSaturated = false;
-  /** What it is to be once all that wait have been looked at. */
+  /** Next value of `#isSaturated`, set once all waiting commands were read. */
   #wasSaturated = false;
-  /** Attempts of this process, by their name. */
+  /** Attempts of this process by name. */
   readonly #attempts = new Map<string, { readonly id: number; sent?: SentFrame }>();
   readonly #subscriptions: readonly { stop(): void }[];
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
-  /** The last command that was looked at; 0 before the oldest. */
+  /** Id of the last command that a poll has read; 0 to start with the oldest. */
   #cursor = 0;
   #isStopped = false;
 
@@ -85,7 +88,8 @@ export class CommandWorker {
     this.#deps = deps;
     this.#timings = timings;
     this.#queue = new CommandQueue(deps.database);
-    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'a message about commands is not valid');
+    const onError = (error: unknown): void =>
+      deps.log.warn({ err: error }, 'received an invalid message about commands');
     this.#subscriptions = [
       subscribe(deps.bus, commandQueued, onError, ({ imei }) => this.#startQueue(imei, false)),
       subscribe(deps.bus, commandSent, onError, (sent) => this.#markSent(sent)),
@@ -93,7 +97,7 @@ export class CommandWorker {
     this.#polling = this.#schedulePoll();
   }
 
-  /** Leaves what is under way to the next replica, or to the next start. */
+  /** Stops the worker. Attempts in flight are resumed by another replica or after the next start. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -106,7 +110,7 @@ export class CommandWorker {
     try {
       await this.#poll();
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the queue of commands could not be read');
+      this.#deps.log.warn({ err: error }, 'could not read the command queue');
     }
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => {
@@ -117,15 +121,16 @@ export class CommandWorker {
   async #poll(): Promise<void> {
     const now = new Date();
     await this.#queue.expire(now);
-    // What cannot be told of now is at the next look; the queue does not wait for it.
+    // Failures that cannot be published now are retried at the next poll. The queue does not wait for them.
     await notifyFailures(this.#deps).catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'failures of commands could not be told');
+      this.#deps.log.warn({ err: error }, 'could not publish the failures of commands');
     });
     const { pageSize } = this.#timings;
     const waiting = await this.#queue.listWaiting(pageSize, this.#cursor);
     const isFirst = this.#cursor === 0;
     const isLast = waiting.length < pageSize;
-    // What waits for terminals that are away for weeks does not hide what came later.
+    // Continues after the last command of the page, so that commands for terminals that are offline for weeks do not
+    // hide later ones.
     this.#cursor = isLast ? 0 : (waiting.at(-1)?._id ?? 0);
     const due = waiting.filter(({ flight, notBefore }) => flight !== null || notBefore === null || notBefore <= now);
     this.#evictStale(isFirst && isLast ? new Set(waiting.map(({ imei }) => imei)) : null);
@@ -140,7 +145,7 @@ export class CommandWorker {
     const sessions = await readDevices(this.#deps.redis, imeis);
     const viaPartners = await this.#deps.partnerChannels.reachable(imeis.filter((imei) => !sessions.has(imei)));
     const connected = new Set([...sessions.keys(), ...viaPartners]);
-    // A wake-up is for those that are not connected too, and what is under way has to come to its end.
+    // A wake-up also targets disconnected terminals, and an attempt in flight must be completed.
     const always = new Set(
       due.filter(({ type, flight }) => type === 'wakeup' || flight !== null).map(({ imei }) => imei),
     );
@@ -148,14 +153,17 @@ export class CommandWorker {
       if (connected.has(imei) || always.has(imei)) this.#startQueue(imei, sessions.has(imei));
   }
 
-  /** Forgets queues that nothing waits in, where all that wait are known, and rests that are over. */
+  /** Evicts queues without waiting commands, if all waiting commands are known, and expired cooldowns. */
   #evictStale(allWaiting: ReadonlySet<string> | null): void {
     if (allWaiting !== null)
       for (const imei of this.#lastServed.keys()) if (!allWaiting.has(imei)) this.#lastServed.delete(imei);
     for (const imei of this.#cooldowns.keys()) if (!this.#isCoolingDown(imei)) this.#cooldowns.delete(imei);
   }
 
-  /** Those that have waited longest for their turn first: many terminals that are silent do not hide those that answer. */
+  /**
+   * Sorts queues by the round in which they were last served, so that many silent terminals do not delay responsive
+   * ones.
+   */
   #leastRecentlyServed(imeis: readonly string[]): string[] {
     const lastServed = (imei: string): number => this.#lastServed.get(imei) ?? 0;
     return imeis.toSorted((one, other) => lastServed(one) - lastServed(other));
@@ -165,7 +173,7 @@ export class CommandWorker {
     return (this.#cooldowns.get(imei) ?? 0) > performance.now();
   }
 
-  /** Works one queue off in the background, unless that is being done. */
+  /** Processes a queue in the background unless this is already in progress. */
   #startQueue(imei: string, isConnected: boolean): void {
     if (this.#isStopped || this.#queues.has(imei) || this.#isCoolingDown(imei)) return;
     if (this.#queues.size >= this.#timings.concurrency) {
@@ -177,9 +185,7 @@ export class CommandWorker {
     this.#roundNo += 1;
     this.#lastServed.set(imei, this.#roundNo);
     const draining = this.#drainQueue(imei, isConnected)
-      .catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, imei }, 'a queue of commands could not be worked off'),
-      )
+      .catch((error: unknown) => this.#deps.log.warn({ err: error, imei }, 'could not process a command queue'))
       .finally(() => this.#queues.delete(imei));
     this.#queues.set(imei, draining);
   }
@@ -192,17 +198,17 @@ export class CommandWorker {
         (held) => {
           lease.isHeld = held;
         },
-        (error: unknown) => this.#deps.log.warn({ err: error }, 'a lease could not be renewed'),
+        (error: unknown) => this.#deps.log.warn({ err: error }, 'could not renew a lease'),
       );
     }, this.#timings.leaseTtlMs / 3);
     try {
       let isConnected = wasConnected;
-      // Another replica has a queue that is not held any more; where others wait, they have a turn between two commands.
+      // Without the lease, another replica owns the queue. While other queues wait, this one yields after each command.
       while (!this.#isStopped && (await this.#processNext(imei, isConnected)) && lease.isHeld && !this.#isSaturated)
         isConnected = (await readDevices(this.#deps.redis, [imei])).has(imei);
     } finally {
       clearInterval(renewal);
-      // A stop has released it already, or is about to.
+      // `stop` has released the lease already or is about to.
       if (!this.#isStopped) await this.#queue.releaseLease(imei, this.#owner);
     }
   }
@@ -211,11 +217,11 @@ export class CommandWorker {
     return this.#queue.acquireLease(imei, this.#owner, this.#timings.leaseTtlMs);
   }
 
-  /** Makes one attempt; false when there is nothing to do for now. */
+  /** Makes one attempt. Returns false if there is nothing to do for now. */
   async #processNext(imei: string, wasConnected: boolean): Promise<boolean> {
     const inFlight = await this.#queue.findInFlight(imei);
     if (inFlight?.flight != null) return this.#resumeAttempt(inFlight, inFlight.flight);
-    // What is published without a connection would only seem to be under way.
+    // A message published without a connection would only seem to be in flight.
     if (!this.#deps.bus.isUp()) return false;
     const isConnected = wasConnected || (await readDevices(this.#deps.redis, [imei])).has(imei);
     const isReachable = isConnected || (await this.#deps.partnerChannels.reachable([imei])).has(imei);
@@ -231,17 +237,22 @@ export class CommandWorker {
     return this.#runAttempt(command, options, isReachable && !isConnected);
   }
 
-  /** True where the terminal has left the vehicle that the command is for: it may be in a vehicle of another account now. */
+  /**
+   * Returns whether the terminal has left the vehicle of the command. It may be in a vehicle of another account now.
+   */
   async #isForPreviousVehicle({ imei, vehicleId }: Command): Promise<boolean> {
     return (await vehicleByImei(this.#deps.records, imei))?._id !== vehicleId;
   }
 
-  /** What an earlier attempt has left: asked for again under its name while gateways know that, else given up. */
+  /**
+   * Resumes an earlier attempt. Sends the command again under the same name while gateways cache the outcome;
+   * afterwards, the attempt counts as unanswered.
+   */
   async #resumeAttempt(command: Command, { name, startedAt }: Attempt): Promise<boolean> {
     const ageMs = Date.now() - startedAt.getTime();
     if (command.notBefore !== null && command.notBefore.getTime() > Date.now()) return false;
     if (await this.#isForPreviousVehicle(command)) {
-      // What its socket took cannot be taken back.
+      // A command that the socket accepted cannot be canceled.
       if (command.status === 'sent') return this.#applyResult(command, name, { kind: 'unanswered' });
       const canceled = { status: 'canceled', flight: null, notBefore: null, completedAt: new Date() } as const;
       if (await this.#queue.updateAttempt(command._id, name, canceled)) this.#publishUpdate(command._id);
@@ -256,7 +267,7 @@ export class CommandWorker {
     this.#attempts.set(attempt.name, { id: command._id });
     try {
       const result = await sendCommand(this.#deps, command, attempt);
-      // The bus is being closed: how it ended is for whoever takes it up.
+      // The bus is closing. The replica that resumes the attempt determines its result.
       if (this.#isStopped) return false;
       const isLater = isViaPartner && result.kind === 'notSent';
       return await this.#applyResult(command, attempt.name, isLater ? { ...result, retryMs: partnerDelayMs } : result);
@@ -265,18 +276,18 @@ export class CommandWorker {
     }
   }
 
-  /** Notes how an attempt ended; false where the queue has to wait. */
+  /** Stores the result of an attempt. Returns false if the queue must wait. */
   async #applyResult(command: Command, name: string, result: AttemptResult): Promise<boolean> {
     const change = applyResult(command, result, this.#attempts.get(name)?.sent);
     const isDone = await this.#queue.updateAttempt(command._id, name, change);
     if (isDone && change.status !== undefined) this.#publishUpdate(command._id);
     const { commandId, imei, type } = command;
     if (mustWaitForDevice(command, result)) this.#cooldowns.set(imei, performance.now() + result.retryMs);
-    this.#deps.log.info({ commandId, imei, type, ending: result.kind, status: change.status }, 'a command was tried');
+    this.#deps.log.info({ commandId, imei, type, ending: result.kind, status: change.status }, 'attempted a command');
     return result.kind !== 'notSent' && result.kind !== 'unknown';
   }
 
-  /** The socket has taken the bytes. */
+  /** Marks an attempt as sent once the socket has accepted the bytes. */
   #markSent({ commandId: name, messageId, serialNo }: { commandId: string } & SentFrame): void {
     const attempt = this.#attempts.get(name);
     if (attempt === undefined) return;
@@ -293,14 +304,17 @@ export class CommandWorker {
         if (isSaved) this.#publishUpdate(attempt.id);
       })
       .catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'that a command was sent could not be noted');
+        this.#deps.log.warn({ err: error }, 'could not mark a command as sent');
       });
   }
 
-  /** In the background: what cannot be told of now is, where it counts, at the next look. */
+  /**
+   * Publishes the state of a command in the background. Failed commands that cannot be published now are retried at the
+   * next poll.
+   */
   #publishUpdate(id: number): void {
     publishUpdate(this.#deps, id).catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'a change of a command could not be told');
+      this.#deps.log.warn({ err: error }, 'could not publish a command update');
     });
   }
 }
@@ -313,18 +327,24 @@ const sentFields = (command: Command, sent: SentFrame | undefined, now: Date): C
   ...(sent === undefined ? {} : { messageId: formatMessageId(sent.messageId), serial: sent.serialNo }),
 });
 
-/** A wake-up of a terminal that is away may cost a message. */
+/**
+ * Returns the delay of the next attempt. It is longer for a wake-up, since waking a disconnected terminal may cost a
+ * message.
+ */
 const retryDelayMs = ({ type }: Command, { retryMs }: { retryMs: number }): number =>
   type === 'wakeup' ? Math.max(retryMs, wakeDelayMs) : retryMs;
 
-/** A wake-up is for devices that cannot be reached: it has a time of its own, and holds up nobody. */
+/**
+ * Returns whether the queue must wait for the device. A wake-up targets unreachable devices, so it has its own delay
+ * and does not block the queue.
+ */
 const mustWaitForDevice = (
   command: Command,
   result: AttemptResult,
 ): result is Extract<AttemptResult, { kind: 'notSent' }> =>
   result.kind === 'notSent' && result.isOfDevice === true && command.type !== 'wakeup';
 
-/** What the end of an attempt makes of a command. */
+/** Returns the changes of a command after an attempt. */
 export function applyResult(
   command: Command,
   result: AttemptResult,
@@ -343,13 +363,14 @@ export function applyResult(
         : { ...fields, status: 'failed', error: 'refused' };
     }
     case 'notSent':
-      // What its socket took is not sent again, whatever a gateway that has lost its records says.
+      // A command that the socket accepted is not sent again, even if a gateway that lost its cache reports it as not
+      // sent.
       if (command.status === 'sent' || sent !== undefined)
         return applyResult(command, { kind: 'unanswered' }, sent, now);
       return {
         flight: null,
         status: 'queued',
-        // Its queue waits, and then it is the first as before.
+        // The whole queue waits, and then this command is first again.
         notBefore: mustWaitForDevice(command, result) ? null : new Date(now.getTime() + retryDelayMs(command, result)),
       };
     case 'unknown':

@@ -10,7 +10,7 @@ import type { Command } from './schema.ts';
 
 jest.setTimeout(60_000);
 
-/** Silence is told from an answer by this: longer than a busy machine needs for one, or to see that a command is under way. */
+/** Timeout for a silent terminal: longer than a busy machine needs for a response, or to see a command in flight. */
 const replyMs = 4_000;
 
 let harness: PlatformWorld;
@@ -50,15 +50,15 @@ const waitForStatus = (path: string, created: Data, status: string): Promise<unk
   waitFor(async () => (await read(path, created))['status'] === status);
 const noReply = (): Promise<Outcome> => new Promise(() => undefined);
 const raise = (): never => {
-  throw new Error('there is none');
+  throw new Error('the command does not exist');
 };
 const stored = () => harness.deps.database.collection<Command>('commands');
 
 const beep: DeviceCommand = { kind: 'setParameters', parameters: [{ id: 1, valueHex: '0000001e' }] };
 const heartbeat = { parameters: [{ id: 1, value: 30 }] };
 
-describe('the command queue over HTTP', () => {
-  it('takes a command for a terminal that is away, shows it, and takes it back', async () => {
+describe('command queue over HTTP', () => {
+  it('queues, returns and cancels a command for a disconnected terminal', async () => {
     const { id, imei, path } = await vehicle();
     const before = Date.now();
     const response = await owner.post(path, { type: 'text', params: { text: 'Hello' }, ttl_seconds: 60, priority: 9 });
@@ -102,18 +102,18 @@ describe('the command queue over HTTP', () => {
     ['no type', {}],
     ['an unknown type', { type: 'explode' }],
     ['parameters of another type', { type: 'text', params: { command: 4 } }],
-    ['parameters that are none', { type: 'locate', params: 'x' }],
-    ['too short a life', { type: 'locate', ttl_seconds: 59 }],
-    ['too long a life', { type: 'locate', ttl_seconds: 2_592_001 }],
+    ['parameters that are not an object', { type: 'locate', params: 'x' }],
+    ['a time to live that is too short', { type: 'locate', ttl_seconds: 59 }],
+    ['a time to live that is too long', { type: 'locate', ttl_seconds: 2_592_001 }],
     ['a priority out of range', { type: 'locate', priority: 10 }],
-  ])('refuses %s', async (_what, body) => {
+  ])('rejects %s', async (_what, body) => {
     const { path } = await vehicle();
     const response: Answer = await owner.post(path, body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ code: 'validation_failed' });
   });
 
-  it('is for managers and above; the critical ones for owners and admins', async () => {
+  it('allows commands from managers upwards, and critical ones only from owners and admins', async () => {
     const { path } = await vehicle();
     const [manager, admin] = [harness.as(await harness.user('manager')), harness.as(await harness.user('admin'))];
     const critical = { type: 'control', params: { command: 5 } };
@@ -129,7 +129,7 @@ describe('the command queue over HTTP', () => {
     expect((await harness.anonymous.get(path)).status).toBe(401);
   });
 
-  it('is never seen from another account', async () => {
+  it('is not visible to another account', async () => {
     const { path } = await vehicle();
     const created = await queue(path, 'locate');
     const stranger = harness.as(harness.theirs.owner);
@@ -146,7 +146,7 @@ describe('the command queue over HTTP', () => {
     expect(await read(path, created)).toMatchObject({ status: 'queued' });
   });
 
-  it('is 409 without a terminal, and makes one command for an Idempotency-Key', async () => {
+  it('responds 409 without a terminal, and creates one command per Idempotency-Key', async () => {
     const none = await vehicle(null);
     expect((await owner.post(none.path, { type: 'locate' })).status).toBe(409);
     const { path } = await vehicle();
@@ -160,8 +160,8 @@ describe('the command queue over HTTP', () => {
   });
 });
 
-describe('the command queue', () => {
-  it('sends once the terminal connects, one at a time, by priority and then in order', async () => {
+describe('command queue', () => {
+  it('sends commands once the terminal connects, one at a time, by priority and then in order', async () => {
     const { imei, path } = await vehicle();
     let concurrent = 0;
     let most = 0;
@@ -202,7 +202,7 @@ describe('the command queue', () => {
     expect((await owner.delete(commandPath(path, first))).status).toBe(409);
   });
 
-  it('shows the answer of the terminal, and has failed where that refuses', async () => {
+  it('returns the response of the terminal, and fails a command that the terminal refuses', async () => {
     const { imei, path } = await vehicle();
     const bodyBase64 = Buffer.from('00070100000001040000003c', 'hex').toString('base64');
     const message = { id: 0x0104, edition: '2013', bodyBase64 } as const;
@@ -222,7 +222,7 @@ describe('the command queue', () => {
     expect(await read(path, refused)).toMatchObject({ error: 'refused', result: 'unsupported' });
   });
 
-  it('is sent once the socket has the bytes; not to be taken back then; unanswered after its time, and no block to the rest', async () => {
+  it('marks a command as sent and not cancelable once the socket accepts it, then fails it without a response and continues', async () => {
     const { imei, path } = await vehicle();
     terminals.answer = ({ kind }) => (kind === 'setParameters' ? Promise.resolve(generally(0)) : noReply());
     const [doors, where] = [await queue(path, 'vehicle_control', { doors: 'lock' }), await queue(path, 'locate')];
@@ -240,7 +240,7 @@ describe('the command queue', () => {
     expect(await read(path, where)).toMatchObject({ attempts: 2 });
   });
 
-  it('goes by the use cases of device-api, and waits while nobody serves them', async () => {
+  it('calls the use cases of device-api, and waits while device-api is unavailable', async () => {
     const { imei, path } = await vehicle();
     await terminals.connect(imei);
     const created = await queue(path, 'text', { text: 'Hello', text_type: 'Service' });
@@ -276,7 +276,7 @@ describe('the command queue', () => {
     for (const one of served) await one.stop();
   });
 
-  it('takes up under its name what a replica had under way when it died, and gives up what is too old', async () => {
+  it('resumes an attempt of a dead replica under its name, and gives up one that is too old', async () => {
     const { imei, path } = await vehicle();
     const name = randomBytes(16).toString('hex');
     const young = await queue(path, 'raw', { message_id: '0x8900' });
@@ -301,7 +301,7 @@ describe('the command queue', () => {
     expect(terminals.seen).toHaveLength(1);
   });
 
-  it('is worked off by several replicas without doing anything twice, and by the next one after a stop', async () => {
+  it('sends each command once while several replicas process the queue', async () => {
     const times = { pollIntervalMs: 20, replyTimeoutMs: 30_000, leaseTtlMs: 30_000, pageSize: 100, concurrency: 100 };
     const others = [0, 1].map(() => new CommandWorker(harness.deps, times));
     const { imei, path } = await vehicle();
@@ -313,7 +313,7 @@ describe('the command queue', () => {
     for (const one of others) await one.stop();
   });
 
-  it('expires when its time is over before the terminal comes', async () => {
+  it('expires a command whose time to live ends before the terminal connects', async () => {
     const { path } = await vehicle();
     const created = await queue(path, 'locate');
     await stored().updateOne({ _id: created.id }, { $set: { expiresAt: new Date(Date.now() - 1) } });

@@ -11,13 +11,13 @@ type CommandEventDeps = Pick<Deps, 'bus' | 'database' | 'log' | 'notifications' 
 
 const batchSize = 100;
 
-/** Tells websockets of a command as it is now. */
+/** Publishes the current state of a command to websockets. */
 export function publishCommand(bus: Bus, command: Command): void {
   const { accountId, vehicleId } = command;
   publishLive(bus, accountId, [{ type: 'command', vehicleId, data: toCommandResponse(command) }]);
 }
 
-/** Tells of a command that an attempt has changed; where it has failed, with a notification. */
+/** Publishes a command that an attempt has changed, and raises a notification if it failed. */
 export async function publishUpdate(deps: CommandEventDeps, id: number): Promise<void> {
   const command = await new CommandQueue(deps.database).find(id);
   if (command === null) return;
@@ -25,7 +25,7 @@ export async function publishUpdate(deps: CommandEventDeps, id: number): Promise
   publishCommand(deps.bus, command);
 }
 
-/** Raises `command_failed` for what has expired, and for what failed just before its replica died. */
+/** Raises `command_failed` for expired commands, and for commands that failed just before their replica died. */
 export async function notifyFailures(deps: CommandEventDeps): Promise<void> {
   const queue = new CommandQueue(deps.database);
   for (const command of await queue.listUnnotified(batchSize)) {
@@ -34,7 +34,7 @@ export async function notifyFailures(deps: CommandEventDeps): Promise<void> {
   }
 }
 
-/** Before it is noted as told: what is raised twice is one. */
+/** Raises the notification before marking the command, because a repeated notification is deduplicated. */
 async function notifyFailure(deps: CommandEventDeps, command: Command): Promise<void> {
   const { _id, accountId, vehicleId, commandId, type, status, error, result, completedAt } = command;
   const vehicle = (await vehiclesById(deps.records, { accountId }, [vehicleId])).get(vehicleId);

@@ -5,7 +5,7 @@ import { LiveEventRecorder } from '../../testing/live-event-recorder.ts';
 import { type Client, type Data, PlatformWorld } from '../../testing/platform-world.ts';
 import { generally, newImei, Terminals } from '../../testing/terminals.ts';
 
-// Real servers on a machine that may be busy: a terminal has the usual time to answer here.
+// The tests use real servers; the machine may be busy. Terminals have the default time to respond.
 jest.setTimeout(60_000);
 
 let harness: PlatformWorld;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** A vehicle, the path of its commands, and what is told of one of them. */
+/** Creates a vehicle. Returns the path of its commands and the events published for each command. */
 async function newVehicle() {
   const imei = newImei();
   const { data } = await owner.post('/api/vehicles', { vehicle_no: `LIVE ${imei}`, imei });
@@ -42,8 +42,8 @@ async function newVehicle() {
   return { imei, path, queue, told: published, statuses, becomesTold: waitForEvent, read };
 }
 
-describe('websockets are told of a command', () => {
-  it('that is queued, sent and acknowledged', async () => {
+describe('websocket events of a command', () => {
+  it('are published when it is queued, sent and acknowledged', async () => {
     const { imei, queue, told: published, statuses, becomesTold: waitForEvent, read } = await newVehicle();
     let response: (outcome: Outcome) => void = () => undefined;
     terminals.answer = () =>
@@ -61,7 +61,7 @@ describe('websockets are told of a command', () => {
     expect(published(created)[2]).toEqual(await read(created));
   });
 
-  it('that the terminal refuses', async () => {
+  it('are published when the terminal refuses it', async () => {
     const { imei, queue, told: published, becomesTold: waitForEvent, read } = await newVehicle();
     terminals.answer = async () => generally(3);
     const created = await queue('vehicle_control', { doors: 'lock' });
@@ -71,7 +71,7 @@ describe('websockets are told of a command', () => {
     expect(published(created).at(-1)).toEqual(await read(created));
   });
 
-  it('that is canceled', async () => {
+  it('are published when it is canceled', async () => {
     const { path, queue, told: published, statuses, becomesTold: waitForEvent } = await newVehicle();
     const created = await queue('locate');
     const canceled = await owner.delete(`${path}/${String(created['command_id'])}`);

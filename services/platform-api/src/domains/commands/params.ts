@@ -2,7 +2,7 @@ import { createParameter } from '@fleet/jt808';
 import { AppError, compileBody, describeErrors, validationError } from '@fleet/service-kit';
 import { type Static, Type } from 'typebox';
 
-/** What a command of each type takes: the fields of the Device API, with its defaults. */
+/** Parameters of each command type: the fields of the Device API, with its defaults. */
 const byteField = (more: { default?: number } = {}) => Type.Integer({ minimum: 0, maximum: 255, ...more });
 const choiceField = (values: readonly number[], preset?: number) =>
   Type.Integer({ enum: values, ...(preset === undefined ? {} : { default: preset }) });
@@ -98,7 +98,7 @@ export const paramSchemas = {
   raw: Type.Object({
     message_id: Type.String({
       pattern: '^0x[89][0-9A-Fa-f]{3}$',
-      errorMessage: 'must be a message id of the platform, from 0x8000 to 0x9fff',
+      errorMessage: 'must be a platform message id from 0x8000 to 0x9fff',
     }),
     body_hex: Type.Optional(hexBytes(16_384)),
   }),
@@ -116,15 +116,15 @@ const checks = Object.fromEntries(
   Object.entries(paramSchemas).map(([type, schema]) => [type, compileBody(schema, describeErrors)]),
 ) as Readonly<Record<CommandType, (value: unknown) => unknown>>;
 
-/** Messages that belong to the session itself: sent at a wrong time they would end it. */
+/** Messages of the session itself. Sent at the wrong time, they would end it. */
 const ownMessages = new Set([0x8001, 0x8003, 0x8004, 0x8100, 0x8800, 0x9212]);
 
-/** The parameters of a command with their defaults, or 400. */
+/** Returns the parameters of a command with their defaults. Throws 400 if they are invalid. */
 export function parseParams(type: CommandType, input: Record<string, unknown>): Record<string, unknown> {
   let params: Record<string, unknown>;
   try {
     const known = Object.keys(paramSchemas[type].properties);
-    // What is unknown is left out, as it is in every body.
+    // Unknown fields are ignored, as in every body.
     const part = Object.fromEntries(Object.entries(structuredClone(input)).filter(([name]) => known.includes(name)));
     params = checks[type](part) as Record<string, unknown>;
   } catch (error) {
@@ -141,24 +141,24 @@ interface Fault {
   readonly message: string;
 }
 
-/** What a schema cannot say. */
+/** Checks constraints that a schema cannot express. */
 function findFault(type: CommandType, params: Record<string, unknown>): Fault | undefined {
   if (type === 'upload' || type === 'resource_list') return findClipFault(params as ParamsOf<'resource_list'>);
   if (type === 'set_parameters') return findParameterFault(params as ParamsOf<'set_parameters'>);
   if (type !== 'raw') return undefined;
   const { message_id: id } = params as ParamsOf<'raw'>;
   return ownMessages.has(Number(id))
-    ? { path: '/params/message_id', message: 'is a message that the platform sends by itself' }
+    ? { path: '/params/message_id', message: 'is reserved for messages that the platform sends by itself' }
     : undefined;
 }
 
 function findClipFault(params: ParamsOf<'resource_list'> & Partial<ParamsOf<'upload'>>): Fault | undefined {
   const [start, end] = [Date.parse(params.start_time), Date.parse(params.end_time)];
-  if (Number.isNaN(start)) return { path: '/params/start_time', message: 'must be a time' };
-  if (Number.isNaN(end)) return { path: '/params/end_time', message: 'must be a time' };
+  if (Number.isNaN(start)) return { path: '/params/start_time', message: 'must be a valid time' };
+  if (Number.isNaN(end)) return { path: '/params/end_time', message: 'must be a valid time' };
   if (start >= end) return { path: '/params/end_time', message: 'must be later than start_time' };
   if (params.wifi === false && params.lan === false && params.mobile_network === false)
-    return { path: '/params/mobile_network', message: 'must be true where wifi and lan are false' };
+    return { path: '/params/mobile_network', message: 'must be true if wifi and lan are false' };
   return undefined;
 }
 
@@ -176,7 +176,7 @@ function findParameterFault({ parameters }: ParamsOf<'set_parameters'>): Fault |
   return undefined;
 }
 
-/** A parameter as it goes to the terminal. */
+/** Converts a parameter to the form in which it is sent to the terminal. */
 export const toDeviceParameter = ({
   id,
   value,

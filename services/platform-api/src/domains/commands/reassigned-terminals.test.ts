@@ -34,13 +34,13 @@ const readStatus = async (client: Client, { vehicle_id: id, command_id: commandI
   (await client.get(`/api/vehicles/${String(id)}/commands/${String(commandId)}`)).data['status'];
 const stored = () => harness.deps.database.collection<Command>('commands');
 
-describe('a terminal that has left its vehicle', () => {
-  it('does not get what waited for it there, in whatever vehicle it comes back', async () => {
+describe('terminal that has left its vehicle', () => {
+  it('does not receive commands that waited for it there, in any later vehicle', async () => {
     const imei = newImei();
     const id = await newVehicle(owner, imei);
     const waiting = await queue(owner, id, 'raw', { message_id: '0x8900', body_hex: '01' });
     const queued = [await queue(owner, id, 'locate'), await queue(owner, id, 'raw', { message_id: '0x8900' })] as const;
-    // As a replica leaves them that dies while it sends: whether the terminal has them is not known.
+    // A replica that dies while sending leaves such commands: it is unknown whether the terminal has received them.
     const flight = { startedAt: new Date(), notBefore: new Date(Date.now() + 3_600_000) };
     const { startedAt, notBefore } = flight;
     await stored().updateOne({ _id: queued[0].id }, { $set: { notBefore, flight: { name: 'a', startedAt } } });
@@ -49,7 +49,7 @@ describe('a terminal that has left its vehicle', () => {
 
     expect((await owner.put(`/api/vehicles/${id}`, { imei: null })).status).toBe(200);
     expect(await readStatus(owner, waiting)).toBe('canceled');
-    // What was taken back too late.
+    // A command that the cancellation missed.
     await stored().updateOne({ _id: waiting.id }, { $set: { status: 'queued', completedAt: null } });
     const theirs = await newVehicle(stranger, imei);
     const own = await queue(stranger, theirs, 'raw', { message_id: '0x8900', body_hex: '02' });

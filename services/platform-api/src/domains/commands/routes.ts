@@ -29,9 +29,9 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: listPath,
     operationId: 'createCommand',
-    summary: "Queue a command for a vehicle's terminal, which may be out of coverage or asleep",
+    summary: 'Queue a command',
     description:
-      'One at a time for each terminal, higher priority first, then in order. Types that may be repeated (wakeup, live_stop, resource_list, query_parameters, query_attributes, locate, set_parameters) go out again when nobody has answered, up to 10 times; the others fail as unanswered, so that nothing is done twice. Owners and admins alone: control 1, 2 and 5, raw, and set_parameters of server addresses.',
+      'Queues a command for the terminal of a vehicle, which may be out of coverage or asleep. Commands of a terminal are sent one at a time, by priority and then in order. Types that may be repeated (wakeup, live_stop, resource_list, query_parameters, query_attributes, locate, set_parameters) are sent again without a response, up to 10 times. Other types fail as unanswered, so that nothing is executed twice. Only owners and admins may send control 1, 2 and 5, raw, and set_parameters of server addresses.',
     isIdempotent: true,
     params: vehicleIdParams,
     body: createCommandBody,
@@ -39,7 +39,7 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     extraSuccesses: { 202: 'Queued; `Location` is the path of the command.' },
     errors: {
       402: noSubscription,
-      409: 'The vehicle has no terminal, or too many commands wait for it.',
+      409: 'The vehicle has no terminal, or too many commands are waiting for it.',
       422: 'The Idempotency-Key was used with another body.',
     },
     handle: async ({ params, body, context }) => {
@@ -53,7 +53,8 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: listPath,
     operationId: 'listCommands',
-    summary: 'Commands of a vehicle, kept for 90 days',
+    summary: 'List commands of a vehicle',
+    description: 'Commands are stored for 90 days.',
     params: vehicleIdParams,
     query: listCommandsQuery,
     response: pageSchema(commandResponse),
@@ -69,7 +70,7 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: commandPath,
     operationId: 'getCommand',
-    summary: 'One command',
+    summary: 'Get a command',
     params: commandParams,
     response: singleSchema(commandResponse),
     handle: async ({ params, context }) => ({
@@ -82,10 +83,11 @@ export const commandRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: commandPath,
     operationId: 'cancelCommand',
-    summary: 'Take a command back that has not been sent',
+    summary: 'Cancel a command',
+    description: 'Cancels a command that has not been sent.',
     params: commandParams,
     response: singleSchema(commandResponse),
-    errors: { 409: 'The command is being sent, was sent, or is done with.', ...versionMismatchErrors },
+    errors: { 409: 'The command is being sent, was sent, or is completed.', ...versionMismatchErrors },
     handle: async ({ params: { vehicleId, commandId }, context }) => {
       const version = parseIfMatch(context);
       return { data: toCommandResponse(await cancelCommand(deps, getCaller(context), vehicleId, commandId, version)) };

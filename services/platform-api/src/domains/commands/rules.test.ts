@@ -10,7 +10,7 @@ const createCommand = (type: CommandType, attempts = 0): Command =>
 const end = (type: CommandType, ending: AttemptResult, attempts = 0) =>
   applyResult(createCommand(type, attempts), ending, undefined, now);
 
-describe('the end of an attempt', () => {
+describe('result of an attempt', () => {
   it.each<CommandType>([
     'wakeup',
     'live_stop',
@@ -19,7 +19,7 @@ describe('the end of an attempt', () => {
     'query_attributes',
     'locate',
     'set_parameters',
-  ])('%s goes back to the queue when nobody answers, until its tenth attempt', (type) => {
+  ])('queues %s again without a response, until its tenth attempt', (type) => {
     expect(isRepeatable(type)).toBe(true);
     const first = end(type, { kind: 'unanswered' });
     expect(first).toMatchObject({ status: 'queued', attempts: 1, flight: null });
@@ -29,7 +29,7 @@ describe('the end of an attempt', () => {
   });
 
   it.each<CommandType>(['control', 'text', 'vehicle_control', 'capture', 'upload', 'live_start', 'raw'])(
-    '%s has failed when nobody answers: it is never done twice',
+    'fails %s without a response, because it must not be executed twice',
     (type) => {
       expect(maxAttempts(type)).toBe(1);
       const change = end(type, { kind: 'unanswered' });
@@ -37,7 +37,7 @@ describe('the end of an attempt', () => {
     },
   );
 
-  it('is no attempt where nothing was sent', () => {
+  it('does not count as an attempt if nothing was sent', () => {
     const change = end('text', { kind: 'notSent', retryMs: 5_000 });
     expect(change).toEqual({ flight: null, status: 'queued', notBefore: new Date(now.getTime() + 5_000) });
     const wakeUp = end('wakeup', { kind: 'notSent', retryMs: 5_000 });
@@ -47,7 +47,7 @@ describe('the end of an attempt', () => {
     expect(end('wakeup', unavailable).notBefore).toEqual(new Date(now.getTime() + 60_000));
   });
 
-  it('is an attempt where its socket took the bytes, whatever is said later', () => {
+  it('counts as an attempt once the socket has accepted the bytes, whatever is reported later', () => {
     const ending = { kind: 'notSent', retryMs: 5_000 } as const;
     const recorded = { ...createCommand('text'), status: 'sent' } as const;
     expect(applyResult(recorded, ending)).toMatchObject({ status: 'failed', error: 'unanswered', attempts: 1 });
@@ -64,11 +64,11 @@ describe('the end of an attempt', () => {
     });
   });
 
-  it('keeps what is under way where the end is not known', () => {
+  it('leaves the command in flight if the outcome is unknown', () => {
     expect(Object.keys(end('text', { kind: 'unknown' }))).toEqual(['notBefore']);
   });
 
-  it('is acknowledged by success alone', () => {
+  it('acknowledges the command only on success', () => {
     const response = { kind: 'answered', messageId: '0x8300', serial: 7, answer: { a: 1 } } as const;
     expect(end('text', { ...response, result: 'success' })).toMatchObject({
       status: 'acknowledged',
@@ -86,7 +86,7 @@ describe('the end of an attempt', () => {
   });
 });
 
-describe('critical commands', () => {
+describe('isCritical', () => {
   it.each<[CommandType, Record<string, unknown>, boolean]>([
     ['control', { command: 1 }, true],
     ['control', { command: 2 }, true],
@@ -96,15 +96,15 @@ describe('critical commands', () => {
     ['set_parameters', { parameters: [{ id: 0x13, value: 'evil.example' }] }, true],
     ['set_parameters', { parameters: [{ id: 1, value: 30 }] }, false],
     ['text', { text: 'Hello' }, false],
-  ])('%s %j: %s', (type, params, expected) => {
+  ])('returns for %s %j: %s', (type, params, expected) => {
     expect(isCritical(type, parseParams(type, params))).toBe(expected);
   });
 });
 
-describe('parameters', () => {
+describe('parameters of a command', () => {
   const clip = { channel: 1, start_time: '2026-08-01T10:00:00+08:00', end_time: '2026-08-01T11:00:00+08:00' };
 
-  it('have the defaults of the Device API, and nothing unknown', () => {
+  it('include the defaults of the Device API and no unknown fields', () => {
     expect(parseParams('live_start', { channel: 1, colour: 'red' })).toEqual({
       channel: 1,
       data_type: 0,
@@ -138,7 +138,7 @@ describe('parameters', () => {
     ['raw', { message_id: '0x0200' }],
     ['raw', { message_id: '0x8100' }],
     ['raw', { message_id: '0x8900', body_hex: 'abc' }],
-  ])('%s %j are refused', (type, params) => {
+  ])('are rejected for %s %j', (type, params) => {
     expect(() => parseParams(type, params)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
   });
 
@@ -156,7 +156,7 @@ describe('parameters', () => {
       '/params/parameters/0/id',
       'The field params.parameters.0.id must be from 0 to 4294967295.',
     ],
-  ])('%s %j: the fault is told where it is', (type, params, path, message) => {
+  ])('report the path of the fault in %s %j', (type, params, path, message) => {
     const details = [expect.objectContaining({ path })];
     expect(() => parseParams(type, params)).toThrow(expect.objectContaining({ details, message }));
   });

@@ -1,6 +1,6 @@
 import type { CommandType, ParamsOf } from './params.ts';
 
-/** May be sent again when nobody has answered: what they do twice is what they do once (docs/reference/commands.md). */
+/** Idempotent types, which may be sent again without a response (docs/reference/commands.md). */
 const repeatableTypes: ReadonlySet<CommandType> = new Set<CommandType>([
   'wakeup',
   'live_stop',
@@ -15,13 +15,13 @@ export const isRepeatable = (type: CommandType): boolean => repeatableTypes.has(
 
 export const maxAttempts = (type: CommandType): number => (isRepeatable(type) ? 10 : 1);
 
-/** Firmware upgrade, server change, factory reset (docs/reference/access.md). */
+/** Control commands for firmware upgrade, server change and factory reset (docs/reference/access.md). */
 const criticalControls = new Set([1, 2, 5]);
 
-/** Parameters that say where the terminal connects: setting one is a change of server. */
+/** Returns whether a parameter determines where the terminal connects. Setting one amounts to a server change. */
 const isServerParameter = (id: number): boolean => (id >= 0x0010 && id <= 0x0019) || (id >= 0x0023 && id <= 0x0026);
 
-/** True for what only owners and admins may do. A raw message may be any of it. */
+/** Returns whether only owners and admins may send a command. A raw message may have any effect, so it is critical. */
 export function isCritical(type: CommandType, params: Readonly<Record<string, unknown>>): boolean {
   if (type === 'raw') return true;
   if (type === 'control') return criticalControls.has((params as ParamsOf<'control'>).command);
@@ -29,9 +29,9 @@ export function isCritical(type: CommandType, params: Readonly<Record<string, un
   return (params as unknown as ParamsOf<'set_parameters'>).parameters.some(({ id }) => isServerParameter(id));
 }
 
-/** How an attempt ended, as the queue sees it. */
+/** The result of an attempt for the queue. */
 export type AttemptResult =
-  /** The terminal has answered. */
+  /** The terminal has responded. */
   | {
       readonly kind: 'answered';
       readonly result: string;
@@ -39,11 +39,14 @@ export type AttemptResult =
       readonly serial: number | null;
       readonly answer: Readonly<Record<string, unknown>> | null;
     }
-  /** Nothing was sent: it stays in the queue for so long. Where that is the device's doing (`isOfDevice`), what is behind it waits too, so that the order stays. */
+  /**
+   * Nothing was sent, and the command stays in the queue for `retryMs`. If the device is the reason (`isOfDevice`),
+   * later commands wait too, which preserves the order.
+   */
   | { readonly kind: 'notSent'; readonly retryMs: number; readonly isOfDevice?: boolean }
-  /** It was sent, and nobody answered. */
+  /** The command was sent, and the terminal did not respond. */
   | { readonly kind: 'unanswered' }
-  /** The terminal's answer makes no sense, or the command cannot be sent to it at all. */
+  /** The response of the terminal is invalid, or the command cannot be sent to it at all. */
   | { readonly kind: 'failed'; readonly error: 'unreadable' | 'invalid' | 'internal'; readonly message: string }
-  /** Whether it was sent is not known: it is asked for again under its name. */
+  /** It is unknown whether the command was sent. It is sent again under its name. */
   | { readonly kind: 'unknown' };

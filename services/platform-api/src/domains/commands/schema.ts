@@ -5,55 +5,57 @@ import { nullable, recordId, recordProperties, time } from '../../platform/schem
 import type { AccountRecord } from '../../store/account-repository.ts';
 import { commandTypes } from './params.ts';
 
-/** Where a command stands (docs/reference/commands.md). */
+/** Statuses of a command (docs/reference/commands.md). */
 export const commandStatuses = ['queued', 'sent', 'acknowledged', 'failed', 'expired', 'canceled'] as const;
 export type CommandStatus = (typeof commandStatuses)[number];
 
-/** Why a command failed. */
+/** Reasons why a command failed. */
 export const commandErrors = ['unanswered', 'refused', 'unreadable', 'invalid', 'internal'] as const;
 export type CommandError = (typeof commandErrors)[number];
 
-/** An attempt that is under way, or was when its replica died. */
+/** An attempt in flight, or one that was in flight when its replica died. */
 export interface Attempt {
-  /** `Command-Id` under which the terminal's gateway knows it: asked again after a restart, it is joined to the first ask. */
+  /**
+   * `Command-Id` under which the terminal's gateway knows the attempt. A retry after a restart joins the first request.
+   */
   readonly name: string;
   readonly startedAt: Date;
 }
 
-/** One command of the queue. It belongs to the vehicle's account, whoever gave it. */
+/** A command of the queue. It belongs to the vehicle's account, even if another account's user created it. */
 export interface Command extends AccountRecord {
   readonly commandId: string;
   readonly vehicleId: number;
   /** Canonical terminal number. */
   readonly imei: string;
-  /** The number as the vehicle has it on record. */
+  /** The terminal number as recorded in the vehicle. */
   readonly shownImei: string;
   readonly type: (typeof commandTypes)[number];
-  /** JSON, with the defaults filled in. */
+  /** JSON, including the defaults. */
   readonly params: string;
   readonly priority: number;
   readonly status: CommandStatus;
-  /** Times that it was sent. */
+  /** Number of times that the command was sent. */
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly messageId: string | null;
   readonly serial: number | null;
   readonly result: string | null;
   readonly error: CommandError | null;
-  /** What else is known of the error, a sentence. */
+  /** Details of the error, as a sentence. */
   readonly errorMessage: string | null;
-  /** JSON: what the terminal answered beside its result. */
+  /** JSON: the terminal's response, without its result. */
   readonly answer: string | null;
   readonly createdBy: number;
-  /** The partner that sent it; absent for a command of a user. */
+  /** The partner that sent the command; absent for a command of a user. */
   readonly partnerId?: number;
   readonly sentAt: Date | null;
   readonly completedAt: Date | null;
   readonly expiresAt: Date;
   readonly flight: Attempt | null;
-  /** Not to be sent earlier, after an attempt. */
+  /** Earliest time of the next attempt. */
   readonly notBefore: Date | null;
-  /** It has failed or expired, and the notification of that is not raised yet. */
+  /** True if the command has failed or expired and its notification is not raised yet. */
   readonly isUntold?: boolean;
 }
 
@@ -73,7 +75,13 @@ export const createCommandBody = Type.Object({
   ttl_seconds: Type.Optional(
     Type.Integer({ minimum: 60, maximum: 30 * daySeconds, description: `Default: ${daySeconds}.` }),
   ),
-  priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'Higher goes first. Default: 5.' })),
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 9,
+      description: 'Commands with a higher priority are sent first. Default: 5.',
+    }),
+  ),
 });
 export type CreateCommandBody = Static<typeof createCommandBody>;
 export const defaultTtlSeconds = daySeconds;
@@ -102,20 +110,21 @@ export const commandResponse = Type.Object(
     params: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
     priority: Type.Integer({ minimum: 0, maximum: 9 }),
     status: stringEnum(commandStatuses, {
-      description: "sent: the terminal's socket has taken the bytes. acknowledged: the terminal has answered success.",
+      description:
+        "sent: the terminal's socket has accepted the bytes. acknowledged: the terminal has responded with success.",
     }),
-    attempts: Type.Integer({ minimum: 0, description: 'Times that it was sent.' }),
+    attempts: Type.Integer({ minimum: 0, description: 'Number of times that the command was sent.' }),
     max_attempts: Type.Integer({ minimum: 1 }),
     message_id: nullable(Type.String({ examples: ['0x8300'] })),
     serial: nullable(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Header serial of the frame.' })),
-    result: nullable(Type.String({ examples: ['success'], description: "The terminal's own words." })),
+    result: nullable(Type.String({ examples: ['success'], description: 'Result that the terminal reported.' })),
     error: nullable(stringEnum(commandErrors)),
     error_message: nullable(Type.String()),
     answer: nullable(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
-        description: 'What the terminal answered beside its result: recordings, parameters, attributes, location.',
+        description: "The terminal's response without its result: recordings, parameters, attributes, location.",
       }),
     ),
     created_by: recordId,

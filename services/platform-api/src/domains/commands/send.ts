@@ -15,10 +15,10 @@ import { type CommandType, type ParamsOf, toDeviceParameter } from './params.ts'
 import type { AttemptResult } from './rules.ts';
 import type { Command } from './schema.ts';
 
-/** What sending works with. */
+/** Dependencies of sending a command. */
 export type SendDeps = Pick<Deps, 'asker' | 'bus' | 'partnerChannels' | 'redis'>;
 
-/** How an attempt is made. */
+/** Options of an attempt. */
 export interface AttemptOptions {
   readonly name: string;
   readonly isRepeated: boolean;
@@ -27,12 +27,12 @@ export interface AttemptOptions {
 
 type CommandOutcome = Omit<Extract<AttemptResult, { kind: 'answered' }>, 'kind'>;
 
-/** A use case takes this much longer to say that a terminal was silent. */
+/** Extra time that a use case needs to report that a terminal did not respond. */
 const roundTripMs = 1_000;
 const busyRetryMs = 5_000;
 const cameraBusyRetryMs = 60_000;
 
-/** Sends a command once and says how that ended; never throws. */
+/** Sends a command once and returns the result. Never throws. */
 export async function sendCommand(deps: SendDeps, command: Command, attempt: AttemptOptions): Promise<AttemptResult> {
   try {
     return { kind: 'answered', ...(await sendByType(deps, command, attempt)) };
@@ -41,14 +41,17 @@ export async function sendCommand(deps: SendDeps, command: Command, attempt: Att
   }
 }
 
-/** Where it is asked for again, what keeps device-api from asking the terminal says nothing of the first ask: that one may have reached it. */
+/**
+ * Converts an error to a result. If a retry fails before device-api sends it, the first request may still have reached
+ * the terminal.
+ */
 function toAttemptResult(error: unknown, { isRepeated }: AttemptOptions): AttemptResult {
   const notSent = (retryMs: number): AttemptResult => (isRepeated ? { kind: 'unknown' } : { kind: 'notSent', retryMs });
   if (error instanceof BusError) return error.kind === 'noResponders' ? notSent(busyRetryMs) : { kind: 'unknown' };
   if (!(error instanceof AppError))
     return { kind: 'failed', error: 'internal', message: 'An unexpected error occurred.' };
   switch (error.code) {
-    // Gateways say so of the command itself: no frame of it has been written.
+    // Gateways report these errors for the command itself: no frame of it was written.
     case 'device_not_connected':
     case 'rate_limited':
       return { kind: 'notSent', retryMs: busyRetryMs, isOfDevice: true };
@@ -92,7 +95,7 @@ const toGeneralOutcome = ({ responseId, result }: { responseId: string; result: 
   answer: null,
 });
 
-/** Each type by the use case of device-api that does it; what is none goes to the terminal by itself. */
+/** Senders by command type. A type without a use case of device-api is sent to the terminal directly. */
 const senders: { readonly [T in CommandType]: Sender<T> } = {
   control: async ({ bus }, { imei, params }, attempt) => {
     const command = { imei, command: params.command, parameters: params.parameters ?? null };
@@ -143,7 +146,7 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
       command,
       callOptions(attempt),
     );
-    // A clip that has an upload already is what was wanted.
+    // A clip that already has an upload counts as success.
     const response = { video_id: videoId, upload_status: result === 'success' ? 'uploading' : result };
     return { ...toGeneralOutcome({ responseId, result: 'success' }), answer: response };
   },
@@ -186,7 +189,7 @@ const senders: { readonly [T in CommandType]: Sender<T> } = {
     sendToDevice(deps, imei, { kind: 'raw', messageId: Number(id), bodyHex }, attempt),
 };
 
-/** A list is kept with its command: of a very long one, its beginning. */
+/** Limit of the recordings stored with a command. A longer list is truncated. */
 const maxListedResources = 1_000;
 
 const toClip = (params: ParamsOf<'resource_list'>) => ({
@@ -201,7 +204,7 @@ const toClip = (params: ParamsOf<'resource_list'>) => ({
 
 const truncateToSeconds = (time: string): number => Math.floor(Date.parse(time) / 1000) * 1000;
 
-/** Asks a terminal itself, for what is no use case of device-api. */
+/** Sends a command to a terminal directly, for types without a use case of device-api. */
 async function sendToDevice(
   deps: SendDeps,
   imei: string,
@@ -219,7 +222,7 @@ async function sendToDevice(
   });
   const timeoutMs = attempt.timeoutMs - (performance.now() - startedAtMs);
   const partnerRequest = { command, timeoutMs, correlationId: attempt.name };
-  // A device without a session may have come in through a partner.
+  // A device without a session may be connected through a partner.
   const partnerOutcome = outcome.kind === 'notConnected' ? await deps.partnerChannels.ask(imei, partnerRequest) : null;
   const response = unwrapOutcome(partnerOutcome ?? outcome);
   const messageId = `0x${response.commandMessageId.toString(16).padStart(4, '0')}`;
@@ -242,7 +245,7 @@ function unwrapOutcome(outcome: Outcome): DeviceResponse {
     case 'busy':
       throw new AppError('rate_limited', `The device is busy: ${outcome.detail}`);
     case 'brokerAway':
-      throw new AppError('unavailable', 'Devices cannot be reached at the moment.');
+      throw new AppError('unavailable', 'Devices are temporarily unavailable.');
     default:
       return outcome satisfies never;
   }

@@ -8,7 +8,7 @@ const collectionName = 'commands';
 export const commandCollection = (records: RecordStore): AccountRepository<Command> =>
   new AccountRepository<Command>(records, collectionName);
 
-/** What an attempt changes. */
+/** The fields that an attempt may change. */
 export type CommandChange = Partial<
   Pick<
     Command,
@@ -28,12 +28,12 @@ export type CommandChange = Partial<
   >
 >;
 
-/** What waits for its terminal; `flight` where an attempt is under way. */
+/** A command that waits for its terminal; `flight` is set while an attempt is in flight. */
 export type WaitingCommand = Pick<Command, '_id' | 'imei' | 'type' | 'notBefore' | 'flight'>;
 
 const waitingStatuses = ['queued', 'sent'];
 
-/** The queue as the worker sees it, which works for all accounts. */
+/** The queue of all accounts, for the worker. */
 export class CommandQueue {
   readonly #commands: Collection<Command>;
   /** The replica that works on the queue of a terminal, by canonical number. */
@@ -44,7 +44,7 @@ export class CommandQueue {
     this.#leases = database.collection<LeaseRecord>('command_queue_leases');
   }
 
-  /** Commands that are not done with and younger than one of them, oldest first. */
+  /** Returns commands after an id that are not completed, oldest first. */
   async listWaiting(limit: number, afterId: number): Promise<WaitingCommand[]> {
     const found = this.#commands
       .find({ status: { $in: waitingStatuses }, _id: { $gt: afterId } } as object, {
@@ -55,7 +55,7 @@ export class CommandQueue {
     return await found.toArray();
   }
 
-  /** The attempt that is under way for a terminal, or was when its replica died. */
+  /** Returns the command in flight for a terminal, even if its replica has died. */
   async findInFlight(imei: string): Promise<Command | null> {
     return await this.#commands.findOne({
       imei,
@@ -64,7 +64,7 @@ export class CommandQueue {
     } as object);
   }
 
-  /** The next command that may go out; with `types` only one of those. */
+  /** Returns the next command that may be sent; with `types`, only one of those types. */
   async next(imei: string, now: Date, types?: readonly string[]): Promise<Command | null> {
     const found = await this.#commands
       .find({
@@ -81,33 +81,33 @@ export class CommandQueue {
     return found[0] ?? null;
   }
 
-  /** Begins an attempt; false when the command is not waiting any more. */
+  /** Starts an attempt; returns false if the command is no longer waiting. */
   beginAttempt(id: number, attempt: Attempt): Promise<boolean> {
     return this.#update({ _id: id, status: 'queued', flight: null }, { flight: attempt });
   }
 
-  /** Changes a command while an attempt of this name is under way; false when it is not. */
+  /** Changes a command while the attempt with this name is in flight; returns false if it is not. */
   updateAttempt(id: number, attemptName: string, change: CommandChange, status?: Command['status']): Promise<boolean> {
     const unnotified = change.status === 'failed' ? { isUntold: true } : {};
     const where = { _id: id, 'flight.name': attemptName, ...(status === undefined ? {} : { status }) };
     return this.#update(where, { ...change, ...unnotified });
   }
 
-  /** Cancels a command that waits; false when it does not, or is not of the expected version. */
+  /** Cancels a waiting command; returns false if it is not waiting or does not have the expected version. */
   cancel({ accountId }: Scope, id: number, expectedVersion?: number): Promise<boolean> {
     const change = { status: 'canceled' as const, completedAt: new Date() };
     const version = expectedVersion === undefined ? {} : { version: expectedVersion };
     return this.#update({ _id: id, accountId, status: 'queued', flight: null, ...version }, change);
   }
 
-  /** Ends what nobody could send in its time; the number of ended ones. */
+  /** Expires commands that were not sent in time; returns their number. */
   async expire(now: Date): Promise<number> {
     const where = { status: 'queued', flight: null, expiresAt: { $lte: now } } as object;
     const change = { status: 'expired', isUntold: true, completedAt: now, updatedAt: now };
     return (await this.#commands.updateMany(where, { $set: change, $inc: { version: 1 } } as object)).modifiedCount;
   }
 
-  /** Commands whose failure nobody has been told of yet, oldest first. */
+  /** Returns failed and expired commands whose notification is not raised yet, oldest first. */
   listUnnotified(limit: number): Promise<Command[]> {
     return this.#commands
       .find({ isUntold: true } as object)
@@ -124,7 +124,7 @@ export class CommandQueue {
     return this.#commands.findOne({ _id: id });
   }
 
-  /** Removes commands made before a moment that are done with; the number of removed ones. */
+  /** Removes completed commands created before a time; returns their number. */
   async removeBefore(before: Date): Promise<number> {
     const where = { createdAt: { $lt: before }, status: { $nin: waitingStatuses } } as object;
     return (await this.#commands.deleteMany(where)).deletedCount;

@@ -32,12 +32,12 @@ import { CommandQueue, commandCollection } from './store.ts';
 
 type CommandUseCaseDeps = Pick<Deps, 'bus' | 'config' | 'database' | 'limits' | 'log' | 'records'>;
 
-/** Commands of a vehicle that wait at the same time. */
+/** Largest number of waiting commands per vehicle. */
 const maxWaiting = 200;
 
 const sortFields: Readonly<Record<string, string>> = { created_at: 'createdAt', expires_at: 'expiresAt' };
 
-/** A vehicle that the caller may command, and whose records its commands are. */
+/** Returns a vehicle that the caller may command, and the scope of its commands. */
 async function findCommandable(
   deps: CommandUseCaseDeps,
   caller: Caller,
@@ -47,7 +47,7 @@ async function findCommandable(
   return { vehicle, scope: { accountId: vehicle.accountId }, isOwn: access === 'owner' };
 }
 
-/** Puts a command into the queue of a vehicle's terminal. */
+/** Queues a command for the terminal of a vehicle. */
 export async function createCommand(
   deps: CommandUseCaseDeps,
   caller: Caller,
@@ -59,7 +59,7 @@ export async function createCommand(
   const { type } = body;
   const params = parseParams(type, body.params ?? {});
   if (isCritical(type, params) && !(isOwn && isPermitted(caller.role, 'criticalCommands')))
-    throw new AppError('permission_denied', 'This command needs an owner or admin of the vehicle’s account.');
+    throw new AppError('permission_denied', 'This command requires an owner or admin of the vehicle’s account.');
   await assertSubscriptions(deps, scope, [vehicleId]);
   if (vehicle.imei === null) throw new AppError('state_conflict', `Vehicle ${vehicleId} has no terminal.`);
   if (type === 'capture') await deps.limits.consume('capture', `vehicle:${vehicleId}`, context);
@@ -80,7 +80,10 @@ interface CommandInput {
   readonly ttlSeconds?: number | undefined;
 }
 
-/** Puts a command of a partner into the queue of a vehicle's terminal, with the default priority and time to live; its caller has checked who asks. */
+/**
+ * Queues a command of a partner for the terminal of a vehicle, with the default priority and time to live. The calling
+ * code must have authorized the partner.
+ */
 export async function queueForVehicle(
   deps: Pick<CommandUseCaseDeps, 'bus' | 'config' | 'database' | 'records'>,
   vehicle: Vehicle,
@@ -117,7 +120,7 @@ async function enqueue(
     {
       name: `commands of vehicle ${vehicleId}`,
       limit: maxWaiting,
-      message: `${maxWaiting} commands of vehicle ${vehicleId} wait already.`,
+      message: `Vehicle ${vehicleId} already has ${maxWaiting} waiting commands.`,
     },
     () => commands.count(scope, { vehicleId, status: { $in: ['queued', 'sent'] } }),
     () => commands.insert(scope, fields),
@@ -127,7 +130,7 @@ async function enqueue(
   return command;
 }
 
-/** A command that nobody has tried to send yet. */
+/** Initial fields of a command, before its first attempt. */
 const initialFields = {
   status: 'queued',
   attempts: 0,
@@ -143,7 +146,7 @@ const initialFields = {
   notBefore: null,
 } as const;
 
-/** A page of a vehicle's commands. */
+/** Returns a page of a vehicle's commands. */
 export async function listCommands(
   deps: CommandUseCaseDeps,
   caller: Caller,
@@ -170,7 +173,7 @@ export async function readCommand(
   return getCommand(deps, scope, vehicleId, commandId);
 }
 
-/** Takes a command back that has not been sent; the command as it is then. */
+/** Cancels a command that has not been sent; returns the canceled command. */
 export async function cancelCommand(
   deps: CommandUseCaseDeps,
   caller: Caller,
@@ -201,7 +204,7 @@ async function tooLateError(
   assertVersion(current, expectedVersion);
   const { status } = current;
   const statusText = status === 'queued' ? 'is being sent' : `is ${status}`;
-  return new AppError('state_conflict', `The command ${commandId} ${statusText}: it cannot be canceled.`);
+  return new AppError('state_conflict', `The command ${commandId} ${statusText} and cannot be canceled.`);
 }
 
 async function getCommand(
@@ -216,11 +219,11 @@ async function getCommand(
 }
 
 const commandNotFoundError = (commandId: string): AppError =>
-  new AppError('not_found', `There is no command ${commandId}.`);
+  new AppError('not_found', `The command ${commandId} does not exist.`);
 
 /**
- * Takes back what waits for a vehicle that is deleted, or for a terminal (`imei`) that has left it: the next one to have it may be another's. What waits for the
- * terminal that is there now stays.
+ * Cancels the waiting commands of a deleted vehicle, or those for a terminal (`imei`) that has left it, because the
+ * terminal's next vehicle may belong to another account. Commands for the vehicle's current terminal remain queued.
  */
 export async function cancelWaitingCommands(
   { records, database }: Pick<Deps, 'records' | 'database'>,
@@ -233,6 +236,6 @@ export async function cancelWaitingCommands(
   for (const { _id } of await commandCollection(records).project(scope, [], waiting)) await queue.cancel(scope, _id);
 }
 
-/** Commands are kept for 90 days (docs/reference/operations.md). */
+/** Removes completed commands that are older than 90 days (docs/reference/operations.md). */
 export const removeOldCommands = ({ database }: Pick<Deps, 'database'>, now = Date.now()): Promise<number> =>
   new CommandQueue(database).removeBefore(new Date(now - 90 * 86_400_000));

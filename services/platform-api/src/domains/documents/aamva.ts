@@ -1,4 +1,4 @@
-/** Elements of the AAMVA card design standard that are read, by our names. */
+/** Supported elements of the AAMVA card design standard, by our field names. */
 const elements = {
   license_number: ['DAQ'],
   issue_date: ['DBD'],
@@ -9,12 +9,15 @@ const elements = {
   authority: ['DAJ'],
 } as const;
 
-/** The fields of a driver's licence from the text of its PDF417 barcode (AAMVA DL/ID Card Design Standard, annex D); null for any other text. */
+/**
+ * Parses the fields of a driver's licence from the text of its PDF417 barcode (AAMVA DL/ID Card Design Standard, annex
+ * D). Returns null for any other text.
+ */
 export function parseAamva(text: string): Record<string, string> | null {
-  // Before it stand an @ and separators: control characters, some of which readers drop.
+  // The header begins with an @ and separators. These are control characters, some of which readers drop.
   if (!/^[^A-Za-z0-9]*(?:ANSI |AAMVA)/.test(text)) return null;
   const of = (id: string): string => {
-    // The first element stands right behind the name of its subfile.
+    // The first element directly follows the name of its subfile.
     const value = new RegExp(String.raw`(?:^|[\n\r\u001e]|(?<=\d)(?:DL|ID))${id}([^\n\r\u001e]*)`).exec(text)?.[1];
     return value === undefined || /^(NONE|unavl)$/i.test(value.trim()) ? '' : value.trim();
   };
@@ -35,7 +38,10 @@ export function parseAamva(text: string): Record<string, string> | null {
   return Object.keys(fields).length === 0 ? null : fields;
 }
 
-/** Each part by itself; cards of the first version of the standard have the whole name in one element, or the surname in another one. */
+/**
+ * Joins the parts of the name. Cards of the first version of the standard have the whole name in one element, or the
+ * surname in another one.
+ */
 function parseName(of: (id: string) => string): string {
   const parts = [of('DAC') || of('DCT'), of('DAD'), of('DCS') || of('DAB')];
   const [surname = '', ...given] = of('DAA').split(',');
@@ -45,7 +51,10 @@ function parseName(of: (id: string) => string): string {
     .join(' ');
 }
 
-/** MMDDCCYY in the United States, CCYYMMDD in Canada and in the first version of the standard: no year is a month. */
+/**
+ * Parses a date: MMDDCCYY in the United States, CCYYMMDD in Canada and in the first version of the standard. The
+ * formats are unambiguous, because no year is a valid month.
+ */
 function parseDate(text: string, isCanadian: boolean): string | null {
   if (!/^\d{8}$/.test(text)) return null;
   const yearFirst = `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;

@@ -2,9 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { describe, expect, it } from '@jest/globals';
 import { decodeBase64 } from './base64.ts';
 
-describe('bytesOfBase64', () => {
-  // First of all tests here: an expression is compiled when it is used for the first time.
-  it('reads megabytes in a process in which V8 has compiled too many expressions to optimise more of them', () => {
+describe('decodeBase64', () => {
+  // Must be the first test: an expression is compiled on first use.
+  it('decodes megabytes in a process in which V8 has stopped optimising new expressions', () => {
     setFlagsFromString('--no-regexp-optimization');
     try {
       const bytes = Buffer.alloc(10 * 1024 * 1024, 'a picture');
@@ -24,11 +24,11 @@ describe('bytesOfBase64', () => {
     ['QUI', 'AB'],
     [' Q U\r\nJ\tD ', 'ABC'],
     ['+/+/', '\xfb\xff\xbf'],
-  ])('reads %j', (text, bytes) => {
+  ])('decodes %j', (text, bytes) => {
     expect(decodeBase64(text)?.toString('latin1')).toBe(bytes);
   });
 
-  it.each(['', ' ', '=', '==', 'Q=Q=', '=QQ', 'QQ===', 'QQ-_', 'QÄ==', '!'])('refuses %j', (text) => {
+  it.each(['', ' ', '=', '==', 'Q=Q=', '=QQ', 'QQ===', 'QQ-_', 'QÄ==', '!'])('returns null for %j', (text) => {
     expect(decodeBase64(text)).toBeNull();
   });
 });

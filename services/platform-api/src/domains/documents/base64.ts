@@ -1,8 +1,8 @@
 /**
- * What base64 says, line ends and blanks left out; null for a text that is none.
+ * Decodes base64, ignoring line ends and blanks; returns null for invalid text.
  *
- * No expression here repeats a class of signs: in a process that has compiled many expressions V8 no longer optimises new ones, and then one that repeats needs memory
- * for each sign and fails with a RangeError on some millions of them.
+ * No expression here repeats a character class. In a process that has compiled many expressions, V8 no longer optimises
+ * new ones. A repeated class then needs memory for each character and fails with a RangeError on some millions of them.
  */
 export function decodeBase64(text: string): Buffer | null {
   const letters = text.replaceAll(/\s/g, '');

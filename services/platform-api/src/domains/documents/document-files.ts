@@ -11,7 +11,7 @@ type DocumentDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log'>;
 
 const sealPurpose = (id: number): string => `document ${id}`;
 
-/** Keeps a file, sealed. */
+/** Stores a file, sealed. */
 export async function storeDocument(
   deps: DocumentDeps,
   caller: Caller,
@@ -32,7 +32,7 @@ export async function storeDocument(
   return document;
 }
 
-/** The files that were kept, without what is in them. */
+/** Lists the stored files, without their content. */
 export function listDocuments(
   { records }: Pick<DocumentDeps, 'records'>,
   caller: Caller,
@@ -50,7 +50,9 @@ export async function readDocument({ records }: Pick<DocumentDeps, 'records'>, c
   return document;
 }
 
-/** What is in a file that was kept. Who looked at it is noted: these are papers of persons. */
+/**
+ * Returns the content of a stored file. Each access is recorded in the audit log, because these are personal papers.
+ */
 export async function readFile(
   deps: DocumentDeps,
   caller: Caller,
@@ -63,7 +65,7 @@ export async function readFile(
   return { content: deps.encryption.openBytes(sealed, sealPurpose(id)), mimeType };
 }
 
-/** Removes a file that was kept; its record as it was. */
+/** Removes a stored file; returns its record before the removal. */
 export async function deleteDocument(
   deps: DocumentDeps,
   caller: Caller,
@@ -78,7 +80,7 @@ export async function deleteDocument(
   return document;
 }
 
-const documentNotFoundError = (id: number): AppError => new AppError('not_found', `There is no document ${id}.`);
+const documentNotFoundError = (id: number): AppError => new AppError('not_found', `The document ${id} does not exist.`);
 
 export const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
   ...toRecordResponse(document),

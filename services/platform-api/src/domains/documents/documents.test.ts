@@ -36,7 +36,7 @@ async function upload(file: Buffer, type: string, fields: Record<string, string>
 }
 
 describe('extract-document', () => {
-  it('reads text that was read elsewhere', async () => {
+  it('parses text that the client has read', async () => {
     expect(await owner.post(path, { text: passport })).toMatchObject({
       status: 200,
       data: {
@@ -71,7 +71,7 @@ describe('extract-document', () => {
     expect(response).toMatchObject({ status: 200, body: { data: expected } });
   });
 
-  it('reads a picture with tesseract, without a network, several at once', async () => {
+  it('reads pictures with tesseract, without a network and concurrently', async () => {
     const fields = {
       license_number: { value: 'KA0120110012345', source: 'ocr' },
       date_of_birth: { value: '1984-08-12' },
@@ -84,7 +84,7 @@ describe('extract-document', () => {
       });
   });
 
-  it('reads a PDF that was scanned as the pictures that it holds', async () => {
+  it('reads a scanned PDF as the pictures that it contains', async () => {
     const fields = {
       license_number: { value: 'KA0120110012345', source: 'ocr' },
       date_of_birth: { value: '1984-08-12' },
@@ -109,7 +109,7 @@ describe('extract-document', () => {
     });
   });
 
-  it('keeps a file only where that is asked for, and audits it', async () => {
+  it('stores a file only on request, and writes an audit log entry', async () => {
     const stored = () => harness.records.collection('documents').countDocuments({});
     const before = await stored();
     const file = pdf(licence.split('\n'));
@@ -120,7 +120,7 @@ describe('extract-document', () => {
     expect((await owner.get('/api/audit-log?action=documents.store')).items).toHaveLength(1);
   });
 
-  it('keeps it encrypted; it is listed, read and deleted by those who may, each noted', async () => {
+  it('encrypts a stored file; lists, returns and deletes it for permitted users, with an audit log entry each', async () => {
     const file = pdf(licence.split('\n'));
     const body = inJson(file, 'application/pdf', { store: true });
     const id = Number((await owner.post(path, body)).data['document_id']);
@@ -159,11 +159,11 @@ describe('extract-document', () => {
       expect((await owner.get(`/api/audit-log?action=${action}`)).items).toHaveLength(1);
   });
 
-  it('says in the result that nothing was kept', async () => {
+  it('returns a null document_id if there is no file to store', async () => {
     expect((await owner.post(path, { text: passport, store: true })).data).toMatchObject({ document_id: null });
   });
 
-  it('unpacks no picture that is small as a file and huge in memory', async () => {
+  it('rejects a picture that is small as a file and huge in memory before decoding it', async () => {
     const bomb = Buffer.from(picture);
     bomb.writeUInt32BE(30_000, 16);
     bomb.writeUInt32BE(30_000, 20);
@@ -171,7 +171,7 @@ describe('extract-document', () => {
     expect(refused.body).toMatchObject({
       status: 413,
       code: 'body_too_large',
-      error: 'The picture has 30000 x 30000 pixels; it may have 50 million.',
+      error: 'The picture has 30000 x 30000 pixels. The limit is 50 million.',
     });
     expect((await upload(bomb, 'image/png')).status).toBe(413);
     const ofBlanks = await owner.post(path, inJson(hugePdf(4000), 'application/pdf'));
@@ -180,24 +180,25 @@ describe('extract-document', () => {
     expect(ofNoise.body).toMatchObject({
       status: 422,
       code: 'unreadable_document',
-      error: expect.stringMatching(/page 1 of the PDF .* may have 32 MiB/),
+      error: expect.stringMatching(/page 1 of the PDF .* \(32 MiB as PNG\)/),
     });
   });
 
-  it('takes no longer for a text that is made to be read slowly', async () => {
+  it('takes no longer for a text designed to be slow to parse', async () => {
     const startedAtMs = performance.now();
     for (const [body, status] of [
       [{ content_base64: `${' '.repeat(1_000_000)}!` }, 400],
       [{ text: `${' '.repeat(99_999)}x` }, 422],
     ] as const)
       expect((await owner.post(path, body)).status).toBe(status);
-    // Milliseconds; what tries every way to part the blanks takes a quarter of an hour for the first alone.
+    // Usually milliseconds. An algorithm that tries every split of the blanks needs a quarter of an hour for the first
+    // body alone.
     expect(performance.now() - startedAtMs).toBeLessThan(60_000);
     const lines = picture.toString('base64').replaceAll(/.{76}/g, '$&\r\n');
     expect((await owner.post(path, { content_base64: lines })).status).toBe(200);
   });
 
-  it('refuses bad requests', async () => {
+  it('rejects invalid requests', async () => {
     for (const [body, status] of [
       [{}, 400],
       [undefined, 400],
@@ -222,14 +223,14 @@ describe('extract-document', () => {
     expect(await harness.anonymous.post(path, { text: licence })).toMatchObject({ status: 401 });
   });
 
-  it('answers 413 to a file above 10 MiB', async () => {
+  it('responds 413 to a file above 10 MiB', async () => {
     expect(await upload(Buffer.alloc(10 * 1024 * 1024 + 1), 'image/png')).toMatchObject({ status: 413 });
     expect(await upload(Buffer.alloc(15 * 1024 * 1024), 'image/png')).toMatchObject({ status: 413 });
   });
 });
 
 describe('OCR_ENGINE', () => {
-  it('none answers 503 to a picture and reads everything else', async () => {
+  it('none: responds 503 to a picture and reads everything else', async () => {
     const plain = await PlatformWorld.open({ OCR_ENGINE: 'none' });
     try {
       const client = plain.as(plain.ours.owner);
@@ -248,7 +249,7 @@ describe('OCR_ENGINE', () => {
     }
   });
 
-  it('http asks a service of the operator, and answers 502 when that fails', async () => {
+  it('http: sends pictures to a service of the operator, and responds 502 if it fails', async () => {
     let status = 200;
     const server: Server = createServer((request, response) => {
       request

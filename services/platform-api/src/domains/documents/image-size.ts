@@ -1,11 +1,12 @@
-/** Width and height of a picture, in pixels. */
+/** Width and height of a picture in pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * How large a picture is once it is unpacked, by its head alone: a small file may hold a picture that no memory does. Null where the head cannot be read.
+ * Reads the size of a picture from its header, without decoding it: a small file may contain a picture that does not
+ * fit in memory. Returns null if the header cannot be read.
  */
 export function imageSize(bytes: Buffer, mimeType: 'image/jpeg' | 'image/png' | 'image/webp'): ImageSize | null {
   try {
@@ -17,23 +18,26 @@ export function imageSize(bytes: Buffer, mimeType: 'image/jpeg' | 'image/png' | 
   }
 }
 
-/** Reading beyond the end of a buffer throws one of these. */
+/** Returns whether an error was caused by reading beyond the end of a buffer. */
 const truncated = (error: unknown): boolean =>
   typeof error === 'object' &&
   error !== null &&
   'code' in error &&
   (error.code === 'ERR_OUT_OF_RANGE' || error.code === 'ERR_BUFFER_OUT_OF_BOUNDS');
 
-/** The IHDR chunk is the first. */
+/** IHDR is always the first chunk. */
 const pngSize = (bytes: Buffer): ImageSize => ({ width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) });
 
-/** Segments without a length: RSTn, SOI, TEM. */
+/** Returns whether a segment has no length: RSTn, SOI, TEM. */
 const isBare = (marker: number): boolean => (marker >= 0xd0 && marker <= 0xd8) || marker === 0x01;
-/** Start of a frame, of whatever process; DHT, JPG and DAC lie between. */
+/** Returns whether a marker starts a frame of any process. DHT, JPG and DAC are in the same range. */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** The largest of the frames before the picture's data begins: a second one would be read instead of the first. */
+/**
+ * Returns the size of the largest frame before the picture's data, because a decoder may use a second frame instead of
+ * the first.
+ */
 function jpegSize(bytes: Buffer): ImageSize | null {
   let size: ImageSize | null = null;
   let at = 2;
@@ -55,7 +59,7 @@ function jpegSize(bytes: Buffer): ImageSize | null {
 const larger = (one: ImageSize | null, other: ImageSize): ImageSize =>
   one !== null && one.width * one.height > other.width * other.height ? one : other;
 
-/** RFC 9649: the canvas of VP8X, or the frame of VP8L or VP8. */
+/** Reads the canvas of VP8X, or the frame of VP8L or VP8 (RFC 9649). */
 function webpSize(bytes: Buffer): ImageSize | null {
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8X':

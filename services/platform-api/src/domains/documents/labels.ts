@@ -5,7 +5,7 @@ type Kind = 'id' | 'date' | 'text' | 'blood';
 interface Label {
   readonly field: string;
   readonly kind: Kind;
-  /** What stands before the value; the first that is found counts. */
+  /** Text before the value. The first match counts. */
   readonly label: RegExp;
 }
 
@@ -30,7 +30,7 @@ const person = [
   label('issuing_country', 'text', 'issuing (?:country|state)|country of issue'),
 ];
 
-/** Labels of each kind of document, in the order in which they are looked for. */
+/** Labels of each kind of document, in the order of the search. */
 const labels: Readonly<Record<DocumentType, readonly Label[]>> = {
   driver_license: [
     label('license_number', 'id', String.raw`(?:driv(?:ing|er'?s?) )?licen[cs]e ${number}|d\.?l\.? ?${number}|dl`),
@@ -78,7 +78,7 @@ const labels: Readonly<Record<DocumentType, readonly Label[]>> = {
   ],
 };
 
-/** Words that tell what a document is. */
+/** Words that identify the kind of a document. */
 const titles: readonly (readonly [DocumentType, RegExp])[] = [
   ['insurance', /\binsurance\b|\binsurer\b|\bpolicy (?:no|number)\b/i],
   [
@@ -90,11 +90,11 @@ const titles: readonly (readonly [DocumentType, RegExp])[] = [
   ['id_card', /\bidentity card\b|\bid card\b|\bnational id\b/i],
 ];
 
-/** What a text seems to be, or null. */
+/** Returns the kind of document that a text seems to be, or null. */
 export const detectDocumentType = (text: string): DocumentType | null =>
   titles.find(([, words]) => words.test(text))?.[0] ?? null;
 
-/** The fields of a kind of document that a text names by their labels. */
+/** Parses the labelled fields of a kind of document. */
 export function parseLabels(text: string, type: DocumentType, country: string | undefined): Record<string, string> {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const fields: Record<string, string> = {};
@@ -127,7 +127,7 @@ function parseValue(kind: Kind, text: string, country: string | undefined): stri
     case 'id':
       return /^[A-Z0-9](?:[A-Z0-9/-]|\s(?=[A-Z0-9]*\d)){0,29}/i.exec(text)?.[0].trim().toUpperCase() ?? null;
     case 'text': {
-      // Columns stand apart by several blanks.
+      // Columns are separated by several blanks.
       const value = text.split(/\s{3,}|\t|\|/)[0]?.trim() ?? '';
       return /[\p{L}\p{N}]/u.test(value) ? value.slice(0, valueLimit) : null;
     }
@@ -138,7 +138,10 @@ const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 /** Countries that write the month first. */
 const monthFirst = new Set(['US', 'USA']);
 
-/** A date at the start of a text as `YYYY-MM-DD`: day first, but for the countries that write the month first. */
+/**
+ * Parses a date at the start of a text and returns it as `YYYY-MM-DD`. The day comes first, except in countries that
+ * write the month first.
+ */
 export function parseDate(text: string, country?: string): string | null {
   const iso = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})/.exec(text);
   if (iso !== null) return formatDate(Number(iso[1]), Number(iso[2]), Number(iso[3]));

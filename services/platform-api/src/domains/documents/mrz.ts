@@ -1,10 +1,10 @@
-/** What the machine-readable zone of a passport or card says (ICAO 9303, parts 4 to 6). */
+/** The machine-readable zone of a passport or card (ICAO 9303, parts 4 to 6). */
 export interface Mrz {
   readonly format: 'TD1' | 'TD2' | 'TD3';
   readonly lines: readonly string[];
   readonly documentCode: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** Fields whose check digit is wrong; `composite` is that of the whole. */
+  /** Fields whose check digit is wrong; `composite` is the check digit of the whole zone. */
   readonly faults: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const layouts: readonly Layout[] = [
   { format: 'TD1', length: 30, lines: 3, start: /^[ACI]/ },
 ];
 
-/** OCR drops or adds a filler now and then. */
+/** Number of fillers that OCR may drop or add per line. */
 const tolerance = 2;
 const weights = [7, 3, 1];
 
@@ -30,14 +30,14 @@ function characterValue(character: string): number {
   return Number.parseInt(character, 36);
 }
 
-/** ICAO 9303-3, 4.9: the sum of the values by the weights 7, 3, 1, modulo 10. */
+/** Computes a check digit (ICAO 9303-3, 4.9): the sum of the values with the weights 7, 3, 1, modulo 10. */
 export function checkDigit(text: string): string {
   let sum = 0;
   for (let i = 0; i < text.length; i += 1) sum += characterValue(text.charAt(i)) * (weights[i % 3] ?? 0);
   return String(sum % 10);
 }
 
-/** Finds the zone in a text; null without one. */
+/** Finds and parses the zone in a text; returns null if there is none. */
 export function parseMrz(text: string, now = new Date()): Mrz | null {
   const lines = text.split(/\r?\n/).map((line) => line.toUpperCase().replaceAll('«', '<<').replaceAll(/\s/g, ''));
   for (const layout of layouts)
@@ -51,14 +51,14 @@ export function parseMrz(text: string, now = new Date()): Mrz | null {
   return null;
 }
 
-/** The line in its right length, or null for what is none of a zone. */
+/** Returns the line with the right length, or null if it cannot belong to a zone. */
 function fit(line: string, length: number): string | null {
   if (!/^[A-Z0-9<]+$/.test(line) || Math.abs(line.length - length) > tolerance) return null;
   if (line.length <= length) return line.padEnd(length, '<');
   return line.slice(length).replaceAll('<', '') === '' ? line.slice(0, length) : null;
 }
 
-/** Letters that OCR takes for digits, where only digits can be. */
+/** Replaces letters that OCR confuses with digits, in fields that contain only digits. */
 const toDigits = (text: string): string =>
   text.replaceAll(
     /[OQDILZSB]/g,
@@ -90,7 +90,7 @@ function parseLines({ format }: Layout, lines: readonly string[], now: Date): Mr
     ['date_of_birth', parts.birth, parts.birthCheck],
     ['expiry_date', parts.expiry, parts.expiryCheck],
     ['composite', parts.composite, parts.compositeCheck],
-    // May be left out where there is nothing to check.
+    // The check digit may be omitted if the field is empty.
     ...(parts.optional === undefined || parts.optionalCheck === '<'
       ? []
       : ([['personal_number', parts.optional, parts.optionalCheck ?? '']] as const)),
@@ -116,7 +116,7 @@ function parseLines({ format }: Layout, lines: readonly string[], now: Date): Mr
   };
 }
 
-/** TD2 and TD3: the second line is the same but for its end. */
+/** Splits the lines of TD2 and TD3, whose second lines differ only at the end. */
 function splitTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): MrzParts {
   const end = format === 'TD3' ? 43 : 35;
   const [birth, expiry] = [toDigits(second.slice(13, 19)), toDigits(second.slice(21, 27))];
@@ -144,7 +144,10 @@ function splitTwoLines(first: string, second: string, format: 'TD2' | 'TD3'): Mr
   };
 }
 
-/** TD1: a number longer than nine characters goes on in the optional part, with its check digit behind it. */
+/**
+ * Splits the lines of TD1. A number longer than nine characters continues in the optional part, followed by its check
+ * digit.
+ */
 function splitCard([first = '', second = '', third = '']: readonly string[]): MrzParts {
   const [birth, expiry] = [toDigits(second.slice(0, 6)), toDigits(second.slice(8, 14))];
   const [birthCheck, expiryCheck] = [toDigits(second.slice(6, 7)), toDigits(second.slice(14, 15))];
@@ -172,7 +175,7 @@ function parseNames(text: string): { surname: string; given: string } {
   return { surname: stripFiller(surname), given: stripFiller(given).replaceAll(/ +/g, ' ') };
 }
 
-/** `YYMMDD` as a date; null for what is none. A birth is never in the future. */
+/** Parses a `YYMMDD` date; returns null if it is invalid. A date of birth is never in the future. */
 function parseDate(text: string, fullYear: (year: number) => number, notAfter?: Date): string | null {
   if (!/^\d{6}$/.test(text)) return null;
   const [month, day] = [Number(text.slice(2, 4)), Number(text.slice(4, 6))];

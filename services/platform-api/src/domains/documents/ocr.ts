@@ -6,22 +6,25 @@ import type { Worker } from 'tesseract.js';
 import type { Config } from '../../assembly/config.ts';
 import { SerialQueue } from './serial-queue.ts';
 
-/** Text that was read from a picture. */
+/** Text that was recognised in a picture. */
 export interface OcrText {
   readonly text: string;
   /** 0 to 1 */
   readonly confidence: number;
 }
 
-/** Reads text from pictures. */
+/** An engine that recognises text in pictures. */
 export interface OcrEngine {
   readonly name: 'tesseract' | 'http' | 'none';
-  /** 503 `provider_not_configured` without an engine, 502 where it failed. What waits is left out once the signal is aborted. */
+  /**
+   * Recognises the text of a picture. Throws 503 `provider_not_configured` without an engine and 502 if the engine
+   * fails. Waiting pictures are skipped once the signal is aborted.
+   */
   read(picture: Buffer, mimeType: string, signal: AbortSignal): Promise<OcrText>;
   stop(): Promise<void>;
 }
 
-/** The engine that the settings name. */
+/** Creates the engine that the settings select. */
 export function createOcrEngine(
   config: Pick<Config, 'OCR_ENGINE' | 'OCR_HTTP_URL' | 'OCR_TIMEOUT_MS'>,
   log: Logger,
@@ -34,15 +37,17 @@ export function createOcrEngine(
 
 const noEngine: OcrEngine = {
   name: 'none',
-  read: () =>
-    Promise.reject(new AppError('provider_not_configured', 'No engine that reads text from pictures is configured.')),
+  read: () => Promise.reject(new AppError('provider_not_configured', 'No OCR engine is configured.')),
   stop: () => Promise.resolve(),
 };
 
-/** Pictures that may wait for the one worker. */
+/** Limit of pictures that run or wait for the worker. */
 const maxWaiting = 8;
 
-/** tesseract.js in one worker of this process, which reads one picture after the other and is started by the first: it takes some 250 MB. */
+/**
+ * Recognises text with tesseract.js in one worker of this process, one picture at a time. The first picture starts the
+ * worker, which needs some 250 MB.
+ */
 class Tesseract implements OcrEngine {
   readonly name = 'tesseract';
   readonly #timeoutMs: number;
@@ -68,7 +73,7 @@ class Tesseract implements OcrEngine {
   async #recognise(picture: Buffer): Promise<OcrText> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('took too long')), this.#timeoutMs);
+      timer = setTimeout(() => reject(new Error('timed out')), this.#timeoutMs);
     });
     try {
       this.#worker ??= startWorker();
@@ -76,8 +81,8 @@ class Tesseract implements OcrEngine {
       const { data } = await Promise.race([recognition, timeout]);
       return { text: data.text, confidence: data.confidence / 100 };
     } catch (cause) {
-      // A worker that choked on a picture is not trusted with the next one.
-      this.#log.warn({ reason: String(cause) }, 'a picture could not be read');
+      // A worker that failed on a picture is not reused.
+      this.#log.warn({ reason: String(cause) }, 'could not read a picture');
       await this.stop();
       throw new AppError('unreadable_document', 'The picture could not be read.', { cause });
     } finally {
@@ -86,16 +91,16 @@ class Tesseract implements OcrEngine {
   }
 }
 
-/** Its data comes from a package: nothing is fetched. */
+/** The language data is part of a package, so nothing is downloaded. */
 async function startWorker(): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const data = createRequire(import.meta.url).resolve('@tesseract.js-data/eng/package.json');
   const langPath = join(dirname(data), '4.0.0');
-  // Without a handler of its own, an error in the worker ends the process.
+  // Without an error handler, an error in the worker ends the process.
   return createWorker('eng', undefined, { langPath, gzip: true, cacheMethod: 'none', errorHandler: () => undefined });
 }
 
-/** A service of the operator's own: the picture is posted, text comes back. */
+/** Recognises text with a service of the operator: posts the picture and receives the text. */
 class HttpOcr implements OcrEngine {
   readonly name = 'http';
   readonly #breaker: CircuitBreaker<[Buffer, string], OcrText>;
@@ -109,7 +114,7 @@ class HttpOcr implements OcrEngine {
     try {
       return await this.#breaker.fire(picture, mimeType);
     } catch (cause) {
-      throw new AppError('upstream_error', 'The service that reads text from pictures failed.', { cause });
+      throw new AppError('upstream_error', 'The OCR service failed.', { cause });
     }
   }
 
@@ -128,9 +133,9 @@ async function post(url: string, picture: Buffer, mimeType: string, timeoutMs: n
   });
   if (!response.ok) {
     await response.body?.cancel();
-    throw new Error(`it answered ${response.status}`);
+    throw new Error(`the OCR service responded with status ${response.status}`);
   }
   const { text, confidence } = (await response.json()) as { text?: unknown; confidence?: unknown };
-  if (typeof text !== 'string') throw new Error('it answered without a text');
+  if (typeof text !== 'string') throw new Error('the OCR service responded without a text');
   return { text, confidence: typeof confidence === 'number' ? Math.min(1, Math.max(0, confidence)) : 0.8 };
 }

@@ -12,18 +12,18 @@ const read = (file: Buffer) => readPdf(file, 5, never);
 const picture = (file: Buffer, page = 1) => readPdfPicture(file, page, never);
 
 describe('readPdf', () => {
-  it('reads the text layer, page by page', async () => {
+  it('reads the text layer page by page', async () => {
     const content = await read(pdf(['DRIVING LICENCE', 'No 1'], ['Page two']));
     expect(content).toMatchObject({ pages: 2 });
     expect(content?.text.split('\n')).toEqual(['DRIVING LICENCE', 'No 1', 'Page two']);
   });
 
-  it('only counts the pages of one that has too many', async () => {
+  it('returns only the number of pages for a file with too many', async () => {
     const pages = ['1', '2', '3', '4', '5', '6'].map((no) => [`Page ${no}`]);
     expect(await read(pdf(...pages))).toEqual({ pages: 6, text: '' });
   });
 
-  it('gives up one that is small as a file and huge in memory, and the broken', async () => {
+  it('returns null for a file that is huge in memory, and for a broken file', async () => {
     const huge = hugePdf(4000);
     expect(huge.length).toBeLessThan(10 * 2 ** 20);
     expect(await read(huge)).toBeNull();
@@ -32,7 +32,7 @@ describe('readPdf', () => {
 });
 
 describe('readPdfPicture', () => {
-  it('hands out the picture of the page that is asked for', async () => {
+  it('returns the picture of the requested page', async () => {
     const scan = scannedPdf(png);
     expect(await read(scan)).toEqual({ pages: 1, text: '' });
     expect(imageSize((await picture(scan)) ?? Buffer.alloc(0), 'image/png')).toEqual(imageSize(png, 'image/png'));
@@ -47,13 +47,13 @@ describe('readPdfPicture', () => {
       });
   });
 
-  it('is empty for a page without one, and for one of too many pixels', async () => {
+  it('returns an empty buffer for a page without a picture, or with too many pixels', async () => {
     expect(await picture(pdf(['DRIVING LICENCE']))).toEqual(Buffer.alloc(0));
     const wide = scannedPdf(png).toString('latin1').replace('/Width 900', '/Width 99000');
     expect(await picture(Buffer.from(wide, 'latin1'))).toEqual(Buffer.alloc(0));
   });
 
-  it('hands out no picture that is small in the file and too large as PNG', async () => {
+  it('returns null for a picture that is small in the file and too large as PNG', async () => {
     const half = await picture(scansPdf([noisyScan(500)]));
     expect(half?.length).toBeGreaterThan(maxPictureBytes / 2);
     const whole = scansPdf([noisyScan(1000)]);

@@ -18,7 +18,7 @@ import { deleteDocument, listDocuments, readDocument, readFile, toDocumentRespon
 import { documentResponse, extractBody, extractResult, listDocumentsQuery, mimeTypes } from './schema.ts';
 import { extractDocument } from './use-cases.ts';
 
-/** A form's fields are text. */
+/** Reads a JSON body or a form. The fields of a form are strings. */
 async function readBody(bytes: Buffer, context: RequestContext): Promise<unknown> {
   if (!isForm(context)) {
     if (bytes.length === 0) throw new AppError('validation_failed', 'A body is required.');
@@ -41,23 +41,23 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'post',
     path: '/devices/extract-document',
     operationId: 'extractDocument',
-    summary: 'Read the fields of a licence, passport, card, registration or insurance',
+    summary: 'Extract the fields of a document',
     description:
-      'A file as multipart/form-data or base64, or text that was read elsewhere (also the text of a PDF417 barcode); never a URL. A file is kept only with `store`.',
+      'Reads a licence, passport, card, registration or insurance. Accepts a file as multipart/form-data or base64, or text that the client has read (including the text of a PDF417 barcode), but no URL. The file is stored only with `store`.',
     tags,
     bucket: 'extraction',
     timeoutMs: 60_000,
     body: extractBody,
     bodyTypes: ['application/json', 'multipart/form-data'],
-    // Base64 is a third longer than the 10 MiB that it holds.
+    // Base64 of 10 MiB is a third longer.
     bodyLimitBytes: 14 * 1024 * 1024,
     readBody,
     response: singleSchema(extractResult),
     errors: {
       413: 'The file is larger than 10 MiB, or the picture has too many pixels.',
-      422: 'Nothing in the document can be read.',
-      502: 'The service that reads text from pictures failed.',
-      503: 'No engine that reads text from pictures is configured, or it is busy.',
+      422: 'The document contains no readable fields.',
+      502: 'The OCR service failed.',
+      503: 'No OCR engine is configured, or the engine is busy.',
     },
     handle: async ({ body, context }) => ({
       data: await extractDocument(deps, getCaller(context), body, context.signal),
@@ -68,13 +68,14 @@ export const documentRoutes = (deps: Deps): PlatformRoute[] => [
 
 const access = { permission: 'fleet', scope: 'read' } as const;
 
-/** Files that `store` asked to keep. */
+/** Routes of files that were stored with `store`. */
 const storedRoutes = (deps: Deps): PlatformRoute[] => [
   platformRoute({
     method: 'get',
     path: '/documents',
     operationId: 'listDocuments',
-    summary: 'Files that were kept',
+    summary: 'List stored documents',
+    description: 'Lists files that were stored with `store`.',
     tags,
     access,
     query: listDocumentsQuery,
@@ -89,7 +90,8 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/documents/:id',
     operationId: 'getDocument',
-    summary: 'One file that was kept, without what is in it',
+    summary: 'Get a stored document',
+    description: 'Returns the record without the content of the file.',
     tags,
     access,
     params: idParams,
@@ -102,7 +104,8 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'get',
     path: '/documents/:id/file',
     operationId: 'getDocumentFile',
-    summary: 'What is in a file that was kept; who reads it stands in the audit log',
+    summary: 'Download the file of a document',
+    description: 'Each download is recorded in the audit log.',
     tags,
     access,
     params: idParams,
@@ -122,7 +125,7 @@ const storedRoutes = (deps: Deps): PlatformRoute[] => [
     method: 'delete',
     path: '/documents/:id',
     operationId: 'deleteDocument',
-    summary: 'Delete a file that was kept',
+    summary: 'Delete a stored document',
     tags,
     params: idParams,
     response: singleSchema(documentResponse),

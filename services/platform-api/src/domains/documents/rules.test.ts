@@ -19,12 +19,12 @@ const anna = {
   issuing_country: 'UTO',
 };
 
-describe('the machine-readable zone', () => {
+describe('machine-readable zone', () => {
   it.each([
     ['TD3', td3, 'L898902C3'],
     ['TD2', td2, 'D23145890'],
     ['TD1', td1, 'D23145890'],
-  ] as const)('of %s is read from the specimen, with its check digits', (format, lines, number) => {
+  ] as const)('of %s is parsed from the specimen, including its check digits', (format, lines, number) => {
     const mrz = parseMrz(`Some text\n${lines.join('\n')}\n`, now);
     expect(mrz).toMatchObject({ format, lines, faults: [] });
     expect(mrz?.fields).toEqual({ ...anna, document_number: number });
@@ -35,7 +35,7 @@ describe('the machine-readable zone', () => {
     expect(checkDigit('AB2134<<<')).toBe('5');
   });
 
-  it('tells wrong check digits', () => {
+  it('reports wrong check digits', () => {
     const wrong = [td3[0], td3[1]?.replace('L898902C36', 'L898902C46')].join('\n');
     expect(parseMrz(wrong, now)?.faults).toEqual(['document_number', 'composite']);
     expect(parseMrz([td3[0], td3[1]?.replace('7408122', '7508122')].join('\n'), now)?.faults).toContain(
@@ -43,12 +43,12 @@ describe('the machine-readable zone', () => {
     );
   });
 
-  it('forgives blanks, lost fillers at the end, and letters for digits', () => {
+  it('is parsed despite blanks, missing fillers at the end, and letters instead of digits', () => {
     const noisy = [td3[0]?.slice(0, 43), td3[1]?.replace('7408122', '74O8I22').replace('UTO', 'UTO ')].join('\n');
     expect(parseMrz(noisy, now)).toMatchObject({ fields: { date_of_birth: '1974-08-12' }, faults: [] });
   });
 
-  it('has no birth in the future, and expiries up to 50 years ahead', () => {
+  it('has no date of birth in the future, and expiry dates up to 50 years ahead', () => {
     const at = (birth: string, expiry: string) =>
       parseMrz(
         [td3[0], `L898902C36UTO${birth}${checkDigit(birth)}F${expiry}${checkDigit(expiry)}${td3[1]?.slice(28)}`].join(
@@ -67,11 +67,11 @@ describe('the machine-readable zone', () => {
   });
 });
 
-describe('the barcode of a licence', () => {
+describe('barcode of a licence', () => {
   const text =
     '@\n\u001e\rANSI 636000100002DL00410278ZV03190008DLDAQT64235789\nDCSSAMPLE\nDACMICHAEL\nDADJOHN\nDBD06062018\nDBB06061986\nDBA12102034\nDAG2300 WEST BROAD STREET\nDAIRICHMOND\nDAJVA\nDAK232690000  \nDCGUSA\nDCAD\n';
 
-  it('is read in AAMVA form', () => {
+  it('is parsed in AAMVA form', () => {
     expect(parseAamva(text)).toEqual({
       license_number: 'T64235789',
       name: 'MICHAEL JOHN SAMPLE',
@@ -89,13 +89,13 @@ describe('the barcode of a licence', () => {
     });
   });
 
-  it('has its dates the other way round in Canada', () => {
+  it('has its dates in the order year, month, day in Canada', () => {
     const canadian = text.replace('DCGUSA', 'DCGCAN').replace('DBB06061986', 'DBB19860607');
     expect(parseAamva(canadian)).toMatchObject({ date_of_birth: '1986-06-07' });
     expect(parseAamva('DAQT64235789')).toBeNull();
   });
 
-  it('has the whole name in one element, and the year first, in the first version of the standard', () => {
+  it('has the whole name in one element and the year first in the first version of the standard', () => {
     const first =
       '@\n\u001e\rAAMVA6360000101DL00290197DLDAASAMPLE,MICHAEL,JOHN\nDAQT64235789\nDBA20341210\nDBB19860606\n';
     expect(parseAamva(first)).toEqual({
@@ -107,7 +107,7 @@ describe('the barcode of a licence', () => {
   });
 });
 
-describe('labels', () => {
+describe('labels of a document', () => {
   it.each([
     [
       'driver_license',
@@ -145,7 +145,7 @@ describe('labels', () => {
         valid_until: '2026-03-31',
       },
     ],
-  ] as const)('of %s', (type, text, fields) => {
+  ] as const)('of %s are parsed', (type, text, fields) => {
     expect(detectDocumentType(text)).toBe(type);
     expect(parseLabels(text, type, undefined)).toMatchObject(fields);
   });
@@ -158,18 +158,18 @@ describe('labels', () => {
     ['5 March 2020', undefined, '2020-03-05'],
     ['2020-02-30', undefined, null],
     ['soon', undefined, null],
-  ])('date %s of %s', (text, country, date) => {
+  ])('parses the date %s for country %s', (text, country, date) => {
     expect(parseDate(text, country)).toBe(date);
   });
 
-  it('find nothing in noise', () => {
+  it('are not found in noise', () => {
     expect(extractFields({ text: 'lorem ipsum dolor', source: 'ocr', confidence: 0.4 }, 'auto', undefined)).toBeNull();
     expect(extractFields({ text: '', source: 'text', confidence: 1 }, 'insurance', undefined)).toBeNull();
   });
 });
 
-describe('a file', () => {
-  it('is what its first bytes say', () => {
+describe('detectMimeType', () => {
+  it('detects the type of a file from its first bytes', () => {
     expect(detectMimeType(Buffer.from('ffd8ffe000', 'hex'))).toBe('image/jpeg');
     expect(detectMimeType(Buffer.from('89504e470d0a1a0a00', 'hex'))).toBe('image/png');
     expect(detectMimeType(Buffer.from('RIFF0000WEBPVP8 '))).toBe('image/webp');

@@ -3,7 +3,7 @@ import { detectDocumentType, parseLabels } from './labels.ts';
 import { type Mrz, parseMrz } from './mrz.ts';
 import { type DocumentType, documentTypes, type Field, type FieldSource } from './schema.ts';
 
-/** Text of a document, and how it was come by. */
+/** Text of a document and its source. */
 export interface DocumentText {
   readonly text: string;
   readonly source: 'text' | 'ocr';
@@ -11,7 +11,7 @@ export interface DocumentText {
   readonly confidence: number;
 }
 
-/** What a text says. */
+/** The fields extracted from a text. */
 export interface Extraction {
   readonly type: DocumentType;
   readonly fields: Record<string, Field>;
@@ -19,13 +19,16 @@ export interface Extraction {
   readonly warnings: readonly string[];
 }
 
-/** A label and the value beside it may belong to different things. */
+/** Less than 1, because a label and the value beside it may not belong together. */
 const labelConfidence = 0.85;
 const mrzConfidence = 0.98;
 const faultyConfidence = 0.5;
 const barcodeConfidence = 0.99;
 
-/** Reads the fields of a document: from its machine-readable zone, its barcode's text, and by labels, in this order; null where nothing can be read. */
+/**
+ * Extracts the fields of a document from its machine-readable zone, its barcode's text and its labels, in this order.
+ * Returns null if nothing can be read.
+ */
 export function extractFields(
   { text, source, confidence }: DocumentText,
   requestedType: DocumentType | 'auto',
@@ -52,7 +55,7 @@ export function extractFields(
     (name) => `The check digit of ${name} in the machine-readable zone is wrong.`,
   );
   if (zoneType !== null && requestedType !== 'auto' && requestedType !== zoneType)
-    warnings.push(`The machine-readable zone is that of another kind of document: ${zoneType}.`);
+    warnings.push(`The machine-readable zone belongs to another kind of document: ${zoneType}.`);
   return { type, fields, mrz, warnings };
 }
 
@@ -61,14 +64,14 @@ function zoneConfidence({ faults }: Mrz, name: string): number {
   return faults.includes('composite') ? (mrzConfidence + faultyConfidence) / 2 : mrzConfidence;
 }
 
-/** The kind with the most fields, where there are two at least: one may be chance. */
+/** Returns the kind with the most fields. Requires at least two fields, because one may be coincidence. */
 function bestType(text: string, country: string | undefined): DocumentType | null {
   const counts = documentTypes.map((type) => [type, Object.keys(parseLabels(text, type, country)).length] as const);
   const [best] = counts.toSorted(([, one], [, other]) => other - one);
   return best !== undefined && best[1] >= 2 ? best[0] : null;
 }
 
-/** Of the whole: the mean of its fields. */
+/** Returns the confidence of the document: the mean of its fields. */
 export function meanConfidence(fields: Readonly<Record<string, Field>>): number {
   const all = Object.values(fields).map(({ confidence }) => confidence);
   return roundConfidence(all.reduce((sum, one) => sum + one, 0) / Math.max(1, all.length));
@@ -76,7 +79,7 @@ export function meanConfidence(fields: Readonly<Record<string, Field>>): number 
 
 const roundConfidence = (value: number): number => Math.round(value * 1000) / 1000;
 
-/** What the bytes of a file are, by their beginning; null for everything that is not read here. */
+/** Detects the type of a file from its first bytes; returns null for unsupported types. */
 export function detectMimeType(bytes: Buffer): 'image/jpeg' | 'image/png' | 'image/webp' | 'application/pdf' | null {
   if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
   if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'image/png';

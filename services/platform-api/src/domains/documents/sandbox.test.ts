@@ -33,40 +33,40 @@ async function run(code: string, limits: Partial<SandboxLimits> = {}, input = 's
 
 const readAll = 'const chunks = []; for await (const chunk of process.stdin) chunks.push(chunk);';
 
-describe('runProgram', () => {
-  it('hands the file and the arguments over, and answers what is written', async () => {
+describe('runSandboxed', () => {
+  it('passes the file and the arguments, and returns the output', async () => {
     const code = `${readAll} process.stdout.write(process.argv.slice(2).join() + ':' + Buffer.concat(chunks));`;
     expect(await run(code)).toBe('one,two:some file');
   });
 
-  it('lends nothing of this process: no settings, no secrets', async () => {
+  it('passes no environment variables, so no settings and no secrets', async () => {
     expect(await run('process.stdout.write(JSON.stringify(process.env));')).toBe('{}');
   });
 
-  it('answers null for a program that fails, also before it has read its file', async () => {
+  it('returns null for a program that fails, even before it has read its file', async () => {
     expect(await run('process.exit(3)', {}, 'x'.repeat(2 ** 20))).toBeNull();
     expect(await run('throw new Error("unreadable")')).toBeNull();
   });
 
-  it('ends a program that takes too long, while it is busy too', async () => {
+  it('kills a program that runs too long, even while it is busy', async () => {
     expect(await run('for (;;);', { timeoutMs: 300 })).toBeNull();
   });
 
-  it('ends a program that takes too much memory', async () => {
-    // It would end by itself, and well: null is the limit's doing.
+  it('kills a program that needs too much memory', async () => {
+    // The program would end successfully by itself, so null is an effect of the limit.
     const hoard = 'const kept = Buffer.alloc(384 * 2 ** 20, 1); setTimeout(() => kept.length, 20_000);';
     expect(await run(hoard, { memoryBytes: 192 * 2 ** 20 })).toBeNull();
     expect(await run('const kept = Buffer.alloc(2 ** 20, 1); setTimeout(() => kept.length, 200);')).toBe('');
   });
 
-  it('ends a program that says too much, be it a byte', async () => {
+  it('kills a program with too much output, even by one byte', async () => {
     const say = (bytes: number): string => `process.stdout.write('x'.repeat(${bytes}));`;
     expect(await run(say(8 * 2 ** 20))).toBeNull();
     expect(await run(say(1001), { outputBytes: 1000 })).toBeNull();
     expect(await run(say(1000), { outputBytes: 1000 })).toBe('x'.repeat(1000));
   });
 
-  it('ends its program when this process ends', async () => {
+  it('kills its program when this process ends', async () => {
     const before = process.listeners('exit');
     const running = run('setTimeout(() => undefined, 20_000);');
     const added = (): NodeJS.ExitListener[] => process.listeners('exit').filter((each) => !before.includes(each));
@@ -76,7 +76,7 @@ describe('runProgram', () => {
     expect(process.listeners('exit')).toEqual(before);
   });
 
-  it('answers 503 where no program can be started, and reads the next file all the same', async () => {
+  it('responds 503 if the program cannot be started, and reads the next file', async () => {
     const real = process.execPath;
     const refused = { code: 'unavailable', status: 503 };
     try {
@@ -85,7 +85,7 @@ describe('runProgram', () => {
     } finally {
       process.execPath = real;
     }
-    // What Node does without descriptors (EMFILE): no streams, and an error that is told later.
+    // Simulates Node without file descriptors (EMFILE): no streams, and an asynchronous error.
     const prototype = ChildProcess.prototype as ChildProcess & { spawn(options: object): number };
     const spawn = jest.spyOn(prototype, 'spawn').mockImplementation(function (this: ChildProcess) {
       process.nextTick(() => this.emit('error', Object.assign(new Error('spawn EMFILE'), { code: 'EMFILE' })));

@@ -4,21 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '@fleet/service-kit';
 import { SerialQueue } from './serial-queue.ts';
 
-/** What a program may take. */
+/** Limits of a program. */
 export interface SandboxLimits {
   readonly timeoutMs: number;
-  /** Of its whole process. */
+  /** Memory of the whole process. */
   readonly memoryBytes: number;
   readonly outputBytes: number;
 }
 
 const memoryPollIntervalMs = 50;
-/** One runs at a time: each takes a processor and much memory. */
+/** Programs run one at a time, because each needs a processor and much memory. */
 const queue = new SerialQueue(8);
 
 /**
- * Runs one of our programs on a file, in a process that has nothing of ours: no settings, no secrets. Its standard output; null where it failed, or took more
- * than it may. 503 `unavailable` where no process can be started, and for work whose signal was aborted before its turn came.
+ * Runs one of our programs on a file in a separate process without our settings and secrets. Returns its standard
+ * output, or null if it failed or exceeded a limit. Throws 503 `unavailable` if no process can be started, or if the
+ * signal is aborted before the program starts.
  */
 export const runSandboxed = (
   program: URL,
@@ -41,13 +42,16 @@ async function run(
     });
     return await collectOutput(child, input, limits);
   } catch (cause) {
-    throw new AppError('unavailable', 'Files cannot be read at the moment.', { cause });
+    throw new AppError('unavailable', 'Files cannot be read at the moment. Retry later.', { cause });
   }
 }
 
-/** One that could not be started, for want of descriptors, has no streams. */
+/**
+ * Passes the input to a process and collects its output. A process that could not be started, for lack of file
+ * descriptors, has no streams.
+ */
 async function collectOutput(child: ChildProcess, input: Buffer, limits: SandboxLimits): Promise<Buffer | null> {
-  // Before all else: an error that nobody listens for ends the service.
+  // Registered first: an `error` event without a listener ends the service.
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);
@@ -59,7 +63,7 @@ async function collectOutput(child: ChildProcess, input: Buffer, limits: Sandbox
       if (bytes > limits.memoryBytes) kill();
     }, kill);
   }, memoryPollIntervalMs);
-  // Nobody waits for it when the service ends.
+  // Without this, the program would outlive the service.
   process.once('exit', kill);
   try {
     const chunks: Buffer[] = [];
@@ -69,11 +73,11 @@ async function collectOutput(child: ChildProcess, input: Buffer, limits: Sandbox
       if (size > limits.outputBytes) kill();
       else chunks.push(chunk);
     });
-    // It may have ended before it has read all.
+    // The program may end before it has read its whole input.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     const code = await ended;
-    // One that has said its last word may end before it is killed.
+    // A program may end after its last output, before it is killed.
     return code === 0 && size <= limits.outputBytes ? Buffer.concat(chunks) : null;
   } finally {
     clearTimeout(timer);
@@ -82,13 +86,16 @@ async function collectOutput(child: ChildProcess, input: Buffer, limits: Sandbox
   }
 }
 
-/** What a process has in memory now; 0 where the system does not say so (its time is limited all the same), and when it has ended. */
+/**
+ * Returns the resident memory of a process. Returns 0 after it has ended, or if the system does not report it; its time
+ * is limited all the same.
+ */
 async function readMemoryBytes(pid: number | undefined): Promise<number> {
   try {
     const status = await readFile(`/proc/${pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
   } catch {
-    // There is no such file.
+    // The file does not exist.
     return 0;
   }
 }

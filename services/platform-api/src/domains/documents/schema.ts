@@ -11,7 +11,7 @@ export type DocumentType = (typeof documentTypes)[number];
 
 export type FieldSource = 'mrz' | 'barcode' | 'text' | 'ocr';
 
-/** A field that was read. */
+/** An extracted field. */
 export interface Field {
   readonly value: string;
   readonly confidence: number;
@@ -19,7 +19,7 @@ export interface Field {
 }
 export type Fields = Readonly<Record<string, Field>>;
 
-/** A file that the caller asked to keep; what is in it is a document of its own, so that lists do not read it. */
+/** A file that the caller asked to store. Its content is a separate record, so that lists do not read it. */
 export interface StoredDocument extends AccountRecord {
   readonly documentType: DocumentType;
   readonly mimeType: string;
@@ -42,7 +42,7 @@ export const documentResponse = Type.Object(
     mime_type: Type.String(),
     size_bytes: Type.Integer({ minimum: 0 }),
     created_by: recordId,
-    url: Type.String({ description: 'Path of the file, which takes the same credentials.' }),
+    url: Type.String({ description: 'Path of the file. It requires the same credentials.' }),
   },
   { title: 'StoredDocument' },
 );
@@ -51,7 +51,7 @@ export type DocumentResponse = Static<typeof documentResponse>;
 export const listDocumentsQuery = Type.Object({
   ...paginationQuery,
   sort: sortParameter(['id', 'created_at']),
-  document_type: Type.Optional(stringEnum(documentTypes, { description: 'Documents of this kind alone.' })),
+  document_type: Type.Optional(stringEnum(documentTypes, { description: 'Return only documents of this kind.' })),
 });
 export type ListDocumentsQuery = Static<typeof listDocumentsQuery>;
 
@@ -60,13 +60,18 @@ export const mimeTypes = ['image/jpeg', 'image/png', 'image/webp', 'application/
 export const extractBody = Type.Object({
   file: Type.Optional(
     Type.Unsafe<FormFile>({
-      description: 'In multipart/form-data: JPEG, PNG, WebP or PDF of 5 pages, 10 MiB at most.',
+      description: 'Part of multipart/form-data: JPEG, PNG, WebP, or PDF with up to 5 pages. At most 10 MiB.',
     }),
   ),
-  content_base64: Type.Optional(Type.String({ maxLength: 14_000_000, description: 'The file in JSON.' })),
+  content_base64: Type.Optional(
+    Type.String({ maxLength: 14_000_000, description: 'The file in base64, for JSON bodies.' }),
+  ),
   mime_type: Type.Optional(Type.String({ maxLength: 100 })),
   text: Type.Optional(
-    Type.String({ maxLength: 100_000, description: 'What was read elsewhere: text, MRZ lines, or a PDF417 barcode.' }),
+    Type.String({
+      maxLength: 100_000,
+      description: 'Text that the client has read: plain text, MRZ lines, or a PDF417 barcode.',
+    }),
   ),
   document_type: Type.Optional(stringEnum(['auto', ...documentTypes], { description: 'Default: auto.' })),
   country: Type.Optional(
@@ -76,7 +81,7 @@ export const extractBody = Type.Object({
       description: 'ISO 3166 code.',
     }),
   ),
-  store: Type.Optional(Type.Boolean({ description: 'Keep the file, encrypted. Default: false.' })),
+  store: Type.Optional(Type.Boolean({ description: 'Store the file, encrypted. Default: false.' })),
 });
 export type ExtractBody = Static<typeof extractBody>;
 
@@ -102,7 +107,7 @@ export const extractResult = Type.Object(
     engine: Type.String(),
     pages: Type.Integer({ minimum: 1 }),
     warnings: Type.Array(Type.String()),
-    document_id: nullable(Type.Integer({ minimum: 1, description: 'Of the stored file, where `store` asked for it.' })),
+    document_id: nullable(Type.Integer({ minimum: 1, description: 'Id of the stored file, if `store` was set.' })),
     duration_ms: Type.Integer({ minimum: 0 }),
   },
   { title: 'ExtractResult' },

@@ -4,7 +4,7 @@ import { SerialQueue } from './serial-queue.ts';
 
 const never = new AbortController().signal;
 
-/** A work that ends when the test says so. */
+/** Creates a task that ends when the test calls `end`. */
 function createHeldTask(): { work: () => Promise<string>; end: () => void; hasBegun: () => boolean } {
   let end = (): void => undefined;
   let hasBegun = false;
@@ -18,8 +18,8 @@ function createHeldTask(): { work: () => Promise<string>; end: () => void; hasBe
   return { work, end: () => end(), hasBegun: () => hasBegun };
 }
 
-describe('Turns', () => {
-  it('lets works go one after the other, whether they fail or not', async () => {
+describe('SerialQueue', () => {
+  it('runs tasks one after the other, even if one fails', async () => {
     const queue = new SerialQueue(3);
     const first = createHeldTask();
     const order: string[] = [];
@@ -35,7 +35,7 @@ describe('Turns', () => {
     expect(order).toEqual(['done', 'last']);
   });
 
-  it('refuses what would wait as one too many, until one has ended', async () => {
+  it('rejects a task above the limit until a pending one has ended', async () => {
     const queue = new SerialQueue(1);
     const first = createHeldTask();
     const taken = queue.run(first.work, never);
@@ -45,7 +45,7 @@ describe('Turns', () => {
     expect(await queue.run(async () => 'next', never)).toBe('next');
   });
 
-  it('leaves out what nobody waits for any more when its turn comes, and lets the work that is under way end', async () => {
+  it('skips tasks whose signal is aborted before they start, but completes the running one', async () => {
     const queue = new SerialQueue(3);
     const first = createHeldTask();
     const aborted = new AbortController();
@@ -56,11 +56,14 @@ describe('Turns', () => {
       queue.run(async () => done.push('wanted'), never),
     ]);
     await waitFor(first.hasBegun);
-    aborted.abort(new Error('the caller is gone'));
+    aborted.abort(new Error('the client closed the connection'));
     first.end();
     expect(await all).toMatchObject([
       { status: 'fulfilled', value: 'done' },
-      { status: 'rejected', reason: { code: 'unavailable', status: 503, cause: { message: 'the caller is gone' } } },
+      {
+        status: 'rejected',
+        reason: { code: 'unavailable', status: 503, cause: { message: 'the client closed the connection' } },
+      },
       { status: 'fulfilled' },
     ]);
     expect(done).toEqual(['wanted']);

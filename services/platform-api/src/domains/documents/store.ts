@@ -12,7 +12,7 @@ export async function insertFile(database: Database, file: DocumentFile): Promis
   await documentFileCollection(database).insertOne(file);
 }
 
-/** The sealed bytes of a document, or null. */
+/** Returns the sealed bytes of a document, or null. */
 export async function findFile(database: Database, { accountId }: Scope, id: number): Promise<Buffer | null> {
   const options = { promoteBuffers: true };
   const file = await documentFileCollection(database).findOne({ _id: id, accountId }, options);

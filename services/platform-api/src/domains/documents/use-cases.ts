@@ -15,18 +15,20 @@ type ExtractDeps = Pick<Deps, 'records' | 'database' | 'encryption' | 'log' | 'o
 /** Largest file (docs/reference/documents-and-messages.md). */
 export const maxFileBytes = 10 * 1024 * 1024;
 const maxPages = 5;
-/** Cameras of telephones take some 12, the best of them 50 million. */
+/** Phone cameras have some 12 million pixels, the best of them 50 million. */
 const maxPixels = 50_000_000;
 
 /** Documents have some hundred words. */
 const maxTextLength = 100_000;
 
-/** What was handed in: a file, or text that was read elsewhere. */
+/** The input of a request: a file, or text that the client has read. */
 type DocumentInput =
   | { readonly file: Buffer; readonly mimeType: NonNullable<ReturnType<typeof detectMimeType>> }
   | { readonly text: string };
 
-/** Reads the fields of a document. What they say is answered and never logged; the file stays only where that is asked for. */
+/**
+ * Extracts the fields of a document. Their values are returned and never logged. The file is stored only on request.
+ */
 export async function extractDocument(
   deps: ExtractDeps,
   caller: Caller,
@@ -45,7 +47,7 @@ export async function extractDocument(
   };
   const extraction =
     'text' in input ? understandText(fromText(input.text)) : await extractFromFile(deps, input, understandText, signal);
-  if (extraction === null) throw unreadableError('Nothing was found in the document that can be read.');
+  if (extraction === null) throw unreadableError('The document contains no readable fields.');
   const { type, fields, mrz, warnings, pages, engine } = extraction;
   const stored =
     body.store === true && 'file' in input
@@ -71,7 +73,7 @@ function parseInput(body: ExtractBody): DocumentInput {
   const inputs = [body.file, body.content_base64, body.text].filter((way) => way !== undefined);
   if (inputs.length !== 1)
     throw validationError([
-      { path: '/file', message: 'or content_base64 or text must be given, and one of them alone' },
+      { path: '/file', message: 'or content_base64 or text must be given, but only one of them' },
     ]);
   if (body.text !== undefined) return { text: body.text };
   const { bytes, declared } = readInputBytes(body);
@@ -80,20 +82,20 @@ function parseInput(body: ExtractBody): DocumentInput {
   const isKnown = declared === undefined || (mimeTypes as readonly string[]).includes(declared);
   if (!isKnown) throw new AppError('unsupported_media_type', `The file must be one of ${mimeTypes.join(', ')}.`);
   const mimeType = detectMimeType(bytes);
-  if (mimeType === null) throw unreadableError('The file is no picture and no PDF.');
+  if (mimeType === null) throw unreadableError('The file is neither a supported picture nor a PDF.');
   if (mimeType !== 'application/pdf') assertPixelsAllowed(bytes, mimeType);
   return { file: bytes, mimeType };
 }
 
-/** Before anything unpacks it: some kilobytes may be gigabytes then. */
+/** Throws 413 if a picture has too many pixels. Must run before any decoder: some kilobytes may decode to gigabytes. */
 function assertPixelsAllowed(bytes: Buffer, mimeType: Parameters<typeof imageSize>[1]): void {
   const size = imageSize(bytes, mimeType);
-  if (size === null) throw unreadableError('The head of the picture cannot be read.');
+  if (size === null) throw unreadableError('The header of the picture cannot be read.');
   const { width, height } = size;
   if (width * height > maxPixels)
     throw new AppError(
       'body_too_large',
-      `The picture has ${width} x ${height} pixels; it may have ${maxPixels / 1_000_000} million.`,
+      `The picture has ${width} x ${height} pixels. The limit is ${maxPixels / 1_000_000} million.`,
     );
 }
 
@@ -109,7 +111,7 @@ function readInputBytes({ file, content_base64: base64, mime_type: mimeType }: E
   const bytes: unknown = file?.bytes;
   if (!Buffer.isBuffer(bytes))
     throw validationError([{ path: '/file', message: 'must be a file of multipart/form-data' }]);
-  // Clients that do not know say this.
+  // Clients that do not know the type send this one.
   const isUnknown = file?.mimeType === 'application/octet-stream';
   return { bytes, declared: isUnknown ? undefined : file?.mimeType };
 }
@@ -119,7 +121,10 @@ type DocumentExtraction = Extraction & Pick<ReadResult, 'pages' | 'engine'>;
 
 const fromText = (text: string): ReadResult => ({ text, source: 'text', confidence: 1, pages: 1, engine: 'none' });
 
-/** What a file says: the text layer of a PDF where that says something, else its pictures. Programs that scan write their names below the pages. */
+/**
+ * Extracts fields from a file: from the text layer of a PDF if it contains any, else from its pictures. Scan programs
+ * write their names below the pages, so a text layer may contain no fields.
+ */
 async function extractFromFile(
   { ocr }: ExtractDeps,
   { file, mimeType }: Extract<DocumentInput, { file: Buffer }>,
@@ -143,18 +148,18 @@ async function extractFromFile(
 
 async function readPdfContent(file: Buffer, signal: AbortSignal): Promise<PdfContent> {
   const content = await readPdf(file, maxPages, signal);
-  if (content === null) throw unreadableError('The PDF cannot be read, or takes too much to be read.');
+  if (content === null) throw unreadableError('The PDF cannot be read, or exceeds the limits for reading.');
   if (content.pages <= maxPages) return content;
   throw validationError([{ path: '/file', message: `must not have more than ${maxPages} pages` }]);
 }
 
-/** The picture of each page that has one, when it is asked for. */
+/** Yields the picture of each page that has one, on demand. */
 async function* readPagePictures(file: Buffer, pages: number, signal: AbortSignal): AsyncGenerator<Picture> {
   for (let page = 1; page <= pages; page += 1) {
     const content = await readPdfPicture(file, page, signal);
     if (content === null)
       throw unreadableError(
-        `The picture on page ${page} of the PDF cannot be read, or takes too much to be read: as PNG it may have ${maxPictureBytes / 1024 / 1024} MiB.`,
+        `The picture on page ${page} of the PDF cannot be read, or exceeds the limits for reading (${maxPictureBytes / 1024 / 1024} MiB as PNG).`,
       );
     if (content.length > 0) yield { content, mimeType: 'image/png' };
   }
@@ -166,7 +171,10 @@ interface Picture {
 }
 type Pictures = Iterable<Picture> | AsyncIterable<Picture>;
 
-/** What is read in pictures: a barcode of a licence says all; else what the engine reads, one after the other. */
+/**
+ * Reads pictures one after the other. The barcode of a licence contains all fields; without one, the engine reads the
+ * text.
+ */
 async function readPictures(
   ocr: OcrEngine,
   pictures: Pictures,
