@@ -440,7 +440,7 @@ describe("a partner's device", () => {
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
     [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
-    [{ kind: 'refused', detail: 'the command channel of its partner has no such command' }, 400],
+    [{ kind: 'refused', detail: 'the command channel of the partner does not support this command' }, 400],
   ])('is commanded by its partner without a session: %j is %i', async (outcome, status) => {
     const imei = randomImei();
     const commands: DeviceCommand[] = [];

@@ -136,7 +136,7 @@ describe('GET /videos/file', () => {
   });
 
   it.each([
-    [404, 404, 'The files of this upload are not there.', {}],
+    [404, 404, 'The files of this upload no longer exist.', {}],
     [409, 409, 'The upload is failed.', {}],
     [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
     [422, 422, 'The clip cannot be converted.', {}],

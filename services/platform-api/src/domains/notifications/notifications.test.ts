@@ -53,7 +53,7 @@ async function record(
 ): Promise<number> {
   serial += 1;
   const kind = kindOf(type);
-  if (kind === undefined) throw new Error(`there is no ${type}`);
+  if (kind === undefined) throw new Error(`unknown notification type ${type}`);
   const fields: NewAccountRecord<Notification> = {
     dedupeKey: `test-${serial}`,
     type,
