@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { TtlCache } from './ttl-cache.ts';
 
-describe('ShortCache', () => {
+describe('TtlCache', () => {
   it('loads once for concurrent callers, and again after the TTL or a deletion', async () => {
     jest.useFakeTimers();
     try {
