@@ -23,7 +23,7 @@ const results = ['success', 'failure', 'incorrectInfo', 'unsupported'] as const;
  */
 const getResult = (terminalNo: number, channel: number): number => (terminalNo + channel) % results.length;
 
-/** Holds the commands of many terminals until `release`, which replies to all at once in another order. */
+/** Holds the commands of many terminals until `release`, which replies to all together in another order. */
 class HeldResponses {
   readonly #pending: (() => void)[] = [];
 

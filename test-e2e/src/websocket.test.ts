@@ -102,7 +102,7 @@ describe('the websocket', () => {
     const { data } = await client.next('location', ofVehicle);
     expect(data).toMatchObject({ imei: terminal.phone, latitude: expect.any(Number), longitude: expect.any(Number) });
     // Reports arrive twice a second, faster than locations are pushed. Uses the server's clock, because a busy machine
-    // may deliver several at once.
+    // may deliver several together.
     const before = client.of('location').length;
     await waitFor('six more', () => client.of('location').length >= before + 6, 60_000);
     const [first, , , , , last] = client.of('location').slice(before);

@@ -1,4 +1,4 @@
-// The two backends that no package manager carries: one pinned set of versions, built into .cache/bin.
+// The two backends that package managers do not provide: one pinned set of versions, built into .cache/bin.
 module fleet/backends
 
 go 1.24.0

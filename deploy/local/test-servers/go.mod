@@ -1,4 +1,4 @@
-// The S3-compatible server of the tests of clip storage, pinned, built into .cache/bin by `npm test`. Apart from `backends`, whose programs `npm start` builds.
+// The S3-compatible server of the tests of clip storage, pinned, built into .cache/bin by `npm test`. Separate from `backends`, whose programs `npm start` builds.
 module fleet/test-servers
 
 go 1.25.0

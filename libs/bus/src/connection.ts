@@ -10,7 +10,7 @@ import {
   type Subscription,
 } from 'nats';
 
-/** Longest time for draining at shutdown; a server that is gone never confirms it. */
+/** Timeout of draining at shutdown; an unavailable server never confirms it. */
 const drainTimeoutMs = 3_000;
 const flushTimeoutMs = 2_000;
 const waitLogIntervalMs = 5_000;
@@ -34,7 +34,7 @@ export interface Bus {
   /** Reports an event that is dropped because the connection is down. */
   emitPublishDropped(subject: string): void;
   /**
-   * Resolves once the broker knows every subscription made before, so that no later message is missed. Resolves at once
+   * Resolves when the broker knows every earlier subscription, so that no later message is missed. Resolves immediately
    * without a connection, and after 2 seconds without a response; never rejects.
    */
   flush(): Promise<void>;

@@ -190,7 +190,7 @@ describe('a bus during a broker outage', () => {
     }));
     let reconnects = 0;
     bus.onReconnect(() => {
-      throw new Error('a listener of somebody else');
+      throw new Error('a listener of another part');
     });
     const off = bus.onReconnect(() => (reconnects += 1));
     try {

@@ -124,7 +124,7 @@ function parseReply<Q extends TSchema, A extends TSchema>(
   throw new BusError('invalid', `The reply on ${contract.subject} is not valid: ${faults}.`);
 }
 
-/** Context of a bus request beside its body. */
+/** Context of a bus request in addition to its body. */
 export interface BusContext {
   readonly correlationId: string;
   readonly timeoutMs: number | undefined;

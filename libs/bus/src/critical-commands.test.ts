@@ -57,7 +57,7 @@ describe('isCriticalCommand', () => {
 
   it.each([
     0x0010, 0x0012, 0x0013, 0x0017, 0x0018, 0x001d, 0x0023, 0x0026, 0x0041, 0x0042, 0x0049, 0xf000, 0xffff_ffff,
-  ])('is true for the parameter %i, also beside harmless ones', (id) => {
+  ])('is true for the parameter %i, also together with harmless ones', (id) => {
     expect(parameter(id)).toBe(true);
   });
 
@@ -83,7 +83,7 @@ describe('isCriticalCommand', () => {
   });
 });
 
-describe('levelAllows', () => {
+describe('isCommandAllowed', () => {
   it.each([
     ['none', false, false],
     ['none', true, false],

@@ -148,7 +148,7 @@ class PendingRequest {
     this.#deadlineTimer = setTimeout(() => this.#onDeadline(), this.#request.timeoutMs);
     this.#retryTimer = setInterval(() => this.send(), retryIntervalMs);
     this.send();
-    // An outage has just begun: a command that is not sent early in it is not worth the whole wait.
+    // If the broker does not return soon, the command fails early instead of using its whole time-out.
     if (this.#attempts > 0) return;
     this.#brokerTimer = setTimeout(() => {
       if (this.#attempts === 0) this.finish({ kind: 'brokerAway' });
@@ -165,7 +165,7 @@ class PendingRequest {
         headers: this.#headers(),
       });
     } catch {
-      // The connection was closed for good: this process is stopping, and the deadline ends the wait.
+      // The connection was closed permanently: this process is stopping, and the deadline ends the wait.
       return;
     }
     this.#attempts = attemptNo;
@@ -180,7 +180,7 @@ class PendingRequest {
     messageHeaders.set(headerNames.timeoutMs, String(Math.max(1, Math.round(this.#request.timeoutMs - commandAgeMs))));
     if (this.#uncertain.size === 0) return messageHeaders;
     messageHeaders.set(headerNames.retry, String(this.#attempts));
-    // When another process sent the command first is not known here.
+    // The time at which another process first sent the command is unknown here.
     if (this.#request.identity?.isRetry !== true)
       messageHeaders.set(headerNames.commandAgeMs, String(Math.ceil(commandAgeMs)));
     return messageHeaders;

@@ -88,8 +88,8 @@ export class DeviceCommandServer {
   }
 
   /**
-   * Notifies any other server of the terminal that it is taken over. Call it before `open` if nothing else can tell who
-   * holds the terminal: the broker delivers it to the other server before any command that both would receive.
+   * Notifies any other server of the terminal that it is taken over. Call it before `open` if the holder of the
+   * terminal is unknown: the broker delivers it to the other server before any command that both would receive.
    */
   takeOver(imei: string): void {
     const messageHeaders = headers();
@@ -100,7 +100,7 @@ export class DeviceCommandServer {
 
   /**
    * Unsubscribes from a terminal's commands. Pending commands and those already delivered still get a reply; the
-   * handler reports that there is no session.
+   * handler reports the missing session.
    */
   unsubscribe(imei: string): void {
     void this.#endSubscription(imei);

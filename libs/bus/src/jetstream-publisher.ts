@@ -121,7 +121,7 @@ export class JetStreamPublisher {
         entry.headers === undefined ? { reply } : { reply, headers: entry.headers },
       );
     } catch (error) {
-      // Larger than the broker accepts, or the connection was closed for good: no later attempt would succeed.
+      // Larger than the broker accepts, or the connection was closed permanently: no later attempt would succeed.
       this.#onRejected(error instanceof Error ? error.message : String(error));
       setImmediate(() => this.#finish(token, false));
     }
@@ -170,7 +170,7 @@ export class JetStreamPublisher {
 }
 
 function parseRejection(message: Msg): string | undefined {
-  if (message.data.length === 0) return message.headers?.code === 503 ? 'no stream takes the subject' : 'empty reply';
+  if (message.data.length === 0) return message.headers?.code === 503 ? 'no stream has the subject' : 'empty reply';
   try {
     const reply = decodeJson(message.data) as { stream?: string; error?: { description?: string } };
     if (reply.error !== undefined) return reply.error.description ?? 'refused';

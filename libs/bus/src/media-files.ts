@@ -78,7 +78,7 @@ export const mediaStoredSubject = (imei: string): string => `media-file.${imei}.
 
 /**
  * Event in the work-queue stream ATTACHMENTS: an alarm counts files that its terminal holds (T/JSATL 12-2017). Stored
- * with the report of the alarm; acknowledged once the terminal has been asked for the files, or never will be.
+ * with the report of the alarm. Acknowledged when the files have been requested from the terminal, or never will be.
  */
 export const attachmentsRequested = defineEvent({
   subject: 'attachments.wanted.*',
@@ -103,8 +103,8 @@ export type AttachmentsRequested = Static<typeof attachmentsRequested.schema>;
 export const attachmentsRequestedSubject = (imei: string): string => `attachments.wanted.${imei}`;
 
 /**
- * Announces to upload-ftp that a terminal will send the attachments of an alarm, and returns the address for them.
- * Repeated requests share one expectation.
+ * Notifies upload-ftp that a terminal will send the attachments of an alarm, and returns the address for them. Repeated
+ * requests share one expectation.
  */
 export const expectAttachments = defineUseCase({
   subject: 'upload-ftp.expect-attachments',

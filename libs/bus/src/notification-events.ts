@@ -22,7 +22,7 @@ export const notificationRaised = defineEvent({
     wantedByOwner: Type.Boolean(),
     /** Address for drivers and for users with whom the vehicle is shared; by default that of the notification. */
     addressForOthers: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    /** The record as the Platform API shows it (services/platform-api/openapi.json). */
+    /** The record as the Platform API returns it (services/platform-api/openapi.json). */
     notification: Type.Object(
       {
         id,

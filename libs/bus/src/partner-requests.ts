@@ -31,7 +31,7 @@ export const partnerCommandNumbers = {
   requestUpload: 37_382,
 } as const;
 
-/** What the command channel answers as `code` (docs/reference/partners.md). */
+/** Values of `code` in responses of the command channel (docs/reference/partners.md). */
 export const partnerCodes = {
   success: 0,
   offline: 300,
@@ -42,7 +42,7 @@ export const partnerCodes = {
   tooOften: 1006,
 } as const;
 
-/** Returns who owns a partner token, from its SHA-256 and the address of the request. */
+/** Returns the owner of a partner token, from its SHA-256 and the address of the request. */
 export const verifyPartner = defineRequest({
   subject: 'platform-api.verify-partner',
   request: Type.Object({

@@ -78,7 +78,7 @@ export const accessChanged = defineEvent({
   }),
 });
 
-/** Event for every replica of platform-api: these websocket connections give way to newer ones of their users. */
+/** Event for every replica of platform-api: these websocket connections are replaced by newer ones of their users. */
 export const connectionsDisplaced = defineEvent({
   subject: 'platform-api.connections-displaced',
   schema: Type.Object({ connectionIds: Type.Array(Type.String({ pattern: '^[0-9a-f]{24}$' }), { maxItems: 1_000 }) }),
@@ -192,7 +192,7 @@ export const streamChanged = defineEvent({
 /** Payload of `streamChanged`. */
 export type StreamChanged = Static<typeof streamChanged.schema>;
 
-/** Returns the event of a stream that has not begun, or never did. */
+/** Returns the event of a stream that did not start. */
 export const streamStatusEvent = (
   { imei, channel }: Pick<StreamChanged, 'imei' | 'channel'>,
   status: 'starting' | 'stopped',

@@ -11,7 +11,7 @@ import {
 const hourMs = 3600 * 1000;
 const dayMs = 24 * hourMs;
 
-/** JetStream streams of the product. Retention is by age: acknowledged messages stay for consumers that come back. */
+/** JetStream streams of the product. Retention is by age: acknowledged messages remain for consumers that reconnect. */
 const streams: readonly Partial<StreamConfig>[] = [
   {
     name: 'TELEMETRY',

@@ -36,7 +36,7 @@ function formatMessageRow(definition: MessageDefinition): string[] {
 }
 
 function formatMessageTable(from: MessageDefinition['from']): string {
-  const header = ['Id', 'Name', 'Editions', 'Defined in', 'Answered by', 'Fields (? = not in every body)'];
+  const header = ['Id', 'Name', 'Editions', 'Defined in', 'Response', 'Fields (? = not in every body)'];
   return formatTable(header, allMessages.filter((definition) => definition.from === from).map(formatMessageRow));
 }
 
@@ -68,11 +68,11 @@ function formatParameterTable(): string {
 export function formatSupportTable(): string {
   return `# Protocol support
 
-Made from the definitions in \`libs/jt808\` by \`node libs/jt808/dist/write-support-table.js\`; a test compares. Messages, items and
-parameters that are not listed are kept as bytes and sent on unchanged.
+Every JT/T 808, JT/T 1078 and T/JSATL 12 message, item and parameter that the codec decodes and encodes. Others are passed on unchanged as
+bytes. \`node libs/jt808/dist/write-support-table.js\` generates this page from the definitions in \`libs/jt808\`; a test compares it.
 
-The layouts are held to captured and published frames. Of the numbers under "Defined in", only a few could be compared with the printed standards:
-check one there before you rely on it.
+The layouts were verified with captured and published frames. Only a few of the references under "Defined in" could be compared with the
+printed standards: check a reference there before you rely on it.
 
 ## From the terminal
 
@@ -84,13 +84,13 @@ ${formatMessageTable('platform')}
 
 ## Additional information of a location (0x0200)
 
-An item whose length is another than the listed ones is a vendor's and is kept as bytes.
+An item with a length that is not listed belongs to a vendor and is passed on as bytes.
 
 ${additionalItemTable()}
 
 ## Battery and supply voltage
 
-The standard has no item for either. These vendor items are read where they have exactly this form; any other form stays unknown.
+The standard defines no item for either. These vendor items are decoded only in exactly this form; any other form is treated as unknown.
 
 ${formatPowerTable()}
 

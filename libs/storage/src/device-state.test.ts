@@ -114,7 +114,7 @@ describe('device state in Redis', () => {
     await redis.del(`device:${imei}`);
   });
 
-  it('rejects an older session that announces itself again, and returns the newer one', async () => {
+  it('rejects an older session that is published again, and returns the newer one', async () => {
     const old = session(pods[0]);
     const first = await claimDevice(redis, imei, old);
     const next = session(pods[1]);
@@ -173,7 +173,7 @@ describe('device state in Redis', () => {
     await release(state);
   });
 
-  it('reads many at once, without those that have no session or a dead gateway', async () => {
+  it('reads many in one call, without those that have no session or a dead gateway', async () => {
     const imeis = [0, 1, 2].map((n) => `${imei}-${n}`);
     const states = [session(pods[0]), session(pods[1])];
     for (const [n, state] of states.entries()) await claimDevice(redis, `${imei}-${n}`, state);

@@ -29,7 +29,7 @@ const lastHeartbeatKey = (podId: string): string => `gateway-heartbeat:${podId}`
 
 /** A gateway without a heartbeat for this long is dead, and its devices are disconnected. */
 export const gatewayTtlMs = 10_000;
-/** How long the death of a gateway, or a disconnection by it, is remembered; longer than any caller waits. */
+/** Time for which the death of a gateway, or a disconnection by it, is stored; longer than any caller waits. */
 const returnTtlMs = 150_000;
 /** Upper bound of a state that is never deleted: the heartbeat of its pod decides much earlier. */
 const deviceTtlMs = 24 * 3600 * 1000;
@@ -81,9 +81,9 @@ return redis.call('DEL', KEYS[1])`;
 
 /**
  * Stores a session in Redis. `generation` 0 requests a new one (a terminal has just authenticated). A known generation
- * announces the session again (Redis was emptied, or the last-seen time changed).
- * The returned `generation` is 0 if a newer session holds the terminal; `previous` is that session. Otherwise
- * `previous` is the replaced session, if any, and the caller notifies its pod.
+ * publishes the session again (Redis was emptied, or the last-seen time changed). The returned `generation` is 0 if a
+ * newer session holds the terminal; `previous` is that session. Otherwise `previous` is the replaced session, if any,
+ * and the caller notifies its pod.
  */
 export async function claimDevice(
   redis: Redis,
@@ -131,7 +131,7 @@ export async function readLastSeenMs(redis: Redis, imei: string): Promise<number
 
 /**
  * Records a heartbeat of a gateway pod; repeat it well within `gatewayTtlMs`. Returns false without a previous
- * heartbeat: the first time, and after Redis was emptied, when all sessions must be announced again.
+ * heartbeat: the first time, and after Redis was emptied, when all sessions must be published again.
  */
 export async function heartbeatGateway(redis: Redis, podId: string): Promise<boolean> {
   const now = String(Date.now());

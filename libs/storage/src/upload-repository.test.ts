@@ -58,7 +58,7 @@ const createRecord = (clip: Clip, more: Partial<UploadRecord> = {}): UploadRecor
   ...more,
 });
 
-/** Stores a record with a clip of its own, unless the test gives another. */
+/** Stores a record with a unique clip, unless the test specifies one. */
 async function stored(more: Partial<UploadRecord> = {}, clip = createClip(newImei())): Promise<UploadRecord> {
   const record = createRecord(clip, more);
   expect(await records.reserve(record)).toBe(true);
@@ -260,9 +260,9 @@ describe('a conclusion from the files', () => {
 
   it.each<[string, Partial<UploadRecord>]>([
     ['a file is being received again', { files: [{ ...whole, state: 'receiving' }] }],
-    ['there is another file', { files: [whole, { ...whole, path: 'b.mp4' }] }],
-    ['there is no file any more', { files: [] }],
-    ['bytes have come', { lastByteAtMs: 8 }],
+    ['another file exists', { files: [whole, { ...whole, path: 'b.mp4' }] }],
+    ['no file exists any more', { files: [] }],
+    ['bytes have arrived', { lastByteAtMs: 8 }],
     ['it was paused', { status: 'paused' }],
     ['it was paused and resumed', { changedAtMs: 9 }],
   ])('is rejected if something happened since: %s', async (_what, fields) => {
@@ -309,7 +309,7 @@ describe('locks without a purpose', () => {
 });
 
 describe('the indexes', () => {
-  it('may be created by several processes at once, and may exist', async () => {
+  it('may be created by several processes concurrently, and may exist', async () => {
     await Promise.all([1, 2, 3].map(() => new UploadRepository(database).ensureIndexes()));
     await new UploadRepository(database).ensureIndexes();
     const indexes = await database.collection('uploads').listIndexes().toArray();

@@ -105,7 +105,7 @@ export const clipKey = (clip: Clip, accountId: number | null = null): string =>
     ...(accountId === null ? [] : [`account-${accountId}`]),
   ].join(':');
 
-/** Data of a reservation beside its clip; nothing has been sent yet. */
+/** Data of a reservation in addition to its clip; nothing has been sent yet. */
 export type Reservation = Pick<
   UploadRecord,
   'accountId' | 'shownImei' | 'askedImei' | 'cameraUtcOffset' | 'reservedUntilMs' | 'mobileNetwork'
@@ -293,8 +293,8 @@ export class UploadRepository {
 
   /**
    * Locks the camera for an upload. Returns false if another upload holds it: reserved and in time, `uploading`, or
-   * being resumed. A lock left by a crash gives way, because its record decides. The own record must exist before:
-   * reserved, or paused with a control command begun.
+   * being resumed. A lock left by a crash is replaced, because its record decides. The record of this upload must exist
+   * before: reserved, or paused with a control command begun.
    */
   async lockCamera(imei: string, uploadId: string, reservedUntilMs: number): Promise<boolean> {
     for (;;) {
@@ -341,7 +341,7 @@ export class UploadRepository {
     return record.status === 'paused' && record.control !== null && record.control.untilMs > Date.now();
   }
 
-  /** Runs one after another: FerretDB 1 drops a connection that requests several at once if some exist. */
+  /** Runs one after another: FerretDB 1 drops a connection that requests several indexes concurrently if some exist. */
   async #createIndexes(): Promise<void> {
     await this.#uploads.createIndex({ clipKey: 1 }, { unique: true });
     await this.#uploads.createIndex({ 'clip.imei': 1, createdAtMs: -1 });

@@ -75,7 +75,7 @@ describe('deliveries', () => {
     expect(await records.claimedUntilMs(id)).toBe(0);
   });
 
-  it('are taken over by one of those who notice at the same time that the holder died', async () => {
+  it("are taken over by one of those that detect the holder's death concurrently", async () => {
     const id = await add(2);
     const now = Date.now();
     await records.claim(id, now - 1, now - 2);

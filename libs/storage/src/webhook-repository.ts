@@ -110,7 +110,7 @@ export class WebhookRepository {
     this.#dueWrites = createWriteBatcher(this.#due);
   }
 
-  /** Runs one after another: FerretDB 1 drops a connection that requests several at once if some exist. */
+  /** Runs one after another: FerretDB 1 drops a connection that requests several indexes concurrently if some exist. */
   async ensureIndexes(): Promise<void> {
     // Lists and statistics are counted from keys: the filter fields follow the sort fields.
     const filters = { status: 1, notificationType: 1, imeiKey: 1 } as const;
@@ -355,7 +355,7 @@ export class WebhookRepository {
     if (batches.length > 0) await this.#replays.insertMany([...batches]);
   }
 
-  /** Claims due replay parts: no other dispatcher takes them before `untilMs`. */
+  /** Claims due replay parts: no other dispatcher claims them before `untilMs`. */
   async claimReplays(untilMs: number, nowMs = Date.now()): Promise<ReplayBatch[]> {
     const claimed: ReplayBatch[] = [];
     const due = this.#replays

@@ -85,7 +85,7 @@ export function currentHealth(
   };
 }
 
-/** Where a delivery stands (services/platform-api/openapi.json). */
+/** Status of a delivery (services/platform-api/openapi.json). */
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'skipped', 'canceled'] as const;
 
 /** One of `deliveryStatuses`. */

@@ -38,7 +38,7 @@ export interface WebhookEnvelope {
   readonly payload: WebhookPayload;
 }
 
-/** The request is no envelope; `path` names the faulty part: `/content_length`, `/body/notification/imei`. */
+/** The request is not an envelope; `path` names the faulty part: `/content_length`, `/body/notification/imei`. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
   readonly path: string;

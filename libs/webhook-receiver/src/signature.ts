@@ -6,7 +6,10 @@ export type HeaderMap = Readonly<Record<string, string | readonly string[] | und
 /** Result of a signature check. */
 export type SignatureVerdict =
   | { readonly kind: 'verified'; readonly id: string; readonly timestampMs: number }
-  /** `missing`: a header is not there, or is not what it should be. `expired`: too old, or from the future. `mismatch`: none of the secrets has signed this. */
+  /**
+   * `missing`: a header is missing or malformed. `expired`: too old, or in the future. `mismatch`: the signature
+   * matches none of the secrets.
+   */
   | { readonly kind: 'missing' | 'expired' | 'mismatch' };
 
 /** Input of a signature check. */

@@ -90,7 +90,7 @@ describe('a broker that crashes', () => {
     await waitFor(() => finish !== undefined);
     await harness.nats.kill();
 
-    // Sent in the first moments of the outage: it can still be answered, or become 503, within the two seconds of
+    // Sent in the first moments of the outage: it can still get a reply, or become 503, within the two seconds of
     // waiting.
     const startedAt = performance.now();
     const early = await api.get(`/wakeup?imei=${quick}`);

@@ -19,7 +19,7 @@ export interface Deps {
   readonly guard: Guard;
   /** Sends SMS that wake devices; null without a provider. */
   readonly sms: SmsProvider | null;
-  /** Aborted when the shutdown time-out has passed: everything that still waits ends. */
+  /** Aborted when the shutdown time-out has passed: all remaining waits end. */
   readonly stopped: AbortSignal;
   /** Aborted when the shutdown begins: open streams end. */
   readonly stopping: AbortSignal;

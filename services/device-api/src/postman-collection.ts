@@ -34,7 +34,7 @@ interface Schema {
 }
 type Primitive = string | number | boolean;
 
-/** Variables that a partner fills in once; requests name them as `{{imei}}`. */
+/** Variables that a partner sets once; requests name them as `{{imei}}`. */
 const variables: Record<string, { value: string; description: string }> = {
   base_url: { value: 'http://127.0.0.1:8080', description: 'Address of the service; by default that of npm start.' },
   api_key: { value: '', description: 'Sent as x-api-key. Ignored if the service requires no keys.' },
@@ -57,7 +57,7 @@ export function createPostmanCollection(): Record<string, unknown> {
         item: toItem(document, method, path, operation),
       })),
     )
-    // Who runs a folder from top to bottom still needs what would be deleted.
+    // A run of the folder from top to bottom still needs what this request would delete.
     .toSorted((a, b) => Number(a.isLast) - Number(b.isLast));
   return {
     info: {

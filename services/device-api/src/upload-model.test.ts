@@ -168,11 +168,11 @@ async function perform(
 }
 
 function resolveExpectation(expectation: Expectation, behaviour: CameraBehaviour): ExpectedResponse | undefined {
-  if (expectation.when === 'other') throw new Error('nothing else is under way');
+  if (expectation.when === 'other') throw new Error('no other step is in progress');
   return expectation.when === 'now' ? expectation.expected : expectation.finish(behaviour);
 }
 
-/** A step that waits for the camera, and another one at the other replica in that time. */
+/** A step that waits for the camera, and another one at the other replica during that wait. */
 class OverlappingSteps implements fc.AsyncCommand<UploadModel, System> {
   readonly first: SingleStep;
   readonly second: SingleStep;
@@ -181,7 +181,7 @@ class OverlappingSteps implements fc.AsyncCommand<UploadModel, System> {
     this.second = second;
   }
   check = () => true;
-  toString = () => `[${this.first.toString()} | meanwhile ${this.second.toString()}]`;
+  toString = () => `[${this.first.toString()} | concurrently ${this.second.toString()}]`;
 
   async run(model: UploadModel, system: System): Promise<void> {
     const { first, second } = this;

@@ -47,7 +47,7 @@ describe('a slow receiver', () => {
     await waitFor(() => slow.openRequests === 20);
     const hook = await harness.createWebhook(quick.url());
     const ids = await publishMany(hook, 30);
-    // The neighbour has all of its own while none of the slow receiver's has ended.
+    // The neighbour receives all of its deliveries while none of the slow receiver's has ended.
     await harness.waitForStatuses(hook, 30);
     expect(hasReceived(quick)).toEqual(ids);
     expect([slow.received.length, slow.openRequests]).toEqual([20, 20]);

@@ -145,7 +145,7 @@ describe('an attempt fails', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it('is successful for any 2xx, and reads a huge response up to a limit', async () => {
     let sent = 0;
     const huge = Buffer.alloc(16_384, 'a');

@@ -153,7 +153,7 @@ function createHarness<Product extends ProductView>(
       const terminal = new SimulatedTerminal({ host, port, phone, channels: 2, reportIntervalMs: 0, clips, ...setup });
       terminals.push(terminal);
       terminal.start();
-      // Many terminals start at once on busy machines.
+      // Many terminals start concurrently on busy machines.
       await terminal.waitUntilOnline(60_000);
       return terminal;
     },

@@ -11,8 +11,8 @@ import { createApp } from './api.ts';
 
 const log = createLogger('test', 'silent');
 
-describe('adminRoutes', () => {
-  it('report liveness, readiness and metrics', async () => {
+describe('createAdminRouter', () => {
+  it('reports liveness, readiness and metrics', async () => {
     const lifecycle = new Lifecycle(log);
     let works = true;
     const app = createApp();
@@ -46,7 +46,7 @@ describe('adminRoutes', () => {
     await admin.close();
   });
 
-  it('wait until shared backends have worked once, and only report them afterwards', async () => {
+  it('waits until shared backends have worked once, and only reports them afterwards', async () => {
     const works = { bus: true, database: false };
     const app = createApp();
     const [checks, backends] = [{ bus: () => works.bus }, { database: () => works.database }];
@@ -94,7 +94,8 @@ describe('a closing server', () => {
     client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
     await waitFor(() => seen.length === 1);
     const closed = Promise.all([server.close(), once(client, 'close')]);
-    // The rest is in the kernel when the process continues, later than any time-out; its timers run before its sockets.
+    // The remaining bytes are in the kernel when the process continues, later than any time-out; its timers run before
+    // its sockets.
     client.write('b');
     const nowMs = performance.now();
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 3_600_000);

@@ -77,9 +77,15 @@ async function runCheck(check: () => boolean | Promise<boolean>): Promise<boolea
   }
 }
 
-/** Larger than the limit of every parameter: a long parameter is rejected by name, not as too large a request. */
+/**
+ * Larger than the limit of every parameter: a request with a long parameter is rejected by that parameter's name, not
+ * as too large.
+ */
 const maxHeaderSize = 64 * 1024;
-/** Longer than load balancers and clients keep connections: otherwise a request meets a connection that just closes. */
+/**
+ * Longer than the idle timeout of load balancers and clients: otherwise a request meets a connection that is just
+ * closing.
+ */
 const keepAliveTimeoutMs = 65_000;
 
 /** A closing server waits this long for incomplete requests. */

@@ -278,7 +278,7 @@ describe('methods', () => {
   it('are 405 with the allowed methods if the path does not support them', async () => {
     const { status, headers, body } = await requestApi('/act', { method: 'POST' });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, DELETE, OPTIONS']);
-    expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it takes GET, DELETE, OPTIONS.' });
+    expect(body).toEqual({ status: 405, error: 'POST is not a method of this path; it accepts GET, DELETE, OPTIONS.' });
     expect((await requestApi('/echo/a', { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
@@ -410,7 +410,7 @@ describe('invalid HTTP', () => {
 });
 
 describe('listen', () => {
-  it('keeps idle connections longer than clients do, and announces the time', async () => {
+  it('keeps idle connections open longer than clients do, and sends the time', async () => {
     const response = await fetch(`http://127.0.0.1:${server.port}/livez`);
     expect(response.headers.get('keep-alive')).toBe('timeout=65');
   });

@@ -35,7 +35,7 @@ export interface ReceivedRequest {
   readonly readBytes: () => Promise<Buffer>;
 }
 
-/** Settings of an API beside its routes. */
+/** Settings of an API in addition to its routes. */
 export interface ApiOptions {
   readonly log: Logger;
   readonly routes: readonly Route[];
@@ -97,9 +97,13 @@ export function createApi(options: ApiOptions): Router {
   for (const [path, routes] of [...routesByPath].toSorted(([a], [b]) => matchOrder(a).localeCompare(matchOrder(b)))) {
     const allowed = [...routes.flatMap(allowedMethods), 'OPTIONS'].join(', ');
     const rejectMethod: RequestHandler = (request) => {
-      throw new AppError('method_not_allowed', `${request.method} is not a method of this path; it takes ${allowed}.`, {
-        headers: { Allow: allowed },
-      });
+      throw new AppError(
+        'method_not_allowed',
+        `${request.method} is not a method of this path; it accepts ${allowed}.`,
+        {
+          headers: { Allow: allowed },
+        },
+      );
     };
     // Express would handle HEAD by the GET route.
     if (!allowed.includes('HEAD')) router.head(path, rejectMethod);
@@ -199,7 +203,7 @@ export function getRequestContext(request: Request, response: Response, log: Log
   const requestId =
     callerRequestId !== undefined && requestIdPattern.test(callerRequestId) ? callerRequestId : randomUUID();
   const disconnect = new AbortController();
-  response.once('close', () => disconnect.abort(new Error('the caller is gone')));
+  response.once('close', () => disconnect.abort(new Error('the client disconnected')));
   if (!response.headersSent) response.set('X-Request-Id', requestId);
   const context: RequestContext = {
     requestId,
@@ -252,7 +256,7 @@ function createRouteHandlers(route: Route, options: ApiOptions): RequestHandler[
     else response.send(text);
   };
   const bodyLimitBytes = route.bodyLimitBytes ?? options.bodyLimitBytes;
-  // The own check reads known fields only: others are ignored, however deep they are.
+  // Checks known fields only: others are ignored, however deep they are.
   const maxDepth = options.compileBody === undefined ? Number.POSITIVE_INFINITY : undefined;
   // Content-Type is ignored: clients often omit it for JSON.
   const readRequestBody = (request: Request): Promise<Buffer> =>

@@ -52,7 +52,7 @@ describe('a response that cannot be stored', () => {
   });
 
   it.each([
-    ['of an invalid input', new AppError('duplicate', 'There is one already.')],
+    ['of an invalid input', new AppError('duplicate', 'The record already exists.')],
     ['of an internal failure', new Error('a defect')],
   ])('%s is not hidden', async (_what, error) => {
     const store = new Memory();

@@ -13,7 +13,7 @@ function catchError(text: string): AppError {
     if (error instanceof AppError) return error;
     throw error;
   }
-  throw new Error('the body was taken');
+  throw new Error('the body was accepted');
 }
 
 const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>

@@ -131,7 +131,7 @@ describe('a request that expects 100 Continue', () => {
   });
 });
 
-describe('clients that keep connections', () => {
+describe('clients with keep-alive connections', () => {
   function post(agent: Agent, size: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const body = JSON.stringify({ text: 'x'.repeat(size) });

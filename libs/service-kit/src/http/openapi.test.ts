@@ -12,7 +12,7 @@ const createDocument = (...routes: Route[]) =>
       version: '1',
       description: 'D',
       basePath: '/base',
-      tags: { Things: 'What things are.' },
+      tags: { Things: 'Descriptions of things.' },
       errorSchema,
     },
     routes,
@@ -53,7 +53,7 @@ const ofAll = {
   431: { $ref: '#/components/responses/HeadersTooLarge' },
 };
 
-describe('openApiDocument', () => {
+describe('createOpenApiDocument', () => {
   it('describes path, parameters and responses by the validating schemas', () => {
     expect(createDocument(read).paths).toEqual({
       '/base/things/{id}/parts': {
@@ -158,7 +158,7 @@ describe('openApiDocument', () => {
     expect(JSON.stringify(operation)).toContain(JSON.stringify({ type: 'string', description: described }));
   });
 
-  it('describes each content type, and successes beside 200', () => {
+  it('describes each content type, and successes in addition to 200', () => {
     const { paths } = createDocument(
       defineRoute({
         method: 'get',
@@ -166,7 +166,7 @@ describe('openApiDocument', () => {
         operationId: 'c',
         summary: 's',
         contentType: ['video/mp4', 'application/octet-stream'],
-        extraSuccesses: { 206: 'The part that was asked for.' },
+        extraSuccesses: { 206: 'The requested part.' },
         errors: {},
         handle,
       }),
@@ -178,7 +178,7 @@ describe('openApiDocument', () => {
     expect(paths['/base/file']?.['get']).toMatchObject({
       responses: {
         200: { description: 'Success.', content },
-        206: { description: 'The part that was asked for.', content },
+        206: { description: 'The requested part.', content },
       },
     });
   });

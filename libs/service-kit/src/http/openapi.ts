@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Route } from './route.ts';
 
-/** Content of an OpenAPI document beside its routes. */
+/** Content of an OpenAPI document in addition to its routes. */
 export interface OpenApiInfo {
   readonly title: string;
   readonly version: string;

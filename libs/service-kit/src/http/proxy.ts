@@ -105,10 +105,10 @@ async function toAppError(upstreamResponse: IncomingMessage, resourceName: strin
     ),
   );
   const message = parseErrorMessage(await readBeginning(upstreamResponse, resourceName));
-  const cause = new Error(`it answered ${upstreamResponse.statusCode}`);
+  const cause = new Error(`it returned ${upstreamResponse.statusCode}`);
   // HEAD has no body, and its response needs none.
   if (code !== undefined)
-    return new AppError(code, message ?? `The ${resourceName} cannot be had.`, { headers, cause });
+    return new AppError(code, message ?? `The ${resourceName} is not available.`, { headers, cause });
   return new AppError('upstream_error', `The server that has the ${resourceName} returned an error.`, { cause });
 }
 

@@ -24,7 +24,7 @@ function catchError(raw: unknown, headers: Record<string, string> = {}): AppErro
   } catch (error) {
     return error as AppError;
   }
-  throw new Error('the body was taken');
+  throw new Error('the body was accepted');
 }
 
 describe('bodies of the Platform API', () => {

@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Logger } from '../runtime/log.ts';
 import type { AppError } from './errors.ts';
 
-/** Context of a handler beside the validated parts. */
+/** Context of a handler in addition to the validated parts. */
 export interface RequestContext {
   /** `X-Request-Id` of the client, or a generated one; logged and forwarded, never used for decisions. */
   readonly requestId: string;
@@ -59,7 +59,7 @@ export interface Route {
   readonly isStatic?: boolean;
   /** Content types of the response, default application/json. */
   readonly contentType?: string | readonly string[];
-  /** Successful statuses beside 200 with the same body; a sentence each. */
+  /** Successful statuses in addition to 200 with the same body; a sentence each. */
   readonly extraSuccesses?: Readonly<Record<number, string>>;
   /** False if these are the only successful statuses. */
   readonly returns200?: boolean;

@@ -60,7 +60,7 @@ describe('compileParameters', () => {
       } catch (error) {
         if (error instanceof AppError) return error;
       }
-      throw new Error('it was not refused');
+      throw new Error('it was not rejected');
     };
     expect(refusal(() => query({ count: 'x', flag: 'perhaps', mask: '-1' }))).toMatchObject({
       code: 'validation_failed',
@@ -105,7 +105,7 @@ describe('compileParameters', () => {
   );
 
   it.each(['0.30000000000000004', '1e-7', '1E+3', '1.5e-300', '-1.0259699999999998', '123456789012345678901234567890'])(
-    'takes %j for a number',
+    'accepts %j as a number',
     (ratio) => {
       expect(query({ id: 'a', ratio })).toMatchObject({ ratio: Number(ratio) });
     },

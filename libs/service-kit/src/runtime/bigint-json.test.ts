@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { stringifyBigInt } from './bigint-json.ts';
 
-describe('writeJson', () => {
+describe('stringifyBigInt', () => {
   it('writes every digit of a bigint at any position', () => {
     const alarm = 2n ** 64n - 1n;
     expect(stringifyBigInt({ alarm, list: [0n, 2n ** 63n], text: '18446744073709551615', none: null })).toBe(

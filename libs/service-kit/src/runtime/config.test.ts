@@ -23,7 +23,7 @@ describe('readEnv', () => {
     expect(readEnv(schema, { SECRET: 'long enough', PORT: '', MODE: '' })).toMatchObject({ PORT: 8080 });
   });
 
-  it('lists every fault at once without secrets', () => {
+  it('lists every fault in one error without secrets', () => {
     const wrong = () => readEnv(schema, { PORT: '65536', OPEN: 'yes', MODE: 'open', SECRET: 'hunter2' });
     expect(wrong).toThrow(ConfigError);
     for (const part of [/PORT/, /OPEN/, /MODE/, /SECRET/]) expect(wrong).toThrow(part);
@@ -43,7 +43,7 @@ describe('readEnv', () => {
   });
 });
 
-describe('shownConfig', () => {
+describe('redactConfig', () => {
   it('hides secrets and credentials in URLs', () => {
     expect(redactConfig(schema, readEnv(schema, { SECRET: 'long enough' }))).toEqual({
       PORT: 8080,
@@ -55,7 +55,7 @@ describe('shownConfig', () => {
   });
 });
 
-describe('shownConfig of several servers', () => {
+describe('redactConfig with several servers', () => {
   it.each([
     ['nats://me:pass@one:4222,nats://me:pass@two:4222', 'nats://***@one:4222,nats://***@two:4222'],
     ['nats://one:4222, nats://token@two:4222', 'nats://one:4222, nats://***@two:4222'],

@@ -14,7 +14,7 @@ describe('createLogger', () => {
   });
 });
 
-describe('shownUrl', () => {
+describe('redactUrl', () => {
   it('removes tokens that open a stream', () => {
     expect(redactUrl('/live/1_1.flv?expires=5&signature=ab12&audio=aac')).toBe(
       '/live/1_1.flv?expires=5&signature=***&audio=aac',

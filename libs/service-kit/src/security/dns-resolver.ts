@@ -56,7 +56,7 @@ export function createDnsResolver(deps: DnsResolverDeps = {}): DnsResolver {
   };
 }
 
-const noResponse: PromiseSettledResult<string[]> = { status: 'rejected', reason: new Error('no answer in time') };
+const noResponse: PromiseSettledResult<string[]> = { status: 'rejected', reason: new Error('no response in time') };
 
 /** Returns the addresses of both families; without IPv6 if name servers are silent on it and IPv4 exists. */
 async function resolveBothFamilies(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isCidr, isIpAllowed } from './ip-allowlist.ts';
 
-describe('isAddressAllowed', () => {
+describe('isIpAllowed', () => {
   it.each([
     [[], '1.2.3.4', true],
     [['1.2.3.4'], '1.2.3.4', true],
@@ -18,7 +18,7 @@ describe('isAddressAllowed', () => {
   });
 });
 
-describe('isNetwork', () => {
+describe('isCidr', () => {
   it.each([
     ['10.0.0.0/8', true],
     ['10.1.2.3', true],

@@ -54,7 +54,7 @@ describe('isPublicAddress', () => {
   it('accepts public addresses', () => {
     expect(allowed.filter((address) => !isPublicAddress(address))).toEqual([]);
   });
-  it('rejects text that is no address', () => {
+  it('rejects text that is not an address', () => {
     expect(['', 'localhost', '1', '0x7f.1', '8.8.8.8/8'].filter(isPublicAddress)).toEqual([]);
   });
 });

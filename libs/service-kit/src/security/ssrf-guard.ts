@@ -165,7 +165,7 @@ const defaultResolver = createDnsResolver();
 async function withTimeout<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the resolver did not answer in time')), resolveTimeoutMs);
+    timer = setTimeout(() => reject(new Error('the resolver did not respond in time')), resolveTimeoutMs);
   });
   try {
     return await Promise.race([work, timeout]);

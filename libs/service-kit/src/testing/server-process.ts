@@ -23,8 +23,8 @@ const firstPort = 20_000 + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 4
 const issuedPorts = new Set<number>();
 
 /**
- * Returns an unused port, each only once. It lies below the range of outgoing connections, so that none takes it while
- * a test's server is down, and outside the product's own ports.
+ * Returns an unused port, each only once. It lies below the range of outgoing connections, so that none uses it while a
+ * test's server is down, and outside the product's own ports.
  */
 export async function freePort(): Promise<number> {
   if (issuedPorts.size > portsPerWorker / 2) issuedPorts.clear();

@@ -26,8 +26,8 @@ export function createReceiver({ secrets, onNotification, onError }: ReceiverOpt
       response.status(result.status).json({ error: result.reason });
       return;
     }
-    // Responds first and works afterwards, because the sender does not wait. Data that must survive a crash belongs
-    // into a queue before the response.
+    // Responds first and works afterwards, because the sender does not wait. Data that must survive a crash belongs in
+    // a queue before the response.
     response.status(200).json({ kind: result.kind });
     if (result.kind === 'accepted') void Promise.resolve(result.envelope).then(onNotification).catch(onError);
   });

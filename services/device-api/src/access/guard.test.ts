@@ -17,9 +17,9 @@ let harness: DeviceApiHarness;
 let api: Awaited<ReturnType<DeviceApiHarness['startService']>>;
 const keys = new Map<string, Verdict>();
 const accounts = new Map<string, number>();
-/** Hashes of the keys that platform-api was asked to verify. */
+/** Hashes of the keys whose verification platform-api received. */
 const verified: string[] = [];
-/** Devices about which platform-api was asked and has not replied yet. */
+/** Devices about which platform-api has received a request and has not replied yet. */
 const heldLookups = new Map<string, { isRequested: boolean; readonly release: Promise<void> }>();
 let platform: { stop(): Promise<void> }[] = [];
 

@@ -11,8 +11,8 @@ const findDeviceTimeoutMs = 3_000;
 /** Retry interval of the verification of a viewer's key if platform-api is unreachable. */
 const retryIntervalMs = 1_000;
 /**
- * Interval at which keys of viewers are verified again: a change takes effect within five seconds. Many keys take
- * turns.
+ * Interval at which keys of viewers are verified again: a change takes effect within five seconds. Many keys are
+ * verified in rotation.
  */
 const revalidateIntervalMs = 2_000;
 const revalidateBatchSize = 50;
@@ -28,7 +28,7 @@ export interface ValidatedInput {
 /** Video that a client is watching. */
 interface ViewerState {
   readonly keySha256: string;
-  /** Number of doubts about its key: a newer verification replaces a pending one. */
+  /** Counts the verifications that were requested for its key: a newer one replaces a pending one. */
   revalidations: number;
   revalidatedAtMs: number;
 }

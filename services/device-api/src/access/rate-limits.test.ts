@@ -101,7 +101,7 @@ describe('at the defaults', () => {
     expect((await open(2)).status).toBe(404);
   });
 
-  it('takes no token of a device for an invalid parameter', async () => {
+  it('uses no token of a device for an invalid parameter', async () => {
     const { headers } = await api.get(`/realtime/start-stream?imei=${randomImei()}&channel=x`);
     expect(headers.get('x-ratelimit-limit')).toBeNull();
   });
@@ -190,7 +190,7 @@ describe('Retry-After', () => {
     const retryAfterSeconds: string[] = [];
     let last = await sendWakeUp(1);
     for (let no = 2; last.response?.status === 429; no += 1) {
-      // The token returns three seconds after the first was taken, at some time within that request.
+      // The token returns three seconds after the first was used, at some time within that request.
       const leastMs = first.fromMs + 3_000 - last.toMs - 5;
       const mostMs = first.toMs + 3_000 - last.fromMs + 5;
       const seconds = Number(last.response.headers.get('retry-after'));

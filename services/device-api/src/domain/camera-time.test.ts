@@ -14,7 +14,7 @@ const toTimestamp = (text: string): number => {
   return timestampMs;
 };
 
-describe('instantOf', () => {
+describe('parseTimestamp', () => {
   it.each([
     ['2026-08-01T10:00:00+08:00', '2026-08-01T02:00:00.000Z'],
     ['2026-08-01T02:00:00Z', '2026-08-01T02:00:00.000Z'],
@@ -87,7 +87,7 @@ describe('instantOf', () => {
   });
 });
 
-describe('faultOfTime', () => {
+describe('describeTimeError', () => {
   it('explains that a lost plus must be sent as %2B, and the format otherwise', () => {
     expect(describeTimeError('2026-08-01T10:00:00 08:00')).toContain('%2B');
     expect(describeTimeError('2026-08-01T10:00:00.25 08:00')).toContain('must be sent as %2B');
@@ -96,7 +96,7 @@ describe('faultOfTime', () => {
   });
 });
 
-describe('cameraSpan', () => {
+describe('toCameraSpan', () => {
   it("is converted to the camera's clock", () => {
     const [start, end] = [toTimestamp('2026-08-01T02:00:00Z'), toTimestamp('2026-08-01T03:30:15Z')];
     expect(toCameraSpan(start, end, '+08:00')).toMatchObject({ startTime: '260801100000', endTime: '260801113015' });

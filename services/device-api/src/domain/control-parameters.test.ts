@@ -3,7 +3,7 @@ import { encodeControlParameters } from './control-parameters.ts';
 
 const upgrade = 'http://fw.example.com/a.bin;cmnet;;;fw.example.com;21;0;ABCDE;HW1.0;FW2.3.1;30';
 
-describe('controlParameters', () => {
+describe('encodeControlParameters', () => {
   it.each([
     [1, upgrade, upgrade],
     [1, `${upgrade};`, upgrade],

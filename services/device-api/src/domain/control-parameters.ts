@@ -76,7 +76,7 @@ function encodeConnectParameters(values: readonly string[]): string {
     throw parametersError('must begin with the connection control of command 2: 0 (connect) or 1 (go back)');
   if (control !== backToOwnServer) return joinControlParameters(values);
   if (rest.some((value) => value !== ''))
-    throw parametersError('must hold nothing more where the connection control is 1 (go back to the own server)');
+    throw parametersError('must hold nothing more if the connection control is 1 (go back to the own server)');
   return backToOwnServer;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { measureGbkBytes } from './gbk.ts';
 
-describe('gbkBytesOf', () => {
+describe('measureGbkBytes', () => {
   it('counts one byte for an ASCII character and two for any other', () => {
     expect(measureGbkBytes('text', 'stop')).toBe(4);
     expect(measureGbkBytes('text', '请靠边停车 stop')).toBe(15);

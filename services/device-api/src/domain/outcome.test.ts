@@ -3,7 +3,7 @@ import { formatMessageId, isAccepted, toGeneralResponse, unwrapResponse } from '
 
 const response = { commandMessageId: 0x9101, commandSerialNo: 3, result: 0, message: null };
 
-describe('shownMessageId', () => {
+describe('formatMessageId', () => {
   it.each([
     [0x9101, '0x9101'],
     [0x8a0b, '0x8a0b'],
@@ -13,7 +13,7 @@ describe('shownMessageId', () => {
   });
 });
 
-describe('answerOf', () => {
+describe('unwrapResponse', () => {
   it('returns the response of the device', () => {
     expect(unwrapResponse({ kind: 'answered', answer: response })).toEqual(response);
   });
@@ -31,7 +31,7 @@ describe('answerOf', () => {
   });
 });
 
-describe('generalAnswerOf', () => {
+describe('toGeneralResponse', () => {
   it('names the result', () => {
     expect(toGeneralResponse({ kind: 'answered', answer: { ...response, result: 2 } })).toEqual({
       responseId: '0x9101',

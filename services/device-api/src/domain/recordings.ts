@@ -29,7 +29,7 @@ export function parseRecordings(response: DeviceResponse, offset: UtcOffset): Re
   const { message, result } = response;
   if (message === null) {
     const resultName = result === null ? 'no result' : (results[result] ?? `result code ${result}`);
-    throw new AppError('upstream_error', `The device refused to list its recordings: it answered ${resultName}.`);
+    throw new AppError('upstream_error', `The device refused to list its recordings: it returned ${resultName}.`);
   }
   const { items, total } = decodeResourceList(message);
   if (items.length < total)
@@ -56,7 +56,7 @@ export function isEmptyRecordingList(message: ResponseMessage): boolean {
 }
 
 function decodeResourceList(message: ResponseMessage) {
-  if (message.id !== resourceList.id) throw unreadableError('it is no list of recordings');
+  if (message.id !== resourceList.id) throw unreadableError('it is not a list of recordings');
   const decoded = tryDecodeBody(resourceList, Buffer.from(message.bodyBase64, 'base64'), message.edition);
   if (!decoded.ok) throw unreadableError(decoded.error.message);
   const { items, total = items.length } = decoded.body;

@@ -126,27 +126,22 @@ describe('an invalid list', () => {
     },
   };
   it.each<[string, Outcome, number, RegExp]>([
-    ['a refusal', createOutcome(0x9205, 1), 502, /refused to list its recordings: it answered failure\./],
-    ['an unknown command', createOutcome(0x9205, 3), 502, /it answered unsupported\./],
-    ['another code', createOutcome(0x9205, 77), 502, /it answered result code 77\./],
-    ['a yes without a list', createOutcome(0x9205, 0), 502, /recordings/],
+    ['a refusal', createOutcome(0x9205, 1), 502, /refused to list its recordings: it returned failure\./],
+    ['an unknown command', createOutcome(0x9205, 3), 502, /it returned unsupported\./],
+    ['another code', createOutcome(0x9205, 77), 502, /it returned result code 77\./],
+    ['a success without a list', createOutcome(0x9205, 0), 502, /recordings/],
     ['fewer recordings than announced', list([item, item], 5), 502, /incomplete: 2 of 5 came\./],
     ['none of those announced', list([], 5), 502, /incomplete: 0 of 5 came\./],
-    ['a cut list', truncatedOutcome, 502, /could not be read/],
+    ['a truncated list', truncatedOutcome, 502, /could not be read/],
     ['a recording without a time', list([{ ...item, startTime: null }]), 502, /recording 1 has no valid time\./],
-    [
-      'a time that is none',
-      list([item, { ...item, endTime: { bcd: '261301000000' } }]),
-      502,
-      /recording 2 has no valid/,
-    ],
-    ['a resource type of its own', list([{ ...item, mediaType: 4 }]), 502, /resource type 4/],
-    ['a stream type of its own', list([{ ...item, streamType: 3 }]), 502, /stream type 3/],
-    ['a memory type of its own', list([{ ...item, storageType: 3 }]), 502, /memory type 3/],
+    ['an invalid time', list([item, { ...item, endTime: { bcd: '261301000000' } }]), 502, /recording 2 has no valid/],
+    ['an unknown resource type', list([{ ...item, mediaType: 4 }]), 502, /resource type 4/],
+    ['an unknown stream type', list([{ ...item, streamType: 3 }]), 502, /stream type 3/],
+    ['an unknown memory type', list([{ ...item, storageType: 3 }]), 502, /memory type 3/],
     ['nothing readable', { kind: 'unreadable', detail: '0x1205 ends inside an item' }, 502, /ends inside an item\./],
     ['no answer', { kind: 'timedOut' }, 504, /did not reply/],
     ['no device', { kind: 'notConnected' }, 404, /not connected/],
-    ['a broker that is away', { kind: 'brokerAway' }, 503, /broker/],
+    ['an unavailable broker', { kind: 'brokerAway' }, 503, /broker/],
   ])('%s', async (_what, outcome, status, sentence) => {
     const imei = await harness.connectDevice(() => outcome);
     expect(await listVideos(imei)).toMatchObject({

@@ -37,7 +37,7 @@ const listRows = (location: 'query' | 'body'): [string, string, Row][] =>
 const isRequired = (route: Route, location: 'query' | 'body', name: string): boolean =>
   getSchema(route, location).required?.includes(name) === true;
 
-/** Returns a query with all required parameters except one, and with more after it. */
+/** Returns a query with all required parameters except one, followed by `more`. */
 function queryWithout(route: Route, name: string, more = ''): string {
   const schema = getSchema(route, 'query');
   const others = (schema.required ?? []).filter((other) => other !== name);
@@ -148,7 +148,7 @@ describe('each route', () => {
     for (const method of others) {
       const { status, headers, body } = await api.get(path, { method });
       expect([method, status, headers.get('allow')]).toEqual([method, 405, allow]);
-      expect(body).toEqual({ status: 405, error: `${method} is not a method of this path; it takes ${allow}.` });
+      expect(body).toEqual({ status: 405, error: `${method} is not a method of this path; it accepts ${allow}.` });
     }
     // Node.js rejects unknown methods itself.
     expect((await api.get(path, { method: 'MADEUP' })).body).toEqual({ status: 400, error: expect.any(String) });

@@ -51,8 +51,8 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     ['not connected', { kind: 'notConnected' }, 404],
     ['timed out', { kind: 'timedOut' }, 504],
     ['unreadable', { kind: 'unreadable', detail: 'body cut' }, 502],
-    ['answered without a result', createOutcome(messageId, null), 502],
-    ['refused', { kind: 'refused', detail: 'it does not fit' }, 400],
+    ['a response without a result', createOutcome(messageId, null), 502],
+    ['refused', { kind: 'refused', detail: 'the command does not fit' }, 400],
     ['busy', { kind: 'busy', detail: '16 commands are in flight' }, 429],
   ])('maps an outcome "%s" to an ApiError', async (_kind, outcome, status) => {
     const imei = await harness.connectDevice(() => outcome);
@@ -126,11 +126,7 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
       '{"command":4,"text":"x","command":3,"text":"y"}',
       /^The body field (command) is given/,
     ],
-    [
-      'the required field twice, once in disguise',
-      '{"text":"x","command":4,"\\u0074ext":"y"}',
-      /^The body field text is/,
-    ],
+    ['the required field twice, once escaped', '{"text":"x","command":4,"\\u0074ext":"y"}', /^The body field text is/],
   ])('refuses %s', async (_what, sent, message) => {
     const imei = await harness.connectDevice(() => createOutcome(messageId));
     const { status, body } = await post(path, imei, sent);

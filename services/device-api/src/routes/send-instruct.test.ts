@@ -304,27 +304,27 @@ describe('POST /api/device/sendInstruct', () => {
 
   it.each<[string, Record<string, string>]>([
     ['without a number', { deviceImei: '' }],
-    ['with a number that is none', { deviceImei: '12ab' }],
-    ['with zeros for a number', { deviceImei: '000000000000' }],
+    ['with an invalid number', { deviceImei: '12ab' }],
+    ['with a number of zeros', { deviceImei: '000000000000' }],
     ['without a command', { proNo: '' }],
     ['with an unknown command', { proNo: '37383' }],
-    ['with a command that is no number', { proNo: '0x8300' }],
+    ['with a command that is not a number', { proNo: '0x8300' }],
     ['without a text', { cmdContent: '' }],
     ['with a text that GBK lacks', { cmdContent: '\u{1F600}' }],
-    ['with a wait of 0', { timeOut: '0' }],
-    ['with a wait that is no number', { timeOut: 'soon' }],
+    ['with a timeout of 0', { timeOut: '0' }],
+    ['with a timeout that is not a number', { timeOut: 'soon' }],
     ['with an unknown flag', { sync: 'maybe' }],
     ['with an unknown offline flag', { offlineFlag: '2' }],
-    ['with no JSON', { proNo: '37121', cmdContent: 'channel=1' }],
-    ['with JSON that is no object', { proNo: '37121', cmdContent: '[]' }],
+    ['with content that is not JSON', { proNo: '37121', cmdContent: 'channel=1' }],
+    ['with JSON that is not an object', { proNo: '37121', cmdContent: '[]' }],
     ['without a channel', { proNo: '37121', cmdContent: '{}' }],
-    ['with a channel that is none', { proNo: '37121', cmdContent: '{"channel":"x"}' }],
+    ['with an invalid channel', { proNo: '37121', cmdContent: '{"channel":"x"}' }],
     [
-      'with two names that say different things',
+      'with two names of different values',
       { proNo: '37122', cmdContent: '{"channel":1,"cmd":1,"ctrl_instruction":2}' },
     ],
     [
-      'with a time that is none',
+      'with an invalid time',
       { proNo: '37381', cmdContent: '{"channel":1,"beginTime":"261301100000","endTime":"260801110000"}' },
     ],
     [
@@ -333,7 +333,7 @@ describe('POST /api/device/sendInstruct', () => {
     ],
     ['without a parameter', { proNo: '33027', cmdContent: '{"paramCount":"0"}' }],
     ['with a parameter that cannot be sent', { proNo: '33027', cmdContent: '{"1":"often"}' }],
-  ])('answers 1001 %s', async (_case, fields) => {
+  ])('returns 1001 for a command %s', async (_case, fields) => {
     const imei = await harness.connectDevice(() => createOutcome(0x8300));
     const { status, body } = await send(imei, 33_536, 'Hello', fields);
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 1001, data: null, status: 400 } });
@@ -439,7 +439,7 @@ describe("a partner's device", () => {
     [createOutcome(0x8300), 200],
     [{ kind: 'notConnected' }, 404],
     [{ kind: 'timedOut' }, 504],
-    [{ kind: 'unreadable', detail: "the partner's server answered code 302" }, 502],
+    [{ kind: 'unreadable', detail: "the partner's server returned code 302" }, 502],
     [{ kind: 'refused', detail: 'the command channel of the partner does not support this command' }, 400],
   ])('is commanded by its partner without a session: %j is %i', async (outcome, status) => {
     const imei = randomImei();

@@ -63,7 +63,9 @@ interface PartnerDeps {
   readonly partnerTokens: PartnerTokenCache;
 }
 
-/** POST `/api/device/sendInstruct`: partners' clients command our terminals like devices of the vendor's hub. */
+/**
+ * POST `/api/device/sendInstruct`: partners' clients command the platform's terminals like devices of the vendor's hub.
+ */
 export const sendInstruct = (deps: Deps, limits: RateLimits) => {
   const partnerDeps: PartnerDeps = { limits, partnerTokens: new PartnerTokenCache(deps.bus) };
   return defineRoute({

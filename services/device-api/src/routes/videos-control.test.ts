@@ -189,8 +189,8 @@ describe('a camera that refuses', () => {
         ['is gone', { kind: 'notConnected' }, 404],
         ['is silent', { kind: 'timedOut' }, 504],
         ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
-        ['answers a result of its own', rejectWith(9), 502],
-        ['answers without a result', rejectWith(255), 502],
+        ['returns an unknown result', rejectWith(9), 502],
+        ['responds without a result', rejectWith(255), 502],
       ].map(([what, outcome, code]) => [status, action, what, outcome, code] as const),
     ),
   )('%s, action %i: nothing changes when it %s', async (status, action, _what, outcome, code) => {

@@ -18,7 +18,7 @@ export const videosDelete = (deps: Deps) =>
     response: uploadedVideo,
     errors: {
       ...uploadReadErrors,
-      403: 'The upload is still uploading or paused: cancel it first. Also: the key lacks the scope, or is not valid from this address (only where keys are asked for).',
+      403: 'The upload is still uploading or paused: cancel it first. Also: the key lacks the scope, or is not valid from this address (only if keys are required).',
       502: 'The video file could not be deleted. Nothing was removed; retry.',
     },
     scopes: ['command', 'video'],

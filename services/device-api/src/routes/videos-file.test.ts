@@ -138,9 +138,9 @@ describe('GET /videos/file', () => {
   it.each([
     [404, 404, 'The files of this upload no longer exist.', {}],
     [409, 409, 'The upload is failed.', {}],
-    [416, 416, 'None of the range is there.', { 'content-range': 'bytes */5' }],
+    [416, 416, 'The requested range lies outside.', { 'content-range': 'bytes */5' }],
     [422, 422, 'The clip cannot be converted.', {}],
-    [503, 503, 'The MP4 is being made.', { 'retry-after': '5' }],
+    [503, 503, 'The MP4 is being created.', { 'retry-after': '5' }],
   ])('a %i of the pod is a %i with its message', async (status, expected, sentence, headers) => {
     const response = await refusal(status, sentence, headers);
     expect([response.status, response.body]).toEqual([expected, { status: expected, error: sentence }]);

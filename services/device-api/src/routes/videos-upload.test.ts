@@ -236,7 +236,7 @@ describe('a camera that refuses the clip', () => {
     ['refuses', 1, 502],
     ['finds the command malformed', 2, 502],
     ['does not know the command', 3, 502],
-    ['answers a result of its own', 9, 502],
+    ['returns an unknown result', 9, 502],
     ['answers nonsense', { kind: 'unreadable', detail: 'x' }, 502],
     ['is gone', { kind: 'notConnected' }, 404],
     ['is silent', { kind: 'timedOut' }, 504],

@@ -126,7 +126,7 @@ export class DeviceApiHarness {
     });
   }
 
-  /** Connects a device whose commands the handler answers; it has a new number by default. */
+  /** Connects a device whose commands the handler replies to; it has a new number by default. */
   async connectDevice(handler: Handler, imei: string = randomImei()): Promise<string> {
     this.#handlers.set(imei, handler);
     this.#gateway.subscribe(imei);

@@ -155,7 +155,7 @@ export class UploadHarness {
   /** Returns the stored record of an upload, which must exist. */
   async getRecord(id: string): Promise<UploadRecord> {
     const record = await this.records.find(id);
-    if (record === null) throw new Error(`there is no upload ${id}`);
+    if (record === null) throw new Error(`upload ${id} does not exist`);
     return record;
   }
 
@@ -203,7 +203,7 @@ export async function requestClip(
   options?: Parameters<typeof uploadPath>[1],
 ): Promise<string> {
   const { status, body } = await api.get(uploadPath(camera.imei, options));
-  if (status !== 200) throw new Error(`the upload was not taken: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`the upload was not accepted: ${JSON.stringify(body)}`);
   return (body as { video_id: string }).video_id;
 }
 

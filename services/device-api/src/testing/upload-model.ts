@@ -9,7 +9,7 @@ export type CameraBehaviour = (typeof cameraBehaviours)[number];
 export type Step =
   | { readonly kind: 'request' | 'delete' | 'crash'; readonly clip: number }
   | { readonly kind: 'control'; readonly clip: number; readonly action: number }
-  /** What upload-ftp makes of bytes, 0x1206 or silence. */
+  /** Effect of bytes, 0x1206 or silence at upload-ftp. */
   | { readonly kind: 'settle'; readonly clip: number; readonly to: 'completed' | 'failed' };
 
 /** Expected response for the caller. */

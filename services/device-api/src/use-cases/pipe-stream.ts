@@ -92,7 +92,7 @@ async function waitForNextSource(
 class UpstreamStatusError extends Error {
   readonly status: number;
   constructor(status: number) {
-    super(`the media server answered ${status}`);
+    super(`the media server returned ${status}`);
     this.status = status;
   }
 }
@@ -112,7 +112,7 @@ function openUpstream(
   });
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { agent, signal, timeout: responseTimeoutMs });
-    request.once('timeout', () => request.destroy(new Error('the media server did not answer in time')));
+    request.once('timeout', () => request.destroy(new Error('the media server did not respond in time')));
     request.on('error', reject);
     request.once('socket', (socket) => socket.setNoDelay(true));
     request.once('response', (upstream) => {

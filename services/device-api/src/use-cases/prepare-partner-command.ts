@@ -274,7 +274,8 @@ export async function preparePartnerCommand(
 ): Promise<PreparedCommand> {
   const { proNo, imei } = command;
   const prepare = preparers.get(proNo);
-  if (prepare === undefined) throw new AppError('validation_failed', `The field proNo: there is no command ${proNo}.`);
+  if (prepare === undefined)
+    throw new AppError('validation_failed', `The field proNo: ${proNo} is not a known command.`);
   const offset = commandsWithTimes.has(proNo) ? await deps.utcOffsets.get(imei, context) : '+00:00';
   return prepare(deps, command, offset);
 }

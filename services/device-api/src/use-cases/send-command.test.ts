@@ -23,7 +23,7 @@ function createFakeDeps(): { deps: CommandDeps; imeis: string[] } {
 
 const reset = { kind: 'terminalControl', command: 5, parameters: null } as const;
 
-describe('askDevice', () => {
+describe('sendCommand', () => {
   it('sends no critical command for a caller admitted for non-critical ones', async () => {
     const { deps, imeis } = createFakeDeps();
     await expect(sendCommand(deps, '1', reset, createContext(false))).rejects.toMatchObject({

@@ -64,7 +64,7 @@ class WakeUpAttempt {
       query,
       outcome,
     }));
-    // A query that is left pending when another one was answered first.
+    // A query that is left pending when another one received a response first.
     result.catch((error: unknown) => this.#context.log.debug({ err: error }, 'gave up a wake-up query'));
     this.#queries.set(query, result);
   }

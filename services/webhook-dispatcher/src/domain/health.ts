@@ -60,8 +60,8 @@ const isOutdated = ({ lastSuccessAtMs, lastFailureAtMs }: HealthDelta, { lastSuc
   lastFailureAtMs < lastSuccessAt.getTime();
 
 /**
- * Returns a webhook's health after new results. Notices come one at a time, each with a failure of its own: no webhook
- * is disabled before its owner was notified.
+ * Returns a webhook's health after new results. Notices are sent one at a time, each after a separate failure: no
+ * webhook is disabled before its owner was notified.
  */
 export function applyDelta(before: WebhookHealth, delta: HealthDelta, disableAfterMs: number): WebhookHealth {
   if (!delta.isGone && isOutdated(delta, before))

@@ -20,9 +20,9 @@ describe('the back-off after a failure', () => {
     ['503', { statusCode: 503 }, 60_000],
     ['a time-out', { statusCode: null, errorCode: 'timeout' }, 60_000],
     ['a connection that takes too long', { statusCode: null, errorCode: 'connect_timeout' }, 60_000],
-    ['429 that asks for two minutes', { statusCode: 429, retryAfterMs: 120_000 }, 120_000],
-    ['503 that asks for a day', { statusCode: 503, retryAfterMs: 24 * hourMs }, hourMs],
-    ['500 that asks for seven seconds', { retryAfterMs: 7_000 }, 7_000],
+    ['429 with a Retry-After of two minutes', { statusCode: 429, retryAfterMs: 120_000 }, 120_000],
+    ['503 with a Retry-After of a day', { statusCode: 503, retryAfterMs: 24 * hourMs }, hourMs],
+    ['500 with a Retry-After of seven seconds', { retryAfterMs: 7_000 }, 7_000],
   ])('after %s is at least as long', (_name, more, leastMs) => {
     expect(nextWaitMs(1, { ...failure, ...more }, plan, 0)).toBe(leastMs);
     expect(nextWaitMs(1, { ...failure, ...more }, plan, 1)).toBeLessThanOrEqual(leastMs * 1.1);

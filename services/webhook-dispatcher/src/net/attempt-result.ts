@@ -29,6 +29,6 @@ export function toErrorCode(error: unknown, phase: Phase): AttemptError {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'dns_error';
   if (resetCodes.has(code)) return 'connection_reset';
   if (phase === 'securing') return 'tls_error';
-  // Unreachable counts as refused; an invalid HTTP response counts as none.
+  // An unreachable address counts as refused; an invalid HTTP response counts as none.
   return phase === 'connecting' ? 'connection_refused' : 'connection_reset';
 }

@@ -70,7 +70,7 @@ describe('the health of a webhook that several dispatchers write', () => {
     for (const writer of writers) writer.recordFailure(webhook._id, { isGone: false, vehicleId: 1 });
     await stop(writers);
     expect([...first.disabled, ...disabled]).toMatchObject([{ disabledReason: 'failing', noticedPercent: 100 }]);
-    // The first of three concurrent steps: the notice has the state of that moment.
+    // The first of three concurrent steps: the notice contains the state at that time.
     expect(notices).toMatchObject([{ noticedPercent: 50 }]);
     expect(await harness.findHealth(webhook)).toMatchObject({
       consecutiveFailures: 9,

@@ -171,7 +171,7 @@ export class DispatcherHarness {
 
   async findDelivery(webhook: WebhookRecord): Promise<DeliveryRecord> {
     const [found] = await this.findDeliveries(webhook);
-    if (found === undefined) throw new Error('there is no delivery yet');
+    if (found === undefined) throw new Error('no delivery exists yet');
     return found;
   }
 

@@ -80,7 +80,7 @@ async function delivery(): Promise<string> {
 
 async function found(id: string) {
   const stored = await records.find(id);
-  if (stored === null) throw new Error('there is no such delivery');
+  if (stored === null) throw new Error('the delivery does not exist');
   return stored;
 }
 
@@ -91,7 +91,7 @@ describe('a first attempt of a paused webhook', () => {
     expect(bulkhead.blockedUntilMs).not.toBeNull();
   });
 
-  it('is put off', async () => {
+  it('is deferred', async () => {
     const id = await delivery();
     await attempts.runFirst(id, webhookId);
     expect((await found(id)).nextAttemptAtMs).toBe(bulkheads.get(webhookId).blockedUntilMs);

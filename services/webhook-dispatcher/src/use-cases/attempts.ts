@@ -83,7 +83,7 @@ export class Attempts {
       if (isFinished && isScheduled) await records.unschedule(deliveryId);
     } catch (error) {
       this.#deps.onError(error);
-      // From here on it waits in the database and occupies no place among the first attempts. If that fails, too, the
+      // From here on it waits in the database and occupies no slot of the first attempts. If that fails, too, the
       // message is redelivered.
       await records.schedule({
         _id: deliveryId,

@@ -33,7 +33,7 @@ const replica = (): FailureNotices =>
 const resume = (): boolean => false;
 
 describe('failure notices for the owner of a webhook', () => {
-  it('are sent by one of several replicas, however long that takes', async () => {
+  it('are sent by one of several replicas, however long sending takes', async () => {
     const webhook = await harness.createWebhook('https://127.0.0.1:1/');
     const notice = { percent: 50, reason: 'failing', failingSinceMs: 1, atMs: 2, vehicleId: 3 } as const;
     const health: WebhookHealth = { ...(await harness.findHealth(webhook)), noticedPercent: 50, dueNotice: notice };

@@ -30,7 +30,7 @@ import (
 // maxReplyBytes is where a batch of documents ends, as in MongoDB.
 const maxReplyBytes = 16 << 20
 
-// storeCommands are the commands that use what the store can do beyond FerretDB's backends: indexes, and one write after
+// storeCommands are the commands that use features of the store beyond FerretDB's backends: indexes, and one write after
 // another in each collection.
 type storeCommands struct {
 	*Handler
@@ -41,7 +41,7 @@ type storeCommands struct {
 
 type commandHandler = func(context.Context, *wire.OpMsg) (*wire.OpMsg, error)
 
-// useStore replaces the commands whose work the store does, and locks the others that write.
+// useStore replaces the commands that the store implements, and locks the others that write.
 func (h *Handler) useStore() {
 	backend, ok := h.b.(*store.Backend)
 	if !ok {
@@ -93,7 +93,7 @@ func (s *storeCommands) writeAlone(ctx context.Context, msg *wire.OpMsg, handler
 	return handler(ctx, msg)
 }
 
-// isValidName leaves it to the command to refuse the names of databases and collections that FerretDB refuses.
+// isValidName reports whether FerretDB accepts the names; the command itself returns the error for names that it refuses.
 func (s *storeCommands) isValidName(database, name string) bool {
 	db, err := s.b.Database(database)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *storeCommands) changingSchema(handler commandHandler) commandHandler {
 	}
 }
 
-// changeSchema holds the lock until the command has ended, also where it panics: FerretDB then closes the connection.
+// changeSchema holds the lock until the command has ended, even if it panics: FerretDB then closes the connection.
 func (s *storeCommands) changeSchema(ctx context.Context, msg *wire.OpMsg, handler commandHandler) (*wire.OpMsg, error) {
 	s.schema.Lock()
 	defer s.schema.Unlock()
@@ -132,7 +132,7 @@ func namespaceOf(msg *wire.OpMsg) (database, name string, ok bool) {
 	return database, name, hasName && hasDatabase
 }
 
-// withoutNaN refuses requests with NaN, which FerretDB's comparisons do not know.
+// withoutNaN refuses requests with NaN, which FerretDB's comparisons do not support.
 func withoutNaN(handler commandHandler) commandHandler {
 	return func(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
 		for _, section := range msg.Sections() {
@@ -270,7 +270,7 @@ func (s *storeCommands) find(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg,
 	return cursorReply("firstBatch", batch, cursorID, params.DB+"."+params.Collection)
 }
 
-// getMore returns the next documents of a find. FerretDB does it for the cursors of other commands.
+// getMore returns the next documents of a find. FerretDB handles the cursors of other commands.
 func (s *storeCommands) getMore(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
 	document, err := opMsgDocument(msg)
 	if err != nil {
@@ -320,7 +320,7 @@ func cursorReply(field string, batch *wirebson.Array, cursorID int64, namespace 
 	return wire.NewOpMsg(reply)
 }
 
-// openCursor gives the documents of a find in batches. Where it can, documents go from the store to the client as they are.
+// openCursor returns the documents of a find in batches. If possible, documents go from the store to the client unchanged.
 type openCursor struct {
 	mutex  sync.Mutex
 	next   func() (wirebson.RawDocument, error) // nil at the end
@@ -423,7 +423,7 @@ func (s *storeCommands) count(_ context.Context, msg *wire.OpMsg) (*wire.OpMsg, 
 	return wire.NewOpMsg(wirebson.MustDocument("n", int32(count), "ok", float64(1)))
 }
 
-// aggregate counts where the pipeline is the one that drivers send for countDocuments. FerretDB does all others.
+// aggregate counts if the pipeline is the one that drivers send for countDocuments. FerretDB executes all others.
 func (s *storeCommands) aggregate(ctx context.Context, msg *wire.OpMsg) (*wire.OpMsg, error) {
 	document, err := opMsgDocument(msg)
 	if err != nil {

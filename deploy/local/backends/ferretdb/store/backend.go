@@ -389,7 +389,7 @@ func (c *catalog) newNumber() (uint32, error) {
 	return number, batch.Commit(pebble.NoSync)
 }
 
-// LockCollection lets one command at a time write to a collection. It creates the collection where there is none.
+// LockCollection lets one command at a time write to a collection. It creates a missing collection.
 func (s *Store) LockCollection(database, name string) (unlock func(), err error) {
 	coll, _, err := s.catalog.create(database, name)
 	if err != nil {

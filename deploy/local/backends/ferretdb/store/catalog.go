@@ -70,7 +70,7 @@ type collection struct {
 	prefix         []byte // of its documents
 	idIndex        *index
 	indexes        atomic.Pointer[[]*index]
-	// view is held while a reader takes a snapshot with the indexes of that moment, and while the indexes change.
+	// view is held while a reader takes a snapshot with its indexes, and while the indexes change.
 	view       sync.RWMutex
 	nextRecord int64      // protected by write
 	write      sync.Mutex // held by the command that writes
@@ -160,7 +160,7 @@ func (c *catalog) add(opened *collection) {
 	c.databases[opened.database][opened.name] = opened
 }
 
-// get returns a collection, nil where there is none.
+// get returns a collection, nil if it does not exist.
 func (c *catalog) get(database, name string) *collection {
 	c.mutex.RLock()
 	defer c.mutex.RUnlock()
@@ -183,7 +183,7 @@ func (c *catalog) collections(database string) []*collection {
 	return all
 }
 
-// create adds a collection. The second result is false where it exists already.
+// create adds a collection. The second result is false if it already exists.
 func (c *catalog) create(database, name string) (*collection, bool, error) {
 	if existing := c.get(database, name); existing != nil {
 		return existing, false, nil
@@ -235,7 +235,7 @@ func (c *catalog) setIndexes(batch *pebble.Batch, coll *collection, indexes []*i
 	return c.save(batch, coll.database, coll.name, coll.stored(indexes))
 }
 
-// remove deletes a collection with all its documents and index entries. It returns false where there is none.
+// remove deletes a collection with all its documents and index entries. It returns false if it does not exist.
 func (c *catalog) remove(database, name string) (bool, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -267,7 +267,7 @@ func (c *catalog) removeFrom(batch *pebble.Batch, removed *collection) error {
 	return nil
 }
 
-// removeDatabase deletes a database with all its collections. It returns false where there is none.
+// removeDatabase deletes a database with all its collections. It returns false if it does not exist.
 func (c *catalog) removeDatabase(database string) (bool, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -289,7 +289,7 @@ func (c *catalog) removeDatabase(database string) (bool, error) {
 	return true, nil
 }
 
-// rename gives a collection another name in its database.
+// rename changes the name of a collection in its database.
 func (c *catalog) rename(coll *collection, name string) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -29,7 +29,7 @@ func newElements(document []byte) elements {
 	return elements{rest: document[4:]}
 }
 
-// next moves to the next field. It returns false at the end, and where the bytes are not a document.
+// next moves to the next field. It returns false at the end, and if the bytes are not a document.
 func (e *elements) next() bool {
 	if len(e.rest) < 2 || e.rest[0] == 0 {
 		return false
@@ -50,7 +50,7 @@ func (e *elements) next() bool {
 	return true
 }
 
-// valueSize returns how many bytes of data the value takes, -1 where they are not a value of that type.
+// valueSize returns how many bytes of data the value takes, -1 if they are not a value of that type.
 func valueSize(kind bsontype.Type, data []byte) int {
 	switch kind {
 	case bsontype.Double, bsontype.DateTime, bsontype.Timestamp, bsontype.Int64:
@@ -95,7 +95,7 @@ func lookup(document []byte, name string) (bsoncore.Value, bool) {
 	return bsoncore.Value{}, false
 }
 
-// presence tells how a path was found in a document.
+// presence is how a path was found in a document.
 type presence uint8
 
 const (
@@ -105,7 +105,7 @@ const (
 	throughs          // an array stands on the way: there may be several values
 )
 
-// lookupPath returns the value at a path. Where an array stands on the way, it returns throughs and no value.
+// lookupPath returns the value at a path. If the path leads through an array, it returns throughs and no value.
 func lookupPath(document []byte, path []string) (bsoncore.Value, presence) {
 	for i, name := range path {
 		value, ok := lookup(document, name)

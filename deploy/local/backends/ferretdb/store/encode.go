@@ -150,7 +150,7 @@ func appendArray(dst []byte, array bsoncore.Document) []byte {
 }
 
 // valueLength returns the length of the encoded value at the start of key. inverted says that each byte is complemented.
-// The length is 0 where key is no encoded value.
+// The length is 0 if key is not an encoded value.
 func valueLength(key []byte, inverted bool) int {
 	var mask byte
 	if inverted {
@@ -202,7 +202,7 @@ func valueLength(key []byte, inverted bool) int {
 	return 0
 }
 
-// textEnd returns where the text that begins at start ends, 0 where it does not.
+// textEnd returns where the text that begins at start ends, 0 if it does not.
 func textEnd(key []byte, start int, mask byte) int {
 	if start == 0 {
 		return 0
@@ -257,7 +257,7 @@ func invert(part []byte) {
 	}
 }
 
-// prefixEnd returns the first key after all keys that begin with prefix; nil where there is none.
+// prefixEnd returns the first key after all keys that begin with prefix; nil if none exists.
 func prefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {

@@ -12,7 +12,7 @@ import (
 	"github.com/FerretDB/FerretDB/internal/types"
 )
 
-// verdict is what the bytes of a document tell about a condition. maybe leaves the decision to FerretDB's own filter, which
+// verdict is the result of a condition on the bytes of a document. maybe leaves the decision to FerretDB's own filter, which
 // needs the decoded document.
 type verdict uint8
 
@@ -46,7 +46,7 @@ func (i interval) contains(key []byte) bool {
 	return (low > 0 || low == 0 && !i.lowExcluded) && (high < 0 || high == 0 && !i.highExcluded)
 }
 
-// intersect returns the common part. The second result is false where there is none.
+// intersect returns the common part. The second result is false without one.
 func (i interval) intersect(other interval) (interval, bool) {
 	if order := bytes.Compare(other.low, i.low); order > 0 || order == 0 && other.lowExcluded {
 		i.low, i.lowExcluded = other.low, other.lowExcluded
@@ -60,7 +60,7 @@ func (i interval) intersect(other interval) (interval, bool) {
 
 // node is a part of a filter.
 type node interface {
-	// check returns what the bytes of a document tell.
+	// check evaluates the bytes of a document.
 	check(raw []byte) verdict
 }
 
@@ -96,7 +96,7 @@ func (branches anyOf) check(raw []byte) verdict {
 	return result
 }
 
-// not inverts what another node tells.
+// not inverts the verdict of another node.
 type not struct{ node node }
 
 func (n not) check(raw []byte) verdict { return n.node.check(raw).inverted() }
@@ -106,13 +106,13 @@ type unknown struct{}
 
 func (unknown) check([]byte) verdict { return maybe }
 
-// within says that the value of a field is in one of some intervals, or in none of them.
+// within requires that the value of a field is in one of some intervals, or in none of them.
 type within struct {
 	field     string
 	path      []string
 	intervals []interval
 	negated   bool
-	// isLoose says that the comparison of bytes can tell no, but not yes.
+	// isLoose is true if the comparison of bytes can prove no match, but not a match.
 	isLoose bool
 	scratch []byte
 }
@@ -133,7 +133,7 @@ func (w *within) arePoints() bool {
 	return !slices.ContainsFunc(w.intervals, func(one interval) bool { return !one.isPoint() })
 }
 
-// checkElements returns what an array tells: one element that is equal is enough.
+// checkElements evaluates an array: one matching element is enough.
 func (w *within) checkElements(list []byte) verdict {
 	items := newElements(list)
 	for items.next() {
@@ -149,7 +149,7 @@ func (w *within) checkElements(list []byte) verdict {
 	return verdictOf(w.negated)
 }
 
-// checkKey returns what an encoded value tells.
+// checkKey evaluates an encoded value.
 func (w *within) checkKey(key []byte) verdict {
 	matches := false
 	for _, i := range w.intervals {
@@ -164,7 +164,7 @@ func (w *within) checkKey(key []byte) verdict {
 	return verdictOf(matches != w.negated)
 }
 
-// exists says that a field is there, or that it is not.
+// exists requires that a field exists, or that it does not.
 type exists struct {
 	path     []string
 	expected bool
@@ -178,7 +178,7 @@ func (e exists) check(raw []byte) verdict {
 	return verdictOf((found != missing) == e.expected)
 }
 
-// hasSize says that a field is an array of that many elements.
+// hasSize requires that a field is an array of that many elements.
 type hasSize struct {
 	path []string
 	size int64
@@ -200,7 +200,7 @@ func (h hasSize) check(raw []byte) verdict {
 	return no
 }
 
-// matchesText says that a field is a string that a regular expression matches.
+// matchesText requires that a field is a string that a regular expression matches.
 type matchesText struct {
 	path       []string
 	expression *regexp.Regexp

@@ -20,8 +20,8 @@ import (
 // importBatch is how many documents one batch of an import has.
 const importBatch = 500
 
-// ImportSQLite takes over the databases that earlier versions stored as SQLite files in dir. It leaves the files as they are
-// and imports each of them once. An import that was cut off begins again.
+// ImportSQLite imports the databases that earlier versions stored as SQLite files in dir. It does not change the files
+// and imports each of them once. An interrupted import begins again.
 func (s *Store) ImportSQLite(dir string, provider *state.Provider) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.sqlite"))
 	if err != nil || len(files) == 0 {

@@ -19,7 +19,7 @@ const (
 	estimateKeys = 1_000
 )
 
-// Query is what find, count and the other commands look for.
+// Query selects the documents of find, count and the other commands.
 type Query struct {
 	Filter *types.Document
 	Sort   *types.Document // validated: each value is int64 1 or -1
@@ -53,7 +53,7 @@ type plan struct {
 	index   *index
 	ranges  []keyRange
 	sort    []sortField
-	sorted  bool // the index gives the order
+	sorted  bool // the index returns the documents in order
 	reverse bool
 	merged  bool // several ranges are merged into the order
 	// onKeys are the conditions that the key of an entry decides, beyond the ranges; by position of the field.
@@ -184,7 +184,7 @@ func (p *plan) measure(reader pebble.Reader) error {
 	return iter.Error()
 }
 
-// cost returns about how many documents a plan has to look at.
+// cost estimates how many documents a plan has to read.
 func (p *plan) cost(query *Query) int {
 	const many = 1_000_000
 	total := p.estimate
@@ -255,7 +255,7 @@ func planIndex(coll *collection, i *index, nodes all, order []sortField) *plan {
 	return p
 }
 
-// intervalsOf returns the sorted intervals that the conditions on a field leave, nil where there are none.
+// intervalsOf returns the sorted intervals that the conditions on a field leave, nil without any.
 func intervalsOf(field *indexField, nodes all, used []bool) (intervals []interval, isEmpty bool) {
 	for n, one := range nodes {
 		condition, ok := one.(*within)
@@ -355,7 +355,7 @@ func (p *plan) decideOnKeys(used []bool) {
 	}
 }
 
-// decideOrder finds out whether the index gives the order. points are the numbers of values of the leading fields.
+// decideOrder determines whether the index returns the documents in order. points are the numbers of values of the leading fields.
 func (p *plan) decideOrder(points []int) {
 	if len(p.sort) == 0 {
 		p.sorted = true
@@ -419,7 +419,7 @@ func (p *plan) isConstant(field string, points []int) bool {
 	return false
 }
 
-// planUnion returns a plan for a disjunction whose branches all have an index, nil where there is none.
+// planUnion returns a plan for a disjunction whose branches all have an index, nil if none exists.
 func planUnion(
 	reader pebble.Reader, coll *collection, indexes []*index, nodes all, order []sortField, query *Query,
 ) (*plan, error) {

@@ -28,7 +28,7 @@ type Result struct {
 	matched *types.Document
 }
 
-// source gives the records of a plan in its order, each at most once.
+// source returns the records of a plan in order, each at most once.
 type source interface {
 	// next returns the number of the next record, and its document where the source has read it. ok is false at the end.
 	next() (record int64, raw []byte, ok bool)
@@ -203,7 +203,7 @@ func (r *Result) matches(raw []byte) (bool, error) {
 	return matches, err
 }
 
-// read returns a copy of the document of a record. It returns nil where the document is gone, or does not match by its bytes.
+// read returns a copy of the document of a record. It returns nil if the document was deleted, or does not match by its bytes.
 func (r *Result) read(record int64) ([]byte, error) {
 	value, closer, err := r.snapshot.Get(recordKey(r.plan.coll.prefix, record))
 	if err == pebble.ErrNotFound {
@@ -244,7 +244,7 @@ func (s *Store) Count(database, name string, query *Query) (int64, error) {
 	return max(0, count-query.Skip), result.err
 }
 
-// sort replaces the source by the sorted records. Documents whose order only FerretDB's code knows are decoded.
+// sort replaces the source by the sorted records. Documents that only FerretDB's code can order are decoded.
 func (r *Result) sort() error {
 	top := &topRecords{limit: -1}
 	if r.left > 0 {
@@ -397,7 +397,7 @@ type emptySource struct{}
 func (emptySource) next() (int64, []byte, bool) { return 0, nil, false }
 func (emptySource) close() error                { return nil }
 
-// listSource gives records of a list.
+// listSource returns the records of a list.
 type listSource struct {
 	records []int64
 	at      int
@@ -704,7 +704,7 @@ func (m *mergedSource) close() error {
 	return first
 }
 
-// newUnionSource gives the records of all branches of a disjunction in the order of insertion.
+// newUnionSource returns the records of all branches of a disjunction in the order of insertion.
 func newUnionSource(reader pebble.Reader, p *plan) (source, error) {
 	var records []int64
 	for _, branch := range p.branches {

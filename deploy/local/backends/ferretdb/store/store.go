@@ -27,7 +27,7 @@ type Store struct {
 	logger  *slog.Logger
 }
 
-// Open opens the directory, and creates it where there is none.
+// Open opens the directory, and creates it if it does not exist.
 func Open(dir string, logger *slog.Logger) (*Store, error) {
 	s := &Store{fs: newRelaxedFS(vfs.Default), stop: make(chan struct{}), logger: logger}
 	cache := pebble.NewCache(blockCacheBytes)

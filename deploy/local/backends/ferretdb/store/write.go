@@ -15,7 +15,7 @@ import (
 // maxEntries bounds the index entries of one document.
 const maxEntries = 100_000
 
-// errDuplicate says that a unique value is in another document.
+// errDuplicate is returned if a unique value is in another document.
 var errDuplicate = errors.New("duplicate key")
 
 func sprintf(format string, args []any) string { return fmt.Sprintf(format, args...) }
@@ -111,7 +111,7 @@ func (c *change) idKey(raw []byte) ([]byte, error) {
 	return appendValue(slices.Clone(c.coll.idIndex.prefix), id), nil
 }
 
-// insert adds a document. It returns errDuplicate where a unique value is taken.
+// insert adds a document. It returns errDuplicate if a unique value is in use.
 func (c *change) insert(raw []byte) error {
 	idKey, err := c.idKey(raw)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *change) insert(raw []byte) error {
 	return c.updateEntries(record, nil, raw)
 }
 
-// replace stores another content of the document with that _id. It returns false where there is none.
+// replace stores another content of the document with that _id. It returns false if it does not exist.
 func (c *change) replace(raw []byte) (bool, error) {
 	idKey, err := c.idKey(raw)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *change) replace(raw []byte) (bool, error) {
 	return true, c.updateEntries(record, old, raw)
 }
 
-// remove deletes the document with that key in the index of _id. It returns false where there is none.
+// remove deletes the document with that key in the index of _id. It returns false if it does not exist.
 func (c *change) remove(idKey []byte) (bool, error) {
 	record, old, err := c.current(idKey)
 	if err != nil || old == nil {
@@ -229,7 +229,7 @@ func contains(keys [][]byte, key []byte) bool {
 	return slices.ContainsFunc(keys, func(other []byte) bool { return bytes.Equal(other, key) })
 }
 
-// takeUnique returns errDuplicate where another record has the key in a unique index.
+// takeUnique returns errDuplicate if another record has the key in a unique index.
 func (c *change) takeUnique(key []byte, record int64) error {
 	if c.taken[string(key)] {
 		return errDuplicate
@@ -248,7 +248,7 @@ func (c *change) takeUnique(key []byte, record int64) error {
 	return iter.Error()
 }
 
-// markArrays remembers fields of an index that hold arrays from now on.
+// markArrays records fields of an index that hold arrays from now on.
 func (c *change) markArrays(position int, arrays []int) {
 	for _, f := range arrays {
 		if c.indexes[position].Fields[f].HasArrays {
