@@ -14,7 +14,7 @@ beforeAll(async () => {
   harness = await startHarness({
     LOGIN_TIMEOUT_MS: String(loginTimeoutMs),
     DEVICE_REPLY_TIMEOUT_MS: '15000',
-    REQUEST_LIMIT_MS: '20000',
+    REQUEST_TIMEOUT_MS: '20000',
   });
   fleet = await Fleet.start(harness, 10);
 }, 180_000);

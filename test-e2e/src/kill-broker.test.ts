@@ -10,7 +10,7 @@ let harness: DedicatedHarness;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '60000', REQUEST_LIMIT_MS: '65000' });
+  harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '60000', REQUEST_TIMEOUT_MS: '65000' });
   fleet = await Fleet.start(harness, 20);
 }, 180_000);
 

@@ -9,7 +9,7 @@ let harness: DedicatedHarness;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '20000', REQUEST_LIMIT_MS: '25000' });
+  harness = await startHarness({ DEVICE_REPLY_TIMEOUT_MS: '20000', REQUEST_TIMEOUT_MS: '25000' });
   fleet = await Fleet.start(harness, 20);
 }, 180_000);
 

@@ -27,7 +27,7 @@ const getServices = (): Record<string, number> => {
 beforeAll(async () => {
   harness = await startHarness({
     DEVICE_REPLY_TIMEOUT_MS: '30000',
-    REQUEST_LIMIT_MS: '35000',
+    REQUEST_TIMEOUT_MS: '35000',
     RATE_LIMIT_COMMANDS_BURST: String(concurrentCommands),
     RATE_LIMIT_COMMANDS_PER_MINUTE: '60',
   });

@@ -13,7 +13,7 @@ let harness: DedicatedHarness;
 
 beforeAll(async () => {
   harness = await startHarness({
-    REQUEST_LIMIT_MS: String(requestTimeoutMs),
+    REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
     RATE_LIMIT_READS_PER_SECOND: '1',
     RATE_LIMIT_READS_BURST: '5',
     RATE_LIMIT_COMMANDS_PER_MINUTE: '20',

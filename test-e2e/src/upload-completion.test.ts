@@ -11,7 +11,7 @@ beforeAll(async () => {
   // The timeouts of docs/reference/video.md, shortened to seconds.
   harness = await startHarness({
     UPLOAD_SILENCE_MS: '6000',
-    UPLOAD_PATIENCE_MS: '20000',
+    UPLOAD_TIMEOUT_MS: '20000',
     UPLOAD_PAUSED_MS: '6000',
     UPLOAD_UNCONFIRMED_MS: '4000',
     UPLOAD_SWEEP_MS: '500',

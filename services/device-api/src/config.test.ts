@@ -42,7 +42,7 @@ describe('the defaults', () => {
   it('are those of the interface', () => {
     expect(loadConfig({})).toMatchObject({
       DEVICE_REPLY_TIMEOUT_MS: 90_000,
-      REQUEST_LIMIT_MS: 95_000,
+      REQUEST_TIMEOUT_MS: 95_000,
       RATE_LIMIT_READS_PER_SECOND: 100,
       RATE_LIMIT_READS_BURST: 200,
       RATE_LIMIT_COMMANDS_PER_MINUTE: 120,

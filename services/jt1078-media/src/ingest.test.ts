@@ -17,7 +17,7 @@ let harness: MediaHarness;
 let card: AccessUnit[];
 beforeAll(async () => {
   card = await createTestCard();
-  harness = await startHarness({ MEDIA_SILENT_LIMIT_MS: '2000', MEDIA_GRACE_MS: '3000' });
+  harness = await startHarness({ MEDIA_SILENCE_TIMEOUT_MS: '2000', MEDIA_GRACE_MS: '3000' });
 });
 afterAll(() => harness.stop());
 

@@ -143,7 +143,7 @@ async function assemble(config: Config, pod: string, deps: Deps): Promise<MediaS
       port,
       admission: registry,
       counters,
-      silenceTimeoutMs: config.MEDIA_SILENT_LIMIT_MS,
+      silenceTimeoutMs: config.MEDIA_SILENCE_TIMEOUT_MS,
       onPause: (id, isPaused) => void commandCamera(deps, id, isPaused ? 'pause' : 'play', 'viewers are full'),
       log,
     });

@@ -49,7 +49,8 @@ export const schema = envSchema({
   },
   FTP_TLS_KEY_FILE: { type: 'string', optional: true, description: 'PEM key of the certificate' },
   FTP_TLS_REQUIRED: { type: 'boolean', default: false, description: 'refuses logins without AUTH TLS' },
-  FTP_LOGIN_LIMIT_MS: {
+  FTP_LOGIN_TIMEOUT_MS: {
+    formerName: 'FTP_LOGIN_LIMIT_MS',
     ...durationMs,
     default: minute,
     description: 'a connection without a login is closed after this time',
@@ -90,7 +91,8 @@ export const schema = envSchema({
     default: 10 * minute,
     description: 'an upload fails after this time without data while the device is connected',
   },
-  UPLOAD_PATIENCE_MS: {
+  UPLOAD_TIMEOUT_MS: {
+    formerName: 'UPLOAD_PATIENCE_MS',
     ...durationMs,
     default: day,
     description: 'an upload fails without any data this long after the request',

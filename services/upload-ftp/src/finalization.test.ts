@@ -19,7 +19,7 @@ let harness: UploadHarness;
 beforeAll(async () => {
   harness = await UploadHarness.start({
     UPLOAD_SILENCE_MS: String(silenceMs),
-    UPLOAD_PATIENCE_MS: String(patienceMs),
+    UPLOAD_TIMEOUT_MS: String(patienceMs),
     UPLOAD_PAUSED_MS: String(pausedMs),
     UPLOAD_UNCONFIRMED_MS: String(unconfirmedMs),
     UPLOAD_ORPHANS_MS: '300',

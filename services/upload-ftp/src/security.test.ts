@@ -180,7 +180,7 @@ describe('login', () => {
 
   it('closes the connection after three refusals, at the login timeout or after an endless line', async () => {
     await harness.service.stop();
-    await harness.startService({ FTP_LOGIN_LIMIT_MS: '2000' }, keptLog());
+    await harness.startService({ FTP_LOGIN_TIMEOUT_MS: '2000' }, keptLog());
     const [guesser, sleeper, talker] = [await harness.raw(), await harness.raw(), await harness.raw()];
     await guesser.write('USER a\r\nPASS 1\r\nPASS 2\r\nPASS 3\r\n');
     await talker.write('A'.repeat(20_000));

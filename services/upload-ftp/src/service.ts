@@ -223,7 +223,7 @@ function createFinalizer(deps: Deps): UploadFinalizer {
     log,
     timeouts: {
       silenceTimeoutMs: config.UPLOAD_SILENCE_MS,
-      firstByteTimeoutMs: config.UPLOAD_PATIENCE_MS,
+      firstByteTimeoutMs: config.UPLOAD_TIMEOUT_MS,
       pausedTimeoutMs: config.UPLOAD_PAUSED_MS,
       confirmationTimeoutMs: config.UPLOAD_UNCONFIRMED_MS,
     },
@@ -321,7 +321,7 @@ const toFtpOptions = (config: Config) => ({
   maxConnections: config.FTP_MAX_CONNECTIONS,
   tls: readTls(config),
   limits: {
-    loginTimeoutMs: config.FTP_LOGIN_LIMIT_MS,
+    loginTimeoutMs: config.FTP_LOGIN_TIMEOUT_MS,
     controlIdleTimeoutMs: config.FTP_CONTROL_IDLE_MS,
     dataIdleTimeoutMs: config.FTP_DATA_IDLE_MS,
     dataConnectTimeoutMs: config.FTP_DATA_CONNECT_MS,

@@ -101,7 +101,8 @@ export const schema = envSchema({
     default: 10,
     description: 'deliveries of a replay per second',
   },
-  WEBHOOK_KEEP_DAYS: {
+  WEBHOOK_RETENTION_DAYS: {
+    formerName: 'WEBHOOK_KEEP_DAYS',
     type: 'integer',
     minimum: 1,
     maximum: 3_650,

@@ -211,7 +211,7 @@ function startTasks(
     [config.WEBHOOK_SWEEP_MS, () => sweep.run()],
     [config.WEBHOOK_NOTICES_MS, () => notices.notifyOwners(() => lifecycle.isStopping)],
     [requeueIntervalMs, requeueLost],
-    [pruneIntervalMs, () => records.prune(Date.now() - config.WEBHOOK_KEEP_DAYS * dayMs)],
+    [pruneIntervalMs, () => records.prune(Date.now() - config.WEBHOOK_RETENTION_DAYS * dayMs)],
   ];
   for (const [intervalMs, task] of tasks) lifecycle.onStop('task', runPeriodically(intervalMs, task, onError));
   const prepare = async (): Promise<void> => {

@@ -58,7 +58,7 @@ const poolSettings = {
   PARTNER_COMMAND_ENABLED: 'true',
   PARTNER_COMMAND_ALLOW_HTTP: 'true',
   PARTNER_COMMAND_ALLOWED_CIDRS: '127.0.0.0/8',
-  ATTACHMENT_AGAIN_MINUTES: '1,1,1',
+  ATTACHMENT_RETRY_MINUTES: '1,1,1',
 };
 
 /** Timeouts of a product whose devices often do not reply: longer than a regular device takes on a busy machine. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, commonEnv, envSchema, isLoopback, readEnv, redactConfig } from './config.ts';
 
@@ -28,6 +29,17 @@ describe('readEnv', () => {
     expect(wrong).toThrow(ConfigError);
     for (const part of [/PORT/, /OPEN/, /MODE/, /SECRET/]) expect(wrong).toThrow(part);
     expect(wrong).not.toThrow(/hunter2/);
+  });
+
+  it('reads a variable by its former name, with a warning, unless it has the new one', async () => {
+    const renamed = envSchema({
+      WAIT_MS: { type: 'integer', default: 5, description: 'a wait', formerName: 'PATIENCE_MS' },
+    });
+    const warning = once(process, 'warning');
+    expect(readEnv(renamed, { PATIENCE_MS: '7' })).toEqual({ WAIT_MS: 7 });
+    expect(await warning).toMatchObject([{ name: 'DeprecationWarning', code: 'RENAMED_PATIENCE_MS' }]);
+    expect(readEnv(renamed, { PATIENCE_MS: '7', WAIT_MS: '8' })).toEqual({ WAIT_MS: 8 });
+    expect(readEnv(renamed, {})).toEqual({ WAIT_MS: 5 });
   });
 
   it('reports required variables', () => {

@@ -6,6 +6,8 @@ export interface EnvVariable {
   readonly default?: string | number | boolean;
   readonly optional?: true;
   readonly secret?: true;
+  /** The name in earlier releases, which still works for one release and logs a warning. */
+  readonly formerName?: string;
   readonly description: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -51,14 +53,14 @@ export function readEnv<S extends EnvSchema>(
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, variable] of Object.entries(schema)) {
-    const raw = env[name];
+    const raw = readVariable(env, name, variable.formerName);
     if (raw === undefined || raw === '') {
       if (variable.default !== undefined) values[name] = variable.default;
       else if (variable.optional !== true) faults.push(`${name} is required (${variable.description})`);
       continue;
     }
     const value = coerce(variable.type, raw);
-    const { default: _default, optional: _optional, secret: _secret, description, ...rules } = variable;
+    const { default: _default, optional: _optional, secret: _secret, formerName: _former, description, ...rules } = variable;
     if (ajv.validate(rules, value)) values[name] = value;
     else {
       const displayedValue = variable.secret === true ? 'its value' : JSON.stringify(raw);
@@ -67,6 +69,22 @@ export function readEnv<S extends EnvSchema>(
   }
   if (faults.length > 0) throw new ConfigError(`The configuration is wrong: ${faults.join('; ')}.`);
   return values as ConfigOf<S>;
+}
+
+function readVariable(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+  formerName: string | undefined,
+): string | undefined {
+  const raw = env[name];
+  if ((raw !== undefined && raw !== '') || formerName === undefined) return raw;
+  const formerRaw = env[formerName];
+  if (formerRaw !== undefined && formerRaw !== '')
+    process.emitWarning(`${formerName} is now ${name}; the former name will not work in the next release`, {
+      type: 'DeprecationWarning',
+      code: `RENAMED_${formerName}`,
+    });
+  return formerRaw;
 }
 
 function coerce(type: EnvVariable['type'], raw: string): unknown {

@@ -13,6 +13,6 @@ export const commandRouteDefaults = (deps: Pick<Deps, 'config'>) =>
   ({
     allowHead: false,
     bucket: 'command',
-    timeoutMs: deps.config.REQUEST_LIMIT_MS,
+    timeoutMs: deps.config.REQUEST_TIMEOUT_MS,
     scopes: ['command', 'video'],
   }) as const;

@@ -66,7 +66,7 @@ describe.each(paths)('GET %s', (path, messageId) => {
   });
 
   it('returns 503 if the request exceeds its time-out', async () => {
-    const quick = await harness.startService({ REQUEST_LIMIT_MS: '300' });
+    const quick = await harness.startService({ REQUEST_TIMEOUT_MS: '300' });
     const imei = await harness.connectDevice(never);
     const { status, body } = await quick.get(`${path}imei=${imei}`);
     expect(status).toBe(503);

@@ -66,7 +66,7 @@ describe.each(commands)('POST %s', (path, messageId, good) => {
     const init = { method: 'POST', body: JSON.stringify(good) };
     const quick = await harness.startService({ DEVICE_REPLY_TIMEOUT_MS: '300' });
     expect((await quick.get(`${path}?imei=${imei}`, init)).status).toBe(504);
-    const limited = await harness.startService({ REQUEST_LIMIT_MS: '300' });
+    const limited = await harness.startService({ REQUEST_TIMEOUT_MS: '300' });
     expect((await limited.get(`${path}?imei=${imei}`, init)).status).toBe(503);
     // Requests over the bus reach any replica.
     await Promise.all([quick.stop(), limited.stop()]);

@@ -77,7 +77,7 @@ export const sendInstruct = (deps: Deps, limits: RateLimits) => {
       'A form, or JSON with the same names. `code` is the result of the device, with HTTP status 200; a device of another partner is offline. Requires PARTNER_COMMAND_ENABLED.',
     tags: ['Partner commands'],
     isSecured: false,
-    timeoutMs: deps.config.REQUEST_LIMIT_MS,
+    timeoutMs: deps.config.REQUEST_TIMEOUT_MS,
     bodyTypes: ['application/x-www-form-urlencoded', 'application/json'],
     readBody: parsePartnerCommandBody,
     body: partnerCommandBody,

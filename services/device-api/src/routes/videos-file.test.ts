@@ -156,7 +156,7 @@ describe('GET /videos/file', () => {
   });
 
   it('is 502 if the pod does not reply on the bus, on its port, or in time', async () => {
-    const hasty = await uploads.startService({ REQUEST_LIMIT_MS: '2000' });
+    const hasty = await uploads.startService({ REQUEST_TIMEOUT_MS: '2000' });
     const reached = { status: 502, body: { status: 502, error: 'The server that has the video cannot be reached.' } };
     podUrl = 'http://127.0.0.1:1';
     expect(await api.get(`/videos/file?video_id=${id}`)).toMatchObject(reached);

@@ -30,7 +30,7 @@ export async function pipeClip(
     throw new AppError('state_conflict', 'The clip is on an external FTP server and cannot be downloaded here.');
   const baseUrl = await locateBaseUrl(deps, upload.server.podId, context);
   const url = signClipPath(deps.config.CLIPS_SIGNING_SECRET, { ...clip, baseUrl, lifetimeMs: urlLifetimeMs });
-  const timeoutMs = Math.max(1, deps.config.REQUEST_LIMIT_MS - (performance.now() - context.receivedAtMs));
+  const timeoutMs = Math.max(1, deps.config.REQUEST_TIMEOUT_MS - (performance.now() - context.receivedAtMs));
   await proxyUpstream({ url, resourceName, timeoutMs, stopSignal: deps.stopped }, context);
 }
 

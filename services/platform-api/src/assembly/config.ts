@@ -226,7 +226,8 @@ export const schema = envSchema({
     default: 90,
     description: 'age at which the key that signs access tokens is replaced; the previous key stays valid',
   },
-  LOCATIONS_KEPT_DAYS: {
+  LOCATION_RETENTION_DAYS: {
+    formerName: 'LOCATIONS_KEPT_DAYS',
     type: 'integer',
     minimum: 1,
     maximum: 36_500,

@@ -7,14 +7,16 @@ export const attachmentSettings = envSchema({
     default: true,
     description: 'requests the files that alarms of terminals count (T/JSATL 12)',
   },
-  ATTACHMENT_GIVE_UP_HOURS: {
+  ATTACHMENT_TIMEOUT_HOURS: {
+    formerName: 'ATTACHMENT_GIVE_UP_HOURS',
     type: 'integer',
     minimum: 1,
     maximum: 72,
     default: 24,
     description: 'hours after an alarm after which an offline terminal is no longer waited for',
   },
-  ATTACHMENT_AGAIN_MINUTES: {
+  ATTACHMENT_RETRY_MINUTES: {
+    formerName: 'ATTACHMENT_AGAIN_MINUTES',
     type: 'string',
     default: '5,15,60',
     pattern: '^\\d{1,4}(,\\d{1,4}){0,9}$',
@@ -57,8 +59,8 @@ const minuteMs = 60_000;
 
 /** Returns the times of the settings. */
 export const attachmentTimes = (config: ConfigOf<typeof attachmentSettings>): AttachmentTimes => ({
-  giveUpMs: config.ATTACHMENT_GIVE_UP_HOURS * 60 * minuteMs,
-  againMs: config.ATTACHMENT_AGAIN_MINUTES.split(',').map((minutes) => Number(minutes) * minuteMs),
+  giveUpMs: config.ATTACHMENT_TIMEOUT_HOURS * 60 * minuteMs,
+  againMs: config.ATTACHMENT_RETRY_MINUTES.split(',').map((minutes) => Number(minutes) * minuteMs),
   lifetimeMs: config.ATTACHMENT_LIFETIME_MINUTES * minuteMs,
   parallel: config.ATTACHMENT_PARALLEL,
   retryMs: 30_000,

@@ -318,7 +318,7 @@ it('sends mails to users who selected them, from the address of the account', as
       subject: `${vehicle.vehicleNo}: Rollover`,
       // The position replaces an address that is not known in time.
       text: expect.stringMatching(
-        /^The vehicle has turned over\.\n\n.*\n2026-01-31 \d\d:\d\d\n(1\.5, 2\.5|.* São Tomé.*)$/,
+        /^The vehicle has rolled over\.\n\n.*\n2026-01-31 \d\d:\d\d\n(1\.5, 2\.5|.* São Tomé.*)$/,
       ),
     },
   ]);

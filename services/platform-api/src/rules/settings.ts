@@ -67,7 +67,8 @@ export const ruleSettings = envSchema({
   },
   RULE_NIGHT_FROM_HOUR: { ...hours, default: 23, description: "hour of the vehicle's clock at which night begins" },
   RULE_NIGHT_TO_HOUR: { ...hours, default: 5, description: 'hour at which it ends' },
-  RULE_FOLD_MS: {
+  RULE_DEDUPE_WINDOW_MS: {
+    formerName: 'RULE_FOLD_MS',
     ...span,
     default: 30_000,
     description: 'time within which equal alarms of a terminal are folded into the first',
@@ -90,7 +91,7 @@ export const ruleSettingsOf = (config: ConfigOf<typeof ruleSettings>): RuleSetti
   lowBatteryPercent: config.RULE_LOW_BATTERY_PERCENT,
   nightFromHour: config.RULE_NIGHT_FROM_HOUR,
   nightToHour: config.RULE_NIGHT_TO_HOUR,
-  foldMs: config.RULE_FOLD_MS,
+  foldMs: config.RULE_DEDUPE_WINDOW_MS,
   rearmMs: config.RULE_REARM_MS,
 });
 

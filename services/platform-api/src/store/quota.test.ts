@@ -53,9 +53,9 @@ describe('insertWithinQuota', () => {
     const [first] = await things(database).all(scope);
     await things(database).remove(scope, first?._id ?? 0);
     expect((await outcomes([create(database), create(database), create(database)])).toSorted()).toEqual([
-      'limit_reached',
-      'limit_reached',
       'created',
+      'limit_reached',
+      'limit_reached',
     ]);
   });
 

@@ -48,7 +48,7 @@ export async function startAttachments(deps: AttachmentDeps): Promise<RunningAtt
     port: config.ATTACHMENT_PORT,
     maxConnections: config.ATTACHMENT_MAX_CONNECTIONS,
     maxConnectionsPerAddress: config.ATTACHMENT_CONNECTIONS_PER_ADDRESS,
-    loginTimeoutMs: config.ATTACHMENT_LOGIN_LIMIT_MS,
+    loginTimeoutMs: config.ATTACHMENT_LOGIN_TIMEOUT_MS,
     idleTimeoutMs: config.ATTACHMENT_IDLE_MS,
     maxPacketBytes: config.ATTACHMENT_MAX_FILE_BYTES,
     alarms,

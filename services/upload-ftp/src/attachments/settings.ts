@@ -28,7 +28,8 @@ export const attachmentSettings = {
     description:
       'limit on connections from one remote address, 0 = no limit; carriers put thousands behind one address',
   },
-  ATTACHMENT_LOGIN_LIMIT_MS: {
+  ATTACHMENT_LOGIN_TIMEOUT_MS: {
+    formerName: 'ATTACHMENT_LOGIN_LIMIT_MS',
     ...durationMs,
     default: 30_000,
     description: 'a connection without an accepted list (0x1210) is closed after this time',

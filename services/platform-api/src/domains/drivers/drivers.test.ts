@@ -231,7 +231,7 @@ describe('drivers', () => {
       await purgeArchivedNames(harness.deps, removedAt.getTime() + days * 86_400_000);
       return (await findDriverNames(harness.deps, { accountId }, [id])).has(id);
     };
-    const retentionDays = 3_650 + harness.deps.config.LOCATIONS_KEPT_DAYS;
+    const retentionDays = 3_650 + harness.deps.config.LOCATION_RETENTION_DAYS;
     expect([await isNamedAfter(retentionDays - 1), await isNamedAfter(retentionDays + 1)]).toEqual([true, false]);
   });
 

@@ -52,7 +52,7 @@ export async function findDriverNames(
 
 /**
  * Longest time for which an account may store its full history (`retention.locations_days`). It is stored thinned for
- * another LOCATIONS_KEPT_DAYS.
+ * another LOCATION_RETENTION_DAYS.
  */
 const maxFullHistoryDays = 3_650;
 
@@ -61,4 +61,4 @@ export const purgeArchivedNames = (
   { records, config }: Pick<Deps, 'records' | 'config'>,
   nowMs = Date.now(),
 ): Promise<void> =>
-  removeArchivedBefore(records, new Date(nowMs - (maxFullHistoryDays + config.LOCATIONS_KEPT_DAYS) * 86_400_000));
+  removeArchivedBefore(records, new Date(nowMs - (maxFullHistoryDays + config.LOCATION_RETENTION_DAYS) * 86_400_000));

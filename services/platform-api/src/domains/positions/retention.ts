@@ -47,7 +47,7 @@ async function sweepVehicle(
   nowMs: number,
   isOver: () => boolean,
 ): Promise<boolean> {
-  const { LOCATIONS_KEPT_DAYS: keptDays } = deps.config;
+  const { LOCATION_RETENTION_DAYS: keptDays } = deps.config;
   for (const [key, kind] of Object.entries(known.days)) {
     const { day, imei } = dayKey(key);
     const ageDays = (nowMs - Date.parse(day) - dayMs) / dayMs;

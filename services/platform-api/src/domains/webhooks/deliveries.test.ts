@@ -113,7 +113,7 @@ describe('deliveries', () => {
     expect(await found('notification_type=geofence')).toEqual([second]);
     expect((await client.get(`${at}/deliveries?notification_type=nonsense`)).body).toMatchObject({
       status: 400,
-      details: [{ path: '/notification_type', message: 'must name notification types; "nonsense" is none' }],
+      details: [{ path: '/notification_type', message: 'must name notification types; "nonsense" is not one' }],
     });
     expect(await found('imei=00000000013800138000')).toEqual([second, first]);
     expect(await found('imei=1')).toEqual([]);
