@@ -112,7 +112,7 @@ try {
     `| ${name} | ${times.length} | ${quantile(times, 0.5).toFixed(1)} | ${quantile(times, 0.99).toFixed(1)} |`;
   const rate = (terminalCount / reportSeconds).toFixed(0);
   console.log(
-    `From an alarm to whoever is told, with ${terminalCount} terminals that send ${rate} reports a second together:\n`,
+    `Time from an alarm to its receivers, while ${terminalCount} terminals send ${rate} reports a second in total:\n`,
   );
   console.log('| path | alarms | p50 ms | p99 ms |\n|---|---|---|---|');
   console.log(row('terminal to webhook receiver (HTTPS)', hooks));
@@ -126,7 +126,7 @@ try {
     );
   if (slow.length > 0) process.exitCode = 1;
   else
-    console.log(`\nBoth medians are under ${medianLimitMs} ms, as they have to be: without that the benchmark fails.`);
+    console.log(`\nBoth medians are under ${medianLimitMs} ms; otherwise the benchmark fails.`);
 } finally {
   await Promise.all(terminals.map((terminal) => terminal.stop()));
   await product.stop();

@@ -22,11 +22,11 @@ function measured(script) {
 
 const parts = [
   ['Rules on one core', measured('rules.mjs')],
-  ['From an alarm to whoever is told', measured('alarms.mjs')],
+  ['From an alarm to its receivers', measured('alarms.mjs')],
   ['Deliveries to webhooks', measured('webhooks.mjs')],
 ];
 const tables = parts.map(([title, table]) => `## ${title}\n\n${table}\n`).join('\n');
 const head = `# Benchmarks of events\n\nWritten by \`npm run bench -- events\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}. The terminals, the product with its
-embedded backends, and the receivers share the cores: read ratios to the floors, not numbers.\n`;
+embedded backends, and the receivers share the cores: compare the ratios to the floors, not absolute numbers.\n`;
 writeFileSync(target, `${head}\n${tables}`);
 console.log(`${head}\n${tables}\nwritten: ${target}`);

@@ -349,14 +349,14 @@ const command = ['npm run bench -- lists', ...shownOptions].join(' ');
 const text = `# Benchmarks of lists
 
 Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}; load average at the start: ${loadBefore.toFixed(1)}.
-Each of two accounts has: ${size}. Each form is called ${calls} times, one call after another; the product, its embedded backends and the
-caller share the cores. CPU is what the database process uses for a call. Limits: p95 ${p95LimitMs} ms (${monthLimitMs} ms for a month of one vehicle's history)${Number.isFinite(cpuLimitMs) ? `, CPU ${cpuLimitMs} ms` : ''}.
+Each of two accounts has: ${size}. Each form is called ${calls} times, one call after another. The product, its embedded backends and the
+caller share the cores. CPU is the CPU time of the database process for each call. Limits: p95 ${p95LimitMs} ms (${monthLimitMs} ms for a month of one vehicle's history)${Number.isFinite(cpuLimitMs) ? `, CPU ${cpuLimitMs} ms` : ''}.
 
 | list | form | total | p50 ms | p95 ms | CPU ms |
 |---|---|---:|---:|---:|---:|
 ${rows.join('\n')}
 
-## Writes, and reads beside them
+## Writes, and concurrent reads
 
 | measurement | result |
 |---|---:|

@@ -210,12 +210,12 @@ try {
     terminalCount > 0 ? [`while ${terminalCount} terminals report each second`] : [],
     busyCount > 0 ? [`while ${busyCount} processes keep a core busy each`] : [],
   ].flat();
-  const conditions = loads.length === 0 ? 'with no other load of its own' : loads.join(', ');
+  const conditions = loads.length === 0 ? 'without further load' : loads.join(', ');
   const command = settings.join('');
-  const text = `# Benchmarks of the start-up${dataDir === undefined ? '' : ' with large accounts'}
+  const text = `# Benchmarks of start-up${dataDir === undefined ? '' : ' with large accounts'}
 
-Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, ${conditions}. ${availableParallelism()} cores are shared by the product,
-its embedded backends and the benchmark; the load average of the machine before was ${loadBefore.toFixed(1)}.
+Written by \`${command}\` on ${new Date().toISOString().slice(0, 10)}, on ${machine()}, ${conditions}. The product, its embedded backends and the
+benchmark share ${availableParallelism()} cores; the load average of the machine before was ${loadBefore.toFixed(1)}.
 
 ## Ready after \`kill -9\`
 
@@ -225,9 +225,9 @@ From the signal to the first 200 of \`/readyz\`, ${rounds} times each. The CPU t
 |---|---|---|---|
 ${restarts.rows.join('\n')}
 
-## Delivery of an alarm that is raised during the outage
+## Delivery of an alarm during the outage
 
-From an SOS that a terminal sends directly after the \`kill -9\` to its arrival at a webhook receiver over HTTPS, ${rounds} times each.
+From an SOS that a terminal sends immediately after the \`kill -9\` to its arrival at a webhook receiver over HTTPS, ${rounds} times each.
 
 | killed | median ms | maximum ms |
 |---|---|---|
